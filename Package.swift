@@ -1,0 +1,41 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "kii-push",
+    products: [
+        .library(name: "KiiPush", targets: ["KiiPush"]),
+        .library(name: "KiiPushLinux", targets: ["KiiPushLinux"]),
+        .library(name: "KiiPushTesting", targets: ["KiiPushTesting"]),
+        .library(name: "KiiPushContracts", targets: ["KiiPushContracts"]),
+        .executable(name: "kiipush", targets: ["kiipush"]),
+    ],
+    traits: [
+        .trait(name: "SQLite", description: "Stores that survive a restart, on Debian's libsqlite3-dev."),
+        .trait(name: "MQTT", description: "A transport over a real MQTT client, on Debian's libmosquitto-dev."),
+        .default(enabledTraits: []),
+    ],
+    targets: [
+        .target(name: "KiiPush"),
+        .target(name: "KiiPushLinux", dependencies: ["KiiPush"]),
+        .target(name: "KiiPushTesting", dependencies: ["KiiPush"]),
+        .target(name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushTesting"]),
+        .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
+        .testTarget(name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"]),
+        .testTarget(name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux"]),
+        .testTarget(name: "KiiPushToolTests", dependencies: ["KiiPush", "KiiPushLinux", "kiipush"]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+// One list for every target; each flag is what its Swift Evolution proposal says it is.
+let settings: [SwiftSetting] = [
+    .strictMemorySafety(),  // SE-0458
+    .enableUpcomingFeature("ExistentialAny"),  // SE-0335
+    .enableUpcomingFeature("InternalImportsByDefault"),  // SE-0409
+    .enableUpcomingFeature("MemberImportVisibility"),  // SE-0444
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),  // SE-0461
+]
+for target in package.targets {
+    target.swiftSettings = (target.swiftSettings ?? []) + settings
+}

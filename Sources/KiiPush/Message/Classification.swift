@@ -1,0 +1,73 @@
+/// What a message is taken for, and why.
+public struct Classification: Sendable, Hashable {
+    /// The kind; every message has one, ambiguous or not.
+    public let kind: PushKind
+
+    /// How sure that is.
+    public let certainty: Certainty
+
+    /// The keys that speak for the kind, as they stand in the payload, such as `bi` or `sourceURI`.
+    ///
+    /// Empty for a Direct Push that is one by absence alone.
+    public let evidence: [String]
+
+    /// What speaks against it; a message is ambiguous just when there is something here.
+    public let conflicts: [Conflict]
+}
+
+/// One contradiction in a payload.
+public struct Conflict: Sendable, Hashable {
+    /// The field that contradicts, by its long key, such as `sourceURI`; also for payloads with short keys.
+    public let name: String
+
+    /// What it contradicts, in words; never holds a value of the payload.
+    public let reason: String
+}
+
+/// The contradictions that the classifier looks for.
+struct Disagreements: OptionSet, Hashable {
+    let rawValue: UInt16
+
+    static let topicBesideBucket = Disagreements(rawValue: 1 << 0)
+    static let objectWithoutBucket = Disagreements(rawValue: 1 << 1)
+    static let modifiedAtWithoutBucket = Disagreements(rawValue: 1 << 2)
+    static let eventWithoutBucket = Disagreements(rawValue: 1 << 3)
+    static let explicitWithBucket = Disagreements(rawValue: 1 << 4)
+    static let sourceKind = Disagreements(rawValue: 1 << 5)
+    static let sourceScope = Disagreements(rawValue: 1 << 6)
+    static let sourceBucket = Disagreements(rawValue: 1 << 7)
+    static let sourceObject = Disagreements(rawValue: 1 << 8)
+    static let sourceTopic = Disagreements(rawValue: 1 << 9)
+    static let otherApp = Disagreements(rawValue: 1 << 10)
+
+    static let ofSource: Disagreements = [sourceKind, sourceScope, sourceBucket, sourceObject, sourceTopic]
+
+    /// Each with the field that it is reported under and what it means, in the order of reports.
+    private static let explained: [(Disagreements, KiiField, String)] = [
+        (otherApp, .appID, "the payload names another app than this receiver's"),
+        (eventWithoutBucket, .origin, "EVENT is said of a push without a bucket"),
+        (explicitWithBucket, .origin, "EXPLICIT is said of a push about a bucket"),
+        (topicBesideBucket, .topic, "a topic beside what makes a Push to App"),
+        (objectWithoutBucket, .objectID, "an object on a Push to User"),
+        (modifiedAtWithoutBucket, .objectModifiedAt, "an object's modification on a Push to User"),
+        (sourceKind, .sourceURI, "the URI is that of another kind of push than the keys say"),
+        (sourceScope, .sourceURI, "the URI has another scope than the keys"),
+        (sourceBucket, .sourceURI, "the URI has another bucket than the keys"),
+        (sourceObject, .sourceURI, "the URI has another object than the keys"),
+        (sourceTopic, .sourceURI, "the URI has another topic than the keys"),
+    ]
+
+    /// The contradictions in words; a field that has several stands once, with the first.
+    func conflicts(wrongTypes: FieldSet) -> [Conflict] {
+        var conflicts: [Conflict] = []
+        func add(_ field: KiiField, _ reason: String) {
+            guard !conflicts.contains(where: { $0.name == field.longName }) else { return }
+            conflicts.append(Conflict(name: field.longName, reason: reason))
+        }
+        for (disagreement, field, reason) in Self.explained where contains(disagreement) { add(field, reason) }
+        for field in KiiField.inOrder where wrongTypes.contains(field) {
+            add(field, field.isTime ? "this is no time in milliseconds" : "this is neither a string nor a number")
+        }
+        return conflicts
+    }
+}

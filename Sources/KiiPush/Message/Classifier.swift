@@ -1,0 +1,257 @@
+/// Decides a message's kind from its witnesses, resolves what it is about, and notes every contradiction.
+///
+/// App comes before User before Direct, as in Kii's own parsers; unlike them it reports why, and what speaks against
+/// it. All of it is positions in the buffer: no string is made here.
+struct Reading {
+    private(set) var kind = PushKind.directPush
+    /// The fields that speak for the kind.
+    private(set) var evidence: FieldSet = []
+    private(set) var disagreements: Disagreements = []
+
+    private(set) var scopeKind = MessageScope.Kind.unknown
+    private(set) var scopeID = JSONToken.absent
+    private(set) var bucket = JSONToken.absent
+    private(set) var bucketIsEncrypted = false
+    private(set) var object = JSONToken.absent
+    private(set) var topic = JSONToken.absent
+    private(set) var senderKind = SenderKind.none
+    private(set) var sender = JSONToken.absent
+    /// The app that the payload names: its scope's, else the one that sent it.
+    private(set) var app = JSONToken.absent
+
+    enum SenderKind: UInt8 {
+        case none
+        case user
+        case thing
+        case admin
+    }
+
+    /// Reads the fields of one payload.
+    init(_ text: Span<UInt8>, _ fields: FieldTable, _ dialect: Dialect) {
+        let source = Self.uri(text, fields[.sourceURI])
+        let sendersURI = Self.uri(text, fields[.senderURI])
+        judgeKind(text, fields, dialect, source, sendersURI)
+        readScope(text, fields)
+        readHandles(fields)
+        if let source {
+            compare(text, fields, source)
+            if disagreements.isDisjoint(with: .ofSource) { fill(from: source) }
+        }
+        readSender(text, fields, sendersURI)
+        app = fields[.scopeAppID].isPresent ? fields[.scopeAppID] : fields[.appID]
+        if !app.isPresent, let range = source?.app { app = JSONToken(range) }
+    }
+
+    private static func uri(_ text: Span<UInt8>, _ token: JSONToken) -> KiiURIParts? {
+        token.isPresent ? KiiURIParts(text, token.range) : nil
+    }
+
+    // MARK: Kind
+
+    private mutating func judgeKind(
+        _ text: Span<UInt8>, _ fields: FieldTable, _ dialect: Dialect, _ source: KiiURIParts?,
+        _ sendersURI: KiiURIParts?
+    ) {
+        let isEvent = fields[.origin].isPresent && text.matches(fields[.origin].range, "EVENT")
+        var forApp = fields.present.intersection(.bucketKeys)
+        switch dialect {
+        case .apns: forApp.formUnion(fields.present.intersection(.objectKeys))
+        case .long: if isEvent { forApp.insert(.origin) }
+        }
+        var forUser = fields.present.intersection(FieldSet(.topic))
+        var forDirect: FieldSet = []
+        let keysSay: PushKind? = !forApp.isEmpty ? .pushToApp : !forUser.isEmpty ? .pushToUser : nil
+
+        let sourceSays = source?.kindOfPush
+        if let sourceSays {
+            if let keysSay, keysSay != sourceSays { disagreements.insert(.sourceKind) }
+            switch sourceSays {
+            case .pushToApp: forApp.insert(.sourceURI)
+            case .pushToUser: forUser.insert(.sourceURI)
+            case .directPush: forDirect.insert(.sourceURI)
+            }
+        }
+        if let sendersURI, sendersURI.owner == .admin { forDirect.insert(.senderURI) }
+
+        kind = !forApp.isEmpty ? .pushToApp : !forUser.isEmpty ? .pushToUser : .directPush
+        switch kind {
+        case .pushToApp: evidence = forApp
+        case .pushToUser: evidence = forUser
+        case .directPush: evidence = forDirect
+        }
+        noteKeysOfOtherKinds(fields)
+        noteOrigin(text, fields, isEvent: isEvent, forApp: forApp)
+    }
+
+    private mutating func noteKeysOfOtherKinds(_ fields: FieldTable) {
+        switch kind {
+        case .pushToApp:
+            if fields[.topic].isPresent { disagreements.insert(.topicBesideBucket) }
+        case .pushToUser:
+            if fields[.objectID].isPresent { disagreements.insert(.objectWithoutBucket) }
+            if fields[.objectModifiedAt].isPresent { disagreements.insert(.modifiedAtWithoutBucket) }
+        case .directPush: break
+        }
+    }
+
+    private mutating func noteOrigin(
+        _ text: Span<UInt8>, _ fields: FieldTable, isEvent: Bool, forApp: FieldSet
+    ) {
+        guard fields[.origin].isPresent else { return }
+        let forBucket = forApp.subtracting(FieldSet(.origin))
+        if isEvent {
+            // On long keys EVENT alone makes a Push to App; beside only a topic it contradicts, and on short keys always.
+            let isAlone = forBucket.isEmpty
+            let contradicts = evidence.contains(.origin) ? fields[.topic].isPresent : true
+            if isAlone, contradicts { disagreements.insert(.eventWithoutBucket) }
+        } else if !forBucket.isEmpty, text.matches(fields[.origin].range, "EXPLICIT") {
+            disagreements.insert(.explicitWithBucket)
+        }
+    }
+
+    // MARK: Scope and handles
+
+    private mutating func readScope(_ text: Span<UInt8>, _ fields: FieldTable) {
+        let type = fields[.scopeType]
+        guard type.isPresent else { return }
+        if text.matches(type.range, "APP_AND_USER") {
+            (scopeKind, scopeID) = (.user, fields[.scopeUserID])
+        } else if text.matches(type.range, "APP_AND_THING") {
+            (scopeKind, scopeID) = (.thing, fields[.scopeThingID])
+        } else if text.matches(type.range, "APP_AND_GROUP") {
+            (scopeKind, scopeID) = (.group, fields[.scopeGroupID])
+        } else if text.matches(type.range, "APP") {
+            scopeKind = .app
+        }
+    }
+
+    private mutating func readHandles(_ fields: FieldTable) {
+        switch kind {
+        case .pushToApp:
+            bucket = fields[.bucketID]
+            object = fields[.objectID]
+        case .pushToUser: topic = fields[.topic]
+        case .directPush: break
+        }
+    }
+
+    /// Whether the scope is known and has the id that it needs.
+    var scopeIsComplete: Bool {
+        switch scopeKind {
+        case .app: true
+        case .unknown: false
+        case .user, .group, .thing: scopeID.isPresent
+        }
+    }
+
+    /// Whether there is a bucket handle.
+    var hasBucket: Bool { kind == .pushToApp && bucket.isPresent && scopeIsComplete }
+    /// Whether there is an object handle.
+    var hasObject: Bool { hasBucket && object.isPresent }
+    /// Whether there is a topic handle.
+    var hasTopic: Bool { kind == .pushToUser && topic.isPresent && scopeIsComplete }
+
+    // MARK: The source URI against the keys
+
+    private mutating func compare(_ text: Span<UInt8>, _ fields: FieldTable, _ source: KiiURIParts) {
+        func differs(_ token: JSONToken, _ range: Range<Int>) -> Bool {
+            token.isPresent && !text.matches(token.range, in: text, range)
+        }
+        // A URI without a bucket or a topic is a recipient, not a source.
+        guard source.resource != .none else { return }
+        if let app = source.app, differs(fields[.scopeAppID], app) { disagreements.insert(.sourceScope) }
+        if fields[.scopeType].isPresent {
+            if scopeKind != source.scopeKind || differs(scopeID, source.ownerID) { disagreements.insert(.sourceScope) }
+        }
+        switch (kind, source.resource) {
+        case (.pushToApp, .bucket):
+            let isPlain = fields[.bucketType].isPresent && !text.matchesCryptoType(fields[.bucketType].range)
+            if differs(bucket, source.name) || source.isEncrypted && isPlain { disagreements.insert(.sourceBucket) }
+            if let id = source.object, differs(object, id) { disagreements.insert(.sourceObject) }
+        case (.pushToUser, .topic):
+            if differs(topic, source.name) { disagreements.insert(.sourceTopic) }
+        default: break
+        }
+    }
+
+    /// Takes from a URI that contradicts nothing what the keys leave out.
+    private mutating func fill(from source: KiiURIParts) {
+        guard source.resource != .none else { return }
+        if scopeKind == .unknown {
+            scopeKind = source.scopeKind
+            if source.scopeKind != .app { scopeID = JSONToken(source.ownerID) }
+        } else if scopeKind != .app, !scopeID.isPresent {
+            scopeID = JSONToken(source.ownerID)
+        }
+        switch (kind, source.resource) {
+        case (.pushToApp, .bucket):
+            if !bucket.isPresent { bucket = JSONToken(source.name) }
+            if source.isEncrypted { bucketIsEncrypted = true }
+            if !object.isPresent, let id = source.object { object = JSONToken(id) }
+        case (.pushToUser, .topic):
+            if !topic.isPresent { topic = JSONToken(source.name) }
+        default: break
+        }
+    }
+
+    // MARK: Sender
+
+    private mutating func readSender(
+        _ text: Span<UInt8>, _ fields: FieldTable, _ sendersURI: KiiURIParts?
+    ) {
+        if let uri = sendersURI, uri.resource == .none {
+            switch uri.owner {
+            case .user: senderKind = .user
+            case .thing: senderKind = .thing
+            case .admin: senderKind = .admin
+            case .app, .group: break
+            }
+            if senderKind != .none {
+                sender = JSONToken(uri.ownerID)
+                return
+            }
+        }
+        // A Direct Push comes from an administrator, whatever its keys say.
+        guard kind != .directPush, fields[.sender].isPresent else { return }
+        sender = fields[.sender]
+        senderKind = text.begins(sender.range, with: "th.") ? .thing : .user
+    }
+
+    /// Notes that the payload names another app than `app`.
+    mutating func compare(_ text: Span<UInt8>, toApp name: String) {
+        if app.isPresent, !text.matches(app.range, name) { disagreements.insert(.otherApp) }
+    }
+}
+
+extension JSONToken {
+    fileprivate init(_ range: Range<Int>) { self.init(.string, range.lowerBound, range.upperBound) }
+}
+
+extension KiiURIParts {
+    /// The kind of push that has such a source; nil when no kind has.
+    fileprivate var kindOfPush: PushKind? {
+        switch resource {
+        case .bucket: .pushToApp
+        case .topic: .pushToUser
+        case .none: owner == .user ? .directPush : nil
+        }
+    }
+
+    fileprivate var scopeKind: MessageScope.Kind {
+        switch owner {
+        case .app: .app
+        case .user: .user
+        case .group: .group
+        case .thing: .thing
+        case .admin: .unknown
+        }
+    }
+}
+
+extension Span where Element == UInt8 {
+    /// Whether `range` says `crypto`, in any case.
+    fileprivate func matchesCryptoType(_ range: Range<Int>) -> Bool {
+        range.count == 6 && word(at: range.lowerBound, length: 6) | 0x2020_2020_2020
+            == "crypto".utf8.span.word(at: 0, length: 6)
+    }
+}

@@ -1,0 +1,128 @@
+// One view a kind, so that a handler sees only what its kind can have. Each shares the message's buffer.
+
+/// A Push to App: something happened in a bucket.
+///
+/// Bucket and object are optional, since a payload may leave the scope out. A route that asks for a bucket or an
+/// object gives its handler a ``BucketEvent`` or an ``ObjectEvent`` instead, where they are not.
+public struct PushToAppMessage: Sendable {
+    /// The whole message.
+    public let message: PushMessage
+
+    /// Views a message as a Push to App; nil when it is none.
+    public init?(_ message: PushMessage) {
+        guard message.kind == .pushToApp else { return nil }
+        self.message = message
+    }
+
+    /// What happened.
+    public var event: KiiEvent? { message.event }
+    /// The bucket, if scope and name are there.
+    public var bucket: KiiBucket? { message.bucket }
+    /// The object, if there is a bucket and an object id.
+    public var object: KiiObject? { message.object }
+    /// Who caused it; never known over APNs.
+    public var sender: Sender? { message.sender }
+}
+
+/// A Push to App whose bucket is known: what a handler gets whose route asks for a bucket.
+public struct BucketEvent: Sendable {
+    /// The whole message.
+    public let message: PushMessage
+
+    /// Views a message as an event in a bucket; nil when it names none.
+    public init?(_ message: PushMessage) {
+        guard message.storage.reading.hasBucket else { return nil }
+        self.message = message
+    }
+
+    /// What happened.
+    public var event: KiiEvent? { message.event }
+    /// The bucket in which it happened.
+    public var bucket: KiiBucket { message.storage.provenBucket }
+    /// The bucket's scope.
+    public var scope: KiiScope { message.storage.completeScope }
+    /// The object, if one is named; there is none when the bucket itself was deleted.
+    public var object: KiiObject? { message.object }
+    /// Who caused it; never known over APNs.
+    public var sender: Sender? { message.sender }
+}
+
+/// A Push to App whose object is known: what a handler gets whose route asks for an object.
+public struct ObjectEvent: Sendable {
+    /// The whole message.
+    public let message: PushMessage
+
+    /// Views a message as an event of an object; nil when it names none.
+    public init?(_ message: PushMessage) {
+        guard message.storage.reading.hasObject else { return nil }
+        self.message = message
+    }
+
+    /// What happened.
+    public var event: KiiEvent? { message.event }
+    /// The object to which it happened; of a deleted one only the id is left.
+    public var object: KiiObject { message.storage.provenObject }
+    /// The bucket that holds it.
+    public var bucket: KiiBucket { message.storage.provenBucket }
+    /// The bucket's scope.
+    public var scope: KiiScope { message.storage.completeScope }
+    /// Who caused it; never known over APNs.
+    public var sender: Sender? { message.sender }
+}
+
+/// A Push to User: someone sent a message to a topic.
+public struct PushToUserMessage: Sendable {
+    /// The whole message.
+    public let message: PushMessage
+
+    /// Views a message as a Push to User; nil when it is none.
+    public init?(_ message: PushMessage) {
+        guard message.kind == .pushToUser else { return nil }
+        self.message = message
+    }
+
+    /// The topic, if its scope is there.
+    public var topic: KiiTopic? { message.topic }
+    /// Who sent it, unless the sender left that out.
+    public var sender: Sender? { message.sender }
+    /// What was sent.
+    public var data: MessageData { message.data }
+}
+
+/// A Push to User whose topic is known: what a handler gets whose route asks for a topic.
+public struct TopicMessage: Sendable {
+    /// The whole message.
+    public let message: PushMessage
+
+    /// Views a message as one sent to a topic; nil when it names none.
+    public init?(_ message: PushMessage) {
+        guard message.storage.reading.hasTopic else { return nil }
+        self.message = message
+    }
+
+    /// The topic that it was sent to.
+    public var topic: KiiTopic { message.storage.provenTopic }
+    /// The topic's scope.
+    public var scope: KiiScope { message.storage.completeScope }
+    /// Who sent it, unless the sender left that out.
+    public var sender: Sender? { message.sender }
+    /// What was sent.
+    public var data: MessageData { message.data }
+}
+
+/// A Direct Push: an administrator sent a message to this device's user; also everything that is no Kii push.
+public struct DirectPushMessage: Sendable {
+    /// The whole message.
+    public let message: PushMessage
+
+    /// Views a message as a Direct Push; nil when it is none.
+    public init?(_ message: PushMessage) {
+        guard message.kind == .directPush else { return nil }
+        self.message = message
+    }
+
+    /// The administrator, when `senderURI` says so.
+    public var sender: Sender? { message.sender }
+    /// What was sent.
+    public var data: MessageData { message.data }
+}

@@ -1,0 +1,146 @@
+/// A decoded push: its kind, and everything Kii says about it.
+///
+/// The counterpart of `KiiReceivedMessage`, for payloads of any transport. A value that shares one buffer: copying it
+/// costs a reference count, and strings are made each time one is asked for. ``PushReceiver`` makes messages for
+/// handlers; make one yourself to look at a payload without a receiver:
+///
+/// ```swift
+/// let message = try PushMessage(RawPayload(bytes, transport: .mqtt))
+/// ```
+public struct PushMessage: Sendable {
+    let storage: MessageStorage
+
+    /// Decodes and classifies a payload.
+    ///
+    /// - Parameters:
+    ///   - payload: the payload as received.
+    ///   - limits: the bounds within which it is read.
+    ///   - app: the app that it must be of; a payload that names another then has the conflict `appID`.
+    /// - Throws: ``DecodeError`` when it is no JSON object within the limits, or has a key twice.
+    public init(
+        _ payload: RawPayload, limits: PayloadLimits = .standard, app: String? = nil
+    ) throws(DecodeError) {
+        storage = try MessageStorage(payload, limits: limits, app: app)
+    }
+
+    /// The payload as received; the counterpart of `rawMessage`.
+    public var raw: RawPayload { storage.raw }
+
+    // MARK: What it is
+
+    /// The kind of push.
+    public var kind: PushKind { storage.reading.kind }
+
+    /// How sure the kind is.
+    public var certainty: Certainty { storage.certainty }
+
+    /// The shape in which the payload was written.
+    public var dialect: Dialect { storage.dialect }
+
+    /// The kind, how sure it is, what speaks for it and what against.
+    public var classification: Classification {
+        let evidence = KiiField.inOrder.filter { storage.reading.evidence.contains($0) }
+        return Classification(
+            kind: kind, certainty: certainty,
+            evidence: evidence.map { dialect == .apns ? $0.shortName : $0.longName },
+            conflicts: storage.reading.disagreements.conflicts(wrongTypes: storage.fields.wrongTypes))
+    }
+
+    // MARK: Fields
+
+    /// A field of Kii's as text, whatever key it stood under; the counterpart of `getValueOfKiiMessageField:`.
+    ///
+    /// Nil when the payload does not have it, has it blank, or has it with a type that it cannot have.
+    public subscript(field: KiiField) -> String? {
+        let token = storage.fields[field]
+        return token.isPresent ? storage.string(token) : nil
+    }
+
+    /// What happened in the bucket, or the text that the sender of another kind put in its place.
+    public var event: KiiEvent? { self[.type].map { KiiEvent($0) } }
+
+    /// When the push was made, in milliseconds since 1970.
+    public var sentAt: Int64? { storage.fields.when }
+
+    /// When the object was modified, in milliseconds since 1970; never known over APNs.
+    public var modifiedAt: Int64? { storage.fields.modifiedAt }
+
+    /// The app that the payload names: its scope's, else the one that sent it.
+    public var appID: String? {
+        storage.reading.app.isPresent ? storage.string(storage.reading.app) : nil
+    }
+
+    // MARK: What it is about
+
+    /// The scope that the payload states; the counterpart of `messageScope`.
+    public var scope: MessageScope {
+        let kind = storage.reading.scopeKind
+        let typeName: String? =
+            switch kind {
+            case .unknown: self[.scopeType]
+            case .app: "APP"
+            case .user: "APP_AND_USER"
+            case .group: "APP_AND_GROUP"
+            case .thing: "APP_AND_THING"
+            }
+        let id = storage.reading.scopeID
+        return MessageScope(kind: kind, typeName: typeName, id: id.isPresent ? storage.string(id) : nil)
+    }
+
+    /// The bucket of a Push to App; the counterpart of `containsKiiBucket` and `eventSourceBucket`.
+    ///
+    /// Nil when the scope is unknown or incomplete, or no bucket is named; the message is a Push to App all the same.
+    public var bucket: KiiBucket? { storage.reading.hasBucket ? storage.provenBucket : nil }
+
+    /// The object of a Push to App; the counterpart of `containsKiiObject` and `eventSourceObject`.
+    public var object: KiiObject? { storage.reading.hasObject ? storage.provenObject : nil }
+
+    /// The topic of a Push to User; the counterpart of `containsKiiTopic` and `eventSourceTopic`.
+    public var topic: KiiTopic? { storage.reading.hasTopic ? storage.provenTopic : nil }
+
+    /// The user whose scope it is; the counterpart of `eventSourceUser`.
+    public var user: KiiUser? {
+        guard case .user(let user)? = scope.scope else { return nil }
+        return user
+    }
+
+    /// The group whose scope it is; the counterpart of `eventSourceGroup`.
+    public var group: KiiGroup? {
+        guard case .group(let group)? = scope.scope else { return nil }
+        return group
+    }
+
+    /// The thing whose scope it is; the counterpart of `eventSourceThing`.
+    public var thing: KiiThing? {
+        guard case .thing(let thing)? = scope.scope else { return nil }
+        return thing
+    }
+
+    // MARK: Who sent it
+
+    /// Who caused the push, as far as the payload says; APNs Push to App never does.
+    public var sender: Sender? { storage.sender }
+
+    /// The sender, if it is a user; the counterpart of `senderUser`.
+    public var senderUser: KiiUser? {
+        guard case .user(let user)? = sender else { return nil }
+        return user
+    }
+
+    /// The sender, if it is a thing; the counterpart of `senderThing`.
+    public var senderThing: KiiThing? {
+        guard case .thing(let thing)? = sender else { return nil }
+        return thing
+    }
+
+    // MARK: What it says
+
+    /// The alert that Apple's dictionary carries; `alert?.body` is the counterpart of `getAlertBody`.
+    public var alert: Alert? { aps?.alert }
+
+    /// Apple's dictionary, when the payload has one.
+    public var aps: AppleDictionary? { AppleDictionary(storage) }
+
+    /// The sender's own data: every root key that is not Kii's, Apple's or the network's.
+    public var data: MessageData { MessageData(storage: storage) }
+}

@@ -1,0 +1,52 @@
+/// A bucket in a scope: what a Push to App is about.
+///
+/// A handle, not the data: fetch with the receiver's own token, since a payload can be imitated.
+public struct KiiBucket: Sendable, Hashable {
+    /// Where the bucket lives.
+    public let scope: KiiScope
+    /// The bucket's name, without the `CRYPTO:` that an encrypted one has in URIs.
+    public let name: String
+    /// The bucket's type as received; nil when the payload says none.
+    public let type: KiiBucketType?
+
+    /// Names a bucket.
+    public init(scope: KiiScope, name: String, type: KiiBucketType? = nil) {
+        self.scope = scope
+        self.name = name
+        self.type = type
+    }
+
+    /// The bucket's URI; the segment of an encrypted one is `CRYPTO:name`.
+    public var uri: KiiURI {
+        KiiURI(owner: .init(scope), resource: .bucket(name: name, isEncrypted: type == .crypto))
+    }
+}
+
+/// The type of a bucket: `rw`, `sync`, `crypto`, or another.
+///
+/// An open set. Types compare without case, since Kii's own tests write `SYNC`, and keep the text as received.
+public struct KiiBucketType: Sendable, Hashable, CustomStringConvertible {
+    /// The text as received.
+    public let rawName: String
+
+    /// Makes a type from its name.
+    public init(_ rawName: String) { self.rawName = rawName }
+
+    /// An ordinary bucket.
+    public static let readWrite = KiiBucketType("rw")
+    /// A bucket that clients keep in step.
+    public static let sync = KiiBucketType("sync")
+    /// An encrypted bucket, whose URI differs.
+    public static let crypto = KiiBucketType("crypto")
+
+    /// Whether two types are the same but for case.
+    public static func == (left: KiiBucketType, right: KiiBucketType) -> Bool {
+        left.rawName.lowercased() == right.rawName.lowercased()
+    }
+
+    /// Hashes the type without its case.
+    public func hash(into hasher: inout Hasher) { hasher.combine(rawName.lowercased()) }
+
+    /// The text as received.
+    public var description: String { rawName }
+}

@@ -1,0 +1,22 @@
+/// An object in a bucket: an id to fetch by.
+///
+/// There is one on a push about a deleted object too; fetching it then gives 404.
+public struct KiiObject: Sendable, Hashable {
+    /// The bucket that holds it.
+    public let bucket: KiiBucket
+    /// The object's id, exactly as received.
+    public let id: String
+
+    /// Names an object.
+    public init(bucket: KiiBucket, id: String) {
+        self.bucket = bucket
+        self.id = id
+    }
+
+    /// The object's URI.
+    public var uri: KiiURI {
+        KiiURI(
+            owner: .init(bucket.scope),
+            resource: .object(bucket: bucket.name, isEncrypted: bucket.type == .crypto, id: id))
+    }
+}

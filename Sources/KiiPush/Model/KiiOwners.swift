@@ -1,0 +1,29 @@
+/// A user of a Kii app: an id to fetch by, nothing fetched.
+public struct KiiUser: Sendable, Hashable {
+    /// The user's id, exactly as received; it need not be a UUID.
+    public let id: String
+    /// Names a user by id.
+    public init(id: String) { self.id = id }
+    /// `kiicloud://users/…`
+    public var uri: KiiURI { KiiURI(owner: .user(id)) }
+}
+
+/// A group of users of a Kii app.
+public struct KiiGroup: Sendable, Hashable {
+    /// The group's id, exactly as received.
+    public let id: String
+    /// Names a group by id.
+    public init(id: String) { self.id = id }
+    /// `kiicloud://groups/…`
+    public var uri: KiiURI { KiiURI(owner: .group(id)) }
+}
+
+/// A thing of a Kii app.
+public struct KiiThing: Sendable, Hashable {
+    /// The thing's id, exactly as received; `th.…`, or `VENDOR_THING_ID:…` as REST users write it.
+    public let id: String
+    /// Names a thing by id.
+    public init(id: String) { self.id = id }
+    /// `kiicloud://things/…`
+    public var uri: KiiURI { KiiURI(owner: .thing(id)) }
+}

@@ -1,0 +1,74 @@
+/// Where a bucket or a topic lives: in the app, or with a user, a group or a thing.
+public enum KiiScope: Sendable, Hashable {
+    /// The app itself.
+    case app
+    /// A user of the app.
+    case user(KiiUser)
+    /// A group of users.
+    case group(KiiGroup)
+    /// A thing.
+    case thing(KiiThing)
+
+    /// The scope's name as payloads and rules write it.
+    public var typeName: String {
+        switch self {
+        case .app: "APP"
+        case .user: "APP_AND_USER"
+        case .group: "APP_AND_GROUP"
+        case .thing: "APP_AND_THING"
+        }
+    }
+
+    /// The id of the user, group or thing; nil for the app.
+    public var id: String? {
+        switch self {
+        case .app: nil
+        case .user(let user): user.id
+        case .group(let group): group.id
+        case .thing(let thing): thing.id
+        }
+    }
+}
+
+/// A message's statement of its scope, complete or not: the counterpart of `messageScope`.
+///
+/// A scope that is missing, unknown or without its id never changes a message's kind; it only means that there is no
+/// bucket and no topic to speak of.
+public struct MessageScope: Sendable, Hashable {
+    /// The kinds of scope, as `KiiMessageScope` has them.
+    public enum Kind: Sendable, Hashable, CaseIterable {
+        /// `APP`
+        case app
+        /// `APP_AND_USER`
+        case user
+        /// `APP_AND_GROUP`
+        case group
+        /// `APP_AND_THING`
+        case thing
+        /// Not stated, or stated by a name that nobody knows.
+        case unknown
+    }
+
+    /// The kind of scope.
+    public let kind: Kind
+
+    /// The scope type as stated, exactly; nil when the payload states none.
+    public let typeName: String?
+
+    /// The id that the scope needs, when it is there; always nil for the app.
+    public let id: String?
+
+    /// Whether the payload states a scope at all, be it unknown or incomplete.
+    public var isStated: Bool { typeName != nil }
+
+    /// The scope itself, if it is known and complete.
+    public var scope: KiiScope? {
+        switch kind {
+        case .app: .app
+        case .user: id.map { .user(KiiUser(id: $0)) }
+        case .group: id.map { .group(KiiGroup(id: $0)) }
+        case .thing: id.map { .thing(KiiThing(id: $0)) }
+        case .unknown: nil
+        }
+    }
+}

@@ -1,0 +1,107 @@
+/// A `kiicloud://` URI: an owner, and what of the owner's is meant.
+///
+/// Read with and without an app id in front: an even number of segments has none, an odd number begins with one. Split
+/// by hand, since a generic URL parser takes the first segment for a host and may change its case. Nothing is decoded,
+/// nothing normalised: printing gives the text that was parsed.
+public struct KiiURI: Sendable, Hashable {
+    /// Whose it is.
+    public enum Owner: Sendable, Hashable {
+        /// The app's.
+        case app
+        /// A user's, by id.
+        case user(String)
+        /// A group's, by id.
+        case group(String)
+        /// A thing's, by id.
+        case thing(String)
+        /// An administrator's, by name.
+        case admin(String)
+
+        /// The owner of what lives in a scope.
+        public init(_ scope: KiiScope) {
+            self =
+                switch scope {
+                case .app: .app
+                case .user(let user): .user(user.id)
+                case .group(let group): .group(group.id)
+                case .thing(let thing): .thing(thing.id)
+                }
+        }
+    }
+
+    /// What of the owner's is meant.
+    public enum Resource: Sendable, Hashable {
+        /// The owner itself.
+        case none
+        /// A bucket; an encrypted one has the segment `CRYPTO:name`.
+        case bucket(name: String, isEncrypted: Bool)
+        /// An object in a bucket.
+        case object(bucket: String, isEncrypted: Bool, id: String)
+        /// A topic.
+        case topic(String)
+    }
+
+    /// The app id in front, which newer clients write.
+    public let appID: String?
+    /// Whose it is.
+    public let owner: Owner
+    /// What of the owner's is meant.
+    public let resource: Resource
+
+    /// Makes a URI of its parts.
+    public init(appID: String? = nil, owner: Owner, resource: Resource = .none) {
+        self.appID = appID
+        self.owner = owner
+        self.resource = resource
+    }
+
+    /// Reads a URI; nil when the text is none, or is longer than seven segments.
+    public init?(_ text: String) {
+        let bytes = text.utf8.span
+        guard let parts = KiiURIParts(bytes, 0..<bytes.count) else { return nil }
+        self.init(parts, bytes)
+    }
+
+    init(_ parts: KiiURIParts, _ text: Span<UInt8>) {
+        appID = parts.app.map { text.string($0) }
+        owner =
+            switch parts.owner {
+            case .app: .app
+            case .user: .user(text.string(parts.ownerID))
+            case .group: .group(text.string(parts.ownerID))
+            case .thing: .thing(text.string(parts.ownerID))
+            case .admin: .admin(text.string(parts.ownerID))
+            }
+        resource =
+            switch (parts.resource, parts.object) {
+            case (.none, _): .none
+            case (.topic, _): .topic(text.string(parts.name))
+            case (.bucket, nil): .bucket(name: text.string(parts.name), isEncrypted: parts.isEncrypted)
+            case (.bucket, let id?):
+                .object(bucket: text.string(parts.name), isEncrypted: parts.isEncrypted, id: text.string(id))
+            }
+    }
+}
+
+extension KiiURI: CustomStringConvertible {
+    /// The URI as text.
+    public var description: String {
+        var text = "kiicloud:/"
+        if let appID { text += "/\(appID)" }
+        switch owner {
+        case .app: break
+        case .user(let id): text += "/users/\(id)"
+        case .group(let id): text += "/groups/\(id)"
+        case .thing(let id): text += "/things/\(id)"
+        case .admin(let name): text += "/admins/\(name)"
+        }
+        switch resource {
+        case .none: break
+        case .topic(let name): text += "/topics/\(name)"
+        case .bucket(let name, let isEncrypted): text += "/buckets/\(isEncrypted ? "CRYPTO:" : "")\(name)"
+        case .object(let bucket, let isEncrypted, let id):
+            text += "/buckets/\(isEncrypted ? "CRYPTO:" : "")\(bucket)/objects/\(id)"
+        }
+        return text
+    }
+}

@@ -1,0 +1,35 @@
+/// Who caused a push.
+///
+/// `senderURI` says it in clear where there is one; else the bare id does: a thing when it starts with `th.`, as every
+/// thing id does, and a user otherwise. A Direct Push has a sender only through its `senderURI`.
+public enum Sender: Sendable, Hashable {
+    /// A user.
+    case user(KiiUser)
+    /// A thing.
+    case thing(KiiThing)
+    /// An administrator of the app, who sends Direct Pushes; `APP_ADMIN` as far as seen.
+    case admin(String)
+
+    /// A user by id.
+    public static func user(id: String) -> Sender { .user(KiiUser(id: id)) }
+    /// A thing by id.
+    public static func thing(id: String) -> Sender { .thing(KiiThing(id: id)) }
+
+    /// The id alone.
+    public var id: String {
+        switch self {
+        case .user(let user): user.id
+        case .thing(let thing): thing.id
+        case .admin(let name): name
+        }
+    }
+
+    /// The kind as reports and rules write it: `user`, `thing` or `admin`.
+    public var typeName: String {
+        switch self {
+        case .user: "user"
+        case .thing: "thing"
+        case .admin: "admin"
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// Goes over the members of an object that the reader has checked before.
+///
+/// For everything that is read on demand: a sender's data, Apple's dictionary, nested values.
+struct ObjectMembers {
+    private var reader: JSONReader
+    private var isFirst = true
+
+    /// Begins at the object that starts at `offset`, or at the payload's own.
+    init(_ text: Span<UInt8>, at offset: Int = 0, limits: PayloadLimits = .checked) {
+        reader = JSONReader(at: offset, limits: limits)
+        if reader.peek(text) == UInt8(ascii: "{") { reader.advance() }
+    }
+
+    /// The next member, or nil behind the last one.
+    mutating func next(_ text: Span<UInt8>) -> (key: JSONToken, value: JSONToken)? {
+        // Checked text cannot fail again; if it did, the object would end here.
+        guard let key = try? reader.nextKey(text, isFirst: isFirst),
+            let value = try? reader.readValue(text, depth: 1)
+        else { return nil }
+        isFirst = false
+        return (key, value)
+    }
+}
+
+/// Goes over the elements of an array that the reader has checked before.
+struct ArrayElements {
+    private var reader: JSONReader
+    private var isFirst = true
+
+    init(_ text: Span<UInt8>, at offset: Int) {
+        reader = JSONReader(at: offset, limits: .checked)
+        if reader.peek(text) == UInt8(ascii: "[") { reader.advance() }
+    }
+
+    /// The next element, or nil behind the last one.
+    mutating func next(_ text: Span<UInt8>) -> JSONToken? {
+        guard let byte = reader.peek(text), byte != UInt8(ascii: "]") else { return nil }
+        if !isFirst { reader.advance() }
+        isFirst = false
+        return try? reader.readValue(text, depth: 1)
+    }
+}
+
+extension PayloadLimits {
+    /// For text that was read within its limits before.
+    static let checked = PayloadLimits(bytes: .max, depth: 64, members: .max)
+}

@@ -1,0 +1,39 @@
+/// Numbers from their text, also where a transport writes them as strings.
+enum JSONNumber {
+    /// The whole milliseconds, seconds or count that `range` writes as a JSON number; nil when it is none, or too large.
+    static func integer(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
+        var value: Int64 = 0
+        var index = range.lowerBound
+        let isNegative = !range.isEmpty && text[index] == UInt8(ascii: "-")
+        if isNegative { index += 1 }
+        // Nineteen digits could overflow, and what is no plain row of digits needs the whole grammar.
+        guard range.upperBound - index <= 18, index < range.upperBound else { return viaDouble(text, range) }
+        let isPadded = text[index] == UInt8(ascii: "0") && range.upperBound - index > 1
+        while index < range.upperBound {
+            guard text[index].isDigit, !isPadded else { return viaDouble(text, range) }
+            value = value &* 10 &+ Int64(text[index] &- UInt8(ascii: "0"))
+            index &+= 1
+        }
+        return isNegative ? -value : value
+    }
+
+    private static func viaDouble(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
+        if isNumber(text, range), let exact = Int64(text.string(range)) { return exact }
+        guard let value = double(text, range) else { return nil }
+        return Int64(exactly: value.rounded(.towardZero))
+    }
+
+    /// The value that `range` writes as a JSON number; nil when it is none, or beyond what a `Double` holds.
+    static func double(_ text: Span<UInt8>, _ range: Range<Int>) -> Double? {
+        guard isNumber(text, range), let value = Double(text.string(range)), value.isFinite else { return nil }
+        return value
+    }
+
+    /// Whether `range` is one JSON number and nothing else.
+    static func isNumber(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        let only = text.extracting(range)
+        var reader = JSONReader(limits: .checked)
+        guard !range.isEmpty, only[0] > 0x20, let token = try? reader.readValue(only, depth: 0) else { return false }
+        return token.kind == .number && token.range == 0..<only.count
+    }
+}

@@ -1,0 +1,228 @@
+/// A strict reader of RFC 8259 text: one pass, no recursion, nothing allocated.
+///
+/// It holds a position only; each method takes the text. Strings are checked as UTF-8 where they stand. Every error
+/// has the byte where it was found. Limits of depth and members hold over the whole text.
+struct JSONReader {
+    private(set) var offset: Int
+    private let limits: PayloadLimits
+    private var members = 0
+
+    init(at offset: Int = 0, limits: PayloadLimits) {
+        self.offset = offset
+        self.limits = limits
+    }
+
+    // MARK: White space and punctuation
+
+    /// Goes past white space and returns the byte that follows, or nil at the end.
+    @inline(__always)
+    mutating func peek(_ text: Span<UInt8>) -> UInt8? {
+        while offset < text.count {
+            let byte = text[offset]
+            if byte > 0x20 { return byte }
+            guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return byte }
+            offset &+= 1
+        }
+        return nil
+    }
+
+    /// Goes past one byte that `peek` returned.
+    @inline(__always)
+    mutating func advance() { offset &+= 1 }
+
+    func end(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError {
+        DecodeError(.unexpectedEnd, at: text.count, "the payload ends where \(expected) is due; it may have been cut")
+    }
+
+    func unexpected(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError {
+        if text[offset] >= 0x80, JSONString.sequenceLength(text, at: offset) == nil {
+            return DecodeError(.invalidUTF8, at: offset, "bytes that are not UTF-8 where \(expected) is due")
+        }
+        return DecodeError(.unexpectedCharacter, at: offset, "\(expected) is due here")
+    }
+
+    // MARK: Members
+
+    /// Reads the next key of an object and its colon; nil when the object ends instead.
+    ///
+    /// Call it with `isFirst` right behind the opening brace, and without behind each value.
+    @inline(__always)
+    mutating func nextKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONToken? {
+        guard let byte = peek(text) else { throw end(text, "a key or a closing brace") }
+        if byte == UInt8(ascii: "}") {
+            advance()
+            return nil
+        }
+        if !isFirst {
+            guard byte == UInt8(ascii: ",") else { throw unexpected(text, "a comma or a closing brace") }
+            advance()
+        }
+        return try readKey(text)
+    }
+
+    @inline(__always)
+    private mutating func readKey(_ text: Span<UInt8>) throws(DecodeError) -> JSONToken {
+        guard let quote = peek(text) else { throw end(text, "a key") }
+        guard quote == UInt8(ascii: "\"") else { throw unexpected(text, "a key in double quotes") }
+        guard members < limits.members else {
+            throw DecodeError(.limitExceeded, at: offset, "more than \(limits.members) members; raise the limit or send less")
+        }
+        members &+= 1
+        let key = try readString(text)
+        guard let colon = peek(text) else { throw end(text, "a colon") }
+        guard colon == UInt8(ascii: ":") else { throw unexpected(text, "a colon") }
+        advance()
+        return key
+    }
+
+    // MARK: Values
+
+    /// Reads the value that comes next, whatever it is, checking all that is nested in it.
+    ///
+    /// - Parameter depth: how many containers are open around it.
+    @inline(__always)
+    mutating func readValue(_ text: Span<UInt8>, depth: Int) throws(DecodeError) -> JSONToken {
+        guard let byte = peek(text) else { throw end(text, "a value") }
+        if byte == UInt8(ascii: "\"") { return try readString(text) }
+        if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") { return try readContainer(text, depth: depth) }
+        return try readScalar(text, byte)
+    }
+
+    /// Reads a number or a literal; `byte` is the one at the position.
+    @inline(__always)
+    private mutating func readScalar(_ text: Span<UInt8>, _ byte: UInt8) throws(DecodeError) -> JSONToken {
+        switch byte {
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try readNumber(text)
+        case UInt8(ascii: "t"): try readLiteral(text, "true", .true)
+        case UInt8(ascii: "f"): try readLiteral(text, "false", .false)
+        case UInt8(ascii: "n"): try readLiteral(text, "null", .null)
+        default: throw unexpected(text, "a value")
+        }
+    }
+
+    /// Reads an object or an array and all in it. The open containers are bits of one word: set for an object.
+    private mutating func readContainer(_ text: Span<UInt8>, depth: Int) throws(DecodeError) -> JSONToken {
+        let start = offset
+        let isObject = text[start] == UInt8(ascii: "{")
+        var open: UInt64 = 0
+        var depth = depth
+        var opened = 0
+
+        while true {
+            // At an opening bracket.
+            guard depth < limits.depth else {
+                throw DecodeError(.limitExceeded, at: offset, "nested deeper than \(limits.depth) levels")
+            }
+            open = open << 1 | (text[offset] == UInt8(ascii: "{") ? 1 : 0)
+            depth += 1
+            opened += 1
+            advance()
+            var isFirst = true
+
+            // Behind an opening bracket or a value, until a nested bracket opens.
+            while true {
+                guard let byte = peek(text) else { throw end(text, "a value or a closing bracket") }
+                if byte == (open & 1 == 1 ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+                    advance()
+                    open >>= 1
+                    depth -= 1
+                    opened -= 1
+                    if opened == 0 { return JSONToken(isObject ? .object : .array, start, offset) }
+                    isFirst = false
+                    continue
+                }
+                if !isFirst {
+                    guard byte == UInt8(ascii: ",") else { throw unexpected(text, "a comma or a closing bracket") }
+                    advance()
+                }
+                isFirst = false
+                if open & 1 == 1 { _ = try readKey(text) }
+                guard let first = peek(text) else { throw end(text, "a value") }
+                if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { break }
+                if first == UInt8(ascii: "\"") {
+                    _ = try readString(text)
+                } else {
+                    _ = try readScalar(text, first)
+                }
+            }
+        }
+    }
+
+    /// Reads a string from its opening quote on; the token leaves the quotes out.
+    @inline(__always)
+    mutating func readString(_ text: Span<UInt8>) throws(DecodeError) -> JSONToken {
+        let start = offset &+ 1
+        var hasEscapes = false
+        offset = start
+        while true {
+            offset = JSONString.plainEnd(text, from: offset)
+            guard offset < text.count else { throw end(text, "a closing quote") }
+            let byte = text[offset]
+            if byte == UInt8(ascii: "\"") {
+                let token = JSONToken(.string, start, offset, hasEscapes: hasEscapes)
+                offset &+= 1
+                return token
+            }
+            if byte == UInt8(ascii: "\\") {
+                hasEscapes = true
+                offset = try JSONString.escapeEnd(text, from: offset)
+            } else if byte < 0x20 {
+                throw DecodeError(.unexpectedCharacter, at: offset, "a control character in a string must be escaped")
+            } else {
+                guard let length = JSONString.sequenceLength(text, at: offset) else {
+                    throw DecodeError(.invalidUTF8, at: offset, "a string holds bytes that are not UTF-8")
+                }
+                offset &+= length
+            }
+        }
+    }
+
+    private mutating func readNumber(_ text: Span<UInt8>) throws(DecodeError) -> JSONToken {
+        let start = offset
+        if text[offset] == UInt8(ascii: "-") { offset &+= 1 }
+        if offset < text.count, text[offset] == UInt8(ascii: "0") {
+            offset &+= 1
+            if offset < text.count, text[offset].isDigit {
+                throw DecodeError(.invalidNumber, at: offset, "a number must not begin with a zero")
+            }
+        } else {
+            try readDigits(text)
+        }
+        if offset < text.count, text[offset] == UInt8(ascii: ".") {
+            offset &+= 1
+            try readDigits(text)
+        }
+        if offset < text.count, text[offset] | 0x20 == UInt8(ascii: "e") {
+            offset &+= 1
+            if offset < text.count, text[offset] == UInt8(ascii: "+") || text[offset] == UInt8(ascii: "-") {
+                offset &+= 1
+            }
+            try readDigits(text)
+        }
+        return JSONToken(.number, start, offset)
+    }
+
+    @inline(__always)
+    private mutating func readDigits(_ text: Span<UInt8>) throws(DecodeError) {
+        guard offset < text.count else { throw end(text, "a digit") }
+        guard text[offset].isDigit else { throw DecodeError(.invalidNumber, at: offset, "a digit is due here") }
+        while offset < text.count, text[offset].isDigit { offset &+= 1 }
+    }
+
+    private mutating func readLiteral(
+        _ text: Span<UInt8>, _ literal: String, _ kind: JSONToken.Kind
+    ) throws(DecodeError) -> JSONToken {
+        let start = offset
+        for byte in literal.utf8 {
+            guard offset < text.count else { throw end(text, "true, false or null") }
+            guard text[offset] == byte else { throw unexpected(text, "true, false or null") }
+            offset &+= 1
+        }
+        return JSONToken(kind, start, offset)
+    }
+}
+
+extension UInt8 {
+    /// Whether this is one of the ASCII digits.
+    var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+}

@@ -1,0 +1,154 @@
+/// The inside of a JSON string: where plain bytes end, what is UTF-8, what an escape stands for.
+enum JSONString {
+    /// Where the run of plain bytes from `offset` on ends: at a quote, a backslash, a control character, a byte of a
+    /// longer UTF-8 sequence, or the end of the text.
+    ///
+    /// Looks at eight bytes at once: strings are most of a payload.
+    @inline(__always)
+    static func plainEnd(_ text: Span<UInt8>, from offset: Int) -> Int {
+        var offset = offset
+        while offset &+ 8 <= text.count {
+            let word = text.word(at: offset)
+            let special = zeroBytes(word ^ 0x2222_2222_2222_2222) | zeroBytes(word ^ 0x5C5C_5C5C_5C5C_5C5C)
+                | (word &- 0x2020_2020_2020_2020) & ~word | word
+            let found = special & 0x8080_8080_8080_8080
+            if found != 0 { return offset &+ found.trailingZeroBitCount / 8 }
+            offset &+= 8
+        }
+        while offset < text.count {
+            let byte = text[offset]
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 || byte >= 0x80 { break }
+            offset &+= 1
+        }
+        return offset
+    }
+
+    /// The top bit of each byte that is zero, exact for the lowest one, which is the only one that is looked at.
+    @inline(__always)
+    private static func zeroBytes(_ word: UInt64) -> UInt64 {
+        (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
+    }
+
+    /// How many bytes the UTF-8 sequence at `offset` has (RFC 3629, section 4); nil when it is none.
+    static func sequenceLength(_ text: Span<UInt8>, at offset: Int) -> Int? {
+        let lead = text[offset]
+        let length: Int
+        var second: ClosedRange<UInt8> = 0x80...0xBF
+        switch lead {
+        case 0x00...0x7F: return 1
+        case 0xC2...0xDF: length = 2
+        case 0xE0: (length, second) = (3, 0xA0...0xBF)
+        case 0xED: (length, second) = (3, 0x80...0x9F)
+        case 0xE1...0xEF: length = 3
+        case 0xF0: (length, second) = (4, 0x90...0xBF)
+        case 0xF1...0xF3: length = 4
+        case 0xF4: (length, second) = (4, 0x80...0x8F)
+        default: return nil
+        }
+        guard offset + length <= text.count, second.contains(text[offset + 1]) else { return nil }
+        for index in 2..<max(length, 2) where text[offset + index] & 0xC0 != 0x80 { return nil }
+        return length
+    }
+
+    // MARK: Escapes
+
+    /// Where the escape that begins with the backslash at `offset` ends; a surrogate pair is one escape.
+    static func escapeEnd(_ text: Span<UInt8>, from offset: Int) throws(DecodeError) -> Int {
+        guard offset + 1 < text.count else { throw cut(text) }
+        switch text[offset + 1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return offset + 2
+        case UInt8(ascii: "u"):
+            let unit = try codeUnit(text, at: offset)
+            switch unit {
+            case 0xD800...0xDBFF:
+                try expect(text, UInt8(ascii: "\\"), at: offset + 6, escape: offset)
+                try expect(text, UInt8(ascii: "u"), at: offset + 7, escape: offset)
+                guard case 0xDC00...0xDFFF = try codeUnit(text, at: offset + 6) else { throw half(offset) }
+                return offset + 12
+            case 0xDC00...0xDFFF:
+                throw half(offset)
+            default:
+                return offset + 6
+            }
+        default:
+            throw DecodeError(.invalidEscape, at: offset, "a backslash must begin one of JSON's escapes")
+        }
+    }
+
+    /// Checks one byte of the second half of the surrogate pair that begins at `escape`.
+    private static func expect(
+        _ text: Span<UInt8>, _ byte: UInt8, at offset: Int, escape: Int
+    ) throws(DecodeError) {
+        guard offset < text.count else { throw cut(text) }
+        guard text[offset] == byte else { throw half(escape) }
+    }
+
+    private static func half(_ offset: Int) -> DecodeError {
+        DecodeError(.invalidEscape, at: offset, "half of a surrogate pair stands alone")
+    }
+
+    private static func cut(_ text: Span<UInt8>) -> DecodeError {
+        DecodeError(.unexpectedEnd, at: text.count, "the payload ends inside an escape; it may have been cut")
+    }
+
+    /// The UTF-16 code unit of the `\uXXXX` at `offset`.
+    private static func codeUnit(_ text: Span<UInt8>, at offset: Int) throws(DecodeError) -> UInt32 {
+        var unit: UInt32 = 0
+        for index in (offset + 2)..<(offset + 6) {
+            guard index < text.count else { throw cut(text) }
+            guard let digit = hexDigit(text[index]) else {
+                throw DecodeError(.invalidEscape, at: offset, "\\u needs four hexadecimal digits")
+            }
+            unit = unit << 4 | digit
+        }
+        return unit
+    }
+
+    private static func hexDigit(_ byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+
+    /// The bytes that a checked string stands for, its escapes replaced.
+    static func unescaped(_ text: Span<UInt8>, _ range: Range<Int>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(range.count)
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let byte = text[offset]
+            guard byte == UInt8(ascii: "\\") else {
+                bytes.append(byte)
+                offset += 1
+                continue
+            }
+            guard let end = try? escapeEnd(text, from: offset) else { return bytes }
+            append(escape: text, from: offset, to: end, into: &bytes)
+            offset = end
+        }
+        return bytes
+    }
+
+    private static func append(escape text: Span<UInt8>, from offset: Int, to end: Int, into bytes: inout [UInt8]) {
+        switch text[offset + 1] {
+        case UInt8(ascii: "b"): bytes.append(0x08)
+        case UInt8(ascii: "f"): bytes.append(0x0C)
+        case UInt8(ascii: "n"): bytes.append(0x0A)
+        case UInt8(ascii: "r"): bytes.append(0x0D)
+        case UInt8(ascii: "t"): bytes.append(0x09)
+        case UInt8(ascii: "u"):
+            guard var value = try? codeUnit(text, at: offset) else { return }
+            if end - offset == 12, let low = try? codeUnit(text, at: offset + 6) {
+                value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
+            }
+            guard let scalar = Unicode.Scalar(value) else { return }
+            bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+        default: bytes.append(text[offset + 1])
+        }
+    }
+}

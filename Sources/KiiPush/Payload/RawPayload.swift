@@ -1,0 +1,73 @@
+/// The bytes of one push as a transport handed them over, and what the transport knows of them.
+///
+/// The first thing on a message's way: nothing in it has been read yet. Build one in the transport's callback and
+/// give it to ``PushReceiver/receive(_:)``, or to ``PushMessage/init(_:)`` to look at it without a receiver.
+public struct RawPayload: Sendable, Hashable {
+    /// The payload, unchanged; a message keeps this one buffer and makes strings only when asked.
+    public var bytes: [UInt8]
+
+    /// The transport that brought the payload, when it is known.
+    ///
+    /// A stated transport decides which key style is read; without one, the body does.
+    public var transport: Transport?
+
+    /// The transport's own id of the message, such as an FCM message id.
+    ///
+    /// Leave it out for ids that are used again, as MQTT packet identifiers are: it serves as a dedupe key for
+    /// messages that have no better one.
+    public var transportMessageID: String?
+
+    /// Whether the transport says that it delivers this payload again.
+    ///
+    /// A hint only: brokers also deliver twice without saying so.
+    public var isRedelivered: Bool
+
+    /// When the payload arrived, on the receiver's monotonic clock; the receiver fills it in when it is left out.
+    public var arrivedAt: MonotonicInstant?
+
+    /// Wraps a payload's bytes.
+    public init(
+        _ bytes: [UInt8], transport: Transport? = nil, transportMessageID: String? = nil, isRedelivered: Bool = false,
+        arrivedAt: MonotonicInstant? = nil
+    ) {
+        self.bytes = bytes
+        self.transport = transport
+        self.transportMessageID = transportMessageID
+        self.isRedelivered = isRedelivered
+        self.arrivedAt = arrivedAt
+    }
+
+    /// Wraps a payload that is at hand as text, as in tests and samples.
+    public init(_ text: String, transport: Transport? = nil, transportMessageID: String? = nil) {
+        self.init(Array(text.utf8), transport: transport, transportMessageID: transportMessageID)
+    }
+}
+
+/// The network that carried a payload, by name.
+///
+/// An open set: an agent with a network of its own names it with a string literal. The named ones decide how a
+/// payload is read, as each says; any other is read by what stands in the body.
+public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The name as it stands in rules, traces and metrics.
+    public let name: String
+
+    /// Makes a transport from its name.
+    public init(_ name: String) { self.name = name }
+
+    /// Makes a transport from its name.
+    public init(stringLiteral name: String) { self.name = name }
+
+    /// Apple Push Notification service: short keys.
+    public static let apns: Transport = "apns"
+    /// Firebase Cloud Messaging, once GCM: long keys, every value a string.
+    public static let fcm: Transport = "fcm"
+    /// JPush: long keys.
+    public static let jpush: Transport = "jpush"
+    /// MQTT: long keys, with `sourceURI` and `senderURI`.
+    public static let mqtt: Transport = "mqtt"
+    /// QuickBlox, whose pushes are no Kii pushes and count as Direct Push.
+    public static let quickblox: Transport = "quickblox"
+
+    /// The transport's name.
+    public var description: String { name }
+}

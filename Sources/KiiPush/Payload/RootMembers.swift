@@ -1,0 +1,123 @@
+/// What one pass over a payload finds: where the values of the keys we know stand, and that the whole is sound.
+///
+/// A sender's own keys are only checked and counted here; `MessageData` finds them when someone asks.
+struct RootMembers {
+    /// The values of the keys that `RootKey` knows, by slot.
+    private(set) var slots = InlineArray<33, JSONToken>(repeating: .absent)
+
+    /// The first root key that stands a second time.
+    private var duplicate: JSONToken?
+
+    /// The keys we do not know, as far as they fit; most payloads have fewer.
+    private var others = InlineArray<16, JSONToken>(repeating: .absent)
+    private var otherCount = 0
+
+    /// Whether the keys must be compared once more, unescaped and all: an escape in one, or more than fit above.
+    private var needsFullComparison = false
+
+    /// Reads the payload through; throws unless it is one JSON object within the limits, each root key once.
+    init(_ text: Span<UInt8>, limits: PayloadLimits) throws(DecodeError) {
+        guard text.count <= limits.bytes else {
+            throw DecodeError(
+                .limitExceeded, at: limits.bytes, "larger than \(limits.bytes) bytes; raise the limit or send less")
+        }
+        var reader = JSONReader(limits: limits)
+        guard let first = reader.peek(text) else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
+        let start = reader.offset
+        let isObject = first == UInt8(ascii: "{")
+        if isObject {
+            reader.advance()
+            try readMembers(text, &reader)
+        } else {
+            _ = try reader.readValue(text, depth: 0)
+        }
+        if reader.peek(text) != nil { throw reader.unexpected(text, "the end") }
+        guard isObject else { throw DecodeError(.notAnObject, at: start, "a push is a JSON object") }
+        if needsFullComparison { duplicate = Self.firstDuplicate(text, limits) }
+        if let duplicate {
+            throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "this key stands twice; send it once")
+        }
+    }
+
+    private mutating func readMembers(_ text: Span<UInt8>, _ reader: inout JSONReader) throws(DecodeError) {
+        var isFirst = true
+        while let key = try reader.nextKey(text, isFirst: isFirst) {
+            isFirst = false
+            let value = try reader.readValue(text, depth: 1)
+            if let known = key.rootKey(in: text) {
+                if slots[known.slot].isPresent { duplicate = duplicate ?? key }
+                slots[known.slot] = value
+            } else {
+                note(other: key, text)
+            }
+        }
+    }
+
+    @inline(__always)
+    private mutating func note(other key: JSONToken, _ text: Span<UInt8>) {
+        guard !key.hasEscapes, otherCount < 16 else {
+            needsFullComparison = true
+            return
+        }
+        for index in 0..<otherCount where text.matches(key.range, in: text, others[index].range) {
+            duplicate = duplicate ?? key
+        }
+        others[otherCount] = key
+        otherCount &+= 1
+    }
+
+    /// The first root key that an earlier one equals, however the two are escaped.
+    private static func firstDuplicate(_ text: Span<UInt8>, _ limits: PayloadLimits) -> JSONToken? {
+        var seen: Set<[UInt8]> = []
+        var members = ObjectMembers(text, limits: limits)
+        while let (key, _) = members.next(text) {
+            guard seen.insert(key.bytes(in: text)).inserted else { return key }
+        }
+        return nil
+    }
+
+    // MARK: What was found
+
+    /// The value of Apple's dictionary.
+    var aps: JSONToken { slots[RootKey.aps.slot] }
+
+    /// The value of `field` where it stands in a payload of `dialect`.
+    @inline(__always)
+    func value(_ field: KiiField, in dialect: Dialect) -> JSONToken {
+        let isShort = dialect == .apns && field != .sourceURI && field != .senderURI
+        return slots[(isShort ? RootKey.short(field) : RootKey.long(field)).slot]
+    }
+}
+
+extension JSONToken {
+    /// The known key that this token of a root key spells.
+    @inline(__always)
+    func rootKey(in text: Span<UInt8>) -> RootKey? {
+        if !hasEscapes { return RootKey.find(text, range) }
+        let bytes = JSONString.unescaped(text, range)
+        return RootKey.find(bytes.span, 0..<bytes.count)
+    }
+
+    /// Whether this token of a string reads as `name`.
+    func matches(_ name: Span<UInt8>, in text: Span<UInt8>) -> Bool {
+        if !hasEscapes { return text.matches(range, in: name, 0..<name.count) }
+        let bytes = JSONString.unescaped(text, range)
+        return bytes.span.matches(0..<bytes.count, in: name, 0..<name.count)
+    }
+
+    /// The token's bytes, unescaped if it is a string.
+    func bytes(in text: Span<UInt8>) -> [UInt8] {
+        if hasEscapes { return JSONString.unescaped(text, range) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(range.count)
+        for index in range { bytes.append(text[index]) }
+        return bytes
+    }
+
+    /// The token's text: a string unescaped, a number or a container as it is written.
+    func string(in text: Span<UInt8>) -> String {
+        guard hasEscapes else { return text.string(range) }
+        let bytes = JSONString.unescaped(text, range)
+        return bytes.span.string(0..<bytes.count)
+    }
+}

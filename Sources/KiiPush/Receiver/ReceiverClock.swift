@@ -1,0 +1,57 @@
+/// A moment on a clock that never goes back: nanoseconds from a beginning that means nothing.
+///
+/// Everything that has an age is measured with it, so a device whose wall clock jumps from 1970 to today when the
+/// network comes up forgets nothing and keeps nothing for ever.
+public struct MonotonicInstant: Sendable, Hashable, Comparable {
+    /// Nanoseconds since the clock's beginning.
+    public var nanoseconds: Int64
+
+    /// Makes an instant.
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// Whether one instant is before another.
+    public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+
+    /// The instant that is `duration` later; the last one there is, if that is beyond it.
+    public func advanced(by duration: Duration) -> MonotonicInstant {
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.inNanoseconds)
+        return MonotonicInstant(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+    }
+
+    /// How much later `other` is.
+    public func duration(to other: MonotonicInstant) -> Duration {
+        .nanoseconds(other.nanoseconds &- nanoseconds)
+    }
+}
+
+/// What tells a receiver the time; tests pass one that they turn by hand.
+public protocol ReceiverClock: Sendable {
+    /// The present moment; never before one that was returned earlier.
+    var now: MonotonicInstant { get }
+}
+
+/// The machine's monotonic clock, which goes on while the device sleeps.
+public struct SystemClock: ReceiverClock {
+    private let beginning = ContinuousClock.now
+
+    /// Makes a clock that begins now.
+    public init() {}
+
+    /// The present moment.
+    public var now: MonotonicInstant {
+        MonotonicInstant(nanoseconds: beginning.duration(to: .now).inNanoseconds)
+    }
+}
+
+extension Duration {
+    /// The duration in nanoseconds, at most 292 years.
+    var inNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        let (sum, carry) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return carry ? (seconds < 0 ? .min : .max) : sum
+    }
+}
