@@ -1,0 +1,80 @@
+/// Drops a message that was handled before, or is being handled now.
+///
+/// Networks deliver twice: one copy a subscription, one a device's installation, a redelivery after a lost
+/// acknowledgement, the same event over two transports. The deduplicator reserves a message's keys when it comes in
+/// and confirms them only when it has ended for good, so that a message whose handler failed is handled when it is
+/// delivered again. Which keys: ``PushMessage/dedupeKeys(app:secret:)``.
+///
+/// Put it first in the chain. It promises: while the window lasts, a message that was handled is not handled again,
+/// within one process. It cannot tell two honest messages apart that are the same to the byte, so for messages without
+/// a strong key it looks back only five seconds.
+public struct Deduplicator: Middleware {
+    /// What happens to a message when the store cannot tell.
+    public enum StoreFailure: Sendable, Hashable {
+        /// It passes, and may be handled twice.
+        case open
+        /// It fails, and the transport is told to retry later.
+        case closed
+    }
+
+    private let store: any SeenStore
+    private let clock: any ReceiverClock
+    private let secret: DedupeSecret
+    private let onStoreFailure: StoreFailure
+
+    /// Makes a deduplicator that remembers in memory.
+    ///
+    /// - Parameters:
+    ///   - window: how long and how many messages are remembered.
+    ///   - clock: the receiver's clock.
+    public init(window: SeenWindow = .standard, clock: any ReceiverClock = SystemClock()) {
+        self.init(store: InMemorySeenStore(window: window), secret: .random(), clock: clock)
+    }
+
+    /// Makes a deduplicator on a store of yours.
+    ///
+    /// - Parameters:
+    ///   - store: where messages are remembered.
+    ///   - secret: what the keys are made with; a store that outlives the process needs one that does too.
+    ///   - onStoreFailure: what happens to a message when the store throws.
+    ///   - clock: the receiver's clock.
+    public init(
+        store: any SeenStore, secret: DedupeSecret, onStoreFailure: StoreFailure = .open,
+        clock: any ReceiverClock = SystemClock()
+    ) {
+        self.store = store
+        self.secret = secret
+        self.onStoreFailure = onStoreFailure
+        self.clock = clock
+    }
+
+    /// Reserves the message, or drops it.
+    public func admit(_ message: inout RoutedMessage) throws -> Verdict {
+        let keys = message.message.dedupeKeys(app: message.app, secret: secret)
+        do {
+            switch try store.begin(keys, now: message.arrivedAt) {
+            case .fresh(let lease):
+                message.lease = lease
+                return .pass
+            case .inFlight(let lease):
+                message.isFirstInFlight = { [store] in (try? store.isInFlight(lease)) ?? false }
+                return .drop(.duplicateInFlight(lease))
+            case .done: return .drop(.duplicate)
+            }
+        } catch {
+            if onStoreFailure == .closed { throw error }
+            return .pass
+        }
+    }
+
+    /// Confirms the reservation if the message ended for good, and undoes it if it is to be handled when it comes again.
+    public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
+        guard let lease = message.lease else { return }
+        // A store that fails here forgets at worst: the message would be handled again, which at-least-once allows.
+        if outcome.isRemembered {
+            try? store.commit(lease, now: clock.now)
+        } else {
+            try? store.release(lease)
+        }
+    }
+}

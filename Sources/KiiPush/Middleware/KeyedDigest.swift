@@ -1,0 +1,90 @@
+/// A keyed 128-bit digest: SipHash-1-3 with its 128-bit output, over whole words.
+///
+/// Keyed, since a digest that anyone can compute lets a sender make two messages that count as one, and so hide the
+/// second. Each part goes in as a word with its length and meaning, then its bytes, so that no two lists of parts can
+/// read the same.
+struct KeyedDigest {
+    private var v0: UInt64
+    private var v1: UInt64
+    private var v2: UInt64
+    private var v3: UInt64
+
+    init(_ secret: DedupeSecret) {
+        v0 = secret.first ^ 0x736f_6d65_7073_6575
+        v1 = secret.second ^ 0x646f_7261_6e64_6f6d ^ 0xEE
+        v2 = secret.first ^ 0x6c79_6765_6e65_7261
+        v3 = secret.second ^ 0x7465_6462_7974_6573
+    }
+
+    @inline(__always)
+    private mutating func round() {
+        v0 &+= v1
+        v1 = v1 &<< 13 | v1 &>> 51
+        v1 ^= v0
+        v0 = v0 &<< 32 | v0 &>> 32
+        v2 &+= v3
+        v3 = v3 &<< 16 | v3 &>> 48
+        v3 ^= v2
+        v0 &+= v3
+        v3 = v3 &<< 21 | v3 &>> 43
+        v3 ^= v0
+        v2 &+= v1
+        v1 = v1 &<< 17 | v1 &>> 47
+        v1 ^= v2
+        v2 = v2 &<< 32 | v2 &>> 32
+    }
+
+    /// Takes in one word.
+    @inline(__always)
+    mutating func add(_ word: UInt64) {
+        v3 ^= word
+        round()
+        v0 ^= word
+    }
+
+    /// Takes in a part: its meaning, its length and its bytes.
+    @inline(__always)
+    mutating func add(_ meaning: UInt8, _ text: Span<UInt8>, _ range: Range<Int>) {
+        add(UInt64(meaning) &<< 56 | UInt64(truncatingIfNeeded: range.count))
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            add(text.word(at: offset, length: min(range.upperBound &- offset, 8)))
+            offset &+= 8
+        }
+    }
+
+    /// The digest of all that was taken in.
+    consuming func finish() -> DedupeKey {
+        v2 ^= 0xEE
+        round()
+        round()
+        round()
+        let first = v0 ^ v1 ^ v2 ^ v3
+        v1 ^= 0xDD
+        round()
+        round()
+        round()
+        return DedupeKey(first: first, second: v0 ^ v1 ^ v2 ^ v3)
+    }
+}
+
+/// The secret that a receiver's dedupe keys are made with.
+public struct DedupeSecret: Sendable, Hashable {
+    let first: UInt64
+    let second: UInt64
+
+    /// Makes a secret of two words, for a store that outlives the process.
+    public init(_ first: UInt64, _ second: UInt64) {
+        self.first = first
+        self.second = second
+    }
+
+    /// A new secret from the system's entropy, for as long as the process lives.
+    public static func random() -> DedupeSecret {
+        var source = SystemRandomNumberGenerator()
+        return DedupeSecret(source.next(), source.next())
+    }
+
+    /// A secret that everybody knows, so that keys compare from run to run; for reports, never for a receiver.
+    public static let published = DedupeSecret(0x6B69_6970_7573_6801, 0x6B69_6970_7573_6802)
+}

@@ -1,0 +1,192 @@
+/// A chain of middleware as one nested value, so that a message goes through it by direct calls.
+///
+/// Made by ``MiddlewareBuilder``; there is nothing to conform to it for.
+@_documentation(visibility: internal)
+public protocol MiddlewareChain: Sendable {
+    /// Passes a message on, counting in `passed` the stages that let it go.
+    func admit(_ message: inout RoutedMessage, passed: inout Int) throws -> Verdict
+    /// Tells the first `passed` stages how a message ended, the last one first.
+    func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int)
+    /// How many stages there are.
+    var count: Int { get }
+    /// The names of the stages, first to last.
+    var names: [String] { get }
+}
+
+/// Puts middleware into a chain, in the order written; `if`, `else` and `switch` may hold different types.
+///
+/// ```swift
+/// PushReceiver(app: "0123abcd") {
+///     Deduplicator()
+///     LoopGuard(me: [.thing(id: "th.1")])
+///     if quietAtNight { QuietHours() }
+///     ScopeRouter(serving: [.app, .thing("th.1")])
+/// }
+/// ```
+@resultBuilder
+public enum MiddlewareBuilder {
+    /// A chain of no stages.
+    public static func buildBlock() -> EmptyChain { EmptyChain() }
+    /// A stage.
+    public static func buildExpression<Stage: Middleware>(_ stage: Stage) -> ChainStage<Stage> { ChainStage(stage) }
+    /// The first stage.
+    public static func buildPartialBlock<First: MiddlewareChain>(first: First) -> First { first }
+    /// The stages so far, and one more.
+    public static func buildPartialBlock<First: MiddlewareChain, Next: MiddlewareChain>(
+        accumulated: First, next: Next
+    ) -> ChainPair<First, Next> { ChainPair(first: accumulated, second: next) }
+    /// A stage behind an `if`.
+    public static func buildOptional<Wrapped: MiddlewareChain>(_ chain: Wrapped?) -> OptionalChain<Wrapped> {
+        OptionalChain(wrapped: chain)
+    }
+    /// The stages of an `if` with an `else`.
+    public static func buildEither<First: MiddlewareChain, Second: MiddlewareChain>(
+        first: First
+    ) -> EitherChain<First, Second> { .first(first) }
+    /// The stages of an `else`.
+    public static func buildEither<First: MiddlewareChain, Second: MiddlewareChain>(
+        second: Second
+    ) -> EitherChain<First, Second> { .second(second) }
+}
+
+/// A chain of no stages.
+@_documentation(visibility: internal)
+public struct EmptyChain: MiddlewareChain {
+    /// Passes.
+    public func admit(_ message: inout RoutedMessage, passed: inout Int) throws -> Verdict { .pass }
+    /// Does nothing.
+    public func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int) {}
+    /// None.
+    public var count: Int { 0 }
+    /// None.
+    public var names: [String] { [] }
+}
+
+/// One stage of a chain; times it while someone listens.
+@_documentation(visibility: internal)
+public struct ChainStage<Stage: Middleware>: MiddlewareChain {
+    let stage: Stage
+    private let name: String
+
+    init(_ stage: Stage) {
+        self.stage = stage
+        name = stage.name
+    }
+
+    /// Asks the stage.
+    public func admit(_ message: inout RoutedMessage, passed: inout Int) throws -> Verdict {
+        do {
+            message.recorder?.begin()
+            let verdict = try stage.admit(&message)
+            message.recorder?.end(name, verdict)
+            if verdict == .pass { passed += 1 }
+            return verdict
+        } catch {
+            message.recorder?.end(name, failed: error)
+            throw StageFailure(stage: name, underlying: error)
+        }
+    }
+
+    /// Tells the stage, if it passed the message.
+    public func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int) {
+        if passed > 0 { stage.settle(message, outcome) }
+    }
+
+    /// One.
+    public var count: Int { 1 }
+    /// The stage's name.
+    public var names: [String] { [name] }
+}
+
+/// Two chains, one behind the other.
+@_documentation(visibility: internal)
+public struct ChainPair<First: MiddlewareChain, Second: MiddlewareChain>: MiddlewareChain {
+    let first: First
+    let second: Second
+
+    /// Asks the first, then the second.
+    public func admit(_ message: inout RoutedMessage, passed: inout Int) throws -> Verdict {
+        let verdict = try first.admit(&message, passed: &passed)
+        return verdict == .pass ? try second.admit(&message, passed: &passed) : verdict
+    }
+
+    /// Tells the second, then the first.
+    public func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int) {
+        let before = first.count
+        if passed > before { second.settle(message, outcome, passed: passed - before) }
+        first.settle(message, outcome, passed: min(passed, before))
+    }
+
+    /// Those of both.
+    public var count: Int { first.count + second.count }
+    /// Those of both.
+    public var names: [String] { first.names + second.names }
+}
+
+/// A chain that may be missing.
+@_documentation(visibility: internal)
+public struct OptionalChain<Wrapped: MiddlewareChain>: MiddlewareChain {
+    let wrapped: Wrapped?
+
+    /// Asks it if it is there.
+    public func admit(_ message: inout RoutedMessage, passed: inout Int) throws -> Verdict {
+        try wrapped?.admit(&message, passed: &passed) ?? .pass
+    }
+
+    /// Tells it if it is there.
+    public func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int) {
+        wrapped?.settle(message, outcome, passed: passed)
+    }
+
+    /// Its own, or none.
+    public var count: Int { wrapped?.count ?? 0 }
+    /// Its own, or none.
+    public var names: [String] { wrapped?.names ?? [] }
+}
+
+/// One of two chains of different types.
+@_documentation(visibility: internal)
+public enum EitherChain<First: MiddlewareChain, Second: MiddlewareChain>: MiddlewareChain {
+    /// The one behind the `if`.
+    case first(First)
+    /// The one behind the `else`.
+    case second(Second)
+
+    /// Asks the one that is there.
+    public func admit(_ message: inout RoutedMessage, passed: inout Int) throws -> Verdict {
+        switch self {
+        case .first(let chain): try chain.admit(&message, passed: &passed)
+        case .second(let chain): try chain.admit(&message, passed: &passed)
+        }
+    }
+
+    /// Tells the one that is there.
+    public func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int) {
+        switch self {
+        case .first(let chain): chain.settle(message, outcome, passed: passed)
+        case .second(let chain): chain.settle(message, outcome, passed: passed)
+        }
+    }
+
+    /// Those of the one that is there.
+    public var count: Int {
+        switch self {
+        case .first(let chain): chain.count
+        case .second(let chain): chain.count
+        }
+    }
+
+    /// Those of the one that is there.
+    public var names: [String] {
+        switch self {
+        case .first(let chain): chain.names
+        case .second(let chain): chain.names
+        }
+    }
+}
+
+/// A stage that could not decide, with its name.
+struct StageFailure: Error {
+    let stage: String
+    let underlying: any Error
+}

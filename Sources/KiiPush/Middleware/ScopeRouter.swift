@@ -1,0 +1,27 @@
+/// Refuses what is not for this receiver: another app's payload, or a scope that it does not serve.
+///
+/// A device whose installation was used by another user before, or by another app in a test, still gets their pushes;
+/// handling them would mix two users' data. Put it last in the chain. The routes of what it lets through are the
+/// receiver's: see ``PushReceiver``.
+public struct ScopeRouter: Middleware {
+    private let serving: ScopePattern?
+
+    /// Makes a router.
+    ///
+    /// - Parameter serving: the scopes that are served; nil serves all. A scope that a payload states and that is
+    ///   incomplete, unknown or not listed is refused; a payload that states none passes.
+    public init(serving: ScopePattern? = nil) { self.serving = serving }
+
+    /// Refuses a payload of another app than the receiver's, then one of a scope that is not served.
+    public func admit(_ message: inout RoutedMessage) -> Verdict {
+        let storage = message.message.storage
+        let reading = storage.reading
+        let buffer = storage.buffer
+        let text = buffer.span
+        if let app = message.app, reading.app.isPresent, !text.matches(reading.app.range, app) {
+            return .drop(.refused(.app))
+        }
+        guard let serving, reading.scopeKind != .unknown || storage.fields[.scopeType].isPresent else { return .pass }
+        return reading.scopeIsComplete && serving.matches(text, reading) ? .pass : .drop(.refused(.scope))
+    }
+}

@@ -1,0 +1,108 @@
+/// How a message ended. Every message ends in exactly one.
+@nonexhaustive
+public enum Outcome: Sendable {
+    /// All handlers of its routes succeeded.
+    case handled(MatchedRoutes)
+    /// The same message was handled before, or is being handled.
+    case duplicate(Duplicate)
+    /// The loop guard stopped it.
+    case looped(LoopLayer)
+    /// It is not for this receiver.
+    case refused(Refusal)
+    /// No route takes it.
+    case unrouted(Unrouted)
+    /// A handler failed, or a stage could not decide.
+    case failed(Failure)
+    /// It is no push message.
+    case undecodable(DecodeError)
+
+    /// What became of the first message of a duplicate.
+    public enum Duplicate: Sendable, Hashable {
+        /// It was handled.
+        case done
+        /// It was being handled, and ended with this disposition, which the duplicate shares.
+        case inFlight(Disposition)
+    }
+
+    /// Why no route took a message.
+    public enum Unrouted: String, Sendable, Hashable {
+        /// None asks for such a message.
+        case noRoute
+        /// One does, but takes no ambiguous messages.
+        case ambiguous
+    }
+
+    /// What failed.
+    public struct Failure: Sendable {
+        /// The route whose handler failed, or the name of the stage that could not decide.
+        public let place: String
+        /// Whether it was a stage of the chain, and no handler ran.
+        public let isStage: Bool
+        /// What was thrown; of several handlers', the first.
+        public let error: any Error
+        /// The routes whose handlers succeeded all the same.
+        public let handled: MatchedRoutes
+    }
+}
+
+/// What a transport is told about a payload.
+public enum Disposition: String, Sendable, Hashable, CaseIterable {
+    /// It is dealt with: acknowledge it.
+    case accept
+    /// It is not: deliver it again later.
+    case retryLater
+    /// It never will be: put it aside and acknowledge it.
+    case reject
+}
+
+extension Outcome {
+    /// The outcome's name, as the tool and the metrics write it.
+    public var name: String {
+        switch self {
+        case .handled: "handled"
+        case .duplicate: "duplicate"
+        case .looped: "looped"
+        case .refused: "refused"
+        case .unrouted: "unrouted"
+        case .failed: "failed"
+        case .undecodable: "undecodable"
+        }
+    }
+
+    /// More exactly why: a layer, a refusal, a code; nil where the name says it all.
+    public var reason: String? {
+        switch self {
+        case .handled: nil
+        case .duplicate(.done): "done"
+        case .duplicate(.inFlight): "inFlight"
+        case .looped(let layer): layer.rawValue
+        case .refused(let refusal): refusal.reason
+        case .unrouted(let why): why.rawValue
+        case .failed(let failure): failure.place
+        case .undecodable(let error): error.code.rawValue
+        }
+    }
+
+    /// What the transport is told.
+    public var disposition: Disposition {
+        switch self {
+        case .handled, .duplicate(.done), .looped, .refused, .unrouted: .accept
+        case .duplicate(.inFlight(let disposition)): disposition
+        case .failed: .retryLater
+        case .undecodable: .reject
+        }
+    }
+
+    /// Whether the seen store remembers the message, so that it is a duplicate when it comes again.
+    var isRemembered: Bool {
+        switch self {
+        case .handled, .looped: true
+        case .duplicate, .refused, .unrouted, .failed, .undecodable: false
+        }
+    }
+}
+
+extension Outcome: CustomStringConvertible {
+    /// The name, and the reason in brackets.
+    public var description: String { reason.map { "\(name) (\($0))" } ?? name }
+}

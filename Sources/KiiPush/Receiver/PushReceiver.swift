@@ -1,0 +1,197 @@
+import Synchronization
+
+/// The front door: takes payloads in, sends them through the chain, calls the handlers, and says how each ended.
+///
+/// ```swift
+/// let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.1")])
+/// receiver.onPushToApp(bucket: "settings", scope: .user("*")) { event, context in
+///     print(event.bucket.name, event.scope)
+/// }
+/// let outcome = await receiver.receive(RawPayload(bytes, transport: .mqtt))
+/// ```
+///
+/// Register handlers before the first payload comes; a route that is added later takes the messages that come after
+/// it. `receive` may be called from many tasks at once. A receiver keeps no queue and tries a message once: what the
+/// transport should do with it is ``Outcome/disposition``.
+public final class PushReceiver: Sendable {
+    /// The app that is served; payloads that name none count as this one's.
+    public let app: String?
+
+    private let limits: PayloadLimits
+    private let clock: any ReceiverClock
+    private let chain: any MiddlewareChain
+    private let counters = OutcomeCounters()
+    private let waiters = InFlightWaiters()
+    private let lastID = Atomic<UInt64>(0)
+    private let setup = Mutex(Setup())
+
+    /// What can change while the receiver runs; read once a message.
+    private struct Setup {
+        var routes: [Route] = []
+        var ids: Set<String> = []
+        /// Compiled when a message needs it and routes have been added since.
+        var table: RouteTable?
+        var listener: (@Sendable (Trace) -> Void)?
+    }
+
+    /// Makes a receiver with the chain that every receiver should have: dedupe, loop guard, scope routing.
+    ///
+    /// - Parameters:
+    ///   - app: the app that is served; a payload that names another is refused.
+    ///   - me: identities that only this device writes as; see ``LoopGuard``.
+    ///   - serving: the scopes that are served; nil serves all.
+    ///   - limits: the bounds within which payloads are read.
+    ///   - clock: the clock of the receiver and of its chain.
+    public convenience init(
+        app: String? = nil, me: [Sender] = [], serving: ScopePattern? = nil, limits: PayloadLimits = .standard,
+        clock: any ReceiverClock = SystemClock()
+    ) {
+        self.init(app: app, limits: limits, clock: clock) {
+            Deduplicator(clock: clock)
+            LoopGuard(me: me, clock: clock)
+            ScopeRouter(serving: serving)
+        }
+    }
+
+    /// Makes a receiver with a chain of your own.
+    ///
+    /// - Parameters:
+    ///   - app: the app that is served.
+    ///   - limits: the bounds within which payloads are read.
+    ///   - clock: the receiver's clock; give the same one to the stages that take one.
+    ///   - middleware: the chain, first stage first. Keep the order ``Deduplicator``, ``LoopGuard``, ``ScopeRouter``,
+    ///     and put your own stages where they belong among them.
+    public init(
+        app: String? = nil, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
+        @MiddlewareBuilder middleware: () -> some MiddlewareChain
+    ) {
+        self.app = app
+        self.limits = limits
+        self.clock = clock
+        chain = middleware()
+    }
+
+    // MARK: Receiving
+
+    /// Takes one payload in and returns when its handlers have.
+    ///
+    /// Handlers of several routes run one after another, in order of declaration; one that fails does not keep the
+    /// next from running. A duplicate of a message that is being handled returns when that one has ended, so a handler
+    /// must not wait for the receipt of the very payload that it handles.
+    public func receive(_ payload: RawPayload) async -> Outcome {
+        let (table, listener) = setup.withLock { setup in
+            let table = setup.table ?? RouteTable(setup.routes)
+            setup.table = table
+            return (table, setup.listener)
+        }
+        let id = lastID.add(1, ordering: .relaxed).newValue
+        var recorder = listener == nil ? nil : TraceRecorder(clock)
+        let message: PushMessage
+        do {
+            message = try PushMessage(payload, limits: limits)
+        } catch {
+            let outcome = Outcome.undecodable(error)
+            recorder?.end("decode", error.description)
+            counters.count(outcome)
+            if let recorder { listener?(recorder.trace(id, nil, payload.transport, outcome)) }
+            return outcome
+        }
+        recorder?.end("decode", "\(message.kind), \(message.certainty.rawValue)")
+        recorder?.begin()
+        let match = table.match(message.storage)
+        recorder?.end("route", match.routes.isEmpty ? "none" : match.routes.ids.joined(separator: ", "))
+
+        var routed = RoutedMessage(message, id: id, arrivedAt: payload.arrivedAt ?? clock.now, app: app, match: match)
+        routed.recorder = recorder
+        let outcome = await process(&routed)
+        counters.count(outcome)
+        if let recorder = routed.recorder { listener?(recorder.trace(id, message, payload.transport, outcome)) }
+        return outcome
+    }
+
+    /// Admits a message, runs its handlers, and settles it.
+    private func process(_ message: inout RoutedMessage) async -> Outcome {
+        var passed = 0
+        var outcome: Outcome
+        do {
+            switch try chain.admit(&message, passed: &passed) {
+            case .pass: outcome = await route(&message)
+            case .drop(let reason): outcome = await end(reason, message)
+            }
+        } catch {
+            let failure = error as? StageFailure
+            outcome = .failed(
+                Outcome.Failure(
+                    place: failure?.stage ?? "chain", isStage: true, error: failure?.underlying ?? error,
+                    handled: MatchedRoutes()))
+        }
+        chain.settle(message, outcome, passed: passed)
+        if let lease = message.lease { waiters.finish(lease, outcome.disposition) }
+        return outcome
+    }
+
+    /// The outcome of a message that a stage dropped.
+    private func end(_ reason: DropReason, _ message: RoutedMessage) async -> Outcome {
+        switch reason {
+        case .duplicate: return .duplicate(.done)
+        case .duplicateInFlight(let lease):
+            let isInFlight = message.isFirstInFlight
+            return .duplicate(.inFlight(await waiters.wait(for: lease) { isInFlight?() ?? false }))
+        case .looped(let layer): return .looped(layer)
+        case .refused(let refusal): return .refused(refusal)
+        }
+    }
+
+    /// The outcome of a message that the chain passed.
+    private func route(_ message: inout RoutedMessage) async -> Outcome {
+        if message.routes.isEmpty {
+            if let reason = message.stopped { return await end(reason, message) }
+            return .unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute)
+        }
+        var failure: (route: Route, error: any Error)?
+        var succeeded = MatchedRoutes()
+        for route in message.routes {
+            let context = HandlerContext(route: route.id, messageID: message.id, arrivedAt: message.arrivedAt)
+            message.recorder?.begin()
+            do {
+                try await route.handler(message.message, context)
+                route.handled.add(1, ordering: .relaxed)
+                succeeded.append(route)
+                message.recorder?.end("handle \(route.id)", "handled")
+            } catch {
+                route.failed.add(1, ordering: .relaxed)
+                failure = failure ?? (route, error)
+                message.recorder?.end("handle \(route.id)", failed: error)
+            }
+        }
+        guard let failure else { return .handled(succeeded) }
+        return .failed(
+            Outcome.Failure(place: failure.route.id, isStage: false, error: failure.error, handled: succeeded))
+    }
+
+    // MARK: Watching
+
+    /// Calls `listener` with the trace of every message from now on, in place of an earlier listener.
+    ///
+    /// It is called by the task that received the message, before `receive` returns; keep it short. While nobody
+    /// listens, no trace is made.
+    public func onTrace(_ listener: (@Sendable (Trace) -> Void)?) { setup.withLock { $0.listener = listener } }
+
+    /// How many messages were taken in so far, and how they ended.
+    public var metrics: Metrics { counters.snapshot(setup.withLock { $0.routes }) }
+
+    /// The names of the stages that a message passes, in order.
+    public var middleware: [String] { chain.names }
+
+    // MARK: Registering
+
+    /// Adds a route behind those that are there.
+    func add(_ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ handler: @escaping Route.Handler) {
+        setup.withLock { setup in
+            let id = id ?? "\(criteria.kind?.rawValue ?? "any")-\(setup.routes.count + 1)"
+            precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
+            setup.routes.append(Route(id: id, criteria: criteria, flow: flow, handler: handler))
+            setup.table = nil
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/// What happened to one message, stage by stage; for whoever listens with ``PushReceiver/onTrace(_:)``.
+///
+/// Holds names, codes and times, and the message itself, but prints no value of the payload.
+public struct Trace: Sendable {
+    /// One stage on the way.
+    public struct Stage: Sendable, Hashable {
+        /// `decode`, `route`, a middleware's name, or `handle` and the route's id.
+        public let name: String
+        /// What the stage said, in words.
+        public let verdict: String
+        /// How long it took.
+        public let nanoseconds: Int64
+    }
+
+    /// The message's number in its receiver.
+    public let messageID: UInt64
+    /// The message, unless it was undecodable.
+    public let message: PushMessage?
+    /// The transport that brought it.
+    public let transport: Transport?
+    /// The stages, in order.
+    public let stages: [Stage]
+    /// How it ended.
+    public let outcome: Outcome
+    /// How long all of it took.
+    public let nanoseconds: Int64
+}
+
+extension Trace: CustomStringConvertible {
+    /// The trace on one line a stage.
+    public var description: String {
+        let kind = message.map { "\($0.kind), \($0.certainty.rawValue)" } ?? "no message"
+        let lines = stages.map { "  \($0.name): \($0.verdict) (\($0.nanoseconds) ns)" }
+        return (["message \(messageID), \(kind): \(outcome), \(nanoseconds) ns"] + lines).joined(separator: "\n")
+    }
+}
+
+/// Takes down the stages of one message, while someone listens.
+struct TraceRecorder: Sendable {
+    private let clock: any ReceiverClock
+    private let start: MonotonicInstant
+    private var stageStart: MonotonicInstant
+    private var stages: [Trace.Stage] = []
+
+    init(_ clock: any ReceiverClock) {
+        self.clock = clock
+        start = clock.now
+        stageStart = start
+    }
+
+    mutating func begin() { stageStart = clock.now }
+
+    mutating func end(_ name: String, _ verdict: String) {
+        stages.append(
+            Trace.Stage(name: name, verdict: verdict, nanoseconds: stageStart.duration(to: clock.now).inNanoseconds))
+    }
+
+    mutating func end(_ name: String, _ verdict: Verdict) { end(name, verdict.description) }
+
+    // The type only: an error's own text may hold what a handler read from the payload.
+    mutating func end(_ name: String, failed error: any Error) { end(name, "threw \(type(of: error))") }
+
+    func trace(_ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome) -> Trace {
+        Trace(
+            messageID: id, message: message, transport: transport, stages: stages, outcome: outcome,
+            nanoseconds: start.duration(to: clock.now).inNanoseconds)
+    }
+}
+
+extension Verdict: CustomStringConvertible {
+    /// `pass`, or the drop with its reason.
+    public var description: String {
+        switch self {
+        case .pass: "pass"
+        case .drop(.duplicate): "drop: duplicate (done)"
+        case .drop(.duplicateInFlight): "drop: duplicate (inFlight)"
+        case .drop(.looped(let layer)): "drop: looped (\(layer.rawValue))"
+        case .drop(.refused(let refusal)): "drop: refused (\(refusal.reason))"
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Synchronization
+
+/// One entry of the routing table: what it takes, and the handler that it calls.
+public final class Route: Sendable {
+    /// The route's id, unique in its receiver: in traces, metrics, outcomes, and for the kill switch.
+    public let id: String
+
+    /// Whether the routes declared after it may take the same message too.
+    public let flow: RouteFlow
+
+    let criteria: RouteCriteria
+    let handler: Handler
+    let handled = Atomic<Int>(0)
+    let failed = Atomic<Int>(0)
+
+    typealias Handler = @Sendable (PushMessage, HandlerContext) async throws -> Void
+
+    init(id: String, criteria: RouteCriteria, flow: RouteFlow, handler: @escaping Handler) {
+        self.id = id
+        self.criteria = criteria
+        self.flow = flow
+        self.handler = handler
+    }
+}
+
+/// What happens to the later routes when one has taken a message.
+public enum RouteFlow: Sendable, Hashable {
+    /// None of them sees it: the first match wins.
+    case stop
+    /// They are tried too.
+    case `continue`
+}
+
+/// The routes that take one message, in order of declaration.
+///
+/// The first one lies inside the value, since there is rarely another: no allocation.
+public struct MatchedRoutes: Sendable, RandomAccessCollection {
+    private var head: Route?
+    private var rest: [Route] = []
+
+    /// No routes.
+    public init() {}
+
+    /// Takes routes in order.
+    public init(_ routes: some Sequence<Route>) {
+        for route in routes { append(route) }
+    }
+
+    mutating func append(_ route: Route) {
+        if head == nil { head = route } else { rest.append(route) }
+    }
+
+    /// The first index, 0.
+    public var startIndex: Int { 0 }
+    /// The number of routes.
+    public var endIndex: Int { head == nil ? 0 : rest.count + 1 }
+
+    /// The route at `position`.
+    public subscript(position: Int) -> Route {
+        if position == 0, let head { return head }
+        return rest[position - 1]
+    }
+
+    /// The ids of the routes.
+    public var ids: [String] { map(\.id) }
+}
+
+/// What the routing table says about one message.
+struct RouteMatch {
+    var routes = MatchedRoutes()
+    /// Whether a route would have taken it but for its certainty.
+    var isTooAmbiguous = false
+}

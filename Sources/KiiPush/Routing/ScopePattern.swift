@@ -1,0 +1,87 @@
+/// What a scope must be: the app, someone's, or any of several.
+///
+/// `.app`, `.user("U1")`, `.group("*")`, `[.app, .thing("th.1")]`. The id is a ``TextPattern``; a scope whose id is
+/// missing matches none but a pattern that leaves the id open with `id: nil`.
+public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
+    struct Alternative: Sendable, Hashable {
+        let kind: MessageScope.Kind
+        let id: TextPattern?
+    }
+
+    let alternatives: [Alternative]
+
+    private init(_ kind: MessageScope.Kind, _ id: TextPattern?) {
+        alternatives = [Alternative(kind: kind, id: id)]
+    }
+
+    /// Any of several patterns.
+    public init(arrayLiteral patterns: ScopePattern...) { alternatives = patterns.flatMap(\.alternatives) }
+
+    /// The app's own scope.
+    public static let app = ScopePattern(.app, nil)
+    /// A user's scope.
+    public static func user(_ id: TextPattern? = .any) -> ScopePattern { ScopePattern(.user, id) }
+    /// A group's scope.
+    public static func group(_ id: TextPattern? = .any) -> ScopePattern { ScopePattern(.group, id) }
+    /// A thing's scope.
+    public static func thing(_ id: TextPattern? = .any) -> ScopePattern { ScopePattern(.thing, id) }
+
+    func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
+        for alternative in alternatives where alternative.kind == reading.scopeKind {
+            guard let id = alternative.id else { return true }
+            if reading.scopeID.isPresent, id.matches(text, reading.scopeID.range) { return true }
+        }
+        return false
+    }
+
+    /// The ids of a pattern that names only single owners, for an index.
+    var exactIDs: [String]? {
+        var ids: [String] = []
+        for alternative in alternatives {
+            guard let texts = alternative.id?.exactTexts else { return nil }
+            ids += texts
+        }
+        return ids
+    }
+}
+
+/// What a sender must be: a user, a thing, an administrator, or any of several.
+public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
+    struct Alternative: Sendable, Hashable {
+        let kind: Reading.SenderKind
+        let id: TextPattern
+    }
+
+    let alternatives: [Alternative]
+
+    private init(_ kind: Reading.SenderKind, _ id: TextPattern) {
+        alternatives = [Alternative(kind: kind, id: id)]
+    }
+
+    /// Any of several patterns.
+    public init(arrayLiteral patterns: SenderPattern...) { alternatives = patterns.flatMap(\.alternatives) }
+
+    /// A user.
+    public static func user(_ id: TextPattern = .any) -> SenderPattern { SenderPattern(.user, id) }
+    /// A thing.
+    public static func thing(_ id: TextPattern = .any) -> SenderPattern { SenderPattern(.thing, id) }
+    /// An administrator of the app.
+    public static func admin(_ name: TextPattern = .any) -> SenderPattern { SenderPattern(.admin, name) }
+
+    func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
+        for alternative in alternatives where alternative.kind == reading.senderKind {
+            if alternative.id.matches(text, reading.sender.range) { return true }
+        }
+        return false
+    }
+
+    /// The ids of a pattern that names only single senders, for an index.
+    var exactIDs: [String]? {
+        var ids: [String] = []
+        for alternative in alternatives {
+            guard let texts = alternative.id.exactTexts else { return nil }
+            ids += texts
+        }
+        return ids
+    }
+}

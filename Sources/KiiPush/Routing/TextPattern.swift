@@ -1,0 +1,77 @@
+/// What a name or an id must be: a text, a text with `*` in it, or any of several.
+///
+/// Write it as a literal: `"settings"`, `"room-*"`, `["a", "b"]`. A `*` stands for any run of characters, also an
+/// empty one; a pattern that is only `*` takes every value, but there has to be one. Case counts.
+public struct TextPattern: Sendable, Hashable {
+    enum Alternative: Sendable, Hashable {
+        case exactly(String)
+        /// The pieces between the stars; the first and the last are anchored.
+        case pieces([String])
+    }
+
+    let alternatives: [Alternative]
+
+    /// Any value.
+    public static let any: TextPattern = "*"
+
+    /// Just this text, stars and all.
+    public static func exactly(_ text: String) -> TextPattern { TextPattern([.exactly(text)]) }
+
+    /// Any of several patterns.
+    public static func anyOf(_ patterns: [TextPattern]) -> TextPattern {
+        TextPattern(patterns.flatMap(\.alternatives))
+    }
+
+    /// Reads a pattern in which `*` stands for any run of characters.
+    public init(_ pattern: String) {
+        let pieces = pattern.split(separator: "*", omittingEmptySubsequences: false).map(String.init)
+        alternatives = [pieces.count == 1 ? .exactly(pattern) : .pieces(pieces)]
+    }
+
+    private init(_ alternatives: [Alternative]) { self.alternatives = alternatives }
+
+    /// The texts of a pattern without stars, for an index; nil when there is a star.
+    var exactTexts: [String]? {
+        var texts: [String] = []
+        for alternative in alternatives {
+            guard case .exactly(let text) = alternative else { return nil }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    /// Whether `range` matches.
+    func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        for alternative in alternatives {
+            switch alternative {
+            case .exactly(let exact): if text.matches(range, exact) { return true }
+            case .pieces(let pieces): if Self.matches(text, range, pieces) { return true }
+            }
+        }
+        return false
+    }
+
+    /// Takes each piece at its first place behind the one before; with the ends anchored that finds a match if any is.
+    private static func matches(_ text: Span<UInt8>, _ range: Range<Int>, _ pieces: [String]) -> Bool {
+        guard let prefix = pieces.first, let suffix = pieces.last, text.begins(range, with: prefix) else { return false }
+        var start = range.lowerBound + prefix.utf8.count
+        let end = range.upperBound - suffix.utf8.count
+        guard start <= end, text.matches(end..<range.upperBound, suffix) else { return false }
+        for piece in pieces.dropFirst().dropLast() where !piece.isEmpty {
+            while !text.begins(start..<end, with: piece) {
+                guard start < end else { return false }
+                start += 1
+            }
+            start += piece.utf8.count
+        }
+        return true
+    }
+}
+
+extension TextPattern: ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
+    /// Reads a pattern in which `*` stands for any run of characters.
+    public init(stringLiteral pattern: String) { self.init(pattern) }
+
+    /// Any of several patterns.
+    public init(arrayLiteral patterns: TextPattern...) { self = .anyOf(patterns) }
+}

@@ -1,0 +1,70 @@
+/// Remembers which messages were handled, and which are being handled now.
+///
+/// Two phases, so that a message whose handler fails is not lost and one that arrives twice at once is not handled
+/// twice: ``begin(_:now:)`` reserves, ``commit(_:now:)`` confirms, ``release(_:)`` undoes.
+///
+/// Promises to callers: each call is one atomic step, from any thread. A lease ends only by `commit` or `release`, or
+/// when the process ends; it is never taken away by age or by count. To test a store of yours, run
+/// `SeenStoreContract` from KiiPushContracts.
+public protocol SeenStore: Sendable {
+    /// Asks for a message and reserves it if it is new.
+    ///
+    /// - Parameters:
+    ///   - keys: the message's keys; it is seen when either is.
+    ///   - now: the present moment of the receiver's clock.
+    /// - Throws: when the store cannot tell; the deduplicator then passes or fails the message, as it was told.
+    func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState
+
+    /// Remembers a message as handled, for as long as the window is.
+    func commit(_ lease: SeenLease, now: MonotonicInstant) throws
+
+    /// Forgets a reservation, so that the message counts as new when it comes again.
+    func release(_ lease: SeenLease) throws
+
+    /// Whether a lease has neither been confirmed nor undone.
+    func isInFlight(_ lease: SeenLease) throws -> Bool
+}
+
+/// What a seen store knows of a message.
+public enum SeenState: Sendable, Hashable {
+    /// It is new, and now reserved.
+    case fresh(SeenLease)
+    /// It is being handled under this lease.
+    case inFlight(SeenLease)
+    /// It was handled within the window.
+    case done
+}
+
+/// A reservation of a message in a seen store.
+public struct SeenLease: Sendable, Hashable {
+    /// The reservation's number, never used twice by a store.
+    public let number: UInt64
+    /// The keys that are reserved.
+    public let keys: DedupeKeys
+
+    /// Makes a reservation; for stores.
+    public init(number: UInt64, keys: DedupeKeys) {
+        self.number = number
+        self.keys = keys
+    }
+}
+
+/// How long and how many handled messages are remembered.
+public struct SeenWindow: Sendable, Hashable {
+    /// For how long a message with strong keys is remembered.
+    public var age: Duration
+    /// How many messages are remembered; the oldest is forgotten first.
+    public var count: Int
+    /// For how long a message with only a weak key is remembered.
+    public var weakAge: Duration
+
+    /// 10 minutes, 20,000 messages, 5 seconds for weak keys.
+    public static let standard = SeenWindow()
+
+    /// Sets the bounds.
+    public init(age: Duration = .seconds(600), count: Int = 20_000, weakAge: Duration = .seconds(5)) {
+        self.age = age
+        self.count = max(count, 0)
+        self.weakAge = weakAge
+    }
+}
