@@ -1,0 +1,94 @@
+/// Writes JSON text, on one line; for the tool's reports and for fixtures.
+package struct JSONWriter {
+    /// What was written so far.
+    package private(set) var text = ""
+    private var needsComma = false
+
+    package init() {}
+
+    /// Writes an object; `body` writes its members.
+    package mutating func object(_ body: (inout JSONWriter) -> Void) { nest("{", "}", body) }
+
+    /// Writes an array; `body` writes its elements.
+    package mutating func array(_ body: (inout JSONWriter) -> Void) { nest("[", "]", body) }
+
+    private mutating func nest(_ open: String, _ close: String, _ body: (inout JSONWriter) -> Void) {
+        separate()
+        text += open
+        needsComma = false
+        body(&self)
+        text += close
+        needsComma = true
+    }
+
+    /// Writes a key; its value is what is written next.
+    package mutating func key(_ key: String) {
+        separate()
+        text += Self.quoted(key) + ":"
+        needsComma = false
+    }
+
+    /// Writes a string, or null.
+    package mutating func string(_ string: String?) { token(string.map(Self.quoted) ?? "null") }
+
+    /// Writes a number, or null.
+    package mutating func integer(_ number: Int64?) { token(number.map { String($0) } ?? "null") }
+
+    /// Writes true, false or null.
+    package mutating func bool(_ bool: Bool?) { token(bool.map { $0 ? "true" : "false" } ?? "null") }
+
+    /// Writes null.
+    package mutating func null() { token("null") }
+
+    /// Writes a value of a sender's data as it was sent: numbers keep their text.
+    package mutating func value(_ value: DataValue) {
+        switch value {
+        case .string(let text): string(text)
+        case .number(let text): token(text)
+        case .bool(let value): bool(value)
+        case .null: null()
+        case .array(let elements):
+            array { writer in
+                for element in elements { writer.value(element) }
+            }
+        case .object(let members):
+            object { writer in
+                for (key, value) in members {
+                    writer.key(key)
+                    writer.value(value)
+                }
+            }
+        }
+    }
+
+    private mutating func token(_ token: String) {
+        separate()
+        text += token
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { text += "," }
+        needsComma = false
+    }
+
+    /// A text in quotes, with what JSON and a terminal cannot take escaped: quotes, backslashes, control characters of
+    /// both sets, and the two line ends of Unicode.
+    package static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case "\r": quoted += "\\r"
+            case "\t": quoted += "\\t"
+            case "\u{00}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,205 @@
+public import KiiPush
+
+/// A payload in the making, for tests: say what it is about, and write it with either key style.
+///
+/// ```swift
+/// let fixture = PayloadFixture.pushToApp(bucket: "settings", object: "o-1", scope: .user(KiiUser(id: "U1")))
+/// let payload = fixture.payload(.long)
+/// ```
+///
+/// The shapes are those that Kii's servers send; the values are made up.
+public struct PayloadFixture: Sendable {
+    /// Which keys a payload is written with.
+    public enum KeyStyle: Sendable, Hashable, CaseIterable {
+        /// As over APNs: short keys and an `aps` object; fields that APNs never carries are left out.
+        case short
+        /// As over MQTT: long keys, times as numbers.
+        case long
+        /// As over FCM: long keys, every value a string.
+        case strings
+    }
+
+    /// Kii's fields, as text; nil values are left out.
+    public var fields: [KiiField: String] = [:]
+
+    /// The sender's own data.
+    public var data: [(key: String, value: DataValue)] = []
+
+    /// The text of the alert, for short keys.
+    public var alert: String?
+
+    /// Makes an empty payload, which is a Direct Push by absence.
+    public init() {}
+
+    /// A Push to App.
+    ///
+    /// - Parameters:
+    ///   - bucket: the bucket's name.
+    ///   - object: the object's id; nil leaves it out, as when a bucket is deleted.
+    ///   - event: what happened.
+    ///   - scope: the bucket's scope.
+    ///   - sender: who caused it; written with long keys only, since APNs never says.
+    ///   - sentAt: the time of the push; change it to make another event.
+    ///   - modifiedAt: the time of the modification; written with long keys only.
+    ///   - app: the app of the scope.
+    public static func pushToApp(
+        bucket: String = "settings", object: String? = "o-1", event: KiiEvent = .objectUpdated, scope: KiiScope = .app,
+        sender: String? = "U-sender", sentAt: Int64 = 1_700_000_000_033, modifiedAt: Int64? = 1_700_000_000_000,
+        app: String = "0123abcd"
+    ) -> PayloadFixture {
+        var fixture = PayloadFixture()
+        fixture.fields = [
+            .origin: "EVENT", .bucketID: bucket, .bucketType: "rw", .type: event.name, .when: String(sentAt),
+            .appID: app,
+        ]
+        fixture.fields[.objectID] = object
+        fixture.fields[.sender] = sender
+        fixture.fields[.objectModifiedAt] = modifiedAt.map { String($0) }
+        fixture.setScope(scope, app)
+        return fixture
+    }
+
+    /// A Push to User.
+    ///
+    /// - Parameters:
+    ///   - topic: the topic's name.
+    ///   - scope: the topic's scope.
+    ///   - sender: who sent it.
+    ///   - sentAt: the time of the push; change it to make another message.
+    ///   - data: what was sent.
+    ///   - app: the app of the scope.
+    public static func pushToUser(
+        topic: String = "news", scope: KiiScope = .app, sender: String? = "U-sender",
+        sentAt: Int64? = 1_700_000_000_033, data: [(key: String, value: DataValue)] = [("text", .string("hello"))],
+        app: String = "0123abcd"
+    ) -> PayloadFixture {
+        var fixture = PayloadFixture()
+        fixture.fields = [.topic: topic]
+        fixture.fields[.sender] = sender
+        fixture.fields[.when] = sentAt.map { String($0) }
+        fixture.setScope(scope, app)
+        fixture.data = data
+        fixture.alert = "hello"
+        return fixture
+    }
+
+    /// A Direct Push to a user's device; over MQTT its URIs say so.
+    ///
+    /// - Parameters:
+    ///   - recipient: the user that it goes to; nil leaves both URIs out, as the other transports do.
+    ///   - data: what was sent.
+    public static func directPush(
+        recipient: String? = "U-me", data: [(key: String, value: DataValue)] = [("text", .string("hello"))]
+    ) -> PayloadFixture {
+        var fixture = PayloadFixture()
+        if let recipient {
+            fixture.fields = [.sourceURI: "kiicloud://users/\(recipient)", .senderURI: "kiicloud://admins/APP_ADMIN"]
+        }
+        fixture.data = data
+        fixture.alert = "hello"
+        return fixture
+    }
+
+    private mutating func setScope(_ scope: KiiScope, _ app: String) {
+        fields[.scopeType] = scope.typeName
+        fields[.scopeAppID] = app
+        switch scope {
+        case .app: break
+        case .user(let user): fields[.scopeUserID] = user.id
+        case .group(let group): fields[.scopeGroupID] = group.id
+        case .thing(let thing): fields[.scopeThingID] = thing.id
+        }
+    }
+
+    // MARK: Writing
+
+    /// The payload as a transport with this key style would bring it.
+    public func payload(_ style: KeyStyle) -> RawPayload {
+        let transport: Transport =
+            switch style {
+            case .short: .apns
+            case .long: .mqtt
+            case .strings: .fcm
+            }
+        return RawPayload(json(style), transport: transport)
+    }
+
+    /// The payload's text.
+    public func json(_ style: KeyStyle) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            if style == .short { writeAPS(&writer) }
+            for field in KiiField.allCases where Self.isSent(field, style, isApp: fields[.bucketID] != nil) {
+                guard let value = fields[field] else { continue }
+                writer.key(style == .short ? field.shortName : field.longName)
+                let isTime = field == .when || field == .objectModifiedAt
+                if isTime, style != .strings {
+                    writer.value(.number(value))
+                } else {
+                    writer.string(value)
+                }
+            }
+            for (key, value) in data {
+                writer.key(key)
+                if style == .strings, let text = value.string { writer.string(text) } else { writer.value(value) }
+            }
+        }
+        return writer.text
+    }
+
+    private func writeAPS(_ writer: inout JSONWriter) {
+        writer.key("aps")
+        writer.object { writer in
+            if let alert {
+                writer.key("alert")
+                writer.object { writer in
+                    writer.key("body")
+                    writer.string(alert)
+                }
+            } else {
+                writer.key("content-available")
+                writer.integer(1)
+            }
+        }
+    }
+
+    /// What each transport leaves out: APNs the URIs, and for a Push to App who, which app and when it was modified.
+    private static func isSent(_ field: KiiField, _ style: KeyStyle, isApp: Bool) -> Bool {
+        switch field {
+        case .sourceURI, .senderURI: style == .long
+        case .appID, .sender, .origin, .objectModifiedAt: style != .short || !isApp
+        default: true
+        }
+    }
+
+    // MARK: All of them
+
+    /// One payload for each kind, scope and key style that a device meets, each with a name.
+    public static var matrix: [(name: String, kind: PushKind, scope: KiiScope, style: KeyStyle, payload: RawPayload)] {
+        let scopes: [KiiScope] = [
+            .app, .user(KiiUser(id: "U-1")), .group(KiiGroup(id: "G-1")), .thing(KiiThing(id: "th.1")),
+        ]
+        var all: [(name: String, kind: PushKind, scope: KiiScope, style: KeyStyle, payload: RawPayload)] = []
+        for kind in PushKind.allCases {
+            for scope in scopes {
+                for style in KeyStyle.allCases {
+                    let fixture = make(kind, scope)
+                    all.append(("\(kind), \(scope.typeName), \(style) keys", kind, scope, style, fixture.payload(style)))
+                }
+            }
+        }
+        return all
+    }
+
+    private static func make(_ kind: PushKind, _ scope: KiiScope) -> PayloadFixture {
+        switch kind {
+        case .pushToApp: return pushToApp(scope: scope)
+        case .pushToUser: return pushToUser(scope: scope)
+        case .directPush:
+            // A Direct Push may state a scope, as Kii's own tests have it; it has no handles all the same.
+            var fixture = directPush(recipient: nil)
+            fixture.setScope(scope, "0123abcd")
+            return fixture
+        }
+    }
+}
