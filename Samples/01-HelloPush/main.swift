@@ -14,7 +14,8 @@ receiver.onDirectPush { message, context in
 
 // Any transport will do: hand over the bytes that it brings, and tell it what comes back.
 let payload = RawPayload(
-    #"{"aps":{},"bi":"settings","oi":"o-1","sa":"0123abcd","st":"APP_AND_USER","su":"u-1","t":"DATA_OBJECT_UPDATED","w":1}"#)
+    #"{"aps":{},"bi":"settings","oi":"o-1","sa":"0123abcd","st":"APP_AND_USER","su":"u-1","t":"DATA_OBJECT_UPDATED","w":1}"#
+)
 for _ in 1...2 {
     let outcome = await receiver.receive(payload)
     print(outcome, "- tell the transport:", outcome.disposition)

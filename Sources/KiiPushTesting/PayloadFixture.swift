@@ -184,7 +184,8 @@ public struct PayloadFixture: Sendable {
             for scope in scopes {
                 for style in KeyStyle.allCases {
                     let fixture = make(kind, scope)
-                    all.append(("\(kind), \(scope.typeName), \(style) keys", kind, scope, style, fixture.payload(style)))
+                    all.append(
+                        ("\(kind), \(scope.typeName), \(style) keys", kind, scope, style, fixture.payload(style)))
                 }
             }
         }

@@ -35,7 +35,7 @@ public struct DecodeError: Error, Sendable, Hashable {
     /// What exactly, and what to do about it.
     public let detail: String
 
-    init(_ code: Code, at offset: Int, _ detail: String) {
+    package init(_ code: Code, at offset: Int, _ detail: String) {
         self.code = code
         self.offset = offset
         self.detail = detail

@@ -89,7 +89,11 @@ private struct Demo {
 
     private func send(_ payload: RawPayload) async {
         if let message = try? PushMessage(payload) {
-            console.print("    \(message.kind), \(TextReport.reason(message.classification))")
+            let classification = message.classification
+            console.print("    \(message.kind), \(TextReport.reason(classification))")
+            for conflict in classification.conflicts {
+                console.print("    conflict: \(conflict.name): \(conflict.reason)")
+            }
         }
         let outcome = await receiver.receive(payload)
         for line in heard.takeAll() { console.print("    handler: \(escaped(line))") }

@@ -63,8 +63,8 @@ enum DemoPayloads {
             title: " 7  A message to a topic that imitates a Push to App: the URI and the keys disagree",
             payload: RawPayload(
                 """
-                {"topic":"status","bucketID":"settings","objectScopeType":"APP_AND_GROUP","objectScopeAppID":"0123abcd",\
-                "objectScopeGroupID":"kitchen","sourceURI":"kiicloud://groups/kitchen/topics/status"}
+                {"topic":"status","bucketID":"settings","objectID":"lock","objectScopeType":"APP_AND_GROUP",\
+                "objectScopeAppID":"0123abcd","objectScopeGroupID":"kitchen","sourceURI":"kiicloud://groups/kitchen/topics/status"}
                 """, transport: .mqtt)),
         Step(
             title: " 8  A push of another app, for which this device was once installed",

@@ -20,7 +20,8 @@ enum TextReport {
         add("app", message.appID)
         add("sent", message.sentAt.map(time))
         add("modified", message.modifiedAt.map(time))
-        add("alert", message.alert.map { [$0.title, $0.subtitle, $0.body].compactMap(\.self).joined(separator: " / ") })
+        add(
+            "alert", message.alert.map { [$0.title, $0.subtitle, $0.body].compactMap(\.self).joined(separator: " / ") })
         if message.aps?.isSilent == true { add("silent", "it wakes the app and shows nothing") }
         for (key, value) in message.data.members {
             var writer = JSONWriter()
