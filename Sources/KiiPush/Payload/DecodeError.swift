@@ -24,6 +24,10 @@ public struct DecodeError: Error, Sendable, Hashable {
         case duplicateKey
         /// Larger, deeper or with more members than ``PayloadLimits`` allows.
         case limitExceeded
+        /// A reply of Kii's API over MQTT: text with a start line, on the connection that also brings pushes.
+        case notAPush
+        /// QuickBlox's `event.message`, or its Base64, is broken.
+        case badEncoding
     }
 
     /// What was wrong.
