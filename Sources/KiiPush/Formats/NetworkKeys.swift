@@ -6,17 +6,16 @@ enum NetworkKeys {
     static let stamp = "_kl"
 
     static func contains(_ text: Span<UInt8>, _ key: JSONToken) -> Bool {
-        isStamp(text, key) || isAdded(text, key)
+        key.matches(stamp.utf8.span, in: text) || isAdded(text, key)
     }
 
     /// Whether the network adds this key, differently for each delivery.
     static func isAdded(_ text: Span<UInt8>, _ key: JSONToken) -> Bool {
-        if key.hasEscapes { return false }
+        if key.hasEscapes {
+            let name = key.bytes(in: text)
+            return isAdded(name.span, JSONToken(.string, 0, name.count))
+        }
         return text.matches(key.range, "from") || text.matches(key.range, "collapse_key")
             || text.begins(key.range, with: "google.") || text.begins(key.range, with: "gcm.")
-    }
-
-    private static func isStamp(_ text: Span<UInt8>, _ key: JSONToken) -> Bool {
-        !key.hasEscapes && text.matches(key.range, stamp)
     }
 }

@@ -23,7 +23,7 @@ struct RootKey {
     /// The key that `range` spells, if we know it.
     @inline(__always)
     static func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? {
-        guard range.count < KeyTable.known.starts.count else { return nil }
+        guard range.count < KeyTable.known.starts.count - 1 else { return nil }
         return KeyTable.known.find(text, range)
     }
 }
@@ -42,7 +42,7 @@ private struct KeyTable {
     static let known = KeyTable()
 
     let entries: [Entry]
-    /// Where the entries of each length begin; one more than the longest length.
+    /// Where the entries of each length begin, and behind them where those of the longest length end.
     let starts: [Int]
 
     init() {

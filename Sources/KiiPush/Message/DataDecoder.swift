@@ -72,13 +72,16 @@ extension DataDecoder: SingleValueDecodingContainer {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try Value(from: self) }
 
     private func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
-        // Straight from the text first: a 64-bit value does not fit a Double, nor a UInt64 an Int64.
-        if let text = value.string, let exact = Value(text), !text.hasPrefix("+") { return exact }
-        // Then what is whole although it is not written so, such as 25.0.
-        guard let double = value.double, let whole = Value(exactly: double) else {
-            throw mismatch(type, "a whole number that fits \(type)")
+        guard let double = value.double, let text = value.string else { throw mismatch(type, "a number") }
+        if text.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) {
+            if let whole = Value(exactly: double) { return whole }
+        } else {
+            // From the text: a 64-bit value does not fit a Double, nor a UInt64 an Int64.
+            let whole = text.prefix { $0 != "." }
+            let fraction = text[whole.endIndex...].dropFirst()
+            if fraction.allSatisfy({ $0 == "0" }), let exact = Value(whole) { return exact }
         }
-        return whole
+        throw mismatch(type, "a whole number that fits \(type)")
     }
 }
 

@@ -18,7 +18,12 @@ enum JSONNumber {
     }
 
     private static func viaDouble(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
-        if isNumber(text, range), let exact = Int64(text.string(range)) { return exact }
+        guard isNumber(text, range) else { return nil }
+        let number = text.string(range)
+        // Without an exponent the digits before the point are the value; a Double would round what is beyond 53 bits.
+        guard number.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) else {
+            return Int64(number.prefix { $0 != "." })
+        }
         guard let value = double(text, range) else { return nil }
         return Int64(exactly: value.rounded(.towardZero))
     }
