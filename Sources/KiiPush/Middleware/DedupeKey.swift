@@ -158,6 +158,7 @@ private enum Part {
     static let null: UInt8 = 15
     static let array: UInt8 = 16
     static let object2: UInt8 = 17
+    static let arrayEnd: UInt8 = 18
 }
 
 extension KeyedDigest {
@@ -197,7 +198,8 @@ private struct MemberSum {
             digest.add(UInt64(Part.array))
             var elements = ArrayElements(text, at: Int(value.start))
             while let element = elements.next(text) { add(text, element, to: &digest) }
-            digest.add(UInt64(Part.array))
+            // Another word than the first one, or `[[],[]]` and `[[[]]]` would be the same.
+            digest.add(UInt64(Part.arrayEnd))
         case .object:
             var nested = MemberSum(secret)
             var members = ObjectMembers(text, at: Int(value.start))
