@@ -48,7 +48,7 @@ extension PushMessage {
     /// - Push to App: app, scope, bucket, object and event, with the time of the push; and the same with the time of
     ///   the modification. It is seen when either is.
     /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
-    /// - Else, or when one of those is missing: the transport's own id, with the transport's name.
+    /// - Else, or when the bucket, the topic or the time is missing: the transport's own id, with the transport's name.
     /// - Else, and for every ambiguous message: a digest of the whole payload less what a network adds; weak.
     ///
     /// The first three are equal over all transports. In a digest the order of members counts for nothing, and a
@@ -57,6 +57,7 @@ extension PushMessage {
     /// - Parameters:
     ///   - app: the app of a payload that names none.
     ///   - secret: what the keys are made with.
+    /// - Returns: one key or two, and what an equal one proves.
     public func dedupeKeys(app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
         if certainty != .ambiguous {
             if let keys = eventKeys(app, secret) ?? topicKeys(app, secret) { return keys }
