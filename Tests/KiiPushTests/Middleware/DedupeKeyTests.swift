@@ -178,6 +178,7 @@ struct DedupeKeyTests {
         #expect(try keys(#"{"a":"1"}"#, .jpush, id: "m-1") != one, "ids of two transports are not the same")
         #expect(try keys(#"{"a":"1"}"#, nil, id: "m-1").strength == .weak, "an id of no transport is no id")
         #expect(try keys(#"{"a":"1"}"#, .fcm).strength == .weak)
+        #expect(try keys(#"{"a":"1"}"#, .fcm, id: "").strength == .weak, "an empty id would make all messages one")
     }
 
     @Test("a better key comes before the transport's id, so that a redelivery under another id is found")
