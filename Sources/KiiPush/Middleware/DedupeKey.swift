@@ -48,19 +48,20 @@ extension PushMessage {
     /// - Push to App: app, scope, bucket, object and event, with the time of the push; and the same with the time of
     ///   the modification. It is seen when either is.
     /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
-    /// - Else, or when one of those is missing: the transport's own id, with the transport's name.
+    /// - Else, or when the bucket, the topic or the time is missing: the transport's own id, with its name.
     /// - Else, and for every ambiguous message: a digest of the whole payload less what a network adds; weak.
     ///
-    /// The first three are equal over all transports. In a digest the order of members counts for nothing, and a
+    /// The first two are equal over all transports. In a digest the order of members counts for nothing, and a
     /// number or boolean equals the string of the same text.
     ///
     /// - Parameters:
     ///   - app: the app of a payload that names none.
     ///   - secret: what the keys are made with.
+    /// - Returns: one key or two, and what an equal one proves.
     public func dedupeKeys(app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
         if certainty != .ambiguous {
             if let keys = eventKeys(app, secret) ?? topicKeys(app, secret) { return keys }
-            if let id = raw.transportMessageID, let transport = raw.transport?.name {
+            if let id = raw.transportMessageID, !id.isEmpty, let transport = raw.transport?.name {
                 var digest = KeyedDigest(secret)
                 digest.add(Part.transport, transport.utf8.span, 0..<transport.utf8.count)
                 digest.add(Part.transportID, id.utf8.span, 0..<id.utf8.count)
@@ -158,6 +159,7 @@ private enum Part {
     static let null: UInt8 = 15
     static let array: UInt8 = 16
     static let object2: UInt8 = 17
+    static let arrayEnd: UInt8 = 18
 }
 
 extension KeyedDigest {
@@ -197,7 +199,8 @@ private struct MemberSum {
             digest.add(UInt64(Part.array))
             var elements = ArrayElements(text, at: Int(value.start))
             while let element = elements.next(text) { add(text, element, to: &digest) }
-            digest.add(UInt64(Part.array))
+            // Another word than the first one, or `[[],[]]` and `[[[]]]` would be the same.
+            digest.add(UInt64(Part.arrayEnd))
         case .object:
             var nested = MemberSum(secret)
             var members = ObjectMembers(text, at: Int(value.start))
