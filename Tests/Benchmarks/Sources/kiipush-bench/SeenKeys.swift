@@ -16,7 +16,7 @@ struct SeenKeysReport {
 /// is the longest over all messages of the shortest over the three.
 func measureSeenKeys() throws -> SeenKeysReport {
     let count = 1_000_000
-    let keys = try millionKeys(count)
+    let keys = try distinctKeys(0..<count)
     let window = SeenWindow(count: count)
     let now = MonotonicInstant(nanoseconds: 0)
     var pauses = [Int64](repeating: .max, count: count)
@@ -40,26 +40,32 @@ func measureSeenKeys() throws -> SeenKeysReport {
         longestPauseInMicroseconds: Double(pauses.max() ?? 0) / 1000)
 }
 
-/// Begins and commits new messages in a store that is full, so that each one forgets another.
+/// Begins and commits new messages in a store that is full, so that each one forgets another; 64 are in flight.
 private func timeAfterwards(
     _ store: InMemorySeenStore, _ keys: [DedupeKeys], _ now: MonotonicInstant
 ) throws -> (begin: Double, commit: Double) {
-    let more = try millionKeys(10_000)
+    let more = try distinctKeys(keys.count..<(keys.count + 64_000))
+    var (begin, commit) = (Duration.zero, Duration.zero)
     var leases: [SeenLease] = []
-    leases.reserveCapacity(more.count)
-    let start = ContinuousClock.now
-    for key in more { if case .fresh(let lease) = store.begin(key, now: now) { leases.append(lease) } }
-    let middle = ContinuousClock.now
-    for lease in leases { store.commit(lease, now: now) }
-    let end = ContinuousClock.now
-    try check(leases.count == more.count, "new messages admitted by a full store")
-    let number = Double(more.count)
-    return (start.duration(to: middle).nanoseconds / number, middle.duration(to: end).nanoseconds / number)
+    leases.reserveCapacity(64)
+    for batch in 0..<1000 {
+        let start = ContinuousClock.now
+        for number in 0..<64 {
+            if case .fresh(let lease) = store.begin(more[batch * 64 + number], now: now) { leases.append(lease) }
+        }
+        let middle = ContinuousClock.now
+        for lease in leases { store.commit(lease, now: now) }
+        begin += start.duration(to: middle)
+        commit += middle.duration(to: .now)
+        try check(leases.count == 64, "new messages admitted by a full store")
+        leases.removeAll(keepingCapacity: true)
+    }
+    return (begin.nanoseconds / Double(more.count), commit.nanoseconds / Double(more.count))
 }
 
-/// Keys as random as a deduplicator's: one message's, under many secrets.
-private func millionKeys(_ count: Int) throws -> [DedupeKeys] {
+/// Keys as random as a deduplicator's: one message's, each under a secret of its own.
+private func distinctKeys(_ numbers: Range<Int>) throws -> [DedupeKeys] {
     var source = Payloads()
     let message = try PushMessage(source.next(1)[0])
-    return (0..<count).map { _ in message.dedupeKeys(secret: .random()) }
+    return numbers.map { message.dedupeKeys(secret: DedupeSecret(UInt64($0), 3)) }
 }
