@@ -29,9 +29,9 @@ public final class PushReceiver: Sendable {
     private struct Setup {
         var routes: [Route] = []
         var ids: Set<String> = []
+        var listener: (@Sendable (Trace) -> Void)?
         /// Compiled when a message needs it and routes have been added since.
         var table: RouteTable?
-        var listener: (@Sendable (Trace) -> Void)?
     }
 
     /// Makes a receiver with the chain that every receiver should have: dedupe, loop guard, scope routing.
