@@ -22,11 +22,9 @@ struct FieldTable {
     /// Takes the fields of `dialect` from what was found.
     ///
     /// A value with escapes is put, unescaped, behind the payload in `buffer`, so that every token here is plain text.
-    init(_ root: RootMembers, _ dialect: Dialect, _ buffer: inout [UInt8]) {
-        for field in KiiField.inOrder {
-            let token = root.value(field, in: dialect)
-            if token.isPresent { take(token, field, &buffer) }
-        }
+    init(_ root: borrowing RootMembers, _ dialect: Dialect, _ buffer: inout [UInt8]) {
+        var left = root.fields(in: dialect)
+        while let field = left.popFirst() { take(root.value(field, in: dialect), field, &buffer) }
     }
 
     @inline(__always)
@@ -72,6 +70,15 @@ struct FieldSet: OptionSet, Hashable {
     mutating func insert(_ field: KiiField) { formUnion(FieldSet(field)) }
 
     func contains(_ field: KiiField) -> Bool { contains(FieldSet(field)) }
+
+    /// Takes out the first field in order; nil when there is none left.
+    @inline(__always)
+    mutating func popFirst() -> KiiField? {
+        guard rawValue != 0 else { return nil }
+        let field = KiiField(rawValue: UInt8(truncatingIfNeeded: rawValue.trailingZeroBitCount))
+        self = FieldSet(rawValue: rawValue & (rawValue &- 1))
+        return field
+    }
 
     /// The keys that name a bucket: they make a Push to App in both key styles.
     static let bucketKeys: FieldSet = [FieldSet(.bucketID), FieldSet(.bucketType)]

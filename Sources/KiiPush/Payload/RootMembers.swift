@@ -5,6 +5,9 @@ struct RootMembers {
     /// The values of the keys that `RootKey` knows, by slot.
     private(set) var slots = InlineArray<33, JSONToken>(repeating: .absent)
 
+    /// A bit for each slot that holds a value, so that nobody has to look at the others.
+    private(set) var used: UInt64 = 0
+
     /// The first root key that stands a second time.
     private var duplicate: JSONToken?
 
@@ -47,6 +50,7 @@ struct RootMembers {
             if let known = key.rootKey(in: text) {
                 if slots[known.slot].isPresent { duplicate = duplicate ?? key }
                 slots[known.slot] = value
+                used |= 1 &<< UInt64(known.slot)
             } else {
                 note(other: key, text)
             }
@@ -81,11 +85,20 @@ struct RootMembers {
     /// The value of Apple's dictionary.
     var aps: JSONToken { slots[RootKey.aps.slot] }
 
+    /// The fields that a payload of `dialect` has, whatever their values.
+    func fields(in dialect: Dialect) -> FieldSet {
+        switch dialect {
+        case .apns: FieldSet(rawValue: UInt32(truncatingIfNeeded: used & 0x7FFF | used &>> 15 & 0x18000))
+        case .long: FieldSet(rawValue: UInt32(truncatingIfNeeded: used &>> 15 & 0x1FFFF))
+        }
+    }
+
     /// The value of `field` where it stands in a payload of `dialect`.
     @inline(__always)
     func value(_ field: KiiField, in dialect: Dialect) -> JSONToken {
         let isShort = dialect == .apns && field != .sourceURI && field != .senderURI
-        return slots[(isShort ? RootKey.short(field) : RootKey.long(field)).slot]
+        // Through the span, since a subscript of the array itself copies all of it.
+        return slots.span[(isShort ? RootKey.short(field) : RootKey.long(field)).slot]
     }
 }
 

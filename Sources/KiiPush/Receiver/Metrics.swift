@@ -79,7 +79,8 @@ final class OutcomeCounters: Sendable {
             },
             routes: routes.map {
                 Metrics.RouteCount(
-                    route: $0.id, handled: $0.handled.load(ordering: .relaxed), failed: $0.failed.load(ordering: .relaxed))
+                    route: $0.id, handled: $0.handled.load(ordering: .relaxed),
+                    failed: $0.failed.load(ordering: .relaxed))
             })
     }
 }

@@ -29,9 +29,9 @@ public final class PushReceiver: Sendable {
     private struct Setup {
         var routes: [Route] = []
         var ids: Set<String> = []
+        var listener: (@Sendable (Trace) -> Void)?
         /// Compiled when a message needs it and routes have been added since.
         var table: RouteTable?
-        var listener: (@Sendable (Trace) -> Void)?
     }
 
     /// Makes a receiver with the chain that every receiver should have: dedupe, loop guard, scope routing.
@@ -79,11 +79,7 @@ public final class PushReceiver: Sendable {
     /// next from running. A duplicate of a message that is being handled returns when that one has ended, so a handler
     /// must not wait for the receipt of the very payload that it handles.
     public func receive(_ payload: RawPayload) async -> Outcome {
-        let (table, listener) = setup.withLock { setup in
-            let table = setup.table ?? RouteTable(setup.routes)
-            setup.table = table
-            return (table, setup.listener)
-        }
+        let (table, listener) = currentSetup()
         let id = lastID.add(1, ordering: .relaxed).newValue
         var recorder = listener == nil ? nil : TraceRecorder(clock)
         let message: PushMessage
@@ -107,6 +103,15 @@ public final class PushReceiver: Sendable {
         counters.count(outcome)
         if let recorder = routed.recorder { listener?(recorder.trace(id, message, payload.transport, outcome)) }
         return outcome
+    }
+
+    /// The routes and the listener as they are now.
+    func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
+        setup.withLock { setup in
+            let table = setup.table ?? RouteTable(setup.routes)
+            setup.table = table
+            return (table, setup.listener)
+        }
     }
 
     /// Admits a message, runs its handlers, and settles it.

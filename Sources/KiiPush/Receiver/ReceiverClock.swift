@@ -16,8 +16,14 @@ public struct MonotonicInstant: Sendable, Hashable, Comparable {
 
     /// The instant that is `duration` later; the last one there is, if that is beyond it.
     public func advanced(by duration: Duration) -> MonotonicInstant {
-        let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.inNanoseconds)
-        return MonotonicInstant(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+        advanced(byNanoseconds: duration.inNanoseconds)
+    }
+
+    /// The same for code that runs for each message: a `Duration` has 128 bits, and dividing those takes 30 ns.
+    @inline(__always)
+    func advanced(byNanoseconds other: Int64) -> MonotonicInstant {
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(other)
+        return MonotonicInstant(nanoseconds: overflow ? (other < 0 ? .min : .max) : sum)
     }
 
     /// How much later `other` is.

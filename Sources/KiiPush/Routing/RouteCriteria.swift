@@ -13,6 +13,8 @@ struct RouteCriteria: Sendable, Hashable {
     var certainty: [Certainty] = [.certain, .likely]
 
     /// Whether all but the certainty holds.
+    // Inlined, since a call would copy all the criteria, with a reference count for each.
+    @inline(__always)
     func matchesContent(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         let reading = storage.reading
         if let kind, kind != reading.kind { return false }

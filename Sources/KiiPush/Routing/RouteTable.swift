@@ -3,7 +3,7 @@
 /// Each route is filed under the rarest exact text it asks for: its bucket, object, topic, scope's id or sender. A
 /// message looks up its own texts, and the routes found, with those that ask for no exact text, are tried in order of
 /// declaration. So ten thousand routes for ten thousand buckets cost what ten do.
-struct RouteTable: Sendable {
+final class RouteTable: Sendable {
     let routes: [Route]
     private let index: TextIndex
     /// Routes that ask for no exact text, by kind.
@@ -48,12 +48,12 @@ struct RouteTable: Sendable {
         while true {
             var next = looseCursor < loose.count ? loose[looseCursor] : Int32.max
             var from = -1
-            for number in 0..<FiledText.Field.count where !cursors[number].isEmpty {
-                let candidate = index.routeNumbers[cursors[number].lowerBound]
+            for number in 0..<FiledText.Field.count where !cursors.span[number].isEmpty {
+                let candidate = index.routeNumbers[cursors.span[number].lowerBound]
                 if candidate < next { (next, from) = (candidate, number) }
             }
             guard next != .max else { return match }
-            if from < 0 { looseCursor += 1 } else { cursors[from] = cursors[from].dropFirst() }
+            if from < 0 { looseCursor += 1 } else { cursors[from] = cursors.span[from].dropFirst() }
 
             let route = routes[Int(next)]
             guard route.criteria.matchesContent(text, storage) else { continue }

@@ -99,7 +99,7 @@ struct TextIndex: Sendable {
     @inline(__always)
     func postings(_ text: Span<UInt8>, _ storage: MessageStorage) -> InlineArray<5, Range<Int>> {
         var found = InlineArray<5, Range<Int>>(repeating: 0..<0)
-        for number in 0..<FiledText.Field.count where isUsed[number] {
+        for number in 0..<FiledText.Field.count where isUsed.span[number] {
             guard let field = FiledText.Field(rawValue: UInt8(number)) else { continue }
             let token = field.token(storage.reading)
             if token.isPresent { found[number] = find(field, text, token.range) }

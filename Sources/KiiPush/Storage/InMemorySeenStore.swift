@@ -30,7 +30,7 @@ public final class InMemorySeenStore: SeenStore {
 
 /// What an in-memory seen store knows: a state machine without a clock of its own.
 struct SeenTable {
-    private var inFlight: [DedupeKey: UInt64] = [:]
+    private var inFlight = Reservations()
     private var lastLease: UInt64 = 0
     private(set) var strong: KeyWindow
     private(set) var weak: KeyWindow
@@ -77,86 +77,5 @@ struct SeenTable {
         inFlight[lease.keys.primary] = nil
         if let second = lease.keys.secondary { inFlight[second] = nil }
         return true
-    }
-}
-
-/// Handled messages in the order in which they were handled, forgotten by age and by count.
-struct KeyWindow {
-    private struct Entry {
-        let keys: DedupeKeys
-        let time: MonotonicInstant
-    }
-
-    private let age: Duration
-    private let limit: Int
-    private var times: [DedupeKey: MonotonicInstant] = [:]
-    private var queue = ChunkedQueue<Entry>()
-    private(set) var evictedEarly = 0
-
-    init(age: Duration, count: Int) {
-        self.age = age
-        limit = count
-    }
-
-    mutating func contains(_ key: DedupeKey, _ now: MonotonicInstant) -> Bool {
-        forgetOld(now)
-        // What is too old may still lie in the queue, since only a few are taken out at a time.
-        return times[key].map { now < $0.advanced(by: age) } ?? false
-    }
-
-    mutating func insert(_ keys: DedupeKeys, _ now: MonotonicInstant) {
-        forgetOld(now)
-        queue.append(Entry(keys: keys, time: now))
-        times[keys.primary] = now
-        if let second = keys.secondary { times[second] = now }
-        if queue.count > limit {
-            if let first = queue.first, now < first.time.advanced(by: age) { evictedEarly += 1 }
-            forgetFirst()
-        }
-    }
-
-    /// Forgets up to two messages that are too old: twice as many as can come in, so none stays for long.
-    private mutating func forgetOld(_ now: MonotonicInstant) {
-        for _ in 0..<2 {
-            guard let first = queue.first, now >= first.time.advanced(by: age) else { return }
-            forgetFirst()
-        }
-    }
-
-    private mutating func forgetFirst() {
-        guard let entry = queue.popFirst() else { return }
-        // A key that was handled again since then has a later time, and stays for that.
-        if times[entry.keys.primary] == entry.time { times[entry.keys.primary] = nil }
-        if let second = entry.keys.secondary, times[second] == entry.time { times[second] = nil }
-    }
-}
-
-/// A first-in, first-out queue in pieces, so that growing never moves what is in it.
-struct ChunkedQueue<Element> {
-    private static var chunkSize: Int { 512 }
-    private var chunks: [[Element]] = []
-    private var head = 0
-    private(set) var count = 0
-
-    var first: Element? { count == 0 ? nil : chunks[0][head] }
-
-    mutating func append(_ element: Element) {
-        if chunks.last.map({ $0.count == Self.chunkSize }) ?? true {
-            chunks.append([])
-            chunks[chunks.count - 1].reserveCapacity(Self.chunkSize)
-        }
-        chunks[chunks.count - 1].append(element)
-        count += 1
-    }
-
-    mutating func popFirst() -> Element? {
-        guard let element = first else { return nil }
-        head += 1
-        count -= 1
-        if head == chunks[0].count {
-            chunks.removeFirst()
-            head = 0
-        }
-        return element
     }
 }

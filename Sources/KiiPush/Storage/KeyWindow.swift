@@ -1,0 +1,83 @@
+/// Handled messages in the order in which they were handled, forgotten by age and by count.
+///
+/// A million messages take less than 40 MB: each key lies once, in the queue, and is found through eight bytes that
+/// tell where.
+struct KeyWindow {
+    private struct Entry {
+        let key: DedupeKey
+        let time: MonotonicInstant
+    }
+
+    private let age: Int64
+    private let limit: Int
+    private var entries = ChunkedQueue<Entry>()
+    /// The numbers of those entries that are the second key of the message before them.
+    private var seconds = ChunkedQueue<UInt32>()
+    /// The number of the first entry; numbers go up by one and begin again after 2^31.
+    private var firstNumber: UInt32 = 0
+    private var slots = KeySlots(tables: 256)
+    private(set) var evictedEarly = 0
+
+    init(age: Duration, count: Int) {
+        self.age = age.inNanoseconds
+        // Numbers must not meet while both are in use.
+        limit = min(count, 1 << 29)
+    }
+
+    private var messages: Int { entries.count - seconds.count }
+
+    mutating func contains(_ key: DedupeKey, _ now: MonotonicInstant) -> Bool {
+        forgetOld(now)
+        // What is too old may still lie in the queue, since only a few are taken out at a time.
+        return find(key).map { !isOver(entry($0).time, now) } ?? false
+    }
+
+    mutating func insert(_ keys: DedupeKeys, _ now: MonotonicInstant) {
+        forgetOld(now)
+        append(keys.primary, now)
+        if let second = keys.secondary { seconds.append(append(second, now)) }
+        if messages > limit {
+            if let first = entries.first, !isOver(first.time, now) { evictedEarly += 1 }
+            forgetFirst()
+        }
+    }
+
+    private func isOver(_ time: MonotonicInstant, _ now: MonotonicInstant) -> Bool {
+        now >= time.advanced(byNanoseconds: age)
+    }
+
+    /// Forgets up to two messages that are too old: twice as many as can come in, so none stays for long.
+    private mutating func forgetOld(_ now: MonotonicInstant) {
+        for _ in 0..<2 {
+            guard let first = entries.first, isOver(first.time, now) else { return }
+            forgetFirst()
+        }
+    }
+
+    private mutating func forgetFirst() {
+        removeFirst()
+        if seconds.first == firstNumber, seconds.popFirst() != nil { removeFirst() }
+    }
+
+    // MARK: Entries and where they are found
+
+    private func entry(_ number: UInt32) -> Entry { entries[Int((number &- firstNumber) & KeySlots.largest)] }
+
+    private func find(_ key: DedupeKey) -> UInt32? { slots.find(key) { entry($0).key == key } }
+
+    @discardableResult
+    private mutating func append(_ key: DedupeKey, _ now: MonotonicInstant) -> UInt32 {
+        let number = (firstNumber &+ UInt32(truncatingIfNeeded: entries.count)) & KeySlots.largest
+        // A key that was handled before has a later time now, and stays for that.
+        if let older = find(key) { slots.remove(key, older) }
+        entries.append(Entry(key: key, time: now))
+        slots.insert(key, number)
+        return number
+    }
+
+    private mutating func removeFirst() {
+        guard let first = entries.popFirst() else { return }
+        slots.remove(first.key, firstNumber)
+        firstNumber = (firstNumber &+ 1) & KeySlots.largest
+    }
+}

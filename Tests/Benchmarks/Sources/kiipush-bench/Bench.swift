@@ -1,0 +1,113 @@
+import Glibc
+
+/// Times each stage of the way from bytes to handler, and counts its heap allocations.
+@main
+struct Bench {
+    static func main() async {
+        let options: Options
+        do {
+            options = try Options(CommandLine.arguments.dropFirst())
+        } catch {
+            exit(error)
+        }
+        do {
+            var report = Report()
+            if options.takes(.decode) { report.rows += try decodeStages(options) }
+            if options.takes(.chain) { report.rows += try chainStages(options) }
+            if options.takes(.route) { report.rows += try routeStages(options) }
+            if options.takes(.whole) { report.rows += try await wholeStages(options) }
+            if options.takes(.store) { report.seenKeys = try measureSeenKeys() }
+            print(options.format == .json ? report.json : report.text)
+        } catch {
+            complain("\(error)")
+            Glibc.exit(70)
+        }
+    }
+
+    private static func exit(_ reason: Options.Stop) -> Never {
+        switch reason {
+        case .help:
+            print(Options.usage)
+            Glibc.exit(0)
+        case .wrong(let what):
+            complain("\(what)\n\(Options.usage)")
+            Glibc.exit(64)
+        }
+    }
+}
+
+/// Writes to standard error by its number: glibc's `stderr` is a variable, which Swift 6 takes for unsafe.
+private func complain(_ text: String) {
+    let line = Array("kiipush-bench: \(text)\n".utf8)
+    _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
+
+/// What the command line asks for.
+struct Options {
+    enum Format: String {
+        case text
+        case json
+    }
+
+    /// What can be measured alone, as for a profiler.
+    enum Part: String, CaseIterable {
+        case decode
+        case chain
+        case route
+        case whole
+        case store
+    }
+
+    enum Stop: Error {
+        case help
+        case wrong(String)
+    }
+
+    static let usage = """
+        usage: kiipush-bench [--format text|json] [--rounds N] [--only \(parts)] [--help]
+
+        Prints, for each stage and for the whole, the nanoseconds and the heap allocations of one message: the best and
+        the median of N rounds (15 unless told). Build it with -c release.
+        """
+
+    private static let parts = Part.allCases.map(\.rawValue).joined(separator: "|")
+
+    private(set) var format = Format.text
+    private(set) var rounds = 15
+    private var only: Part?
+
+    func takes(_ part: Part) -> Bool { only ?? part == part }
+
+    init(_ arguments: some Sequence<String>) throws(Stop) {
+        var arguments = arguments.makeIterator()
+        while let argument = arguments.next() {
+            switch argument {
+            case "--help", "-h": throw .help
+            case "--format":
+                guard let format = arguments.next().flatMap(Format.init) else {
+                    throw .wrong("--format takes text or json")
+                }
+                self.format = format
+            case "--rounds":
+                guard let rounds = arguments.next().flatMap({ Int($0) }), rounds > 0 else {
+                    throw .wrong("--rounds takes a number above 0")
+                }
+                self.rounds = rounds
+            case "--only":
+                guard let part = arguments.next().flatMap(Part.init) else { throw .wrong("--only takes \(Self.parts)") }
+                only = part
+            default: throw .wrong("unknown argument \(argument)")
+            }
+        }
+    }
+}
+
+/// A stage gave another result than it should, so its time would mean nothing.
+struct WrongResult: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Stops the run when a stage does not do what is to be measured.
+func check(_ holds: Bool, _ what: String) throws {
+    guard holds else { throw WrongResult(description: "\(what): this is not what is to be measured") }
+}

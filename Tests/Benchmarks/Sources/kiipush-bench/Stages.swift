@@ -1,0 +1,140 @@
+@_spi(Benchmarks) import KiiPush
+
+/// The documented Push to App sample of 227 bytes; only its time changes from message to message.
+private func samplePayload(when: Int) -> RawPayload {
+    let text =
+        #"{"aps":{"content-available":1},"bi":"bucketName","bt":"rw","oi":"fedcba09-8765-4321-fedc-ba0987654321","#
+        + #""sa":"0123abcd","st":"APP_AND_USER","su":"01234567-89ab-cdef-0123-456789abcdef","#
+        + #""t":"DATA_OBJECT_CREATED","w":"# + "\(when)}"
+    // An array of its own for each, as from a transport, and not the spare room of one that grew.
+    return RawPayload([UInt8](text.utf8), transport: .apns)
+}
+
+/// Distinct payloads, no two of a run the same.
+struct Payloads {
+    private var when = 1_403_844_866_395
+
+    mutating func next(_ count: Int) -> [RawPayload] {
+        (0..<count).map { _ in
+            when += 1
+            return samplePayload(when: when)
+        }
+    }
+}
+
+private let app = "0123abcd"
+
+private func decode(_ payloads: [RawPayload]) throws -> [PushMessage] {
+    let messages = try payloads.map { try PushMessage($0) }
+    try check(payloads.allSatisfy { $0.bytes.count == 227 }, "a sample of 227 bytes")
+    for message in messages {
+        try check(message.kind == .pushToApp && message.certainty == .certain, "a certain Push to App")
+        try check(message.object?.id == "fedcba09-8765-4321-fedc-ba0987654321", "the sample's object")
+    }
+    return messages
+}
+
+// MARK: Decode, classify, keys
+
+func decodeStages(_ options: Options) throws -> [Row] {
+    var source = Payloads()
+    let payloads = source.next(1000)
+    let messages = try decode(payloads)
+    try check(messages[0].classifiedAgain() == .pushToApp, "a Push to App, classified again")
+    let secret = DedupeSecret.random()
+    let keys = messages.map { $0.dedupeKeys(app: app, secret: secret) }
+    try check(Set(keys.map(\.primary)).count == 1000 && keys[0].strength == .strong, "a strong key each")
+
+    return [
+        measure("decode", rounds: options.rounds, messages: 20_000, prepare: {}) { _, number in
+            use(try? PushMessage(payloads[number % 1000]))
+        },
+        measure("  of which classify", rounds: options.rounds, messages: 20_000, prepare: {}) { _, number in
+            use(messages[number % 1000].classifiedAgain())
+        },
+        measure("dedupe keys", rounds: options.rounds, messages: 20_000, prepare: {}) { _, number in
+            use(messages[number % 1000].dedupeKeys(app: app, secret: secret))
+        },
+    ]
+}
+
+// MARK: Admit and settle
+
+func chainStages(_ options: Options) throws -> [Row] {
+    var source = Payloads()
+    let messages = try decode(source.next(20_000))
+    let clock = SystemClock()
+    let handled = Outcome.handled(MatchedRoutes())
+    let deduplicator = Deduplicator(clock: clock)
+    var first = RoutedMessage(messages[0], arrivedAt: clock.now, app: app)
+    try check(deduplicator.admit(&first) == .pass, "a message admitted")
+    deduplicator.settle(first, handled)
+    try check(deduplicator.admit(&first) == .drop(.duplicate), "a duplicate dropped")
+
+    let secret = DedupeSecret.random()
+    let keys = messages.map { $0.dedupeKeys(app: app, secret: secret) }
+    let now = clock.now
+    return [
+        measure("admit + settle", rounds: options.rounds, messages: 20_000, prepare: { Deduplicator(clock: clock) }) {
+            deduplicator, number in
+            var message = RoutedMessage(messages[number], arrivedAt: now, app: app)
+            if (try? deduplicator.admit(&message)) == .pass { deduplicator.settle(message, handled) }
+        },
+        measure("  of which the store", rounds: options.rounds, messages: 20_000, prepare: { InMemorySeenStore() }) {
+            store, number in
+            if case .fresh(let lease) = store.begin(keys[number], now: now) { store.commit(lease, now: now) }
+        },
+    ]
+}
+
+// MARK: Route
+
+/// A receiver with `count` routes, each for a bucket of its own; the last one is the sample's.
+private func receiver(
+    routes count: Int, handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
+) -> PushReceiver {
+    let receiver = PushReceiver(app: app, me: [.thing(id: "th.1")], serving: [.app, .user("*")])
+    for number in 1..<count { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
+    receiver.onPushToApp("wanted", bucket: "bucketName", handler: handler)
+    return receiver
+}
+
+func routeStages(_ options: Options) throws -> [Row] {
+    var source = Payloads()
+    let messages = try decode(source.next(1000))
+    return try [10, 100, 10_000].map { count in
+        let receiver = receiver(routes: count) { _, _ in }
+        try check(receiver.routes(for: messages[0]).ids == ["wanted"], "the sample's route among \(count)")
+        return measure("route among \(count)", rounds: options.rounds, messages: 20_000, prepare: {}) { _, number in
+            use(receiver.routes(for: messages[number % 1000]))
+        }
+    }
+}
+
+// MARK: The whole
+
+func wholeStages(_ options: Options) async throws -> [Row] {
+    let reading = receiver(routes: 100) { event, _ in
+        use(event.bucket)
+        use(event.object)
+        use(event.scope)
+    }
+    return [
+        try await whole("whole, handler reads nothing", options, receiver(routes: 100) { _, _ in }),
+        try await whole("whole", options, reading),
+    ]
+}
+
+private func whole(_ name: String, _ options: Options, _ receiver: PushReceiver) async throws -> Row {
+    var source = Payloads()
+    let count = 20_000
+    let row = await measure(name, rounds: options.rounds, messages: count, prepare: { source.next(count) }) {
+        payloads, number in
+        use(await receiver.receive(payloads[number]))
+    }
+    let sent = (options.rounds + 1) * count
+    try check(receiver.metrics.received == sent, "every message received")
+    try check(receiver.metrics.count("handled") == sent, "every message handled")
+    try check(receiver.metrics.routes.last?.handled == sent, "every message handled by its route")
+    return row
+}
