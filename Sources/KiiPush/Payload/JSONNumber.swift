@@ -1,5 +1,5 @@
 /// Numbers from their text, also where a transport writes them as strings.
-enum JSONNumber {
+package enum JSONNumber {
     /// The whole milliseconds, seconds or count that `range` writes as a JSON number; nil when it is none, or too large.
     static func integer(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
         var value: Int64 = 0
@@ -35,7 +35,7 @@ enum JSONNumber {
     }
 
     /// Whether `range` is one JSON number and nothing else.
-    static func isNumber(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    package static func isNumber(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
         let only = text.extracting(range)
         var reader = JSONReader(limits: .checked)
         guard !range.isEmpty, only[0] > 0x20, let token = try? reader.readValue(only, depth: 0) else { return false }

@@ -3,7 +3,7 @@ import Glibc
 /// Writes a text in one call, and what the system did not take of it in further ones.
 ///
 /// - Throws: the number of the call that failed.
-func writeAll(_ text: String, to descriptor: Int32) throws(ErrorNumber) {
+package func writeAll(_ text: String, to descriptor: Int32) throws(ErrorNumber) {
     let bytes = Array(text.utf8)
     var written = 0
     while written < bytes.count {

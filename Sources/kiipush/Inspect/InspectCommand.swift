@@ -1,3 +1,4 @@
+import Glibc
 import KiiPush
 import KiiPushLinux
 
@@ -15,6 +16,9 @@ struct InspectCommand {
                 return .fine
             }
             var command = InspectCommand(options: options, console: console)
+            if options.files.isEmpty, isatty(STDIN_FILENO) == 1 {
+                console.error("kiipush inspect: reading a payload from the terminal; end it with Ctrl-D")
+            }
             for file in options.files.isEmpty ? ["-"] : options.files { command.inspect(file: file) }
             return command.code
         } catch {
@@ -39,7 +43,8 @@ struct InspectCommand {
                 try inspectWhole(reader, file)
             }
         } catch {
-            console.error("\(error)")
+            let isPayload = file.contains("{")
+            console.error(isPayload ? "\(error) (a payload itself goes to standard input)" : "\(error)")
             raise(.failed)
         }
     }
@@ -71,9 +76,8 @@ struct InspectCommand {
 
     /// - Parameter line: the line that the payload is, when payloads are read by lines.
     private mutating func inspect(_ bytes: [UInt8], source: String, line: Int?) {
-        let payload = RawPayload(bytes, transport: options.transport)
         do throws(DecodeError) {
-            let message = try PushMessage(payload, limits: Self.limits, app: options.app)
+            let message = try decode(bytes)
             switch options.format {
             case .json: console.print(JSONReport.line(message, source: source, app: options.app))
             case .text:
@@ -83,6 +87,18 @@ struct InspectCommand {
         } catch {
             let place = Self.place(error.offset, in: bytes)
             report(error, source: source, at: line.map { ($0, error.offset + 1) } ?? place)
+        }
+    }
+
+    /// Decodes a payload; what is no JSON may be the description that Apple's logs print of one.
+    private func decode(_ bytes: [UInt8]) throws(DecodeError) -> PushMessage {
+        do throws(DecodeError) {
+            let payload = RawPayload(bytes, transport: options.transport)
+            return try PushMessage(payload, limits: Self.limits, app: options.app)
+        } catch {
+            guard let json = try DescriptionReader.json(bytes) else { throw error }
+            let payload = RawPayload(json, transport: options.transport ?? .apns)
+            return try PushMessage(payload, limits: Self.limits, app: options.app)
         }
     }
 
