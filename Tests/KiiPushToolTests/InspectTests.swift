@@ -119,7 +119,7 @@ struct InspectTests {
         #expect(
             run.errors == [
                 "\(file.path):3:9: unexpectedEnd: the payload ends where a colon is due; it may have been cut",
-                "\(file.path):4:65537: limitExceeded: larger than 65536 bytes; send less",
+                "\(file.path):4:65537: limitExceeded: larger than 65536 bytes; raise the limit or send less",
             ])
     }
 

@@ -30,9 +30,17 @@ public struct QuickBloxPush: Sendable, Hashable {
         static let collapseKey = "collapse_key"
     }
 
-    /// Whether a collapse key is one that QuickBlox's server sets.
-    static func isCollapseKey(_ value: String) -> Bool {
-        value.hasPrefix("event") && value.utf8.count > 5 && value.utf8.dropFirst(5).allSatisfy(\.isDigit)
+    /// The name of a root member's key, if only QuickBlox sends such a member.
+    static func mark(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) -> String? {
+        for mark in [Marks.voipCall, Marks.iosVoIP, Marks.dialogID] where key.matches(mark.utf8.span, in: text) {
+            return mark
+        }
+        guard key.matches(Marks.collapseKey.utf8.span, in: text), value.kind == .string else { return nil }
+        return isEvent(value.string(in: text)) ? Marks.collapseKey : nil
+    }
+
+    private static func isEvent(_ value: String) -> Bool {
+        value.hasPrefix("event") && value.utf8.count > 5 && value.utf8.dropFirst(5).allSatisfy { $0.isDigit }
     }
 
     init(_ member: (String) -> DataValue?, alert: Alert?) {

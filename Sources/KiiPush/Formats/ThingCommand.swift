@@ -46,7 +46,8 @@ public struct ThingCommand: Sendable, Hashable {
     /// Reads a command from a payload's members; nil when it is not one to the letter.
     ///
     /// A body that has no command id, or whose actions have another shape, is somebody's data: running it would let any
-    /// sender command the thing.
+    /// sender command the thing. For the same reason a list of actions inside a string is none: Kii lets senders send
+    /// strings, but no arrays, so only the platform can have sent a real one.
     init?(_ member: (String) -> DataValue?) {
         guard let id = member(Keys.id)?.text, let sent = member(Keys.actions)?.array else { return nil }
         let issuer = member(Keys.issuer)
@@ -109,16 +110,7 @@ extension DataValue {
         }
     }
 
-    /// The elements of an array, also of one that stands as JSON in a string.
     fileprivate var array: [DataValue]? {
-        switch self {
-        case .array(let elements): elements
-        case .string(let text): DataValue(json: text)?.elements
-        default: nil
-        }
-    }
-
-    private var elements: [DataValue]? {
         guard case .array(let elements) = self else { return nil }
         return elements
     }

@@ -54,9 +54,10 @@ struct Reading {
     ) {
         let isEvent = fields[.origin].isPresent && text.matches(fields[.origin].range, "EVENT")
         var forApp = fields.present.intersection(.bucketKeys)
-        switch dialect {
-        case .apns: forApp.formUnion(fields.present.intersection(.objectKeys))
-        case .long: if isEvent { forApp.insert(.origin) }
+        if dialect.hasShortKeys {
+            forApp.formUnion(fields.present.intersection(.objectKeys))
+        } else if isEvent {
+            forApp.insert(.origin)
         }
         var forUser = fields.present.intersection(FieldSet(.topic))
         var forDirect: FieldSet = []

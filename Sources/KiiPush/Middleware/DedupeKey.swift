@@ -48,10 +48,11 @@ extension PushMessage {
     /// - Push to App: app, scope, bucket, object and event, with the time of the push; and the same with the time of
     ///   the modification. It is seen when either is.
     /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
+    /// - Thing-IF command: app and command id.
     /// - Else, or when the bucket, the topic or the time is missing: the transport's own id, with its name.
     /// - Else, and for every ambiguous message: a digest of the whole payload less what a network adds; weak.
     ///
-    /// The first two are equal over all transports. In a digest the order of members counts for nothing, and a
+    /// The first three are equal over all transports. In a digest the order of members counts for nothing, and a
     /// number or boolean equals the string of the same text.
     ///
     /// - Parameters:
@@ -61,7 +62,8 @@ extension PushMessage {
     public func dedupeKeys(app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
         if certainty != .ambiguous {
             if let keys = eventKeys(app, secret) ?? topicKeys(app, secret) { return keys }
-            if let id = raw.transportMessageID, !id.isEmpty, let transport = raw.transport?.name {
+            if let key = commandKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
+            if let (transport, id) = transportID {
                 var digest = KeyedDigest(secret)
                 digest.add(Part.transport, transport.utf8.span, 0..<transport.utf8.count)
                 digest.add(Part.transportID, id.utf8.span, 0..<id.utf8.count)
@@ -102,6 +104,21 @@ extension PushMessage {
         data.forEach { text, key, value in sum.add(text, key, value) }
         sum.add(to: &digest)
         return DedupeKeys(primary: digest.key(Part.sentAt, sentAt), strength: .strong)
+    }
+
+    private func commandKey(_ app: String?, _ secret: DedupeSecret) -> DedupeKey? {
+        guard let id = DirectPushMessage(self)?.command?.id else { return nil }
+        var digest = KeyedDigest(secret)
+        let buffer = storage.buffer
+        addApp(app, buffer.span, &digest)
+        digest.add(Part.command, id.utf8.span, 0..<id.utf8.count)
+        return digest.finish()
+    }
+
+    /// The network's own id: as the transport handed it over, or as JPush's envelope has it.
+    private var transportID: (transport: String, id: String)? {
+        if let id = raw.transportMessageID, !id.isEmpty { return raw.transport.map { ($0.name, id) } }
+        return storage.envelopeID.map { (Transport.jpush.name, $0) }
     }
 
     private func payloadKey(_ secret: DedupeSecret) -> DedupeKey {
@@ -158,7 +175,8 @@ private enum Part {
     static let scalar: UInt8 = 14
     static let null: UInt8 = 15
     static let array: UInt8 = 16
-    static let object2: UInt8 = 17
+    static let members: UInt8 = 17
+    static let command: UInt8 = 18
     static let arrayEnd: UInt8 = 18
 }
 
@@ -210,7 +228,7 @@ private struct MemberSum {
     }
 
     func add(to digest: inout KeyedDigest) {
-        digest.add(UInt64(Part.object2))
+        digest.add(UInt64(Part.members))
         digest.add(first)
         digest.add(second)
         digest.add(count)

@@ -53,7 +53,7 @@ struct InspectCommand {
         do throws(ReadError) {
             inspect(try reader.readAll(limit: Self.limits.bytes), source: file, line: nil)
         } catch .tooLarge {
-            report(Self.tooLarge, source: file, at: (1, Self.limits.bytes + 1))
+            report(Self.limits.tooLarge, source: file, at: (1, Self.limits.bytes + 1))
         }
     }
 
@@ -65,14 +65,10 @@ struct InspectCommand {
                 if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
                 inspect(bytes, source: "\(file):\(number)", line: number)
             case .tooLong(let number):
-                report(Self.tooLarge, source: "\(file):\(number)", at: (number, Self.limits.bytes + 1))
+                report(Self.limits.tooLarge, source: "\(file):\(number)", at: (number, Self.limits.bytes + 1))
             }
         }
     }
-
-    /// What the decoder would say, had so much been read.
-    private static let tooLarge = DecodeError(
-        .limitExceeded, at: limits.bytes, "larger than \(limits.bytes) bytes; send less")
 
     /// - Parameter line: the line that the payload is, when payloads are read by lines.
     private mutating func inspect(_ bytes: [UInt8], source: String, line: Int?) {

@@ -100,9 +100,13 @@ enum JSONReport {
     }
 
     private static func writeContent(_ message: PushMessage, _ writer: inout JSONWriter) {
-        // No dialect that is read so far carries a command.
-        writer.key("command")
-        writer.null()
+        writer.member("command", if: DirectPushMessage(message)?.command) { writer, command in
+            writer.member("id", command.id)
+            writer.member("issuer", command.issuer)
+            writer.member("schema", command.schema?.name)
+            writer.key("actions")
+            writer.value(command.sentActions)
+        }
         writer.member("data") { writer in
             for (key, value) in message.data.members {
                 writer.key(key)
