@@ -1,7 +1,7 @@
 /// Why an alert was not shown.
 @nonexhaustive
 public enum AlertError: Error, Sendable, Hashable {
-    /// There is no such program, on `PATH` or at the path that was given.
+    /// There is no such program that may be run, on `PATH` or at the path that was given.
     case notFound(program: String)
     /// The program cannot be run, or its end cannot be learnt.
     case cannotRun(program: String, ErrorNumber)

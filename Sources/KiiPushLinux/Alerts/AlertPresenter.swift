@@ -91,7 +91,10 @@ public struct AlertPresenter: Sendable, Hashable {
         do throws(ErrorNumber) {
             end = try ChildProcess.run(program, ["--"] + texts, limit: limit)
         } catch {
-            throw error.rawValue == ENOENT ? .notFound(program: program) : .cannotRun(program: program, error)
+            // On the way along PATH, a directory that may not be looked into counts as a refusal, too.
+            let isOnPath = !program.contains("/")
+            let isMissing = error.rawValue == ENOENT || isOnPath && error.rawValue == EACCES
+            throw isMissing ? .notFound(program: program) : .cannotRun(program: program, error)
         }
         switch end {
         case .exited(0): return
