@@ -57,7 +57,12 @@ extension DataDecoder: SingleValueDecodingContainer {
         return double
     }
 
-    func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
+    func decode(_ type: Float.Type) throws -> Float {
+        let float = Float(try decode(Double.self))
+        guard float.isFinite else { throw mismatch(type, "a number that fits \(type)") }
+        return float
+    }
+
     func decode(_ type: Int.Type) throws -> Int { try integer(type) }
     func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
     func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
