@@ -24,7 +24,8 @@ public struct TextPattern: Sendable, Hashable {
 
     /// Reads a pattern in which `*` stands for any run of characters.
     public init(_ pattern: String) {
-        let pieces = pattern.split(separator: "*", omittingEmptySubsequences: false).map(String.init)
+        // By scalars: a star before a combining mark makes one character with it, and is a star all the same.
+        let pieces = pattern.unicodeScalars.split(separator: "*", omittingEmptySubsequences: false).map { String($0) }
         alternatives = [pieces.count == 1 ? .exactly(pattern) : .pieces(pieces)]
     }
 
