@@ -2,28 +2,55 @@ import Synchronization
 
 /// Lets a duplicate wait for the end of the message that it repeats, to share what the transport is told.
 final class InFlightWaiters: Sendable {
-    private typealias Waiter = CheckedContinuation<Disposition, Never>
-    private let waiters = Mutex<[UInt64: [Waiter]]>([:])
+    private struct Waiter {
+        let number: UInt64
+        let continuation: CheckedContinuation<Disposition, Never>
+    }
+
+    private struct State {
+        var waiters: [UInt64: [Waiter]] = [:]
+        var lastNumber: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
     /// Lets the common case, nobody waits, go by without the lock.
     private let count = Atomic<Int>(0)
 
     /// Waits until the message of a lease has ended.
     ///
-    /// - Parameter isInFlight: asks the seen store once more, for the message may end while this call begins. Then
-    ///   nobody is left who knows how, and the transport is told to retry, which is always safe.
+    /// - Parameters:
+    ///   - lease: the lease of the message that is handled.
+    ///   - isInFlight: asks the seen store once more, for the message may end while this call begins. Then nobody is
+    ///     left who knows how, and the transport is told to retry, which is always safe.
+    /// - Returns: what the transport of the message was told.
     func wait(for lease: SeenLease, isInFlight: () -> Bool) async -> Disposition {
-        await withCheckedContinuation { waiter in
+        await withCheckedContinuation { continuation in
             count.add(1, ordering: .sequentiallyConsistent)
-            waiters.withLock { $0[lease.number, default: []].append(waiter) }
-            if !isInFlight() { finish(lease, .retryLater) }
+            let number = state.withLock { state in
+                state.lastNumber += 1
+                state.waiters[lease.number, default: []].append(
+                    Waiter(number: state.lastNumber, continuation: continuation))
+                return state.lastNumber
+            }
+            // Only this one gives up: those who came in time are about to be told.
+            if !isInFlight() { end(lease, .retryLater) { $0.number == number } }
         }
     }
 
     /// Tells all who wait for a lease how its message ended; call it when the seen store has been told.
     func finish(_ lease: SeenLease, _ disposition: Disposition) {
         guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
-        let ended = waiters.withLock { $0.removeValue(forKey: lease.number) } ?? []
+        end(lease, disposition) { _ in true }
+    }
+
+    private func end(_ lease: SeenLease, _ disposition: Disposition, _ condition: (Waiter) -> Bool) {
+        let ended = state.withLock { state in
+            let all = state.waiters.removeValue(forKey: lease.number) ?? []
+            let others = all.filter { !condition($0) }
+            if !others.isEmpty { state.waiters[lease.number] = others }
+            return all.filter(condition)
+        }
         count.subtract(ended.count, ordering: .sequentiallyConsistent)
-        for waiter in ended { waiter.resume(returning: disposition) }
+        for waiter in ended { waiter.continuation.resume(returning: disposition) }
     }
 }

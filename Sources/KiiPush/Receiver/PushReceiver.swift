@@ -32,6 +32,13 @@ public final class PushReceiver: Sendable {
         var listener: (@Sendable (Trace) -> Void)?
         /// Compiled when a message needs it and routes have been added since.
         var table: RouteTable?
+
+        /// An id for the next route, made of its kind and place; a later place where somebody chose that very id.
+        func freeID(_ kind: String) -> String {
+            var number = routes.count + 1
+            while ids.contains("\(kind)-\(number)") { number += 1 }
+            return "\(kind)-\(number)"
+        }
     }
 
     /// Makes a receiver with the chain that every receiver should have: dedupe, loop guard, scope routing.
@@ -193,7 +200,7 @@ public final class PushReceiver: Sendable {
     /// Adds a route behind those that are there.
     func add(_ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ handler: @escaping Route.Handler) {
         setup.withLock { setup in
-            let id = id ?? "\(criteria.kind?.rawValue ?? "any")-\(setup.routes.count + 1)"
+            let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
             setup.routes.append(Route(id: id, criteria: criteria, flow: flow, handler: handler))
             setup.table = nil

@@ -1,0 +1,105 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+
+/// What a copy of a message does that comes while the message is being handled.
+struct InFlightTests {
+    @Test("a copy waits for the end of the first one and shares what its transport is told", arguments: [true, false])
+    func shares(succeeds: Bool) async {
+        let entered = Gate()
+        let leave = Gate()
+        let waits = [Gate(), Gate()]
+        let store = SpyStore(questions: waits)
+        let handled = EventLog()
+        let receiver = PushReceiver(app: "0123abcd") { Deduplicator(store: store, secret: .published) }
+        receiver.onPushToApp("r") { _, _ in
+            handled.add("call")
+            entered.open()
+            await leave.wait()
+            if !succeeds { throw TestError() }
+        }
+        let fixture = PayloadFixture.pushToApp()
+
+        async let first = receiver.receive(fixture.payload(.long))
+        await entered.wait()
+        async let second = receiver.receive(fixture.payload(.short))
+        await waits[0].wait()
+        async let third = receiver.receive(fixture.payload(.strings))
+        await waits[1].wait()
+        #expect(receiver.metrics.received == 0, "nobody has an outcome before the handler is done")
+        leave.open()
+
+        let disposition = succeeds ? Disposition.accept : .retryLater
+        #expect(await first.name == (succeeds ? "handled" : "failed"))
+        for copy in await [second, third] {
+            #expect("\(copy)" == "duplicate (inFlight)")
+            #expect(copy.disposition == disposition)
+        }
+        #expect(handled.events == ["call"])
+        #expect(store.log.events == ["fresh", "inFlight", "inFlight", succeeds ? "commit" : "release"])
+        #expect(receiver.metrics.count("duplicate", "inFlight") == 2)
+        #expect(receiver.metrics.received == 3)
+
+        let later = await receiver.receive(fixture.payload(.long))
+        #expect("\(later)" == (succeeds ? "duplicate (done)" : "failed (r)"), "a failed message is tried again")
+    }
+
+    @Test("a copy that waits holds up no other message")
+    func holdsUpNothing() async {
+        let entered = Gate()
+        let leave = Gate()
+        let waits = Gate()
+        let receiver = PushReceiver(app: "0123abcd") {
+            Deduplicator(store: SpyStore(questions: [waits]), secret: .published)
+        }
+        receiver.onPushToApp("slow") { _, _ in
+            entered.open()
+            await leave.wait()
+        }
+        receiver.onDirectPush("quick") { _, _ in }
+        let payload = PayloadFixture.pushToApp().payload(.long)
+        async let first = receiver.receive(payload)
+        await entered.wait()
+        async let second = receiver.receive(payload)
+        await waits.wait()
+        #expect(await "\(receiver.receive(PayloadFixture.directPush().payload(.long)))" == "handled")
+        leave.open()
+        #expect(await "\(first)" == "handled")
+        #expect(await "\(second)" == "duplicate (inFlight)")
+    }
+
+    @Test("a copy whose first one has ended meanwhile is to be delivered again")
+    func tooLate() async {
+        let receiver = PushReceiver { Deduplicator(store: AlwaysInFlight(), secret: .published) }
+        let outcome = await receiver.receive(PayloadFixture.pushToApp().payload(.long))
+        #expect("\(outcome)" == "duplicate (inFlight)")
+        #expect(outcome.disposition == .retryLater)
+    }
+
+    @Test("one copy that comes too late does not send those away that came in time")
+    func mixed() async {
+        let waiters = InFlightWaiters()
+        let lease = SeenLease(number: 1, keys: .numbered(1))
+        let isWaiting = Gate()
+        async let inTime = waiters.wait(for: lease) {
+            isWaiting.open()
+            return true
+        }
+        await isWaiting.wait()
+        #expect(await waiters.wait(for: lease) { false } == .retryLater)
+        waiters.finish(SeenLease(number: 2, keys: .numbered(2)), .reject)
+        waiters.finish(lease, .accept)
+        #expect(await inTime == .accept)
+    }
+
+    /// A store in which every message is just ending.
+    private struct AlwaysInFlight: SeenStore {
+        func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
+            .inFlight(SeenLease(number: 1, keys: keys))
+        }
+        func commit(_ lease: SeenLease, now: MonotonicInstant) {}
+        func release(_ lease: SeenLease) {}
+        func isInFlight(_ lease: SeenLease) -> Bool { false }
+    }
+}
