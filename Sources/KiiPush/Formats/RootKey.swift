@@ -20,67 +20,71 @@ struct RootKey {
     }
 
     /// The key that `range` spells, if we know it.
-    @inline(__always)
-    static func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? {
-        guard range.count < KeyTable.known.starts.count - 1 else { return nil }
-        return KeyTable.known.find(text, range)
-    }
+    static func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? { KeyTable.known.find(text, range) }
 }
 
-/// The known keys ordered by length, each as three words that hold all of its bytes.
-///
-/// Comparing words beats hashing here: no length has more than ten keys, and a word settles nearly every one.
-private struct KeyTable {
-    struct Entry {
-        let first: UInt64
-        let last: UInt64
-        let middle: UInt64
+/// The known keys, each as three words that hold all of its bytes, in a hash table.
+struct KeyTable {
+    /// Take it out once a payload: reading a global that is made at its first use costs a call each time.
+    static let known = KeyTable()
+
+    private static let slotCount = 128
+    private static let longest = 24
+
+    private struct Entry {
+        let words: Words
         let key: RootKey
     }
 
-    static let known = KeyTable()
+    /// Open addressing, a quarter full, so that nearly every key is the first one met or none is.
+    private let slots: [Entry?]
 
-    let entries: [Entry]
-    /// Where the entries of each length begin, and behind them where those of the longest length end.
-    let starts: [Int]
-
-    init() {
+    private init() {
         var named: [(name: String, key: RootKey)] = [(ShortKeys.aps, .aps)]
         for field in KiiField.allCases {
             named.append((field.longName, .long(field)))
             if field != .sourceURI, field != .senderURI { named.append((field.shortName, .short(field))) }
         }
-        let longest = named.map(\.name.utf8.count).max() ?? 0
-        var entries: [Entry] = []
-        var starts: [Int] = []
-        for length in 0...longest {
-            starts.append(entries.count)
-            for (name, key) in named where name.utf8.count == length {
-                entries.append(Self.entry(name.utf8.span, 0..<length, key))
-            }
+        var slots = [Entry?](repeating: nil, count: Self.slotCount)
+        for (name, key) in named {
+            precondition(name.utf8.count <= Self.longest, "a key must fit into three words")
+            let words = Words(name.utf8.span, 0..<name.utf8.count)
+            var slot = words.slot
+            while slots[slot] != nil { slot = (slot + 1) % Self.slotCount }
+            slots[slot] = Entry(words: words, key: key)
         }
-        starts.append(entries.count)
-        self.entries = entries
-        self.starts = starts
-    }
-
-    @inline(__always)
-    static func entry(_ text: Span<UInt8>, _ range: Range<Int>, _ key: RootKey) -> Entry {
-        let start = range.lowerBound
-        let length = range.count
-        return Entry(
-            first: text.word(at: start, length: min(length, 8)),
-            last: length > 8 ? text.word(at: range.upperBound &- 8) : 0,
-            middle: length > 16 ? text.word(at: start &+ 8) : 0, key: key)
+        self.slots = slots
     }
 
     @inline(__always)
     func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? {
-        let wanted = Self.entry(text, range, .aps)
-        for index in starts[range.count]..<starts[range.count &+ 1] {
-            let entry = entries[index]
-            if entry.first == wanted.first, entry.last == wanted.last, entry.middle == wanted.middle { return entry.key }
+        guard range.count <= Self.longest else { return nil }
+        let words = Words(text, range)
+        var slot = words.slot
+        while let entry = slots[slot] {
+            if entry.words == words { return entry.key }
+            slot = (slot &+ 1) % Self.slotCount
         }
         return nil
+    }
+
+    /// The bytes of a key: up to eight in `first`, the last eight of a longer one, and those between.
+    private struct Words: Equatable {
+        let first: UInt64
+        let last: UInt64
+        let middle: UInt64
+        let length: Int
+
+        @inline(__always)
+        init(_ text: Span<UInt8>, _ range: Range<Int>) {
+            length = range.count
+            first = text.word(at: range.lowerBound, length: min(length, 8))
+            last = length > 8 ? text.word(at: range.upperBound &- 8) : 0
+            middle = length > 16 ? text.word(at: range.lowerBound &+ 8) : 0
+        }
+
+        /// The top seven bits of a product that all bytes of `first` and `last` take part in.
+        @inline(__always)
+        var slot: Int { Int(truncatingIfNeeded: ((first ^ last &<< 1) &* 0x9E37_79B9_7F4A_7C15) &>> 57) }
     }
 }

@@ -43,11 +43,12 @@ struct RootMembers {
     }
 
     private mutating func readMembers(_ text: Span<UInt8>, _ reader: inout JSONReader) throws(DecodeError) {
+        let table = KeyTable.known
         var isFirst = true
         while let key = try reader.nextKey(text, isFirst: isFirst) {
             isFirst = false
             let value = try reader.readValue(text, depth: 1)
-            if let known = key.rootKey(in: text) {
+            if let known = key.rootKey(in: text, table) {
                 if slots[known.slot].isPresent { duplicate = duplicate ?? key }
                 slots[known.slot] = value
                 used |= 1 &<< UInt64(known.slot)
@@ -105,10 +106,10 @@ struct RootMembers {
 extension JSONToken {
     /// The known key that this token of a root key spells.
     @inline(__always)
-    func rootKey(in text: Span<UInt8>) -> RootKey? {
-        if !hasEscapes { return RootKey.find(text, range) }
+    func rootKey(in text: Span<UInt8>, _ table: KeyTable = .known) -> RootKey? {
+        if !hasEscapes { return table.find(text, range) }
         let bytes = JSONString.unescaped(text, range)
-        return RootKey.find(bytes.span, 0..<bytes.count)
+        return table.find(bytes.span, 0..<bytes.count)
     }
 
     /// Whether this token of a string reads as `name`.

@@ -19,7 +19,7 @@ public final class PushReceiver: Sendable {
 
     private let limits: PayloadLimits
     private let clock: any ReceiverClock
-    private let chain: any MiddlewareChain
+    private let chain: CompiledChain
     private let counters = OutcomeCounters()
     private let waiters = InFlightWaiters()
     private let lastID = Atomic<UInt64>(0)
@@ -75,7 +75,7 @@ public final class PushReceiver: Sendable {
         self.app = app
         self.limits = limits
         self.clock = clock
-        chain = middleware()
+        chain = CompiledChain(middleware())
     }
 
     // MARK: Receiving
@@ -106,8 +106,14 @@ public final class PushReceiver: Sendable {
 
         var routed = RoutedMessage(message, id: id, arrivedAt: payload.arrivedAt ?? clock.now, app: app, match: match)
         routed.recorder = recorder
-        let outcome = await process(&routed)
-        counters.count(outcome)
+        var passed = 0
+        let outcome: Outcome =
+            switch admit(&routed, passed: &passed) {
+            case .handle: await handle(&routed)
+            case .wait(let lease): await wait(for: lease, routed)
+            case .end(let outcome): outcome
+            }
+        settle(routed, outcome, passed: passed)
         if let recorder = routed.recorder { listener?(recorder.trace(id, message, payload.transport, outcome)) }
         return outcome
     }
@@ -121,45 +127,50 @@ public final class PushReceiver: Sendable {
         }
     }
 
-    /// Admits a message, runs its handlers, and settles it.
-    private func process(_ message: inout RoutedMessage) async -> Outcome {
-        var passed = 0
-        var outcome: Outcome
+    /// What is to be done with a message when the chain has judged it.
+    private enum Next {
+        case handle
+        /// Share the end of the message that this one repeats.
+        case wait(SeenLease)
+        case end(Outcome)
+    }
+
+    private func admit(_ message: inout RoutedMessage, passed: inout Int) -> Next {
         do {
-            switch try chain.admit(&message, passed: &passed) {
-            case .pass: outcome = await route(&message)
-            case .drop(let reason): outcome = await end(reason, message)
+            switch try chain.admit(&message, &passed) {
+            case .drop(let reason): return next(reason)
+            case .pass:
+                guard message.routes.isEmpty else { return .handle }
+                if let reason = message.stopped { return next(reason) }
+                return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
             }
         } catch {
             let failure = error as? StageFailure
-            outcome = .failed(
-                Outcome.Failure(
-                    place: failure?.stage ?? "chain", isStage: true, error: failure?.underlying ?? error,
-                    handled: MatchedRoutes()))
+            return .end(
+                .failed(
+                    Outcome.Failure(
+                        place: failure?.stage ?? "chain", isStage: true, error: failure?.underlying ?? error,
+                        handled: MatchedRoutes())))
         }
-        chain.settle(message, outcome, passed: passed)
-        if let lease = message.lease { waiters.finish(lease, outcome.disposition) }
-        return outcome
     }
 
-    /// The outcome of a message that a stage dropped.
-    private func end(_ reason: DropReason, _ message: RoutedMessage) async -> Outcome {
+    /// What is to be done with a message that a stage dropped.
+    private func next(_ reason: DropReason) -> Next {
         switch reason {
-        case .duplicate: return .duplicate(.done)
-        case .duplicateInFlight(let lease):
-            let isInFlight = message.isFirstInFlight
-            return .duplicate(.inFlight(await waiters.wait(for: lease) { isInFlight?() ?? false }))
-        case .looped(let layer): return .looped(layer)
-        case .refused(let refusal): return .refused(refusal)
+        case .duplicate: .end(.duplicate(.done))
+        case .duplicateInFlight(let lease): .wait(lease)
+        case .looped(let layer): .end(.looped(layer))
+        case .refused(let refusal): .end(.refused(refusal))
         }
     }
 
-    /// The outcome of a message that the chain passed.
-    private func route(_ message: inout RoutedMessage) async -> Outcome {
-        if message.routes.isEmpty {
-            if let reason = message.stopped { return await end(reason, message) }
-            return .unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute)
-        }
+    private func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
+        let isInFlight = message.isFirstInFlight
+        return .duplicate(.inFlight(await waiters.wait(for: lease) { isInFlight?() ?? false }))
+    }
+
+    /// Calls the handlers of a message that the chain passed.
+    private func handle(_ message: inout RoutedMessage) async -> Outcome {
         var failure: (route: Route, error: any Error)?
         var succeeded = MatchedRoutes()
         for route in message.routes {
@@ -179,6 +190,12 @@ public final class PushReceiver: Sendable {
         guard let failure else { return .handled(succeeded) }
         return .failed(
             Outcome.Failure(place: failure.route.id, isStage: false, error: failure.error, handled: succeeded))
+    }
+
+    private func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int) {
+        chain.settle(message, outcome, passed)
+        if let lease = message.lease { waiters.finish(lease, outcome.disposition) }
+        counters.count(outcome)
     }
 
     // MARK: Watching

@@ -28,72 +28,72 @@ struct JSONReaderTests {
         "what breaks the rules of objects and arrays is refused where it breaks them",
         arguments: [
             // Commas.
-            Refusal(#"{"a":1,↓}"#, .unexpectedCharacter), Refusal(#"{↓,"a":1}"#, .unexpectedCharacter),
-            Refusal(#"{"a":1,↓,"b":2}"#, .unexpectedCharacter), Refusal(#"{"a":1 ↓"b":2}"#, .unexpectedCharacter),
-            Refusal(#"{↓,}"#, .unexpectedCharacter), Refusal(#"{"a":[1,↓]}"#, .unexpectedCharacter),
-            Refusal(#"{"a":[↓,1]}"#, .unexpectedCharacter), Refusal(#"{"a":[1,↓,2]}"#, .unexpectedCharacter),
-            Refusal(#"{"a":[1 ↓2]}"#, .unexpectedCharacter), Refusal(#"{"a":[↓,]}"#, .unexpectedCharacter),
-            Refusal(#"{"a":{"b":1,↓}}"#, .unexpectedCharacter), Refusal(#"{"a":1↓;"b":2}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1,↓}"#, .unexpectedCharacter), RefusedText(#"{↓,"a":1}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1,↓,"b":2}"#, .unexpectedCharacter), RefusedText(#"{"a":1 ↓"b":2}"#, .unexpectedCharacter),
+            RefusedText(#"{↓,}"#, .unexpectedCharacter), RefusedText(#"{"a":[1,↓]}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":[↓,1]}"#, .unexpectedCharacter), RefusedText(#"{"a":[1,↓,2]}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":[1 ↓2]}"#, .unexpectedCharacter), RefusedText(#"{"a":[↓,]}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":{"b":1,↓}}"#, .unexpectedCharacter), RefusedText(#"{"a":1↓;"b":2}"#, .unexpectedCharacter),
             // Colons.
-            Refusal(#"{"a"↓}"#, .unexpectedCharacter), Refusal(#"{"a" ↓1}"#, .unexpectedCharacter),
-            Refusal(#"{"a":↓:1}"#, .unexpectedCharacter), Refusal(#"{"a"↓=1}"#, .unexpectedCharacter),
-            Refusal(#"{"a"↓,"b":1}"#, .unexpectedCharacter), Refusal(#"{"a":{"b"↓}}"#, .unexpectedCharacter),
-            Refusal(#"{"a":["b"↓:1]}"#, .unexpectedCharacter),
+            RefusedText(#"{"a"↓}"#, .unexpectedCharacter), RefusedText(#"{"a" ↓1}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":↓:1}"#, .unexpectedCharacter), RefusedText(#"{"a"↓=1}"#, .unexpectedCharacter),
+            RefusedText(#"{"a"↓,"b":1}"#, .unexpectedCharacter), RefusedText(#"{"a":{"b"↓}}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":["b"↓:1]}"#, .unexpectedCharacter),
             // Missing and wrong values and keys.
-            Refusal(#"{"a":↓}"#, .unexpectedCharacter), Refusal(#"{"a":↓,"b":1}"#, .unexpectedCharacter),
-            Refusal(#"{↓a:1}"#, .unexpectedCharacter), Refusal(#"{↓1:1}"#, .unexpectedCharacter),
-            Refusal(#"{↓null:1}"#, .unexpectedCharacter), Refusal(#"{↓{}:1}"#, .unexpectedCharacter),
-            Refusal(#"{↓'a':1}"#, .unexpectedCharacter), Refusal(#"{"a":↓'b'}"#, .unexpectedCharacter),
-            Refusal(#"{"a":{↓b:1}}"#, .unexpectedCharacter), Refusal(#"{"a":1,↓b:1}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":↓}"#, .unexpectedCharacter), RefusedText(#"{"a":↓,"b":1}"#, .unexpectedCharacter),
+            RefusedText(#"{↓a:1}"#, .unexpectedCharacter), RefusedText(#"{↓1:1}"#, .unexpectedCharacter),
+            RefusedText(#"{↓null:1}"#, .unexpectedCharacter), RefusedText(#"{↓{}:1}"#, .unexpectedCharacter),
+            RefusedText(#"{↓'a':1}"#, .unexpectedCharacter), RefusedText(#"{"a":↓'b'}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":{↓b:1}}"#, .unexpectedCharacter), RefusedText(#"{"a":1,↓b:1}"#, .unexpectedCharacter),
             // Brackets that do not match.
-            Refusal(#"{"a":[1↓}}"#, .unexpectedCharacter), Refusal(#"{"a":{"b":1↓]}"#, .unexpectedCharacter),
-            Refusal(#"{"a":[↓}}"#, .unexpectedCharacter), Refusal(#"{"a":{↓]}"#, .unexpectedCharacter),
-            Refusal(#"{"a":1↓]"#, .unexpectedCharacter), Refusal(#"{↓]"#, .unexpectedCharacter),
-            Refusal(#"{"a":[[1]↓}}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":[1↓}}"#, .unexpectedCharacter), RefusedText(#"{"a":{"b":1↓]}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":[↓}}"#, .unexpectedCharacter), RefusedText(#"{"a":{↓]}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1↓]"#, .unexpectedCharacter), RefusedText(#"{↓]"#, .unexpectedCharacter),
+            RefusedText(#"{"a":[[1]↓}}"#, .unexpectedCharacter),
             // Comments, and more than one value.
-            Refusal(#"↓/*a*/{}"#, .unexpectedCharacter), Refusal(#"{↓/*a*/}"#, .unexpectedCharacter),
-            Refusal(#"{"a":1↓//b"#, .unexpectedCharacter), Refusal(#"{"a":↓#b"#, .unexpectedCharacter),
-            Refusal(#"{}↓{}"#, .unexpectedCharacter), Refusal(#"{} ↓1"#, .unexpectedCharacter),
-            Refusal(#"{}↓}"#, .unexpectedCharacter), Refusal(#"{}↓,"#, .unexpectedCharacter),
-            Refusal(#"{"a":1}↓garbage"#, .unexpectedCharacter), Refusal("{}↓\u{0}", .unexpectedCharacter),
+            RefusedText(#"↓/*a*/{}"#, .unexpectedCharacter), RefusedText(#"{↓/*a*/}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1↓//b"#, .unexpectedCharacter), RefusedText(#"{"a":↓#b"#, .unexpectedCharacter),
+            RefusedText(#"{}↓{}"#, .unexpectedCharacter), RefusedText(#"{} ↓1"#, .unexpectedCharacter),
+            RefusedText(#"{}↓}"#, .unexpectedCharacter), RefusedText(#"{}↓,"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1}↓garbage"#, .unexpectedCharacter), RefusedText("{}↓\u{0}", .unexpectedCharacter),
             // White space that is none to JSON.
-            Refusal("↓\u{0B}{}", .unexpectedCharacter), Refusal("↓\u{0C}{}", .unexpectedCharacter),
-            Refusal("{\"a\":↓\u{A0}1}", .unexpectedCharacter), Refusal("{\"a\":↓\u{2028}1}", .unexpectedCharacter),
-            Refusal("{\"a\":↓\u{0}1}", .unexpectedCharacter), Refusal("↓\u{0}", .unexpectedCharacter),
+            RefusedText("↓\u{0B}{}", .unexpectedCharacter), RefusedText("↓\u{0C}{}", .unexpectedCharacter),
+            RefusedText("{\"a\":↓\u{A0}1}", .unexpectedCharacter), RefusedText("{\"a\":↓\u{2028}1}", .unexpectedCharacter),
+            RefusedText("{\"a\":↓\u{0}1}", .unexpectedCharacter), RefusedText("↓\u{0}", .unexpectedCharacter),
             // A byte order mark.
-            Refusal("↓\u{FEFF}{}", .unexpectedCharacter), Refusal("{}↓\u{FEFF}", .unexpectedCharacter),
-            Refusal("UTF-16, big end first", [0xFE, 0xFF, 0, 0x7B, 0, 0x7D], .invalidUTF8, at: 0),
-            Refusal("UTF-16 without a mark", [0x7B, 0, 0x7D, 0], .unexpectedCharacter, at: 1),
+            RefusedText("↓\u{FEFF}{}", .unexpectedCharacter), RefusedText("{}↓\u{FEFF}", .unexpectedCharacter),
+            RefusedText("UTF-16, big end first", [0xFE, 0xFF, 0, 0x7B, 0, 0x7D], .invalidUTF8, at: 0),
+            RefusedText("UTF-16 without a mark", [0x7B, 0, 0x7D, 0], .unexpectedCharacter, at: 1),
         ])
-    func structure(_ refusal: Refusal) { refusal.check() }
+    func structure(_ refusal: RefusedText) { refusal.check() }
 
     @Test(
         "what is no number and no literal is refused where it goes wrong",
         arguments: [
-            Refusal(#"{"a":0↓1}"#, .invalidNumber), Refusal(#"{"a":-0↓1}"#, .invalidNumber),
-            Refusal(#"{"a":0↓0}"#, .invalidNumber), Refusal(#"{"a":0↓0.5}"#, .invalidNumber),
-            Refusal(#"{"a":[0↓1]}"#, .invalidNumber), Refusal(#"{"a":1.↓}"#, .invalidNumber),
-            Refusal(#"{"a":-1.↓,"b":1}"#, .invalidNumber), Refusal(#"{"a":1.↓e5}"#, .invalidNumber),
-            Refusal(#"{"a":1.↓.5}"#, .invalidNumber), Refusal(#"{"a":1.5↓.5}"#, .unexpectedCharacter),
-            Refusal(#"{"a":↓.5}"#, .unexpectedCharacter), Refusal(#"{"a":-↓.5}"#, .invalidNumber),
-            Refusal(#"{"a":↓+1}"#, .unexpectedCharacter), Refusal(#"{"a":-↓-1}"#, .invalidNumber),
-            Refusal(#"{"a":-↓+1}"#, .invalidNumber), Refusal(#"{"a":-↓}"#, .invalidNumber),
-            Refusal(#"{"a":-↓ 1}"#, .invalidNumber),
-            Refusal(#"{"a":1e↓}"#, .invalidNumber), Refusal(#"{"a":1E↓,"b":1}"#, .invalidNumber),
-            Refusal(#"{"a":1e+↓}"#, .invalidNumber), Refusal(#"{"a":1e-↓]}"#, .invalidNumber),
-            Refusal(#"{"a":1e+↓-5}"#, .invalidNumber), Refusal(#"{"a":1e5↓.5}"#, .unexpectedCharacter),
-            Refusal(#"{"a":1e5↓e5}"#, .unexpectedCharacter), Refusal(#"{"a":0↓x10}"#, .unexpectedCharacter),
-            Refusal(#"{"a":1↓_000}"#, .unexpectedCharacter), Refusal(#"{"a":1,↓000}"#, .unexpectedCharacter),
-            Refusal(#"{"a":1↓f}"#, .unexpectedCharacter), Refusal(#"{"a":↓NaN}"#, .unexpectedCharacter),
-            Refusal(#"{"a":↓Infinity}"#, .unexpectedCharacter), Refusal(#"{"a":-↓Infinity}"#, .invalidNumber),
-            Refusal("{\"a\":↓\u{0661}}", .unexpectedCharacter),
-            Refusal(#"{"a":↓True}"#, .unexpectedCharacter), Refusal(#"{"a":t↓RUE}"#, .unexpectedCharacter),
-            Refusal(#"{"a":tru↓}"#, .unexpectedCharacter), Refusal(#"{"a":true↓x}"#, .unexpectedCharacter),
-            Refusal(#"{"a":fals↓y}"#, .unexpectedCharacter), Refusal(#"{"a":n↓il}"#, .unexpectedCharacter),
-            Refusal(#"{"a":nul↓ l}"#, .unexpectedCharacter), Refusal(#"{"a":null↓1}"#, .unexpectedCharacter),
-            Refusal(#"{"a":↓undefined}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":0↓1}"#, .invalidNumber), RefusedText(#"{"a":-0↓1}"#, .invalidNumber),
+            RefusedText(#"{"a":0↓0}"#, .invalidNumber), RefusedText(#"{"a":0↓0.5}"#, .invalidNumber),
+            RefusedText(#"{"a":[0↓1]}"#, .invalidNumber), RefusedText(#"{"a":1.↓}"#, .invalidNumber),
+            RefusedText(#"{"a":-1.↓,"b":1}"#, .invalidNumber), RefusedText(#"{"a":1.↓e5}"#, .invalidNumber),
+            RefusedText(#"{"a":1.↓.5}"#, .invalidNumber), RefusedText(#"{"a":1.5↓.5}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":↓.5}"#, .unexpectedCharacter), RefusedText(#"{"a":-↓.5}"#, .invalidNumber),
+            RefusedText(#"{"a":↓+1}"#, .unexpectedCharacter), RefusedText(#"{"a":-↓-1}"#, .invalidNumber),
+            RefusedText(#"{"a":-↓+1}"#, .invalidNumber), RefusedText(#"{"a":-↓}"#, .invalidNumber),
+            RefusedText(#"{"a":-↓ 1}"#, .invalidNumber),
+            RefusedText(#"{"a":1e↓}"#, .invalidNumber), RefusedText(#"{"a":1E↓,"b":1}"#, .invalidNumber),
+            RefusedText(#"{"a":1e+↓}"#, .invalidNumber), RefusedText(#"{"a":1e-↓]}"#, .invalidNumber),
+            RefusedText(#"{"a":1e+↓-5}"#, .invalidNumber), RefusedText(#"{"a":1e5↓.5}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1e5↓e5}"#, .unexpectedCharacter), RefusedText(#"{"a":0↓x10}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1↓_000}"#, .unexpectedCharacter), RefusedText(#"{"a":1,↓000}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1↓f}"#, .unexpectedCharacter), RefusedText(#"{"a":↓NaN}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":↓Infinity}"#, .unexpectedCharacter), RefusedText(#"{"a":-↓Infinity}"#, .invalidNumber),
+            RefusedText("{\"a\":↓\u{0661}}", .unexpectedCharacter),
+            RefusedText(#"{"a":↓True}"#, .unexpectedCharacter), RefusedText(#"{"a":t↓RUE}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":tru↓}"#, .unexpectedCharacter), RefusedText(#"{"a":true↓x}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":fals↓y}"#, .unexpectedCharacter), RefusedText(#"{"a":n↓il}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":nul↓ l}"#, .unexpectedCharacter), RefusedText(#"{"a":null↓1}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":↓undefined}"#, .unexpectedCharacter),
         ])
-    func scalars(_ refusal: Refusal) { refusal.check() }
+    func scalars(_ refusal: RefusedText) { refusal.check() }
 
     @Test(
         "what ends too early is refused at its end",
@@ -105,7 +105,7 @@ struct JSONReaderTests {
             #"{"a":{"b":1"#, #"{"a":[[]"#, "[", "\"", "-", "tru",
         ])
     func cut(_ text: String) {
-        Refusal(text, Array(text.utf8), .unexpectedEnd, at: text.utf8.count).check()
+        RefusedText(text, Array(text.utf8), .unexpectedEnd, at: text.utf8.count).check()
     }
 
     @Test(

@@ -6,31 +6,31 @@ struct JSONStringTests {
     @Test(
         "a broken escape is refused at its backslash",
         arguments: [
-            Refusal(#"{"a":"↓\x41"}"#, .invalidEscape), Refusal(#"{"a":"↓\'"}"#, .invalidEscape),
-            Refusal(#"{"a":"↓\0"}"#, .invalidEscape), Refusal(#"{"a":"↓\U0041"}"#, .invalidEscape),
-            Refusal(#"{"a":"↓\ "}"#, .invalidEscape), Refusal("{\"a\":\"↓\\\n\"}", .invalidEscape),
-            Refusal(#"{"a":"↓\u"}"#, .invalidEscape), Refusal(#"{"a":"↓\u004"}"#, .invalidEscape),
-            Refusal(#"{"a":"↓\u00g0"}"#, .invalidEscape), Refusal(#"{"a":"↓\u+041"}"#, .invalidEscape),
-            Refusal(#"{"a":"↓\u-041"}"#, .invalidEscape), Refusal(#"{"a":"↓\u 041"}"#, .invalidEscape),
-            Refusal(#"{"a":"↓\u{41}"}"#, .invalidEscape), Refusal(#"{"↓\q":1}"#, .invalidEscape),
-            Refusal(#"{"a":["long enough to be read as words ↓\q"]}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\x41"}"#, .invalidEscape), RefusedText(#"{"a":"↓\'"}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\0"}"#, .invalidEscape), RefusedText(#"{"a":"↓\U0041"}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\ "}"#, .invalidEscape), RefusedText("{\"a\":\"↓\\\n\"}", .invalidEscape),
+            RefusedText(#"{"a":"↓\u"}"#, .invalidEscape), RefusedText(#"{"a":"↓\u004"}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\u00g0"}"#, .invalidEscape), RefusedText(#"{"a":"↓\u+041"}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\u-041"}"#, .invalidEscape), RefusedText(#"{"a":"↓\u 041"}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\u{41}"}"#, .invalidEscape), RefusedText(#"{"↓\q":1}"#, .invalidEscape),
+            RefusedText(#"{"a":["long enough to be read as words ↓\q"]}"#, .invalidEscape),
             // Halves of surrogate pairs.
-            Refusal(#"{"a":"↓\ud800"}"#, .invalidEscape), Refusal(#"{"a":"↓\uDBFF."}"#, .invalidEscape),
-            Refusal(#"{"a":"↓\udc00"}"#, .invalidEscape), Refusal(#"{"a":"x↓\uDFFFx"}"#, .invalidEscape),
-            Refusal(#"{"a":"↓\ud800\n"}"#, .invalidEscape), Refusal(#"{"a":"↓\ud800\u0041"}"#, .invalidEscape),
-            Refusal(#"{"a":"↓\ud800\ud800"}"#, .invalidEscape), Refusal(#"{"a":"↓\udc00\ud800"}"#, .invalidEscape),
-            Refusal(#"{"a":"\ud83d\ude00↓\ude00"}"#, .invalidEscape), Refusal(#"{"↓\ud800":1}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\ud800"}"#, .invalidEscape), RefusedText(#"{"a":"↓\uDBFF."}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\udc00"}"#, .invalidEscape), RefusedText(#"{"a":"x↓\uDFFFx"}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\ud800\n"}"#, .invalidEscape), RefusedText(#"{"a":"↓\ud800\u0041"}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\ud800\ud800"}"#, .invalidEscape), RefusedText(#"{"a":"↓\udc00\ud800"}"#, .invalidEscape),
+            RefusedText(#"{"a":"\ud83d\ude00↓\ude00"}"#, .invalidEscape), RefusedText(#"{"↓\ud800":1}"#, .invalidEscape),
         ])
-    func escapes(_ refusal: Refusal) { refusal.check() }
+    func escapes(_ refusal: RefusedText) { refusal.check() }
 
     @Test("every control character must be escaped", arguments: UInt8(0)...0x1F)
     func controls(_ byte: UInt8) {
         let inValue = Array(#"{"a":"b"#.utf8) + [byte] + Array(#"c"}"#.utf8)
-        Refusal("in a value", inValue, .unexpectedCharacter, at: 7).check()
+        RefusedText("in a value", inValue, .unexpectedCharacter, at: 7).check()
         let inKey = Array(#"{"b"#.utf8) + [byte] + Array(#"c":1}"#.utf8)
-        Refusal("in a key", inKey, .unexpectedCharacter, at: 3).check()
+        RefusedText("in a key", inKey, .unexpectedCharacter, at: 3).check()
         let inWords = Array(#"{"a":"sixteen bytes ahead"#.utf8) + [byte] + Array(#"and more"}"#.utf8)
-        Refusal("among many", inWords, .unexpectedCharacter, at: 25).check()
+        RefusedText("among many", inWords, .unexpectedCharacter, at: 25).check()
     }
 
     private static let notUTF8: [(name: String, bytes: [UInt8])] = [
@@ -49,11 +49,11 @@ struct JSONStringTests {
     @Test("bytes that are not UTF-8 are refused where they begin", arguments: notUTF8)
     func invalidUTF8(_ name: String, _ bytes: [UInt8]) {
         let inValue = Array(#"{"a":"é"#.utf8) + bytes + Array(#"b"}"#.utf8)
-        Refusal("\(name) in a value", inValue, .invalidUTF8, at: 8).check()
-        Refusal("\(name) in a key", Array("{\"".utf8) + bytes + Array(#"":1}"#.utf8), .invalidUTF8, at: 2).check()
-        Refusal("\(name) outside", Array(#"{"a":1}"#.utf8) + bytes, .invalidUTF8, at: 7).check()
-        Refusal("\(name) for a value", Array(#"{"a":"#.utf8) + bytes + [0x7D], .invalidUTF8, at: 5).check()
-        Refusal("\(name) first", bytes + Array("{}".utf8), .invalidUTF8, at: 0).check()
+        RefusedText("\(name) in a value", inValue, .invalidUTF8, at: 8).check()
+        RefusedText("\(name) in a key", Array("{\"".utf8) + bytes + Array(#"":1}"#.utf8), .invalidUTF8, at: 2).check()
+        RefusedText("\(name) outside", Array(#"{"a":1}"#.utf8) + bytes, .invalidUTF8, at: 7).check()
+        RefusedText("\(name) for a value", Array(#"{"a":"#.utf8) + bytes + [0x7D], .invalidUTF8, at: 5).check()
+        RefusedText("\(name) first", bytes + Array("{}".utf8), .invalidUTF8, at: 0).check()
     }
 
     @Test(

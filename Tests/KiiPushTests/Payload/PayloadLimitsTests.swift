@@ -25,14 +25,14 @@ struct PayloadLimitsTests {
         let text = "{\"k\":\"" + String(repeating: "x", count: most - 8) + "\"}"
         let limits = PayloadLimits(bytes: most)
         #expect(try read(text, limits).data["k"]?.string?.utf8.count == most - 8)
-        Refusal("one byte more", Array(text.utf8) + [0x20], .limitExceeded, at: most).check(limits: limits)
+        RefusedText("one byte more", Array(text.utf8) + [0x20], .limitExceeded, at: most).check(limits: limits)
     }
 
     @Test("a payload that is too large is refused before it is read")
     func bytesFirst() {
         let limits = PayloadLimits(bytes: 4)
-        Refusal("broken beyond the limit", Array("{\"a\":nonsense".utf8), .limitExceeded, at: 4).check(limits: limits)
-        Refusal("white space", [UInt8](repeating: 0x20, count: 5), .limitExceeded, at: 4).check(limits: limits)
+        RefusedText("broken beyond the limit", Array("{\"a\":nonsense".utf8), .limitExceeded, at: 4).check(limits: limits)
+        RefusedText("white space", [UInt8](repeating: 0x20, count: 5), .limitExceeded, at: 4).check(limits: limits)
     }
 
     /// A payload of `depth` levels, its own object being the first, and the byte at which the last one opens.
@@ -53,7 +53,7 @@ struct PayloadLimitsTests {
             for _ in 1..<deepest { value = try #require(value[0] ?? value["k"]) }
             #expect(value == .number("1"))
             let (text, last) = nested(deepest + 1, open, close)
-            Refusal("one level more", Array(text.utf8), .limitExceeded, at: last).check(limits: limits)
+            RefusedText("one level more", Array(text.utf8), .limitExceeded, at: last).check(limits: limits)
         }
     }
 
@@ -61,7 +61,7 @@ struct PayloadLimitsTests {
     func siblings() throws {
         let text = "{\"k\":[" + Array(repeating: "[{}]", count: 100).joined(separator: ",") + "]}"
         _ = try read(text, PayloadLimits(depth: 4))
-        Refusal("deeper by one", Array("{\"k\":[[],[],[[{}]]]}".utf8), .limitExceeded, at: 14)
+        RefusedText("deeper by one", Array("{\"k\":[[],[],[[{}]]]}".utf8), .limitExceeded, at: 14)
             .check(limits: PayloadLimits(depth: 4))
     }
 
@@ -79,22 +79,22 @@ struct PayloadLimitsTests {
         let limits = PayloadLimits(members: most)
         let flat = (0..<most).map { "\"k\($0)\":1" }.joined(separator: ",")
         #expect(try read("{\(flat)}", limits).data.keys.count == most)
-        Refusal("{\(flat),↓\"more\":1}", .limitExceeded).check(limits: limits)
+        RefusedText("{\(flat),↓\"more\":1}", .limitExceeded).check(limits: limits)
     }
 
     @Test("members count in the whole payload, wherever they are nested")
     func nestedMembers() throws {
         let limits = PayloadLimits(members: 5)
         _ = try read(#"{"a":{"b":1},"c":[{"d":2},{"e":3},[],1,2,3,4,5,6,7]}"#, limits)
-        Refusal(#"{"a":{"b":1},"c":[{"d":2},{"e":3,↓"f":4}]}"#, .limitExceeded).check(limits: limits)
-        Refusal(#"{"a":{"b":1},"c":[{"d":2},{"e":3}],↓"f":4}"#, .limitExceeded).check(limits: limits)
-        Refusal(#"{↓"a":1}"#, .limitExceeded).check(limits: PayloadLimits(members: 0))
+        RefusedText(#"{"a":{"b":1},"c":[{"d":2},{"e":3,↓"f":4}]}"#, .limitExceeded).check(limits: limits)
+        RefusedText(#"{"a":{"b":1},"c":[{"d":2},{"e":3}],↓"f":4}"#, .limitExceeded).check(limits: limits)
+        RefusedText(#"{↓"a":1}"#, .limitExceeded).check(limits: PayloadLimits(members: 0))
         _ = try read("{}", PayloadLimits(members: 0))
     }
 
     @Test("a doubled key at the limit of members is still found")
     func duplicateAtTheLimit() {
         let limits = PayloadLimits(depth: 2, members: 3)
-        Refusal(#"{"\u0061":[],"b":[],↓"a":[]}"#, .duplicateKey).check(limits: limits)
+        RefusedText(#"{"\u0061":[],"b":[],↓"a":[]}"#, .duplicateKey).check(limits: limits)
     }
 }

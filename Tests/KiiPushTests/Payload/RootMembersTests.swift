@@ -5,57 +5,57 @@ import Testing
 struct RootMembersTests {
     @Test("nothing, or nothing but white space, is empty", arguments: ["", " ", "\n", "\t\r\n  \n"])
     func empty(_ text: String) {
-        Refusal(text, Array(text.utf8), .empty, at: 0).check()
+        RefusedText(text, Array(text.utf8), .empty, at: 0).check()
     }
 
     @Test(
         "what is sound but no object is refused where it begins",
         arguments: [
-            Refusal("↓[]", .notAnObject), Refusal(" \n↓[{\"a\":1}] ", .notAnObject), Refusal("↓\"{}\"", .notAnObject),
-            Refusal("↓1", .notAnObject), Refusal("\t↓-0.5e3", .notAnObject), Refusal("↓true", .notAnObject),
-            Refusal("↓null", .notAnObject), Refusal("↓[{\"a\":1,\"a\":2}]", .notAnObject),
+            RefusedText("↓[]", .notAnObject), RefusedText(" \n↓[{\"a\":1}] ", .notAnObject), RefusedText("↓\"{}\"", .notAnObject),
+            RefusedText("↓1", .notAnObject), RefusedText("\t↓-0.5e3", .notAnObject), RefusedText("↓true", .notAnObject),
+            RefusedText("↓null", .notAnObject), RefusedText("↓[{\"a\":1,\"a\":2}]", .notAnObject),
         ])
-    func notAnObject(_ refusal: Refusal) { refusal.check() }
+    func notAnObject(_ refusal: RefusedText) { refusal.check() }
 
     @Test(
         "what is not sound is refused as that first, object or not, doubled key or not",
         arguments: [
-            Refusal("[1,↓]", .unexpectedCharacter), Refusal("[]↓x", .unexpectedCharacter),
-            Refusal("[↓", .unexpectedEnd),
-            Refusal("1 ↓2", .unexpectedCharacter), Refusal("0↓1", .invalidNumber),
-            Refusal("\"↓\\q\"", .invalidEscape),
-            Refusal("[\"↓\u{1}\"]", .unexpectedCharacter),
-            Refusal("not UTF-8 in an array", [0x5B, 0x22, 0xFF, 0x22, 0x5D], .invalidUTF8, at: 2),
-            Refusal(#"{"a":1,"a":2↓"#, .unexpectedEnd), Refusal(#"{"a":1,"a":2,↓}"#, .unexpectedCharacter),
-            Refusal(#"{"a":1,"a":2}↓x"#, .unexpectedCharacter), Refusal(#"{"bi":1,"bi":2,"x":0↓1}"#, .invalidNumber),
-            Refusal(#"{"a":1,"\u0061":"↓\ud800"}"#, .invalidEscape),
-            Refusal(
+            RefusedText("[1,↓]", .unexpectedCharacter), RefusedText("[]↓x", .unexpectedCharacter),
+            RefusedText("[↓", .unexpectedEnd),
+            RefusedText("1 ↓2", .unexpectedCharacter), RefusedText("0↓1", .invalidNumber),
+            RefusedText("\"↓\\q\"", .invalidEscape),
+            RefusedText("[\"↓\u{1}\"]", .unexpectedCharacter),
+            RefusedText("not UTF-8 in an array", [0x5B, 0x22, 0xFF, 0x22, 0x5D], .invalidUTF8, at: 2),
+            RefusedText(#"{"a":1,"a":2↓"#, .unexpectedEnd), RefusedText(#"{"a":1,"a":2,↓}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1,"a":2}↓x"#, .unexpectedCharacter), RefusedText(#"{"bi":1,"bi":2,"x":0↓1}"#, .invalidNumber),
+            RefusedText(#"{"a":1,"\u0061":"↓\ud800"}"#, .invalidEscape),
+            RefusedText(
                 "doubled, then not UTF-8", Array(#"{"a":1,"a":""#.utf8) + [0xFF, 0x22, 0x7D], .invalidUTF8, at: 12),
         ])
-    func syntaxFirst(_ refusal: Refusal) { refusal.check() }
+    func syntaxFirst(_ refusal: RefusedText) { refusal.check() }
 
     @Test(
         "a root key that stands twice is refused where it stands again",
         arguments: [
-            Refusal(#"{"a":1,↓"a":1}"#, .duplicateKey), Refusal(#"{"a":1,"b":2, ↓"a":3,"b":4}"#, .duplicateKey),
-            Refusal(#"{"":1,↓"":2}"#, .duplicateKey), Refusal(#"{"é":1,↓"é":2}"#, .duplicateKey),
+            RefusedText(#"{"a":1,↓"a":1}"#, .duplicateKey), RefusedText(#"{"a":1,"b":2, ↓"a":3,"b":4}"#, .duplicateKey),
+            RefusedText(#"{"":1,↓"":2}"#, .duplicateKey), RefusedText(#"{"é":1,↓"é":2}"#, .duplicateKey),
             // Kii's own keys, of either style, and Apple's.
-            Refusal(#"{"bi":"x",↓"bi":"y"}"#, .duplicateKey),
-            Refusal(#"{"bucketID":"x",↓"bucketID":"x"}"#, .duplicateKey),
-            Refusal(#"{"aps":{},"a":1,↓"aps":{}}"#, .duplicateKey), Refusal(#"{"s":"",↓"s":"u"}"#, .duplicateKey),
-            Refusal(#"{"to":null,↓"to":"x","bi":1,"bi":2}"#, .duplicateKey),
-            Refusal(#"{"x":1,"bi":"b",↓"x":2,"bi":"c"}"#, .duplicateKey),
-            Refusal(#"{"x":1,"bi":"b",↓"bi":"c","x":2}"#, .duplicateKey),
+            RefusedText(#"{"bi":"x",↓"bi":"y"}"#, .duplicateKey),
+            RefusedText(#"{"bucketID":"x",↓"bucketID":"x"}"#, .duplicateKey),
+            RefusedText(#"{"aps":{},"a":1,↓"aps":{}}"#, .duplicateKey), RefusedText(#"{"s":"",↓"s":"u"}"#, .duplicateKey),
+            RefusedText(#"{"to":null,↓"to":"x","bi":1,"bi":2}"#, .duplicateKey),
+            RefusedText(#"{"x":1,"bi":"b",↓"x":2,"bi":"c"}"#, .duplicateKey),
+            RefusedText(#"{"x":1,"bi":"b",↓"bi":"c","x":2}"#, .duplicateKey),
             // The same key, escaped otherwise.
-            Refusal(#"{"a":1,↓"\u0061":2}"#, .duplicateKey), Refusal(#"{"\u0061":1,↓"a":2}"#, .duplicateKey),
-            Refusal(#"{"\u0061":1,↓"\u0061":2}"#, .duplicateKey), Refusal(#"{"\/":1,↓"/":2}"#, .duplicateKey),
-            Refusal(#"{"bucketID":"x",↓"bucket\u0049D":"y"}"#, .duplicateKey),
-            Refusal(#"{"\u0062i":"x",↓"bi":"y"}"#, .duplicateKey),
-            Refusal(#"{"a\u0070s":{},↓"aps":{}}"#, .duplicateKey),
-            Refusal(#"{"😀":1,↓"\ud83d\ude00":2}"#, .duplicateKey),
-            Refusal(#"{"\u0061":1,"b":2,↓"b":3,"bi":1,"bi":2,"a":4}"#, .duplicateKey),
+            RefusedText(#"{"a":1,↓"\u0061":2}"#, .duplicateKey), RefusedText(#"{"\u0061":1,↓"a":2}"#, .duplicateKey),
+            RefusedText(#"{"\u0061":1,↓"\u0061":2}"#, .duplicateKey), RefusedText(#"{"\/":1,↓"/":2}"#, .duplicateKey),
+            RefusedText(#"{"bucketID":"x",↓"bucket\u0049D":"y"}"#, .duplicateKey),
+            RefusedText(#"{"\u0062i":"x",↓"bi":"y"}"#, .duplicateKey),
+            RefusedText(#"{"a\u0070s":{},↓"aps":{}}"#, .duplicateKey),
+            RefusedText(#"{"😀":1,↓"\ud83d\ude00":2}"#, .duplicateKey),
+            RefusedText(#"{"\u0061":1,"b":2,↓"b":3,"bi":1,"bi":2,"a":4}"#, .duplicateKey),
         ])
-    func duplicates(_ refusal: Refusal) { refusal.check() }
+    func duplicates(_ refusal: RefusedText) { refusal.check() }
 
     @Test("a doubled key is found among however many others", arguments: [1, 2, 15, 16, 17, 18, 40, 200])
     func manyKeys(_ count: Int) throws {
@@ -64,7 +64,7 @@ struct RootMembersTests {
         #expect(try PushMessage(json: distinct).data.keys.count == count)
         for doubled in Set([0, count / 2, count - 1]) {
             let text = distinct.dropLast() + ",↓\"key\(doubled)\":\"again\"}"
-            Refusal(String(text), .duplicateKey).check()
+            RefusedText(String(text), .duplicateKey).check()
         }
     }
 

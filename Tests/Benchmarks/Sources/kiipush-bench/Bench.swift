@@ -67,13 +67,13 @@ struct Options {
         usage: kiipush-bench [--format text|json] [--rounds N] [--only \(parts)] [--help]
 
         Prints, for each stage and for the whole, the nanoseconds and the heap allocations of one message: the best and
-        the median of N rounds (15 unless told). Build it with -c release.
+        the median of N rounds (101 unless told). Build it with -c release.
         """
 
     private static let parts = Part.allCases.map(\.rawValue).joined(separator: "|")
 
     private(set) var format = Format.text
-    private(set) var rounds = 15
+    private(set) var rounds = 101
     private var only: Part?
 
     func takes(_ part: Part) -> Bool { only ?? part == part }

@@ -46,13 +46,13 @@ func decodeStages(_ options: Options) throws -> [Row] {
     try check(Set(keys.map(\.primary)).count == 1000 && keys[0].strength == .strong, "a strong key each")
 
     return [
-        measure("decode", rounds: options.rounds, messages: 20_000, prepare: {}) { _, number in
+        measure("decode", rounds: options.rounds, messages: 2000, prepare: {}) { _, number in
             use(try? PushMessage(payloads[number % 1000]))
         },
-        measure("  of which classify", rounds: options.rounds, messages: 20_000, prepare: {}) { _, number in
+        measure("  of which classify", rounds: options.rounds, messages: 2000, prepare: {}) { _, number in
             use(messages[number % 1000].classifiedAgain())
         },
-        measure("dedupe keys", rounds: options.rounds, messages: 20_000, prepare: {}) { _, number in
+        measure("dedupe keys", rounds: options.rounds, messages: 2000, prepare: {}) { _, number in
             use(messages[number % 1000].dedupeKeys(app: app, secret: secret))
         },
     ]
@@ -62,7 +62,7 @@ func decodeStages(_ options: Options) throws -> [Row] {
 
 func chainStages(_ options: Options) throws -> [Row] {
     var source = Payloads()
-    let messages = try decode(source.next(20_000))
+    let messages = try decode(source.next(2000))
     let clock = SystemClock()
     let handled = Outcome.handled(MatchedRoutes())
     let deduplicator = Deduplicator(clock: clock)
@@ -75,12 +75,12 @@ func chainStages(_ options: Options) throws -> [Row] {
     let keys = messages.map { $0.dedupeKeys(app: app, secret: secret) }
     let now = clock.now
     return [
-        measure("admit + settle", rounds: options.rounds, messages: 20_000, prepare: { Deduplicator(clock: clock) }) {
+        measure("admit + settle", rounds: options.rounds, messages: 2000, prepare: { Deduplicator(clock: clock) }) {
             deduplicator, number in
             var message = RoutedMessage(messages[number], arrivedAt: now, app: app)
             if (try? deduplicator.admit(&message)) == .pass { deduplicator.settle(message, handled) }
         },
-        measure("  of which the store", rounds: options.rounds, messages: 20_000, prepare: { InMemorySeenStore() }) {
+        measure("  of which the store", rounds: options.rounds, messages: 2000, prepare: { InMemorySeenStore() }) {
             store, number in
             if case .fresh(let lease) = store.begin(keys[number], now: now) { store.commit(lease, now: now) }
         },
@@ -105,7 +105,7 @@ func routeStages(_ options: Options) throws -> [Row] {
     return try [10, 100, 10_000].map { count in
         let receiver = receiver(routes: count) { _, _ in }
         try check(receiver.routes(for: messages[0]).ids == ["wanted"], "the sample's route among \(count)")
-        return measure("route among \(count)", rounds: options.rounds, messages: 20_000, prepare: {}) { _, number in
+        return measure("route among \(count)", rounds: options.rounds, messages: 2000, prepare: {}) { _, number in
             use(receiver.routes(for: messages[number % 1000]))
         }
     }
@@ -127,7 +127,7 @@ func wholeStages(_ options: Options) async throws -> [Row] {
 
 private func whole(_ name: String, _ options: Options, _ receiver: PushReceiver) async throws -> Row {
     var source = Payloads()
-    let count = 20_000
+    let count = 2000
     let row = await measure(name, rounds: options.rounds, messages: count, prepare: { source.next(count) }) {
         payloads, number in
         use(await receiver.receive(payloads[number]))

@@ -5,7 +5,7 @@ import Testing
 /// A payload that must be refused: with which code, and at which byte.
 ///
 /// In text, the place is marked with `↓`, which is taken out of the payload: no byte is counted by hand.
-struct Refusal: Sendable, CustomTestStringConvertible {
+struct RefusedText: Sendable, CustomTestStringConvertible {
     let name: String
     let bytes: [UInt8]
     let code: DecodeError.Code
