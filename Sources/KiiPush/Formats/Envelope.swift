@@ -15,7 +15,7 @@ struct Envelope {
 
     /// Opens what a transport handed over.
     init(_ raw: RawPayload, limits: PayloadLimits) throws(DecodeError) {
-        if raw.transport == .quickblox, !Self.isObject(raw.bytes) {
+        if raw.transport == .quickblox, Self.mayBeEvent(raw.bytes) {
             let text = try Self.quickBlox(raw.bytes, limits)
             self.init(text, try RootMembers(text.span, limits: limits), .quickBlox)
             return
@@ -55,14 +55,16 @@ struct Envelope {
     /// The transports that say how a payload is written; any other leaves it to the body.
     private static let known: [Transport?] = [.apns, .fcm, .jpush, .mqtt, .quickblox]
 
-    private static func isObject(_ bytes: [UInt8]) -> Bool {
-        bytes.first { $0 > 0x20 } == UInt8(ascii: "{")
+    /// Whether a payload begins as a QuickBlox sender's text does: no JSON object does, and no Base64 of UTF-8 begins
+    /// with one of its two signs.
+    private static func mayBeEvent(_ bytes: [UInt8]) -> Bool {
+        guard let first = bytes.first(where: { $0 > 0x20 }) else { return false }
+        return first.isDigit || (0x61...0x7A).contains(first | 0x20)
     }
 
     /// The payload that a QuickBlox sender's text stands for.
     private static func quickBlox(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> [UInt8] {
         if bytes.count > limits.bytes { throw limits.tooLarge }
-        guard bytes.contains(where: { $0 > 0x20 }) else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
         return Array(try QuickBloxEvent(String(decoding: bytes, as: UTF8.self)).payload.utf8)
     }
 

@@ -79,7 +79,8 @@ public enum QuickBloxEvent: Sendable, Hashable {
 
     /// Whether the bytes before an equals sign are a name: Base64's own padding has no name before it that ends so.
     private static func isKey(_ bytes: ArraySlice<UInt8>) -> Bool {
-        !bytes.isEmpty && bytes.allSatisfy { $0.isDigit || $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A || $0 == 0x2E || $0 == 0x5F }
+        !bytes.isEmpty
+            && bytes.allSatisfy { $0.isDigit || $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A || $0 == 0x2E || $0 == 0x5F }
     }
 
     /// Splits at each `&`, and each pair at its first equals sign: Base64 text has more of them.

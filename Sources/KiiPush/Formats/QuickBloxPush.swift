@@ -97,7 +97,8 @@ public struct QuickBloxCall: Sendable, Hashable {
     private static func milliseconds(_ text: String) -> Int64? {
         let parts = text.split { !$0.isNumber }.map { Int64($0) ?? -1 }
         guard parts.count == 6, text.utf8.count == 19, (1...9999).contains(parts[0]), (1...12).contains(parts[1]),
-            (1...31).contains(parts[2]), (0...23).contains(parts[3]), (0...59).contains(parts[4]), (0...60).contains(parts[5])
+            (1...31).contains(parts[2]), (0...23).contains(parts[3]), (0...59).contains(parts[4]),
+            (0...60).contains(parts[5])
         else { return nil }
         // Years are counted from March, so that a leap day is the last of its year.
         let year = parts[1] <= 2 ? parts[0] - 1 : parts[0]

@@ -252,7 +252,8 @@ extension KiiURIParts {
 extension Span where Element == UInt8 {
     /// Whether `range` says `crypto`, in any case.
     fileprivate func matchesCryptoType(_ range: Range<Int>) -> Bool {
-        range.count == 6 && word(at: range.lowerBound, length: 6) | 0x2020_2020_2020
-            == "crypto".utf8.span.word(at: 0, length: 6)
+        range.count == 6
+            && word(at: range.lowerBound, length: 6) | 0x2020_2020_2020
+                == "crypto".utf8.span.word(at: 0, length: 6)
     }
 }

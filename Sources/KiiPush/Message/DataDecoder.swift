@@ -13,7 +13,9 @@ struct DataDecoder: Decoder {
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard case .object(let members) = value.structured else { throw mismatch([String: DataValue].self, "an object") }
+        guard case .object(let members) = value.structured else {
+            throw mismatch([String: DataValue].self, "an object")
+        }
         let values = Dictionary(members.map { ($0.key, $0.value) }) { first, _ in first }
         return KeyedDecodingContainer(KeyedDataContainer(values: values, codingPath: codingPath))
     }

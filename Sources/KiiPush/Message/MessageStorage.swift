@@ -1,4 +1,6 @@
-/// All that is known of one message: the buffer, and positions in it. One allocation, shared by every view of it.
+/// All that is known of one message: the buffer, and positions in it.
+///
+/// One allocation, shared by every view of the message.
 final class MessageStorage: Sendable {
     let raw: RawPayload
     /// The payload, out of its envelope, and behind it the unescaped text of Kii's fields that had escapes.

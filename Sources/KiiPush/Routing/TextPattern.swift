@@ -54,7 +54,9 @@ public struct TextPattern: Sendable, Hashable {
 
     /// Takes each piece at its first place behind the one before; with the ends anchored that finds a match if any is.
     private static func matches(_ text: Span<UInt8>, _ range: Range<Int>, _ pieces: [String]) -> Bool {
-        guard let prefix = pieces.first, let suffix = pieces.last, text.begins(range, with: prefix) else { return false }
+        guard let prefix = pieces.first, let suffix = pieces.last, text.begins(range, with: prefix) else {
+            return false
+        }
         var start = range.lowerBound + prefix.utf8.count
         let end = range.upperBound - suffix.utf8.count
         guard start <= end, text.matches(end..<range.upperBound, suffix) else { return false }

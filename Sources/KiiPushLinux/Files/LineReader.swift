@@ -10,7 +10,7 @@ public enum InputLine: Sendable, Hashable {
 ///
 /// ```swift
 /// var lines = LineReader(.standardInput(), limit: 65_536)
-/// while let line = try lines.next() { … }
+/// while let line = try lines.next() { print(line) }
 /// ```
 ///
 /// A line ends with LF or CRLF; the last one may end with the input. A line is given out as soon as its end was

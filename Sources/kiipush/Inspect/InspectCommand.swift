@@ -70,7 +70,12 @@ struct InspectCommand {
         }
     }
 
-    /// - Parameter line: the line that the payload is, when payloads are read by lines.
+    /// Inspects one payload.
+    ///
+    /// - Parameters:
+    ///   - bytes: the payload.
+    ///   - source: what it is called in reports.
+    ///   - line: the line that it is, when payloads are read by lines.
     private mutating func inspect(_ bytes: [UInt8], source: String, line: Int?) {
         do throws(DecodeError) {
             let message = try decode(bytes)

@@ -35,9 +35,11 @@ struct DialectTests {
 
     @Test("a stated transport decides, whatever stands in the body", arguments: byBody)
     func stated(_ it: Case) throws {
-        #expect(try PushMessage(json: it.payload, over: .apns).dialect == .apns)
-        for transport in [Transport.fcm, .mqtt, .jpush] {
-            #expect(try PushMessage(json: it.payload, over: transport).dialect == .long)
+        let stated: [(Transport, Dialect)] = [
+            (.apns, .apns), (.fcm, .long), (.mqtt, .long), (.jpush, .jpush), (.quickblox, .quickBlox),
+        ]
+        for (transport, dialect) in stated {
+            #expect(try PushMessage(json: it.payload, over: transport).dialect == dialect)
         }
     }
 

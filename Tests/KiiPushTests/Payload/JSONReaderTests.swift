@@ -29,11 +29,13 @@ struct JSONReaderTests {
         arguments: [
             // Commas.
             RefusedText(#"{"a":1,↓}"#, .unexpectedCharacter), RefusedText(#"{↓,"a":1}"#, .unexpectedCharacter),
-            RefusedText(#"{"a":1,↓,"b":2}"#, .unexpectedCharacter), RefusedText(#"{"a":1 ↓"b":2}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1,↓,"b":2}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1 ↓"b":2}"#, .unexpectedCharacter),
             RefusedText(#"{↓,}"#, .unexpectedCharacter), RefusedText(#"{"a":[1,↓]}"#, .unexpectedCharacter),
             RefusedText(#"{"a":[↓,1]}"#, .unexpectedCharacter), RefusedText(#"{"a":[1,↓,2]}"#, .unexpectedCharacter),
             RefusedText(#"{"a":[1 ↓2]}"#, .unexpectedCharacter), RefusedText(#"{"a":[↓,]}"#, .unexpectedCharacter),
-            RefusedText(#"{"a":{"b":1,↓}}"#, .unexpectedCharacter), RefusedText(#"{"a":1↓;"b":2}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":{"b":1,↓}}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1↓;"b":2}"#, .unexpectedCharacter),
             // Colons.
             RefusedText(#"{"a"↓}"#, .unexpectedCharacter), RefusedText(#"{"a" ↓1}"#, .unexpectedCharacter),
             RefusedText(#"{"a":↓:1}"#, .unexpectedCharacter), RefusedText(#"{"a"↓=1}"#, .unexpectedCharacter),
@@ -58,7 +60,8 @@ struct JSONReaderTests {
             RefusedText(#"{"a":1}↓garbage"#, .unexpectedCharacter), RefusedText("{}↓\u{0}", .unexpectedCharacter),
             // White space that is none to JSON.
             RefusedText("↓\u{0B}{}", .unexpectedCharacter), RefusedText("↓\u{0C}{}", .unexpectedCharacter),
-            RefusedText("{\"a\":↓\u{A0}1}", .unexpectedCharacter), RefusedText("{\"a\":↓\u{2028}1}", .unexpectedCharacter),
+            RefusedText("{\"a\":↓\u{A0}1}", .unexpectedCharacter),
+            RefusedText("{\"a\":↓\u{2028}1}", .unexpectedCharacter),
             RefusedText("{\"a\":↓\u{0}1}", .unexpectedCharacter), RefusedText("↓\u{0}", .unexpectedCharacter),
             // A byte order mark.
             RefusedText("↓\u{FEFF}{}", .unexpectedCharacter), RefusedText("{}↓\u{FEFF}", .unexpectedCharacter),

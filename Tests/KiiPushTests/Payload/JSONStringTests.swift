@@ -18,8 +18,10 @@ struct JSONStringTests {
             RefusedText(#"{"a":"↓\ud800"}"#, .invalidEscape), RefusedText(#"{"a":"↓\uDBFF."}"#, .invalidEscape),
             RefusedText(#"{"a":"↓\udc00"}"#, .invalidEscape), RefusedText(#"{"a":"x↓\uDFFFx"}"#, .invalidEscape),
             RefusedText(#"{"a":"↓\ud800\n"}"#, .invalidEscape), RefusedText(#"{"a":"↓\ud800\u0041"}"#, .invalidEscape),
-            RefusedText(#"{"a":"↓\ud800\ud800"}"#, .invalidEscape), RefusedText(#"{"a":"↓\udc00\ud800"}"#, .invalidEscape),
-            RefusedText(#"{"a":"\ud83d\ude00↓\ude00"}"#, .invalidEscape), RefusedText(#"{"↓\ud800":1}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\ud800\ud800"}"#, .invalidEscape),
+            RefusedText(#"{"a":"↓\udc00\ud800"}"#, .invalidEscape),
+            RefusedText(#"{"a":"\ud83d\ude00↓\ude00"}"#, .invalidEscape),
+            RefusedText(#"{"↓\ud800":1}"#, .invalidEscape),
         ])
     func escapes(_ refusal: RefusedText) { refusal.check() }
 

@@ -31,7 +31,8 @@ struct PayloadLimitsTests {
     @Test("a payload that is too large is refused before it is read")
     func bytesFirst() {
         let limits = PayloadLimits(bytes: 4)
-        RefusedText("broken beyond the limit", Array("{\"a\":nonsense".utf8), .limitExceeded, at: 4).check(limits: limits)
+        RefusedText("broken beyond the limit", Array("{\"a\":nonsense".utf8), .limitExceeded, at: 4).check(
+            limits: limits)
         RefusedText("white space", [UInt8](repeating: 0x20, count: 5), .limitExceeded, at: 4).check(limits: limits)
     }
 

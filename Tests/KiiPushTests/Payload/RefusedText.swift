@@ -28,7 +28,8 @@ struct RefusedText: Sendable, CustomTestStringConvertible {
 
     /// Checks that the payload is refused so, over every transport.
     func check(limits: PayloadLimits = .standard, location: SourceLocation = #_sourceLocation) {
-        let transports: [Transport?] = [nil, .apns, .fcm, .jpush, .mqtt, .quickblox, "radio"]
+        // QuickBlox is left out: over it, what begins with a letter or a digit is no JSON, but a sender's Base64.
+        let transports: [Transport?] = [nil, .apns, .fcm, .jpush, .mqtt, "radio"]
         for transport in transports {
             let error = #expect(throws: DecodeError.self, sourceLocation: location) {
                 try PushMessage(RawPayload(bytes, transport: transport), limits: limits)

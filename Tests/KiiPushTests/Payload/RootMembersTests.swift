@@ -11,7 +11,8 @@ struct RootMembersTests {
     @Test(
         "what is sound but no object is refused where it begins",
         arguments: [
-            RefusedText("↓[]", .notAnObject), RefusedText(" \n↓[{\"a\":1}] ", .notAnObject), RefusedText("↓\"{}\"", .notAnObject),
+            RefusedText("↓[]", .notAnObject), RefusedText(" \n↓[{\"a\":1}] ", .notAnObject),
+            RefusedText("↓\"{}\"", .notAnObject),
             RefusedText("↓1", .notAnObject), RefusedText("\t↓-0.5e3", .notAnObject), RefusedText("↓true", .notAnObject),
             RefusedText("↓null", .notAnObject), RefusedText("↓[{\"a\":1,\"a\":2}]", .notAnObject),
         ])
@@ -27,7 +28,8 @@ struct RootMembersTests {
             RefusedText("[\"↓\u{1}\"]", .unexpectedCharacter),
             RefusedText("not UTF-8 in an array", [0x5B, 0x22, 0xFF, 0x22, 0x5D], .invalidUTF8, at: 2),
             RefusedText(#"{"a":1,"a":2↓"#, .unexpectedEnd), RefusedText(#"{"a":1,"a":2,↓}"#, .unexpectedCharacter),
-            RefusedText(#"{"a":1,"a":2}↓x"#, .unexpectedCharacter), RefusedText(#"{"bi":1,"bi":2,"x":0↓1}"#, .invalidNumber),
+            RefusedText(#"{"a":1,"a":2}↓x"#, .unexpectedCharacter),
+            RefusedText(#"{"bi":1,"bi":2,"x":0↓1}"#, .invalidNumber),
             RefusedText(#"{"a":1,"\u0061":"↓\ud800"}"#, .invalidEscape),
             RefusedText(
                 "doubled, then not UTF-8", Array(#"{"a":1,"a":""#.utf8) + [0xFF, 0x22, 0x7D], .invalidUTF8, at: 12),
@@ -42,7 +44,8 @@ struct RootMembersTests {
             // Kii's own keys, of either style, and Apple's.
             RefusedText(#"{"bi":"x",↓"bi":"y"}"#, .duplicateKey),
             RefusedText(#"{"bucketID":"x",↓"bucketID":"x"}"#, .duplicateKey),
-            RefusedText(#"{"aps":{},"a":1,↓"aps":{}}"#, .duplicateKey), RefusedText(#"{"s":"",↓"s":"u"}"#, .duplicateKey),
+            RefusedText(#"{"aps":{},"a":1,↓"aps":{}}"#, .duplicateKey),
+            RefusedText(#"{"s":"",↓"s":"u"}"#, .duplicateKey),
             RefusedText(#"{"to":null,↓"to":"x","bi":1,"bi":2}"#, .duplicateKey),
             RefusedText(#"{"x":1,"bi":"b",↓"x":2,"bi":"c"}"#, .duplicateKey),
             RefusedText(#"{"x":1,"bi":"b",↓"bi":"c","x":2}"#, .duplicateKey),
