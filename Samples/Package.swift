@@ -18,19 +18,20 @@ let package = Package(
     ],
     targets: [
         .executableTarget(
-            name: "HelloPush", dependencies: [.product(name: "KiiPush", package: "kii-push")], path: "01-HelloPush"),
+            name: "HelloPush", dependencies: [.product(name: "KiiPush", package: "kii-push")], path: "01-HelloPush",
+            exclude: ["expected-output.txt"]),
         .executableTarget(
             name: "TypedHandlers",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
             ],
-            path: "02-TypedHandlers"),
+            path: "02-TypedHandlers", exclude: ["expected-output.txt"]),
         .executableTarget(
             name: "CustomMiddleware",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
             ],
-            path: "03-CustomMiddleware"),
+            path: "03-CustomMiddleware", exclude: ["expected-output.txt"]),
     ],
     swiftLanguageModes: [.v6]
 )

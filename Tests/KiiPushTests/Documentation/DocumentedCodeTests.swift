@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushContracts
 import KiiPushTesting
 import Testing
 
@@ -48,6 +49,13 @@ struct DocumentedCodeTests {
         let fixture = PayloadFixture.pushToApp(bucket: "settings", object: "o-1", scope: .user(KiiUser(id: "U1")))
         let payload = fixture.payload(.long)
         #expect(try PushMessage(payload).object?.uri.description == "kiicloud://users/U1/buckets/settings/objects/o-1")
+    }
+
+    private typealias MyStore = InMemorySeenStore
+
+    @Test("my store keeps the promises of a seen store")
+    func contract() async {
+        await SeenStoreContract { window in MyStore(window: window) }.verify()
     }
 
     private struct QuietHours: Middleware {
