@@ -40,6 +40,15 @@ struct InMemorySeenStoreTests {
         #expect(seen == [false, true, false])
     }
 
+    @Test("a message that is handled anew while its old entry is still there is not forgotten with that one")
+    func handledAnew() {
+        let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60)))
+        for number in 0..<10 { store.handle(.numbered(number), at: 0) }
+        // A few entries are taken out a call, so the old one of the last message is still waiting for that.
+        store.handle(.numbered(9), at: 100)
+        for _ in 0..<10 { #expect(store.begin(.numbered(9), now: .seconds(101)) == .done) }
+    }
+
     @Test("a negative count remembers nothing, and an age beyond all clocks never ends")
     func extremes() {
         #expect(SeenWindow(count: -1).count == 0)

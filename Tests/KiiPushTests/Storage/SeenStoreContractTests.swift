@@ -91,6 +91,8 @@ final class PlainSeenStore: SeenStore {
         let strength: DedupeKeys.Strength
         let begun: MonotonicInstant
         var committed: MonotonicInstant?
+
+        func has(_ wanted: [DedupeKey]) -> Bool { keys.contains { wanted.contains($0) } }
     }
 
     private struct State {
@@ -123,7 +125,7 @@ final class PlainSeenStore: SeenStore {
     private func known(
         _ state: State, _ keys: DedupeKeys, _ wanted: [DedupeKey], _ now: MonotonicInstant
     ) -> SeenState? {
-        for entry in state.entries where !Set(entry.keys).isDisjoint(with: wanted) {
+        for entry in state.entries where entry.has(wanted) {
             if let committed = entry.committed {
                 if isYoung(entry, committed, now) { return .done }
             } else if fault != .leaseEndsByAge || now < entry.begun.advanced(by: window.age) {
@@ -135,7 +137,7 @@ final class PlainSeenStore: SeenStore {
 
     /// What only a broken store does when it is asked for a message that it knows.
     private func note(_ state: inout State, _ wanted: [DedupeKey], _ now: MonotonicInstant) {
-        for index in state.entries.indices where !Set(state.entries[index].keys).isDisjoint(with: wanted) {
+        for index in state.entries.indices where state.entries[index].has(wanted) {
             if fault == .reservesForDuplicates { state.entries[index].keys += wanted }
             if fault == .renewsOnQuestion, state.entries[index].committed != nil {
                 state.entries[index].committed = now
