@@ -11,6 +11,9 @@ public struct TextPattern: Sendable, Hashable {
 
     let alternatives: [Alternative]
 
+    /// Whether one of the alternatives is only a star, as in most patterns for scopes.
+    private let takesAny: Bool
+
     /// Any value.
     public static let any: TextPattern = "*"
 
@@ -25,10 +28,13 @@ public struct TextPattern: Sendable, Hashable {
     /// Reads a pattern in which `*` stands for any run of characters.
     public init(_ pattern: String) {
         let pieces = pattern.split(separator: "*", omittingEmptySubsequences: false).map(String.init)
-        alternatives = [pieces.count == 1 ? .exactly(pattern) : .pieces(pieces)]
+        self.init([pieces.count == 1 ? .exactly(pattern) : .pieces(pieces)])
     }
 
-    private init(_ alternatives: [Alternative]) { self.alternatives = alternatives }
+    private init(_ alternatives: [Alternative]) {
+        self.alternatives = alternatives
+        takesAny = alternatives.contains(.pieces(["", ""]))
+    }
 
     /// The texts of a pattern without stars, for an index; nil when there is a star.
     var exactTexts: [String]? {
@@ -42,8 +48,9 @@ public struct TextPattern: Sendable, Hashable {
 
     /// Whether `range` matches.
     func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
-        for alternative in alternatives {
-            switch alternative {
+        if takesAny { return true }
+        for index in alternatives.indices {
+            switch alternatives[index] {
             case .exactly(let exact): if text.matches(range, exact) { return true }
             case .pieces(let pieces): if Self.matches(text, range, pieces) { return true }
             }
@@ -53,7 +60,8 @@ public struct TextPattern: Sendable, Hashable {
 
     /// Takes each piece at its first place behind the one before; with the ends anchored that finds a match if any is.
     private static func matches(_ text: Span<UInt8>, _ range: Range<Int>, _ pieces: [String]) -> Bool {
-        guard let prefix = pieces.first, let suffix = pieces.last, text.begins(range, with: prefix) else { return false }
+        guard let prefix = pieces.first, let suffix = pieces.last, text.begins(range, with: prefix)
+        else { return false }
         var start = range.lowerBound + prefix.utf8.count
         let end = range.upperBound - suffix.utf8.count
         guard start <= end, text.matches(end..<range.upperBound, suffix) else { return false }
