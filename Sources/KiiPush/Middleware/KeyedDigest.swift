@@ -43,14 +43,18 @@ struct KeyedDigest {
     }
 
     /// Takes in a part: its meaning, its length and its bytes.
-    @inline(__always)
+    // Never inlined: a key has seven parts, and seven copies of this loop are slower than seven calls.
+    @inline(never)
     mutating func add(_ meaning: UInt8, _ text: Span<UInt8>, _ range: Range<Int>) {
         add(UInt64(meaning) &<< 56 | UInt64(truncatingIfNeeded: range.count))
-        var offset = range.lowerBound
-        while offset < range.upperBound {
-            add(text.word(at: offset, length: min(range.upperBound &- offset, 8)))
+        let bytes = text.extracting(range)
+        var offset = 0
+        while offset &+ 8 <= bytes.count {
+            add(bytes.word(at: offset))
             offset &+= 8
         }
+        let left = bytes.count &- offset
+        if left > 0 { add(text.word(at: range.upperBound &- left, length: left)) }
     }
 
     /// The digest of all that was taken in.

@@ -170,6 +170,7 @@ public final class PushReceiver: Sendable {
     }
 
     /// Calls the handlers of a message that the chain passed.
+    @inline(__always)
     private func handle(_ message: inout RoutedMessage) async -> Outcome {
         var failure: (route: Route, error: any Error)?
         var succeeded = MatchedRoutes()

@@ -19,7 +19,7 @@ public struct MonotonicInstant: Sendable, Hashable, Comparable {
         advanced(byNanoseconds: duration.inNanoseconds)
     }
 
-    /// The same for code that runs for each message: a `Duration` has 128 bits, and dividing those takes 30 ns.
+    /// The same for code that runs for each message and converted its `Duration` of 128 bits before.
     @inline(__always)
     func advanced(byNanoseconds other: Int64) -> MonotonicInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(other)
@@ -53,11 +53,6 @@ public struct SystemClock: ReceiverClock {
 
 extension Duration {
     /// The duration in nanoseconds, at most 292 years.
-    var inNanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        let (sum, carry) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return carry ? (seconds < 0 ? .min : .max) : sum
-    }
+    // Not by `components`: its division is not known to be one by a constant, and takes 8 ns more at each look at a clock.
+    var inNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 }

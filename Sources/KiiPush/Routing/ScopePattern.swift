@@ -27,8 +27,9 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     public static func thing(_ id: TextPattern? = .any) -> ScopePattern { ScopePattern(.thing, id) }
 
     func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
-        for alternative in alternatives where alternative.kind == reading.scopeKind {
-            guard let id = alternative.id else { return true }
+        // By index: a loop over the values would copy each pattern first.
+        for index in alternatives.indices where alternatives[index].kind == reading.scopeKind {
+            guard let id = alternatives[index].id else { return true }
             if reading.scopeID.isPresent, id.matches(text, reading.scopeID.range) { return true }
         }
         return false
@@ -69,8 +70,8 @@ public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     public static func admin(_ name: TextPattern = .any) -> SenderPattern { SenderPattern(.admin, name) }
 
     func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
-        for alternative in alternatives where alternative.kind == reading.senderKind {
-            if alternative.id.matches(text, reading.sender.range) { return true }
+        for index in alternatives.indices where alternatives[index].kind == reading.senderKind {
+            if alternatives[index].id.matches(text, reading.sender.range) { return true }
         }
         return false
     }

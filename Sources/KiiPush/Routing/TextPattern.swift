@@ -11,6 +11,9 @@ public struct TextPattern: Sendable, Hashable {
 
     let alternatives: [Alternative]
 
+    /// Whether one of the alternatives is only a star, as in most patterns for scopes.
+    private let takesAny: Bool
+
     /// Any value.
     public static let any: TextPattern = "*"
 
@@ -26,10 +29,13 @@ public struct TextPattern: Sendable, Hashable {
     public init(_ pattern: String) {
         // By scalars: a star before a combining mark makes one character with it, and is a star all the same.
         let pieces = pattern.unicodeScalars.split(separator: "*", omittingEmptySubsequences: false).map { String($0) }
-        alternatives = [pieces.count == 1 ? .exactly(pattern) : .pieces(pieces)]
+        self.init([pieces.count == 1 ? .exactly(pattern) : .pieces(pieces)])
     }
 
-    private init(_ alternatives: [Alternative]) { self.alternatives = alternatives }
+    private init(_ alternatives: [Alternative]) {
+        self.alternatives = alternatives
+        takesAny = alternatives.contains(.pieces(["", ""]))
+    }
 
     /// The texts of a pattern without stars, for an index; nil when there is a star.
     var exactTexts: [String]? {
@@ -43,8 +49,9 @@ public struct TextPattern: Sendable, Hashable {
 
     /// Whether `range` matches.
     func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
-        for alternative in alternatives {
-            switch alternative {
+        if takesAny { return true }
+        for index in alternatives.indices {
+            switch alternatives[index] {
             case .exactly(let exact): if text.matches(range, exact) { return true }
             case .pieces(let pieces): if Self.matches(text, range, pieces) { return true }
             }

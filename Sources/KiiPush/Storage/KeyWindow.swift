@@ -15,13 +15,14 @@ struct KeyWindow {
     private var seconds = ChunkedQueue<UInt32>()
     /// The number of the first entry; numbers go up by one and begin again after 2^31.
     private var firstNumber: UInt32 = 0
-    private var slots = KeySlots(tables: 256)
+    private var slots: KeySlots
     private(set) var evictedEarly = 0
 
     init(age: Duration, count: Int) {
         self.age = age.inNanoseconds
         // Numbers must not meet while both are in use.
         limit = min(count, 1 << 29)
+        slots = KeySlots(tables: limit < 100_000 ? 16 : 256)
     }
 
     private var messages: Int { entries.count - seconds.count }

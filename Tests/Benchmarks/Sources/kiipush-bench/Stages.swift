@@ -128,10 +128,7 @@ func wholeStages(_ options: Options) async throws -> [Row] {
 private func whole(_ name: String, _ options: Options, _ receiver: PushReceiver) async throws -> Row {
     var source = Payloads()
     let count = 2000
-    let row = await measure(name, rounds: options.rounds, messages: count, prepare: { source.next(count) }) {
-        payloads, number in
-        use(await receiver.receive(payloads[number]))
-    }
+    let row = await measure(name, rounds: options.rounds, messages: count, receiver) { source.next(count) }
     let sent = (options.rounds + 1) * count
     try check(receiver.metrics.received == sent, "every message received")
     try check(receiver.metrics.count("handled") == sent, "every message handled")
