@@ -54,6 +54,7 @@ struct RootMembersTests {
             Refusal(#"{"a\u0070s":{},↓"aps":{}}"#, .duplicateKey),
             Refusal(#"{"😀":1,↓"\ud83d\ude00":2}"#, .duplicateKey),
             Refusal(#"{"\u0061":1,"b":2,↓"b":3,"bi":1,"bi":2,"a":4}"#, .duplicateKey),
+            Refusal(#"{"\u0061":1,↓"a":2,"b":3,"b":4,"bi":1,"bi":2}"#, .duplicateKey),
         ])
     func duplicates(_ refusal: Refusal) { refusal.check() }
 
