@@ -54,7 +54,11 @@ struct RootMembersTests {
             Refusal(#"{"a\u0070s":{},↓"aps":{}}"#, .duplicateKey),
             Refusal(#"{"😀":1,↓"\ud83d\ude00":2}"#, .duplicateKey),
             Refusal(#"{"\u0061":1,"b":2,↓"b":3,"bi":1,"bi":2,"a":4}"#, .duplicateKey),
-            Refusal(#"{"\u0061":1,↓"a":2,"b":3,"b":4,"bi":1,"bi":2}"#, .duplicateKey),
+            // The same with keys that nobody knows, which are compared elsewhere: the first that stands again counts.
+            Refusal(#"{"x":1,↓"\u0078":2}"#, .duplicateKey), Refusal(#"{"\u0078":1,↓"x":2}"#, .duplicateKey),
+            Refusal(#"{"\u0078":1,↓"\u0078":2}"#, .duplicateKey),
+            Refusal(#"{"\u0078":1,↓"x":2,"y":3,"y":4,"bi":1,"bi":2}"#, .duplicateKey),
+            Refusal(#"{"\u0078":1,"y":3,"bi":1,↓"bi":2,"x":2,"y":4}"#, .duplicateKey),
         ])
     func duplicates(_ refusal: Refusal) { refusal.check() }
 
