@@ -45,7 +45,7 @@ struct FieldTable {
         let text = buffer.span
         if Self.isBlank(text, token.range) { return }
         if field.isTime {
-            guard let time = JSONNumber.integer(text, token.range) else {
+            guard let time = JSONNumber.truncated(text, token.range) else {
                 wrongTypes.insert(field)
                 return
             }
