@@ -47,6 +47,20 @@ struct SourceURITests {
         #expect(message.certainty == .certain)
     }
 
+    @Test(
+        "an id of the scope beside another's source is a conflict, whether or not the keys say which scope it is",
+        arguments: [
+            ("objectScopeUserID", "users"), ("objectScopeGroupID", "groups"), ("objectScopeThingID", "things"),
+        ])
+    func otherOwner(_ key: String, _ owners: String) throws {
+        let uri = "kiicloud://\(owners)/A/buckets/b/objects/o"
+        let same = try PushMessage(json: "{\"bucketID\":\"b\",\"\(key)\":\"A\",\"sourceURI\":\"\(uri)\"}")
+        #expect(same.certainty == .certain && same.object?.id == "o")
+        let other = try PushMessage(json: "{\"bucketID\":\"b\",\"\(key)\":\"B\",\"sourceURI\":\"\(uri)\"}")
+        #expect(other.classification.conflicts.map(\.name) == ["sourceURI"])
+        #expect(other.bucket == nil, "what contradicts fills nothing")
+    }
+
     @Test("filling changes no field: they are what the payload says")
     func fieldsStay() throws {
         let message = try PushMessage(json: #"{"sourceURI":"kiicloud://users/U/buckets/b/objects/o"}"#)
