@@ -73,7 +73,8 @@ extension PushMessage {
 
     private func eventKeys(_ app: String?, _ secret: DedupeSecret) -> DedupeKeys? {
         let reading = storage.reading
-        guard reading.kind == .pushToApp, reading.bucket.isPresent, sentAt != nil || modifiedAt != nil else { return nil }
+        guard reading.kind == .pushToApp, reading.bucket.isPresent, sentAt != nil || modifiedAt != nil
+        else { return nil }
         var digest = KeyedDigest(secret)
         let buffer = storage.buffer
         let text = buffer.span

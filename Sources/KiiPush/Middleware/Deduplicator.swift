@@ -21,6 +21,7 @@ public struct Deduplicator: Middleware {
     private let clock: any ReceiverClock
     private let secret: DedupeSecret
     private let onStoreFailure: StoreFailure
+    private let waiters: InFlightWaiters
 
     /// Makes a deduplicator that remembers in memory.
     ///
@@ -46,6 +47,7 @@ public struct Deduplicator: Middleware {
         self.secret = secret
         self.onStoreFailure = onStoreFailure
         self.clock = clock
+        waiters = .of(store)
     }
 
     /// Reserves the message, or drops it.
@@ -57,7 +59,7 @@ public struct Deduplicator: Middleware {
                 message.lease = lease
                 return .pass
             case .inFlight(let lease):
-                message.isFirstInFlight = { [store] in (try? store.isInFlight(lease)) ?? false }
+                message.first = FirstInFlight(store: store, waiters: waiters)
                 return .drop(.duplicateInFlight(lease))
             case .done: return .drop(.duplicate)
             }
@@ -76,5 +78,22 @@ public struct Deduplicator: Middleware {
         } else {
             try? store.release(lease)
         }
+        waiters.finish(lease, outcome.disposition)
+    }
+}
+
+/// The message in flight that a duplicate repeats; an object, to take little room in the messages that repeat none.
+final class FirstInFlight: Sendable {
+    private let store: any SeenStore
+    private let waiters: InFlightWaiters
+
+    init(store: any SeenStore, waiters: InFlightWaiters) {
+        self.store = store
+        self.waiters = waiters
+    }
+
+    /// What its transport is told, when it has ended.
+    func end(of lease: SeenLease) async -> Disposition {
+        await waiters.wait(for: lease) { (try? store.isInFlight(lease)) ?? false }
     }
 }

@@ -1,6 +1,9 @@
 import Synchronization
 
 /// Lets a duplicate wait for the end of the message that it repeats, to share what the transport is told.
+///
+/// One for each seen store: receivers that share a store share its leases, so a duplicate may repeat a message of
+/// another receiver.
 final class InFlightWaiters: Sendable {
     private struct Waiter {
         let number: UInt64
@@ -52,5 +55,26 @@ final class InFlightWaiters: Sendable {
         }
         count.subtract(ended.count, ordering: .sequentiallyConsistent)
         for waiter in ended { waiter.continuation.resume(returning: disposition) }
+    }
+}
+
+extension InFlightWaiters {
+    private struct Known {
+        weak var waiters: InFlightWaiters?
+    }
+
+    private static let known = Mutex<[ObjectIdentifier: Known]>([:])
+
+    /// Those who wait for leases of a store; kept by the deduplicators that use it, which keep the store too.
+    static func of(_ store: any SeenStore) -> InFlightWaiters {
+        // Only an object can be known again; a store of another type is taken for one of its own.
+        guard type(of: store) is AnyClass else { return InFlightWaiters() }
+        return known.withLock { known in
+            known = known.filter { $0.value.waiters != nil }
+            let id = ObjectIdentifier(store as AnyObject)
+            let waiters = known[id]?.waiters ?? InFlightWaiters()
+            known[id] = Known(waiters: waiters)
+            return waiters
+        }
     }
 }

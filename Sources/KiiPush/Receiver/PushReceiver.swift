@@ -21,7 +21,6 @@ public final class PushReceiver: Sendable {
     private let clock: any ReceiverClock
     private let chain: any MiddlewareChain
     private let counters = OutcomeCounters()
-    private let waiters = InFlightWaiters()
     private let lastID = Atomic<UInt64>(0)
     private let setup = Mutex(Setup())
 
@@ -133,7 +132,6 @@ public final class PushReceiver: Sendable {
                     handled: MatchedRoutes()))
         }
         chain.settle(message, outcome, passed: passed)
-        if let lease = message.lease { waiters.finish(lease, outcome.disposition) }
         return outcome
     }
 
@@ -142,8 +140,7 @@ public final class PushReceiver: Sendable {
         switch reason {
         case .duplicate: return .duplicate(.done)
         case .duplicateInFlight(let lease):
-            let isInFlight = message.isFirstInFlight
-            return .duplicate(.inFlight(await waiters.wait(for: lease) { isInFlight?() ?? false }))
+            return .duplicate(.inFlight(await message.first?.end(of: lease) ?? .retryLater))
         case .looped(let layer): return .looped(layer)
         case .refused(let refusal): return .refused(refusal)
         }

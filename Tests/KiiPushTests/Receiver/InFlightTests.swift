@@ -69,6 +69,41 @@ struct InFlightTests {
         #expect(await "\(second)" == "duplicate (inFlight)")
     }
 
+    @Test("two receivers that share a store share the end of a message too")
+    func sharedStore() async {
+        let entered = Gate()
+        let leave = Gate()
+        let waits = Gate()
+        let store = SpyStore(questions: [waits])
+        let receivers = (0..<2).map { _ in PushReceiver { Deduplicator(store: store, secret: .published) } }
+        for receiver in receivers {
+            receiver.onAny("r") { _, _ in
+                entered.open()
+                await leave.wait()
+                throw TestError()
+            }
+        }
+        let fixture = PayloadFixture.pushToApp()
+        async let first = receivers[0].receive(fixture.payload(.long))
+        await entered.wait()
+        async let second = receivers[1].receive(fixture.payload(.short))
+        await waits.wait()
+        leave.open()
+        #expect(await "\(first)" == "failed (r)")
+        #expect(await "\(second)" == "duplicate (inFlight)")
+        #expect(await second.disposition == .retryLater)
+    }
+
+    @Test("those who wait belong to a store")
+    func oneForEachStore() {
+        let store = SpyStore()
+        let waiters = InFlightWaiters.of(store)
+        #expect(InFlightWaiters.of(store) === waiters)
+        #expect(InFlightWaiters.of(SpyStore()) !== waiters)
+        // A value cannot be known again.
+        #expect(InFlightWaiters.of(AlwaysInFlight()) !== InFlightWaiters.of(AlwaysInFlight()))
+    }
+
     @Test("a copy whose first one has ended meanwhile is to be delivered again")
     func tooLate() async {
         let receiver = PushReceiver { Deduplicator(store: AlwaysInFlight(), secret: .published) }
