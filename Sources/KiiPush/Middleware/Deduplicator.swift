@@ -34,6 +34,9 @@ public struct Deduplicator: Middleware {
 
     /// Makes a deduplicator on a store of yours.
     ///
+    /// Receivers may share a store, each with a deduplicator of its own and all with one secret: then a message that
+    /// comes to several of them is handled by one.
+    ///
     /// - Parameters:
     ///   - store: where messages are remembered.
     ///   - secret: what the keys are made with; a store that outlives the process needs one that does too.
