@@ -21,7 +21,6 @@ public final class PushReceiver: Sendable {
     private let clock: any ReceiverClock
     private let chain: CompiledChain
     private let counters = OutcomeCounters()
-    private let waiters = InFlightWaiters()
     private let lastID = Atomic<UInt64>(0)
     private let setup = Mutex(Setup())
 
@@ -164,9 +163,9 @@ public final class PushReceiver: Sendable {
         }
     }
 
+    /// The outcome of a message that repeats one in flight.
     private func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
-        let isInFlight = message.isFirstInFlight
-        return .duplicate(.inFlight(await waiters.wait(for: lease) { isInFlight?() ?? false }))
+        .duplicate(.inFlight(await message.first?.end(of: lease, now: message.arrivedAt) ?? .retryLater))
     }
 
     /// Calls the handlers of a message that the chain passed.
@@ -195,7 +194,6 @@ public final class PushReceiver: Sendable {
 
     private func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int) {
         chain.settle(message, outcome, passed)
-        if let lease = message.lease { waiters.finish(lease, outcome.disposition) }
         counters.count(outcome)
     }
 
