@@ -81,7 +81,7 @@ public final class PushReceiver: Sendable {
     public func receive(_ payload: RawPayload) async -> Outcome {
         let (table, listener) = currentSetup()
         let id = lastID.add(1, ordering: .relaxed).newValue
-        var recorder = listener == nil ? nil : TraceRecorder(clock)
+        let recorder = listener == nil ? nil : TraceRecorder(clock)
         let message: PushMessage
         do {
             message = try PushMessage(payload, limits: limits)
@@ -157,6 +157,8 @@ public final class PushReceiver: Sendable {
         }
     }
 
+    // Never inlined: room for the continuation would be made for each message, and nearly none waits.
+    @inline(never)
     private func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
         let isInFlight = message.isFirstInFlight
         return .duplicate(.inFlight(await waiters.wait(for: lease) { isInFlight?() ?? false }))
