@@ -93,7 +93,8 @@ extension KeySlots {
             }
             close(index)
             count -= 1
-            if slots.count > 8, count * 4 < slots.count { resize(to: slots.count / 2) }
+            // A small one is kept: the number of messages in flight goes up and down all the time.
+            if slots.count > 256, count * 4 < slots.count { resize(to: slots.count / 2) }
         }
 
         /// Frees a slot and moves up those behind it that belong there or before.
