@@ -87,7 +87,7 @@ public final class PushReceiver: Sendable {
     public func receive(_ payload: RawPayload) async -> Outcome {
         let (table, listener) = currentSetup()
         let id = lastID.add(1, ordering: .relaxed).newValue
-        var recorder = listener == nil ? nil : TraceRecorder(clock)
+        let recorder = listener == nil ? nil : TraceRecorder(clock)
         let message: PushMessage
         do {
             message = try PushMessage(payload, limits: limits)
@@ -164,6 +164,9 @@ public final class PushReceiver: Sendable {
     }
 
     /// The outcome of a message that repeats one in flight.
+    ///
+    /// Never inlined: room for the continuation would be made for each message, and nearly none waits.
+    @inline(never)
     private func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
         .duplicate(.inFlight(await message.first?.end(of: lease, now: message.arrivedAt) ?? .retryLater))
     }
