@@ -42,6 +42,7 @@ public struct PayloadFixture: Sendable {
     ///   - sentAt: the time of the push; change it to make another event.
     ///   - modifiedAt: the time of the modification; written with long keys only.
     ///   - app: the app of the scope.
+    /// - Returns: the payload, to be written with any key style.
     public static func pushToApp(
         bucket: String = "settings", object: String? = "o-1", event: KiiEvent = .objectUpdated, scope: KiiScope = .app,
         sender: String? = "U-sender", sentAt: Int64 = 1_700_000_000_033, modifiedAt: Int64? = 1_700_000_000_000,
@@ -68,6 +69,7 @@ public struct PayloadFixture: Sendable {
     ///   - sentAt: the time of the push; change it to make another message.
     ///   - data: what was sent.
     ///   - app: the app of the scope.
+    /// - Returns: the payload, to be written with any key style.
     public static func pushToUser(
         topic: String = "news", scope: KiiScope = .app, sender: String? = "U-sender",
         sentAt: Int64? = 1_700_000_000_033, data: [(key: String, value: DataValue)] = [("text", .string("hello"))],
@@ -88,6 +90,7 @@ public struct PayloadFixture: Sendable {
     /// - Parameters:
     ///   - recipient: the user that it goes to; nil leaves both URIs out, as the other transports do.
     ///   - data: what was sent.
+    /// - Returns: the payload, to be written with any key style.
     public static func directPush(
         recipient: String? = "U-me", data: [(key: String, value: DataValue)] = [("text", .string("hello"))]
     ) -> PayloadFixture {
@@ -184,7 +187,8 @@ public struct PayloadFixture: Sendable {
             for scope in scopes {
                 for style in KeyStyle.allCases {
                     let fixture = make(kind, scope)
-                    all.append(("\(kind), \(scope.typeName), \(style) keys", kind, scope, style, fixture.payload(style)))
+                    all.append(
+                        ("\(kind), \(scope.typeName), \(style) keys", kind, scope, style, fixture.payload(style)))
                 }
             }
         }

@@ -1,22 +1,23 @@
-/// The shape in which a payload writes Kii's fields.
+/// The shape in which a payload came.
 ///
-/// To add one: a file beside this one that spells its keys or unwraps its envelope, and a case here.
+/// To add one: a file beside this one that spells its keys, unwraps its envelope or knows its body; a case here; and
+/// the line in ``Envelope`` or `Body` that recognises it.
 @nonexhaustive
 public enum Dialect: String, Sendable, Hashable, CaseIterable {
     /// Apple's: an `aps` object and short keys.
     case apns
     /// Long keys, as over FCM, GCM and MQTT.
     case long
+    /// JPush's: long keys, flat or as JSON inside an extra.
+    case jpush
+    /// A Thing-IF command: no Kii keys, and a body of its own.
+    case thingIF
+    /// QuickBlox's: no Kii keys, and keys of its own.
+    case quickBlox
 
-    /// Which one a payload is written in.
-    ///
-    /// A stated transport decides; else an `aps` that is an object does. Short keys alone prove nothing: `s`, `t` and
-    /// `to` are likely names for a sender's own data on the other transports.
-    static func recognise(_ root: RootMembers, transport: Transport?) -> Dialect {
-        switch transport {
-        case .apns?: .apns
-        case .fcm?, .jpush?, .mqtt?: .long
-        default: root.aps.kind == .object ? .apns : .long
-        }
-    }
+    /// Whether Kii's fields have their short keys.
+    var hasShortKeys: Bool { self == .apns }
+
+    /// Whether there are Kii fields at all.
+    var hasKiiKeys: Bool { self != .quickBlox }
 }

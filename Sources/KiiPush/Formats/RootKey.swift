@@ -14,10 +14,9 @@ struct RootKey {
 
     /// Whether a sender's own data may use this key in a payload of `dialect`.
     func isData(in dialect: Dialect) -> Bool {
-        switch dialect {
-        case .apns: slot >= 15 && slot < 30
-        case .long: slot < 15
-        }
+        // `aps` and the two URIs are nobody's data.
+        if slot >= 30 { return false }
+        return !dialect.hasKiiKeys || (slot >= 15) == dialect.hasShortKeys
     }
 
     /// The key that `range` spells, if we know it.

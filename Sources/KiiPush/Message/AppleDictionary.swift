@@ -69,10 +69,11 @@ extension Alert {
         }
         guard token.kind == .object else { return nil }
         var values: [String: String] = [:]
+        var seen: Set<String> = []
         var members = ObjectMembers(text, at: Int(token.start))
         while let (key, value) = members.next(text) {
             let name = key.string(in: text)
-            if values[name] == nil { values[name] = AppleDictionary.string(text, value) }
+            if seen.insert(name).inserted { values[name] = AppleDictionary.string(text, value) }
         }
         self.init(title: values["title"], subtitle: values["subtitle"], body: values["body"])
     }

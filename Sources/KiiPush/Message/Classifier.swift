@@ -54,9 +54,10 @@ struct Reading {
     ) {
         let isEvent = fields[.origin].isPresent && text.matches(fields[.origin].range, "EVENT")
         var forApp = fields.present.intersection(.bucketKeys)
-        switch dialect {
-        case .apns: forApp.formUnion(fields.present.intersection(.objectKeys))
-        case .long: if isEvent { forApp.insert(.origin) }
+        if dialect.hasShortKeys {
+            forApp.formUnion(fields.present.intersection(.objectKeys))
+        } else if isEvent {
+            forApp.insert(.origin)
         }
         var forUser = fields.present.intersection(FieldSet(.topic))
         var forDirect: FieldSet = []
@@ -162,6 +163,8 @@ struct Reading {
         if let app = source.app, differs(fields[.scopeAppID], app) { disagreements.insert(.sourceScope) }
         if fields[.scopeType].isPresent {
             if scopeKind != source.scopeKind || differs(scopeID, source.ownerID) { disagreements.insert(.sourceScope) }
+        } else if let key = source.scopeKey, differs(fields[key], source.ownerID) {
+            disagreements.insert(.sourceScope)
         }
         switch (kind, source.resource) {
         case (.pushToApp, .bucket):
@@ -237,6 +240,16 @@ extension KiiURIParts {
         }
     }
 
+    /// The field that has the same id when a payload states the scope.
+    fileprivate var scopeKey: KiiField? {
+        switch owner {
+        case .user: .scopeUserID
+        case .group: .scopeGroupID
+        case .thing: .scopeThingID
+        case .app, .admin: nil
+        }
+    }
+
     fileprivate var scopeKind: MessageScope.Kind {
         switch owner {
         case .app: .app
@@ -251,7 +264,8 @@ extension KiiURIParts {
 extension Span where Element == UInt8 {
     /// Whether `range` says `crypto`, in any case.
     fileprivate func matchesCryptoType(_ range: Range<Int>) -> Bool {
-        range.count == 6 && word(at: range.lowerBound, length: 6) | 0x2020_2020_2020
-            == "crypto".utf8.span.word(at: 0, length: 6)
+        range.count == 6
+            && word(at: range.lowerBound, length: 6) | 0x2020_2020_2020
+                == "crypto".utf8.span.word(at: 0, length: 6)
     }
 }

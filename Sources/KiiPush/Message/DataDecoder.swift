@@ -13,7 +13,9 @@ struct DataDecoder: Decoder {
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard case .object(let members) = value.structured else { throw mismatch([String: DataValue].self, "an object") }
+        guard case .object(let members) = value.structured else {
+            throw mismatch([String: DataValue].self, "an object")
+        }
         let values = Dictionary(members.map { ($0.key, $0.value) }) { first, _ in first }
         return KeyedDecodingContainer(KeyedDataContainer(values: values, codingPath: codingPath))
     }
@@ -57,7 +59,12 @@ extension DataDecoder: SingleValueDecodingContainer {
         return double
     }
 
-    func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
+    func decode(_ type: Float.Type) throws -> Float {
+        let float = Float(try decode(Double.self))
+        guard float.isFinite else { throw mismatch(type, "a number that fits \(type)") }
+        return float
+    }
+
     func decode(_ type: Int.Type) throws -> Int { try integer(type) }
     func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
     func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
@@ -72,13 +79,16 @@ extension DataDecoder: SingleValueDecodingContainer {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try Value(from: self) }
 
     private func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
-        // Straight from the text first: a 64-bit value does not fit a Double, nor a UInt64 an Int64.
-        if let text = value.string, let exact = Value(text), !text.hasPrefix("+") { return exact }
-        // Then what is whole although it is not written so, such as 25.0.
-        guard let double = value.double, let whole = Value(exactly: double) else {
-            throw mismatch(type, "a whole number that fits \(type)")
+        guard let double = value.double, let text = value.string else { throw mismatch(type, "a number") }
+        if text.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) {
+            if let whole = Value(exactly: double) { return whole }
+        } else {
+            // From the text: a 64-bit value does not fit a Double, nor a UInt64 an Int64.
+            let whole = text.prefix { $0 != "." }
+            let fraction = text[whole.endIndex...].dropFirst()
+            if fraction.allSatisfy({ $0 == "0" }), let exact = Value(whole) { return exact }
         }
-        return whole
+        throw mismatch(type, "a whole number that fits \(type)")
     }
 }
 

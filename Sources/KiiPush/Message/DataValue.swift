@@ -27,11 +27,12 @@ public enum DataValue: Sendable, Hashable {
             self = .array(elements)
         case .object:
             var members: [(key: String, value: DataValue)] = []
-            var seen: Set<String> = []
+            // Bytes, since to Swift two spellings of one character are equal strings; to JSON they are two keys.
+            var seen: Set<[UInt8]> = []
             var tokens = ObjectMembers(text, at: Int(token.start))
             while let (key, value) = tokens.next(text) {
-                let name = key.string(in: text)
-                if seen.insert(name).inserted { members.append((name, DataValue(text, value))) }
+                guard seen.insert(key.bytes(in: text)).inserted else { continue }
+                members.append((key.string(in: text), DataValue(text, value)))
             }
             self = .object(members)
         }

@@ -19,6 +19,9 @@ struct FieldTable {
 
     subscript(field: KiiField) -> JSONToken { tokens[Int(field.rawValue)] }
 
+    /// No fields.
+    init() {}
+
     /// Takes the fields of `dialect` from what was found.
     ///
     /// A value with escapes is put, unescaped, behind the payload in `buffer`, so that every token here is plain text.
@@ -42,7 +45,7 @@ struct FieldTable {
         let text = buffer.span
         if Self.isBlank(text, token.range) { return }
         if field.isTime {
-            guard let time = JSONNumber.integer(text, token.range) else {
+            guard let time = JSONNumber.truncated(text, token.range) else {
                 wrongTypes.insert(field)
                 return
             }
@@ -82,6 +85,12 @@ struct FieldSet: OptionSet, Hashable {
 
     /// The keys that name a bucket: they make a Push to App in both key styles.
     static let bucketKeys: FieldSet = [FieldSet(.bucketID), FieldSet(.bucketType)]
+
+    /// The keys that state a scope, which no one but Kii sends.
+    static let scopeKeys: FieldSet = [
+        FieldSet(.scopeType), FieldSet(.scopeAppID), FieldSet(.scopeUserID), FieldSet(.scopeGroupID),
+        FieldSet(.scopeThingID),
+    ]
 
     /// The keys that name an object: they make a Push to App on APNs only.
     static let objectKeys: FieldSet = [FieldSet(.objectID), FieldSet(.objectModifiedAt)]

@@ -125,4 +125,22 @@ public struct DirectPushMessage: Sendable {
     public var sender: Sender? { message.sender }
     /// What was sent.
     public var data: MessageData { message.data }
+
+    /// The command, if it is one that Thing-IF sends to a thing.
+    public var command: ThingCommand? {
+        message.storage.body == .command ? ThingCommand(message.storage.member) : nil
+    }
+
+    /// The id of the command that this push says is completed, as Thing-IF tells the app that gave it.
+    ///
+    /// Such a push has nothing but the id, so one that an administrator made up looks the same.
+    public var completedCommandID: String? {
+        guard message.storage.body == .data, data.keys == [ThingCommand.Keys.id] else { return nil }
+        return data[ThingCommand.Keys.id]?.string
+    }
+
+    /// What it says, if it is a QuickBlox push.
+    public var quickBlox: QuickBloxPush? {
+        message.dialect == .quickBlox ? QuickBloxPush(message.storage.member, alert: message.aps?.alert) : nil
+    }
 }

@@ -1,31 +1,51 @@
-/// All that is known of one message: the buffer, and positions in it. One allocation, shared by every view of it.
+/// All that is known of one message: the buffer, and positions in it.
+///
+/// One allocation, shared by every view of the message.
 final class MessageStorage: Sendable {
     let raw: RawPayload
-    /// The payload, and behind it the unescaped text of Kii's fields that had escapes.
+    /// The payload, out of its envelope, and behind it the unescaped text of Kii's fields that had escapes.
     let buffer: [UInt8]
+    /// The payload's own text, without what was put behind it.
+    let payloadRange: Range<Int>
+    /// The network's own id of the message, from its envelope.
+    let envelopeID: String?
     let dialect: Dialect
+    let body: Body
     let fields: FieldTable
     let aps: JSONToken
     let reading: Reading
 
     /// Decodes and classifies a payload.
     init(_ raw: RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
-        let root = try RootMembers(raw.bytes.span, limits: limits)
-        let dialect = Dialect.recognise(root, transport: raw.transport)
-        var buffer = raw.bytes
-        let fields = FieldTable(root, dialect, &buffer)
+        let envelope = try Envelope(raw, limits: limits)
+        var buffer = envelope.text
+        var dialect = envelope.dialect
+        var fields = dialect.hasKiiKeys ? FieldTable(envelope.root, dialect, &buffer) : FieldTable()
         var reading = Reading(buffer.span, fields, dialect)
+        var body = Body.data
+        if reading.kind == .directPush {
+            let text = buffer.span.extracting(0..<envelope.text.count)
+            let isKii = !reading.evidence.isEmpty || !fields.present.isDisjoint(with: .scopeKeys)
+            body = Body(text, mayBeQuickBlox: !isKii)
+            if body == .command { dialect = .thingIF }
+            if case .quickBlox = body {
+                // Its keys are its own: what looks like Kii's fields in it is data.
+                dialect = .quickBlox
+                fields = FieldTable()
+                reading = Reading(buffer.span, fields, dialect)
+            }
+        }
         if let app { reading.compare(buffer.span, toApp: app) }
         self.raw = raw
         self.buffer = buffer
+        payloadRange = 0..<envelope.text.count
+        envelopeID = envelope.messageID
         self.dialect = dialect
+        self.body = body
         self.fields = fields
-        self.aps = root.aps
+        aps = envelope.root.aps
         self.reading = reading
     }
-
-    /// The payload's own text, without what was put behind it.
-    var payloadRange: Range<Int> { 0..<raw.bytes.count }
 
     /// The text of a token; empty for one that is absent.
     // Straight from the array: 4 ns less for each string than through a span that is validated again.
@@ -33,7 +53,13 @@ final class MessageStorage: Sendable {
 
     var certainty: Certainty {
         if !reading.disagreements.isEmpty || !fields.wrongTypes.isEmpty { return .ambiguous }
-        return reading.evidence.isEmpty ? .likely : .certain
+        return reading.evidence.isEmpty && body == .data && dialect.hasKiiKeys ? .likely : .certain
+    }
+
+    /// The value of a root member, whether or not it is data.
+    func member(_ name: String) -> DataValue? {
+        let buffer = buffer
+        return Body.member(name, buffer.span.extracting(payloadRange))
     }
 
     // MARK: Handles, made when asked for

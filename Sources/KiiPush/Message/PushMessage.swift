@@ -42,7 +42,7 @@ public struct PushMessage: Sendable {
         let evidence = KiiField.inOrder.filter { storage.reading.evidence.contains($0) }
         return Classification(
             kind: kind, certainty: certainty,
-            evidence: evidence.map { dialect == .apns ? $0.shortName : $0.longName },
+            evidence: evidence.map { dialect.hasShortKeys ? $0.shortName : $0.longName } + storage.body.evidence,
             conflicts: storage.reading.disagreements.conflicts(wrongTypes: storage.fields.wrongTypes))
     }
 
@@ -135,8 +135,14 @@ public struct PushMessage: Sendable {
 
     // MARK: What it says
 
-    /// The alert that Apple's dictionary carries; `alert?.body` is the counterpart of `getAlertBody`.
-    public var alert: Alert? { aps?.alert }
+    /// What the push shows to a person; `alert?.body` is the counterpart of `getAlertBody`.
+    ///
+    /// It stands in Apple's dictionary; a QuickBlox push over Android has only its text.
+    public var alert: Alert? {
+        if let alert = aps?.alert { return alert }
+        guard dialect == .quickBlox, let text = QuickBloxPush(storage.member, alert: nil).text else { return nil }
+        return Alert(title: nil, subtitle: nil, body: text)
+    }
 
     /// Apple's dictionary, when the payload has one.
     public var aps: AppleDictionary? { AppleDictionary(storage) }

@@ -48,7 +48,8 @@ extension PushMessage {
     /// - Push to App: app, scope, bucket, object and event, with the time of the push; and the same with the time of
     ///   the modification. It is seen when either is.
     /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
-    /// - Else, or when one of those is missing: the transport's own id, with the transport's name.
+    /// - Thing-IF command: app and command id.
+    /// - Else, or when the bucket, the topic or the time is missing: the transport's own id, with its name.
     /// - Else, and for every ambiguous message: a digest of the whole payload less what a network adds; weak.
     ///
     /// The first three are equal over all transports. In a digest the order of members counts for nothing, and a
@@ -57,10 +58,12 @@ extension PushMessage {
     /// - Parameters:
     ///   - app: the app of a payload that names none.
     ///   - secret: what the keys are made with.
+    /// - Returns: one key or two, and what an equal one proves.
     public func dedupeKeys(app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
         if certainty != .ambiguous {
             if let keys = eventKeys(app, secret) ?? topicKeys(app, secret) { return keys }
-            if let id = raw.transportMessageID, let transport = raw.transport?.name {
+            if let key = commandKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
+            if let (transport, id) = transportID {
                 var digest = KeyedDigest(secret)
                 digest.add(Part.transport, transport.utf8.span, 0..<transport.utf8.count)
                 digest.add(Part.transportID, id.utf8.span, 0..<id.utf8.count)
@@ -72,7 +75,9 @@ extension PushMessage {
 
     private func eventKeys(_ app: String?, _ secret: DedupeSecret) -> DedupeKeys? {
         let reading = storage.reading
-        guard reading.kind == .pushToApp, reading.bucket.isPresent, sentAt != nil || modifiedAt != nil else { return nil }
+        guard reading.kind == .pushToApp, reading.bucket.isPresent, sentAt != nil || modifiedAt != nil else {
+            return nil
+        }
         var digest = KeyedDigest(secret)
         let buffer = storage.buffer
         let text = buffer.span
@@ -101,6 +106,21 @@ extension PushMessage {
         data.forEach { text, key, value in sum.add(text, key, value) }
         sum.add(to: &digest)
         return DedupeKeys(primary: digest.key(Part.sentAt, sentAt), strength: .strong)
+    }
+
+    private func commandKey(_ app: String?, _ secret: DedupeSecret) -> DedupeKey? {
+        guard let id = DirectPushMessage(self)?.command?.id else { return nil }
+        var digest = KeyedDigest(secret)
+        let buffer = storage.buffer
+        addApp(app, buffer.span, &digest)
+        digest.add(Part.command, id.utf8.span, 0..<id.utf8.count)
+        return digest.finish()
+    }
+
+    /// The network's own id: as the transport handed it over, or as JPush's envelope has it.
+    private var transportID: (transport: String, id: String)? {
+        if let id = raw.transportMessageID, !id.isEmpty { return raw.transport.map { ($0.name, id) } }
+        return storage.envelopeID.map { (Transport.jpush.name, $0) }
     }
 
     private func payloadKey(_ secret: DedupeSecret) -> DedupeKey {
@@ -157,7 +177,9 @@ private enum Part {
     static let scalar: UInt8 = 14
     static let null: UInt8 = 15
     static let array: UInt8 = 16
-    static let object2: UInt8 = 17
+    static let members: UInt8 = 17
+    static let command: UInt8 = 18
+    static let arrayEnd: UInt8 = 18
 }
 
 extension KeyedDigest {
@@ -197,7 +219,8 @@ private struct MemberSum {
             digest.add(UInt64(Part.array))
             var elements = ArrayElements(text, at: Int(value.start))
             while let element = elements.next(text) { add(text, element, to: &digest) }
-            digest.add(UInt64(Part.array))
+            // Another word than the first one, or `[[],[]]` and `[[[]]]` would be the same.
+            digest.add(UInt64(Part.arrayEnd))
         case .object:
             var nested = MemberSum(secret)
             var members = ObjectMembers(text, at: Int(value.start))
@@ -207,7 +230,7 @@ private struct MemberSum {
     }
 
     func add(to digest: inout KeyedDigest) {
-        digest.add(UInt64(Part.object2))
+        digest.add(UInt64(Part.members))
         digest.add(first)
         digest.add(second)
         digest.add(count)

@@ -76,8 +76,9 @@ public final class LoopGuard: Middleware {
             return Set(kills.keys)
         }
         if active.contains(.everything) { return .drop(.looped(.killSwitch)) }
-        if let bucket = message.message.bucket, active.contains(.bucket(bucket.uri)) {
-            return .drop(.looped(.killSwitch))
+        if let uri = message.message.bucket?.uri {
+            let inApp = KiiURI(appID: message.message.appID ?? message.app, owner: uri.owner, resource: uri.resource)
+            if active.contains(.bucket(uri)) || active.contains(.bucket(inApp)) { return .drop(.looped(.killSwitch)) }
         }
         message.stopRoutes(.looped(.killSwitch)) { active.contains(.route($0.id)) }
         return .pass
@@ -88,7 +89,7 @@ public final class LoopGuard: Middleware {
 public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
     /// Every message.
     case everything
-    /// Every message about a bucket.
+    /// Every message about a bucket; of one app only, if the URI names it.
     case bucket(KiiURI)
     /// What one route would handle; other routes that take the same message still do.
     case route(String)

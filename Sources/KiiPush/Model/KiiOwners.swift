@@ -4,7 +4,7 @@ public struct KiiUser: Sendable, Hashable {
     public let id: String
     /// Names a user by id.
     public init(id: String) { self.id = id }
-    /// `kiicloud://users/…`
+    /// The URI, `kiicloud://users/…`.
     public var uri: KiiURI { KiiURI(owner: .user(id)) }
 }
 
@@ -14,7 +14,7 @@ public struct KiiGroup: Sendable, Hashable {
     public let id: String
     /// Names a group by id.
     public init(id: String) { self.id = id }
-    /// `kiicloud://groups/…`
+    /// The URI, `kiicloud://groups/…`.
     public var uri: KiiURI { KiiURI(owner: .group(id)) }
 }
 
@@ -24,6 +24,6 @@ public struct KiiThing: Sendable, Hashable {
     public let id: String
     /// Names a thing by id.
     public init(id: String) { self.id = id }
-    /// `kiicloud://things/…`
+    /// The URI, `kiicloud://things/…`.
     public var uri: KiiURI { KiiURI(owner: .thing(id)) }
 }

@@ -24,6 +24,10 @@ public struct DecodeError: Error, Sendable, Hashable {
         case duplicateKey
         /// Larger, deeper or with more members than ``PayloadLimits`` allows.
         case limitExceeded
+        /// A reply of Kii's API over MQTT: text with a start line, on the connection that also brings pushes.
+        case notAPush
+        /// QuickBlox's `event.message`, or its Base64, is broken.
+        case badEncoding
     }
 
     /// What was wrong.
@@ -35,7 +39,7 @@ public struct DecodeError: Error, Sendable, Hashable {
     /// What exactly, and what to do about it.
     public let detail: String
 
-    init(_ code: Code, at offset: Int, _ detail: String) {
+    package init(_ code: Code, at offset: Int, _ detail: String) {
         self.code = code
         self.offset = offset
         self.detail = detail

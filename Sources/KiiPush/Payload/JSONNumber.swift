@@ -1,7 +1,17 @@
 /// Numbers from their text, also where a transport writes them as strings.
-enum JSONNumber {
-    /// The whole milliseconds, seconds or count that `range` writes as a JSON number; nil when it is none, or too large.
+package enum JSONNumber {
+    /// The whole number that `range` writes as a JSON number; nil when it writes none, a fraction, or one too large.
     static func integer(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
+        guard let truncated = truncated(text, range) else { return nil }
+        // Only what has a point or an exponent can be a fraction.
+        for index in range where text[index] == UInt8(ascii: ".") || text[index] | 0x20 == UInt8(ascii: "e") {
+            guard let value = double(text, range), value == value.rounded() else { return nil }
+        }
+        return truncated
+    }
+
+    /// The number that `range` writes, without what stands behind its point: for times, whose fractions say nothing.
+    static func truncated(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
         var value: Int64 = 0
         var index = range.lowerBound
         let isNegative = !range.isEmpty && text[index] == UInt8(ascii: "-")
@@ -18,7 +28,12 @@ enum JSONNumber {
     }
 
     private static func viaDouble(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
-        if isNumber(text, range), let exact = Int64(text.string(range)) { return exact }
+        guard isNumber(text, range) else { return nil }
+        let number = text.string(range)
+        // Without an exponent the digits before the point are the value; a Double would round what is beyond 53 bits.
+        guard number.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) else {
+            return Int64(number.prefix { $0 != "." })
+        }
         guard let value = double(text, range) else { return nil }
         return Int64(exactly: value.rounded(.towardZero))
     }
@@ -30,7 +45,7 @@ enum JSONNumber {
     }
 
     /// Whether `range` is one JSON number and nothing else.
-    static func isNumber(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    package static func isNumber(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
         let only = text.extracting(range)
         var reader = JSONReader(limits: .checked)
         guard !range.isEmpty, only[0] > 0x20, let token = try? reader.readValue(only, depth: 0) else { return false }

@@ -65,7 +65,8 @@ struct JSONReader {
         guard let quote = peek(text) else { throw end(text, "a key") }
         guard quote == UInt8(ascii: "\"") else { throw unexpected(text, "a key in double quotes") }
         guard members < limits.members else {
-            throw DecodeError(.limitExceeded, at: offset, "more than \(limits.members) members; raise the limit or send less")
+            throw DecodeError(
+                .limitExceeded, at: offset, "more than \(limits.members) members; raise the limit or send less")
         }
         members &+= 1
         let key = try readString(text)
@@ -79,7 +80,11 @@ struct JSONReader {
 
     /// Reads the value that comes next, whatever it is, checking all that is nested in it.
     ///
-    /// - Parameter depth: how many containers are open around it.
+    /// - Parameters:
+    ///   - text: the text.
+    ///   - depth: how many containers are open around it.
+    /// - Returns: where the value stands.
+    /// - Throws: `DecodeError` with the byte where it breaks a rule or a limit.
     @inline(__always)
     mutating func readValue(_ text: Span<UInt8>, depth: Int) throws(DecodeError) -> JSONToken {
         guard let byte = peek(text) else { throw end(text, "a value") }
@@ -100,7 +105,9 @@ struct JSONReader {
         }
     }
 
-    /// Reads an object or an array and all in it. The open containers are bits of one word: set for an object.
+    /// Reads an object or an array and all in it.
+    ///
+    /// The open containers are bits of one word: set for an object.
     private mutating func readContainer(_ text: Span<UInt8>, depth: Int) throws(DecodeError) -> JSONToken {
         let start = offset
         let isObject = text[start] == UInt8(ascii: "{")

@@ -9,7 +9,8 @@ enum JSONString {
         var offset = offset
         while offset &+ 8 <= text.count {
             let word = text.word(at: offset)
-            let special = zeroBytes(word ^ 0x2222_2222_2222_2222) | zeroBytes(word ^ 0x5C5C_5C5C_5C5C_5C5C)
+            let special =
+                zeroBytes(word ^ 0x2222_2222_2222_2222) | zeroBytes(word ^ 0x5C5C_5C5C_5C5C_5C5C)
                 | (word &- 0x2020_2020_2020_2020) & ~word | word
             let found = special & 0x8080_8080_8080_8080
             if found != 0 { return offset &+ found.trailingZeroBitCount / 8 }

@@ -13,6 +13,11 @@ public struct PayloadLimits: Sendable, Hashable {
     /// 64 KiB, 32 levels, 1,024 members.
     public static let standard = PayloadLimits()
 
+    /// The error for a payload beyond the limit of bytes.
+    package var tooLarge: DecodeError {
+        DecodeError(.limitExceeded, at: bytes, "larger than \(bytes) bytes; raise the limit or send less")
+    }
+
     /// Sets the bounds; values out of range are brought to the nearest one that is allowed.
     public init(bytes: Int = 65_536, depth: Int = 32, members: Int = 1024) {
         self.bytes = min(max(bytes, 1), 16 << 20)

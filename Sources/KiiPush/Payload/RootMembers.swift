@@ -8,6 +8,9 @@ struct RootMembers {
     /// A bit for each slot that holds a value, so that nobody has to look at the others.
     private(set) var used: UInt64 = 0
 
+    /// The members by which an envelope is recognised.
+    private(set) var wrapped = WrappedMembers()
+
     /// The first root key that stands a second time.
     private var duplicate: JSONToken?
 
@@ -20,10 +23,7 @@ struct RootMembers {
 
     /// Reads the payload through; throws unless it is one JSON object within the limits, each root key once.
     init(_ text: Span<UInt8>, limits: PayloadLimits) throws(DecodeError) {
-        guard text.count <= limits.bytes else {
-            throw DecodeError(
-                .limitExceeded, at: limits.bytes, "larger than \(limits.bytes) bytes; raise the limit or send less")
-        }
+        guard text.count <= limits.bytes else { throw limits.tooLarge }
         var reader = JSONReader(limits: limits)
         guard let first = reader.peek(text) else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
         let start = reader.offset
@@ -54,6 +54,7 @@ struct RootMembers {
                 used |= 1 &<< UInt64(known.slot)
             } else {
                 note(other: key, text)
+                if WrappedMembers.isCandidate(key, value) { wrapped.note(text, key, value) }
             }
         }
     }
@@ -88,16 +89,15 @@ struct RootMembers {
 
     /// The fields that a payload of `dialect` has, whatever their values.
     func fields(in dialect: Dialect) -> FieldSet {
-        switch dialect {
-        case .apns: FieldSet(rawValue: UInt32(truncatingIfNeeded: used & 0x7FFF | used &>> 15 & 0x18000))
-        case .long: FieldSet(rawValue: UInt32(truncatingIfNeeded: used &>> 15 & 0x1FFFF))
-        }
+        // Fifteen short ones lie below the seventeen long ones, of which the last two, the URIs, are every dialect's.
+        let named = dialect.hasShortKeys ? used & 0x7FFF | used &>> 15 & 0x18000 : used &>> 15 & 0x1FFFF
+        return FieldSet(rawValue: UInt32(truncatingIfNeeded: named))
     }
 
     /// The value of `field` where it stands in a payload of `dialect`.
     @inline(__always)
     func value(_ field: KiiField, in dialect: Dialect) -> JSONToken {
-        let isShort = dialect == .apns && field != .sourceURI && field != .senderURI
+        let isShort = dialect.hasShortKeys && field != .sourceURI && field != .senderURI
         // Through the span, since a subscript of the array itself copies all of it.
         return slots.span[(isShort ? RootKey.short(field) : RootKey.long(field)).slot]
     }

@@ -1,29 +1,80 @@
 import Synchronization
 
 /// Lets a duplicate wait for the end of the message that it repeats, to share what the transport is told.
+///
+/// One for each seen store: receivers that share a store share its leases, so a duplicate may repeat a message of
+/// another receiver.
 final class InFlightWaiters: Sendable {
-    private typealias Waiter = CheckedContinuation<Disposition, Never>
-    private let waiters = Mutex<[UInt64: [Waiter]]>([:])
+    private struct Waiter {
+        let number: UInt64
+        let continuation: CheckedContinuation<Disposition, Never>
+    }
+
+    private struct State {
+        var waiters: [UInt64: [Waiter]] = [:]
+        var lastNumber: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
     /// Lets the common case, nobody waits, go by without the lock.
     private let count = Atomic<Int>(0)
 
     /// Waits until the message of a lease has ended.
     ///
-    /// - Parameter isInFlight: asks the seen store once more, for the message may end while this call begins. Then
-    ///   nobody is left who knows how, and the transport is told to retry, which is always safe.
-    func wait(for lease: SeenLease, isInFlight: () -> Bool) async -> Disposition {
-        await withCheckedContinuation { waiter in
+    /// - Parameters:
+    ///   - lease: the lease of the message that is handled.
+    ///   - endedBefore: asks the seen store once more, for the message may end while this call begins; nil while it
+    ///     is in flight.
+    /// - Returns: what the transport of the message was told.
+    func wait(for lease: SeenLease, endedBefore: () -> Disposition?) async -> Disposition {
+        await withCheckedContinuation { continuation in
             count.add(1, ordering: .sequentiallyConsistent)
-            waiters.withLock { $0[lease.number, default: []].append(waiter) }
-            if !isInFlight() { finish(lease, .retryLater) }
+            let number = state.withLock { state in
+                state.lastNumber += 1
+                state.waiters[lease.number, default: []].append(
+                    Waiter(number: state.lastNumber, continuation: continuation))
+                return state.lastNumber
+            }
+            // Only this one gives up: those who came in time are about to be told.
+            if let disposition = endedBefore() { end(lease, disposition) { $0.number == number } }
         }
     }
 
     /// Tells all who wait for a lease how its message ended; call it when the seen store has been told.
     func finish(_ lease: SeenLease, _ disposition: Disposition) {
         guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
-        let ended = waiters.withLock { $0.removeValue(forKey: lease.number) } ?? []
+        end(lease, disposition) { _ in true }
+    }
+
+    private func end(_ lease: SeenLease, _ disposition: Disposition, _ condition: (Waiter) -> Bool) {
+        let ended = state.withLock { state in
+            let all = state.waiters.removeValue(forKey: lease.number) ?? []
+            let others = all.filter { !condition($0) }
+            if !others.isEmpty { state.waiters[lease.number] = others }
+            return all.filter(condition)
+        }
         count.subtract(ended.count, ordering: .sequentiallyConsistent)
-        for waiter in ended { waiter.resume(returning: disposition) }
+        for waiter in ended { waiter.continuation.resume(returning: disposition) }
+    }
+}
+
+extension InFlightWaiters {
+    private struct Known {
+        weak var waiters: InFlightWaiters?
+    }
+
+    private static let known = Mutex<[ObjectIdentifier: Known]>([:])
+
+    /// Those who wait for leases of a store; kept by the deduplicators that use it, which keep the store too.
+    static func of(_ store: any SeenStore) -> InFlightWaiters {
+        // Only an object can be known again; a store of another type is taken for one of its own.
+        guard type(of: store) is AnyClass else { return InFlightWaiters() }
+        return known.withLock { known in
+            known = known.filter { $0.value.waiters != nil }
+            let id = ObjectIdentifier(store as AnyObject)
+            let waiters = known[id]?.waiters ?? InFlightWaiters()
+            known[id] = Known(waiters: waiters)
+            return waiters
+        }
     }
 }

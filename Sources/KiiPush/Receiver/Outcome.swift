@@ -1,4 +1,6 @@
-/// How a message ended. Every message ends in exactly one.
+/// How a message ended.
+///
+/// Every message ends in exactly one.
 @nonexhaustive
 public enum Outcome: Sendable {
     /// All handlers of its routes succeeded.

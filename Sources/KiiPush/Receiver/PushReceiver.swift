@@ -21,7 +21,6 @@ public final class PushReceiver: Sendable {
     private let clock: any ReceiverClock
     private let chain: CompiledChain
     private let counters = OutcomeCounters()
-    private let waiters = InFlightWaiters()
     private let lastID = Atomic<UInt64>(0)
     private let setup = Mutex(Setup())
 
@@ -32,6 +31,13 @@ public final class PushReceiver: Sendable {
         var listener: (@Sendable (Trace) -> Void)?
         /// Compiled when a message needs it and routes have been added since.
         var table: RouteTable?
+
+        /// An id for the next route, made of its kind and place; a later place where somebody chose that very id.
+        func freeID(_ kind: String) -> String {
+            var number = routes.count + 1
+            while ids.contains("\(kind)-\(number)") { number += 1 }
+            return "\(kind)-\(number)"
+        }
     }
 
     /// Makes a receiver with the chain that every receiver should have: dedupe, loop guard, scope routing.
@@ -157,11 +163,11 @@ public final class PushReceiver: Sendable {
         }
     }
 
+    /// The outcome of a message that repeats one in flight.
     // Never inlined: room for the continuation would be made for each message, and nearly none waits.
     @inline(never)
     private func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
-        let isInFlight = message.isFirstInFlight
-        return .duplicate(.inFlight(await waiters.wait(for: lease) { isInFlight?() ?? false }))
+        .duplicate(.inFlight(await message.first?.end(of: lease, now: message.arrivedAt) ?? .retryLater))
     }
 
     /// Calls the handlers of a message that the chain passed.
@@ -190,7 +196,6 @@ public final class PushReceiver: Sendable {
 
     private func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int) {
         chain.settle(message, outcome, passed)
-        if let lease = message.lease { waiters.finish(lease, outcome.disposition) }
         counters.count(outcome)
     }
 
@@ -213,7 +218,7 @@ public final class PushReceiver: Sendable {
     /// Adds a route behind those that are there.
     func add(_ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ handler: @escaping Route.Handler) {
         setup.withLock { setup in
-            let id = id ?? "\(criteria.kind?.rawValue ?? "any")-\(setup.routes.count + 1)"
+            let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
             setup.routes.append(Route(id: id, criteria: criteria, flow: flow, handler: handler))
             setup.table = nil

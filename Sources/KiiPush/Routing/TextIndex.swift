@@ -25,6 +25,16 @@ struct FiledText: Hashable {
     let field: Field
     let text: String
 
+    /// Compares bytes, as the lookup does: one letter written in two ways of Unicode is two texts.
+    static func == (left: FiledText, right: FiledText) -> Bool {
+        left.field == right.field && left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(field)
+        for byte in text.utf8 { hasher.combine(byte) }
+    }
+
     /// For each part of which a route asks for exact texts: those texts, one of which a message must have.
     static func all(of criteria: RouteCriteria) -> [[FiledText]] {
         let texts: [(Field, [String]?)] = [

@@ -27,7 +27,8 @@ public struct TextPattern: Sendable, Hashable {
 
     /// Reads a pattern in which `*` stands for any run of characters.
     public init(_ pattern: String) {
-        let pieces = pattern.split(separator: "*", omittingEmptySubsequences: false).map(String.init)
+        // By scalars: a star before a combining mark makes one character with it, and is a star all the same.
+        let pieces = pattern.unicodeScalars.split(separator: "*", omittingEmptySubsequences: false).map { String($0) }
         self.init([pieces.count == 1 ? .exactly(pattern) : .pieces(pieces)])
     }
 
@@ -60,8 +61,9 @@ public struct TextPattern: Sendable, Hashable {
 
     /// Takes each piece at its first place behind the one before; with the ends anchored that finds a match if any is.
     private static func matches(_ text: Span<UInt8>, _ range: Range<Int>, _ pieces: [String]) -> Bool {
-        guard let prefix = pieces.first, let suffix = pieces.last, text.begins(range, with: prefix)
-        else { return false }
+        guard let prefix = pieces.first, let suffix = pieces.last, text.begins(range, with: prefix) else {
+            return false
+        }
         var start = range.lowerBound + prefix.utf8.count
         let end = range.upperBound - suffix.utf8.count
         guard start <= end, text.matches(end..<range.upperBound, suffix) else { return false }

@@ -3,15 +3,24 @@
 /// Two phases, so that a message whose handler fails is not lost and one that arrives twice at once is not handled
 /// twice: ``begin(_:now:)`` reserves, ``commit(_:now:)`` confirms, ``release(_:)`` undoes.
 ///
-/// Promises to callers: each call is one atomic step, from any thread. A lease ends only by `commit` or `release`, or
-/// when the process ends; it is never taken away by age or by count. To test a store of yours, run
-/// `SeenStoreContract` from KiiPushContracts.
+/// Promises to callers:
+/// - Each call is one atomic step, from any thread: of several that begin one message at once, exactly one gets it.
+/// - A lease ends only by `commit` or `release`, or when the process ends; it is never taken away by age or by count.
+///   No two leases of a store have the same number.
+/// - A lease that has ended, and one that the store never gave, change nothing.
+/// - A handled message is remembered from its `commit` on; being asked for again does not make that longer.
+/// - The only time is the `now` that is passed in. It may stand still, and where threads overtake each other it may be
+///   a little earlier than in the call before.
+/// - Messages with weak keys never displace those with strong ones.
+///
+/// To test a store of yours, run `SeenStoreContract` from KiiPushContracts; it checks each of these.
 public protocol SeenStore: Sendable {
     /// Asks for a message and reserves it if it is new.
     ///
     /// - Parameters:
     ///   - keys: the message's keys; it is seen when either is.
     ///   - now: the present moment of the receiver's clock.
+    /// - Returns: a lease if it is new; else what became of it so far.
     /// - Throws: when the store cannot tell; the deduplicator then passes or fails the message, as it was told.
     func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState
 
@@ -29,7 +38,7 @@ public protocol SeenStore: Sendable {
 public enum SeenState: Sendable, Hashable {
     /// It is new, and now reserved.
     case fresh(SeenLease)
-    /// It is being handled under this lease.
+    /// It is being handled under the lease of this number; the keys may be the first message's or those asked for.
     case inFlight(SeenLease)
     /// It was handled within the window.
     case done
@@ -53,7 +62,7 @@ public struct SeenLease: Sendable, Hashable {
 public struct SeenWindow: Sendable, Hashable {
     /// For how long a message with strong keys is remembered.
     public var age: Duration
-    /// How many messages are remembered; the oldest is forgotten first.
+    /// How many messages are remembered, of each strength; the oldest is forgotten first.
     public var count: Int
     /// For how long a message with only a weak key is remembered.
     public var weakAge: Duration

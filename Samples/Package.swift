@@ -1,0 +1,37 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "samples",
+    traits: [
+        .trait(name: "SQLite", description: "Passed on to KiiPush."),
+        .trait(name: "MQTT", description: "Passed on to KiiPush."),
+        .default(enabledTraits: []),
+    ],
+    dependencies: [
+        .package(
+            name: "kii-push", path: "..",
+            traits: [
+                .trait(name: "SQLite", condition: .when(traits: ["SQLite"])),
+                .trait(name: "MQTT", condition: .when(traits: ["MQTT"])),
+            ])
+    ],
+    targets: [
+        .executableTarget(
+            name: "HelloPush", dependencies: [.product(name: "KiiPush", package: "kii-push")], path: "01-HelloPush",
+            exclude: ["expected-output.txt"]),
+        .executableTarget(
+            name: "TypedHandlers",
+            dependencies: [
+                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
+            ],
+            path: "02-TypedHandlers", exclude: ["expected-output.txt"]),
+        .executableTarget(
+            name: "CustomMiddleware",
+            dependencies: [
+                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
+            ],
+            path: "03-CustomMiddleware", exclude: ["expected-output.txt"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

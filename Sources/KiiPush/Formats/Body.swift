@@ -1,0 +1,53 @@
+/// What the body of a Direct Push says it is, beyond Kii's keys: nobody's data, a command, or QuickBlox's.
+enum Body: Equatable {
+    case data
+    /// A Thing-IF command, read to the letter.
+    case command
+    /// A QuickBlox push, with the keys that say so.
+    case quickBlox([String])
+
+    /// Looks at the body of a payload that is a Direct Push by its keys.
+    ///
+    /// - Parameters:
+    ///   - text: the payload.
+    ///   - mayBeQuickBlox: whether nothing in it speaks for Kii; a Kii push may have a key of QuickBlox's as data.
+    init(_ text: Span<UInt8>, mayBeQuickBlox: Bool) {
+        var hasID = false
+        var hasActions = false
+        var marks: [String] = []
+        var members = ObjectMembers(text)
+        while let (key, value) = members.next(text) {
+            switch value.kind {
+            case .array:
+                if key.matches(ThingCommand.Keys.actions.utf8.span, in: text) { hasActions = true }
+            case .string, .number:
+                if key.matches(ThingCommand.Keys.id.utf8.span, in: text) { hasID = true }
+                if mayBeQuickBlox, let mark = QuickBloxPush.mark(text, key, value) { marks.append(mark) }
+            default: break
+            }
+        }
+        if hasID, hasActions, ThingCommand({ Self.member($0, text) }) != nil {
+            self = .command
+        } else {
+            self = marks.isEmpty ? .data : .quickBlox(marks)
+        }
+    }
+
+    /// The value of a root member, whether or not it is data.
+    static func member(_ name: String, _ text: Span<UInt8>) -> DataValue? {
+        var members = ObjectMembers(text)
+        while let (key, value) = members.next(text) {
+            if key.matches(name.utf8.span, in: text) { return DataValue(text, value) }
+        }
+        return nil
+    }
+
+    /// The keys that speak for a Direct Push.
+    var evidence: [String] {
+        switch self {
+        case .data: []
+        case .command: [ThingCommand.Keys.id, ThingCommand.Keys.actions]
+        case .quickBlox(let marks): marks
+        }
+    }
+}

@@ -1,0 +1,145 @@
+/// What a QuickBlox sender puts into `event.message`, in each of its five encodings.
+///
+/// A receiver meets it only when a payload is stated to come from QuickBlox and is no JSON; the encoder serves tests
+/// and samples. From QuickBlox's reference of push notification formats.
+public enum QuickBloxEvent: Sendable, Hashable {
+    /// For one platform, in general: `key=value` pairs, each value form-escaped, then Base64.
+    case pairs([Pair])
+    /// For iOS: `payload=` and the Base64 of a JSON text.
+    case ios(json: String)
+    /// For Android: `data.message=` first, then `data.key=`, each value form-escaped, then Base64.
+    case android([Pair])
+    /// For all platforms, a text: its Base64, not escaped.
+    case text(String)
+    /// For all platforms, with parameters: the Base64 of a JSON object.
+    case json(String)
+
+    /// One parameter.
+    public struct Pair: Sendable, Hashable {
+        /// The parameter's name; on Android without its `data.`.
+        public let key: String
+        /// The parameter's value.
+        public let value: String
+
+        /// Makes a parameter.
+        public init(_ key: String, _ value: String) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    // MARK: Encoding
+
+    /// The text for `event.message`.
+    public var encoded: String {
+        func joined(_ pairs: [Pair], _ prefix: String) -> String {
+            pairs.map { "\(prefix)\($0.key)=\(Base64.encode(Array(FormText.encode($0.value).utf8)))" }
+                .joined(separator: "&")
+        }
+        switch self {
+        case .pairs(let pairs): return joined(pairs, "")
+        case .ios(let json): return "payload=" + Base64.encode(Array(json.utf8))
+        case .android(let pairs):
+            let message = pairs.filter { $0.key == "message" }
+            return joined(message + pairs.filter { $0.key != "message" }, "data.")
+        case .text(let text), .json(let text): return Base64.encode(Array(text.utf8))
+        }
+    }
+
+    // MARK: Decoding
+
+    /// Reads the text of an `event.message`, with or without that name in front.
+    ///
+    /// - Throws: ``DecodeError`` with the code `badEncoding` and the byte where the text stops being one.
+    public init(_ message: String) throws(DecodeError) {
+        let name = "event.message="
+        let skipped = message.hasPrefix(name) ? name.utf8.count : 0
+        let text = Array(message.utf8)
+        let body = skipped..<text.count
+        guard let equals = text[body].firstIndex(of: UInt8(ascii: "=")), Self.isKey(text[body.lowerBound..<equals]),
+            text[(equals + 1)...].contains(where: { $0 != UInt8(ascii: "=") && $0 > 0x20 })
+        else {
+            self = Self.universal(try Self.string(text, body))
+            return
+        }
+        let pairs = try Self.pairs(text, body)
+        if pairs.count == 1, pairs[0].key == "payload" {
+            self = .ios(json: try Self.string(text, pairs[0].value))
+        } else if pairs.allSatisfy({ $0.key.hasPrefix("data.") }) {
+            self = .android(try Self.unescaped(text, pairs, dropping: 5))
+        } else {
+            self = .pairs(try Self.unescaped(text, pairs, dropping: 0))
+        }
+    }
+
+    private static func universal(_ text: String) -> QuickBloxEvent {
+        if case .object? = DataValue(json: text) { return .json(text) }
+        return .text(text)
+    }
+
+    /// Whether the bytes before an equals sign are a name: Base64's own padding has no name before it that ends so.
+    private static func isKey(_ bytes: ArraySlice<UInt8>) -> Bool {
+        !bytes.isEmpty
+            && bytes.allSatisfy { $0.isDigit || $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A || $0 == 0x2E || $0 == 0x5F }
+    }
+
+    /// Splits at each `&`, and each pair at its first equals sign: Base64 text has more of them.
+    private static func pairs(
+        _ text: [UInt8], _ body: Range<Int>
+    ) throws(DecodeError) -> [(key: String, value: Range<Int>)] {
+        var pairs: [(String, Range<Int>)] = []
+        var start = body.lowerBound
+        while start <= body.upperBound {
+            let end = text[start..<body.upperBound].firstIndex(of: UInt8(ascii: "&")) ?? body.upperBound
+            guard let equals = text[start..<end].firstIndex(of: UInt8(ascii: "=")), equals > start else {
+                throw DecodeError(.badEncoding, at: start, "a key and an equals sign are due here")
+            }
+            pairs.append((String(decoding: text[start..<equals], as: UTF8.self), (equals + 1)..<end))
+            start = end + 1
+        }
+        return pairs
+    }
+
+    private static func unescaped(
+        _ text: [UInt8], _ pairs: [(key: String, value: Range<Int>)], dropping prefix: Int
+    ) throws(DecodeError) -> [Pair] {
+        var read: [Pair] = []
+        for (key, range) in pairs {
+            guard let value = FormText.decode(try string(text, range)) else {
+                throw DecodeError(.badEncoding, at: range.lowerBound, "the value escapes bytes that are not UTF-8")
+            }
+            read.append(Pair(String(key.dropFirst(prefix)), value))
+        }
+        return read
+    }
+
+    private static func string(_ text: [UInt8], _ range: Range<Int>) throws(DecodeError) -> String {
+        let bytes = try Base64.decode(text.span.extracting(range), base: range.lowerBound)
+        guard let string = String(validating: bytes, as: UTF8.self) else {
+            throw DecodeError(.badEncoding, at: range.lowerBound, "the Base64 holds bytes that are not UTF-8")
+        }
+        return string
+    }
+
+    // MARK: As a payload
+
+    /// The payload that a device would get of it, as JSON.
+    var payload: String {
+        switch self {
+        case .ios(let json), .json(let json): return json
+        case .text(let text): return Self.object([Pair("message", text)])
+        case .pairs(let pairs), .android(let pairs): return Self.object(pairs)
+        }
+    }
+
+    private static func object(_ pairs: [Pair]) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            for pair in pairs {
+                writer.key(pair.key)
+                writer.string(pair.value)
+            }
+        }
+        return writer.text
+    }
+}

@@ -1,0 +1,109 @@
+/// What a QuickBlox push says: a text, a chat, or a call.
+///
+/// QuickBlox's pushes are no Kii pushes and count as Direct Push; a ``DirectPushMessage`` that is one has it under
+/// ``DirectPushMessage/quickBlox``. Recognised by the transport, or by a key that only QuickBlox sends.
+public struct QuickBloxPush: Sendable, Hashable {
+    /// The text to show: iOS's alert, or Android's message with its form escapes taken out.
+    ///
+    /// Android's arrives escaped only where the sender escaped it, so a real `+` cannot be told from a space; compare
+    /// with ``rawText``.
+    public let text: String?
+
+    /// The text as received.
+    public let rawText: String?
+
+    /// The user that the push is from or about.
+    public let userID: String?
+
+    /// The chat that has a message for an offline user.
+    public let dialogID: String?
+
+    /// The call, if it is one.
+    public let call: QuickBloxCall?
+
+    /// The keys that only QuickBlox sends.
+    enum Marks {
+        static let voipCall = "VOIPCall"
+        static let iosVoIP = "ios_voip"
+        static let dialogID = "dialog_id"
+        /// `event` and digits, as QuickBlox's server sets it.
+        static let collapseKey = "collapse_key"
+    }
+
+    /// The name of a root member's key, if only QuickBlox sends such a member.
+    static func mark(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) -> String? {
+        for mark in [Marks.voipCall, Marks.iosVoIP, Marks.dialogID] where key.matches(mark.utf8.span, in: text) {
+            return mark
+        }
+        guard key.matches(Marks.collapseKey.utf8.span, in: text), value.kind == .string else { return nil }
+        return isEvent(value.string(in: text)) ? Marks.collapseKey : nil
+    }
+
+    private static func isEvent(_ value: String) -> Bool {
+        value.hasPrefix("event") && value.utf8.count > 5 && value.utf8.dropFirst(5).allSatisfy { $0.isDigit }
+    }
+
+    init(_ member: (String) -> DataValue?, alert: Alert?) {
+        let message = member("message")?.string
+        rawText = alert?.body ?? message
+        text = alert?.body ?? message.map { FormText.decode($0) ?? $0 }
+        userID = member("user_id")?.string
+        dialogID = member(Marks.dialogID)?.string
+        call = QuickBloxCall(member)
+    }
+}
+
+/// A call, as QuickBlox's samples signal it.
+///
+/// Two dialects with the same key meaning opposite things: the native samples say `sessionID` and have `1` for video,
+/// the Flutter sample says `sessionId` and has `2`. Drop a call whose age has passed the time to answer.
+public struct QuickBloxCall: Sendable, Hashable {
+    /// The call's session.
+    public let sessionID: String
+    /// Those who take part, the caller first.
+    public let participants: [String]
+    /// Their names, in the same order; a name with a comma in it breaks the native samples' list.
+    public let names: [String]
+    /// Whether the call has video; nil when the payload does not say.
+    public let isVideo: Bool?
+    /// When the call was made, in milliseconds since 1970.
+    public let calledAt: Int64?
+
+    init?(_ member: (String) -> DataValue?) {
+        let type = member("conferenceType")?.integer
+        if let session = member("sessionID")?.string, !session.isEmpty {
+            sessionID = session
+            participants = Self.list(member("opponentsIDs")?.string)
+            names = Self.list(member("contactIdentifier")?.string)
+            isVideo = type.map { $0 == 1 }
+        } else if let session = member("sessionId")?.string, !session.isEmpty {
+            sessionID = session
+            let caller = member("senderId")?.string
+            let others = Self.list(member("recipientIds")?.string).filter { $0 != caller }
+            participants = (caller.map { [$0] } ?? []) + others
+            names = member("senderName")?.string.map { [$0] } ?? []
+            isVideo = type.map { $0 == 2 }
+        } else {
+            return nil
+        }
+        calledAt = member("timestamp").flatMap { $0.integer ?? $0.string.flatMap(Self.milliseconds) }
+    }
+
+    private static func list(_ text: String?) -> [String] {
+        (text ?? "").split(separator: ",").map { String($0.drop { $0 == " " }) }
+    }
+
+    /// The time that older samples write as `yyyy-MM-dd HH:mm:ss`, taken as UTC.
+    private static func milliseconds(_ text: String) -> Int64? {
+        let parts = text.split { !$0.isNumber }.map { Int64($0) ?? -1 }
+        guard parts.count == 6, text.utf8.count == 19, (1...9999).contains(parts[0]), (1...12).contains(parts[1]),
+            (1...31).contains(parts[2]), (0...23).contains(parts[3]), (0...59).contains(parts[4]),
+            (0...60).contains(parts[5])
+        else { return nil }
+        // Years are counted from March, so that a leap day is the last of its year.
+        let year = parts[1] <= 2 ? parts[0] - 1 : parts[0]
+        let month = (parts[1] + 9) % 12
+        let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + parts[2] - 1 - 719_468
+        return ((days * 24 + parts[3]) * 60 + parts[4]) * 60_000 + parts[5] * 1000
+    }
+}

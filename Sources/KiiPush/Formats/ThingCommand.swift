@@ -1,0 +1,123 @@
+/// A command that Thing-IF sends to a thing: what the thing is to do, and for whom.
+///
+/// Comes over MQTT on the topic of the pushes, and is a Direct Push that has a ``DirectPushMessage/command``. There are
+/// two dialects: with a schema, whose actions have names; and with traits, whose actions are grouped by alias. Report
+/// what became of it by the REST API, under the command's id.
+public struct ThingCommand: Sendable, Hashable {
+    /// The schema that the actions of the older dialect belong to.
+    public struct Schema: Sendable, Hashable {
+        /// The schema's name.
+        public let name: String
+        /// The schema's version.
+        public let version: Int64
+    }
+
+    /// One thing to do.
+    public struct Action: Sendable, Hashable {
+        /// The alias of the trait that has the action; nil in the dialect with a schema.
+        public let alias: String?
+        /// The action's name.
+        public let name: String
+        /// The action's value: any JSON.
+        public let value: DataValue
+    }
+
+    /// The command's id.
+    public let id: String
+
+    /// Who gave the command, as sent: `user:` and an id, as far as seen.
+    public let issuer: String?
+
+    /// The schema of its actions; nil in the dialect with traits.
+    public let schema: Schema?
+
+    /// What is to be done, in order.
+    public let actions: [Action]
+
+    /// The actions as they were sent.
+    package let sentActions: DataValue
+
+    /// The user who gave the command.
+    public var issuingUser: KiiUser? {
+        guard let issuer, issuer.hasPrefix("user:"), issuer.utf8.count > 5 else { return nil }
+        return KiiUser(id: String(issuer.dropFirst(5)))
+    }
+
+    /// Reads a command from a payload's members; nil when it is not one to the letter.
+    ///
+    /// A body that has no command id, or whose actions have another shape, is somebody's data: running it would let any
+    /// sender command the thing. For the same reason a list of actions inside a string is none: Kii lets senders send
+    /// strings, but no arrays, so only the platform can have sent a real one.
+    init?(_ member: (String) -> DataValue?) {
+        guard let id = member(Keys.id)?.text, let sent = member(Keys.actions)?.array else { return nil }
+        let issuer = member(Keys.issuer)
+        guard issuer == nil || issuer?.text != nil else { return nil }
+        let schemaName = member(Keys.schema)
+        let schemaVersion = member(Keys.schemaVersion)
+        if schemaName == nil, schemaVersion == nil {
+            schema = nil
+        } else {
+            guard case .string(let name)? = schemaName, let version = schemaVersion?.integer else { return nil }
+            schema = Schema(name: name, version: version)
+        }
+        let read = schema == nil ? Self.actionsByAlias(sent) : Self.actionsByName(sent, alias: nil)
+        guard let read, !read.isEmpty else { return nil }
+        self.id = id
+        self.issuer = issuer?.text
+        actions = read
+        sentActions = .array(sent)
+    }
+
+    /// The keys of a command, as they stand on the wire; from public samples of both dialects.
+    enum Keys {
+        static let id = "commandID"
+        static let actions = "actions"
+        static let issuer = "issuer"
+        static let schema = "schema"
+        static let schemaVersion = "schemaVersion"
+    }
+
+    /// Actions as objects of one member each: name and value.
+    private static func actionsByName(_ elements: [DataValue], alias: String?) -> [Action]? {
+        var actions: [Action] = []
+        for element in elements {
+            guard let (name, value) = element.onlyMember else { return nil }
+            actions.append(Action(alias: alias, name: name, value: value))
+        }
+        return actions
+    }
+
+    /// Actions as objects of one member each: an alias, and a list of actions by name.
+    private static func actionsByAlias(_ elements: [DataValue]) -> [Action]? {
+        var actions: [Action] = []
+        for element in elements {
+            guard let (alias, list) = element.onlyMember, let named = list.array,
+                let group = actionsByName(named, alias: alias), !group.isEmpty
+            else { return nil }
+            actions += group
+        }
+        return actions
+    }
+}
+
+extension DataValue {
+    /// The text of an id: a string that is not blank, or a number.
+    fileprivate var text: String? {
+        switch self {
+        case .string(let text): text.utf8.contains { $0 > 0x20 } ? text : nil
+        case .number(let text): text
+        default: nil
+        }
+    }
+
+    fileprivate var array: [DataValue]? {
+        guard case .array(let elements) = self else { return nil }
+        return elements
+    }
+
+    /// The member of an object that has just one.
+    fileprivate var onlyMember: (key: String, value: DataValue)? {
+        guard case .object(let members) = self, members.count == 1 else { return nil }
+        return members.first
+    }
+}

@@ -1,0 +1,121 @@
+public import KiiPush
+public import Testing
+
+/// Everything that ``SeenStore`` promises, as one test to run against a store of yours.
+///
+/// ```swift
+/// @Test("my store keeps the promises of a seen store")
+/// func contract() async {
+///     await SeenStoreContract { window in MyStore(window: window) }.verify()
+/// }
+/// ```
+///
+/// Each promise gets a store of its own. A failure names the promise that was broken, and what the store did instead.
+/// The suite passes times of its own to the store, so it needs no clock and never waits.
+public struct SeenStoreContract: Sendable {
+    private let makeStore: @Sendable (SeenWindow) throws -> any SeenStore
+
+    /// Prepares the suite.
+    ///
+    /// - Parameter makeStore: makes an empty store with the bounds that it is given; it is called once a promise, so a
+    ///   store that lives in a file needs a new file each time.
+    public init(makeStore: @escaping @Sendable (SeenWindow) throws -> any SeenStore) { self.makeStore = makeStore }
+
+    /// Checks every promise, and records an issue for each one that is broken.
+    ///
+    /// - Parameter sourceLocation: where issues are shown.
+    public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
+        await verify { promise, what in Issue.record("\(promise): \(what)", sourceLocation: sourceLocation) }
+    }
+
+    /// Checks every promise, and tells `report` of each that is broken, and how.
+    package func verify(_ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void) async {
+        for promise in SeenStorePromise.all {
+            do {
+                let store = try makeStore(promise.window)
+                try await promise.check(SeenStoreTrial(store: store) { report(promise.text, $0) })
+            } catch {
+                report(promise.text, "the store threw \(error)")
+            }
+        }
+    }
+}
+
+/// One promise of a seen store, and how to find out whether it is kept.
+struct SeenStorePromise: Sendable {
+    let text: String
+    let window: SeenWindow
+    let check: @Sendable (SeenStoreTrial) async throws -> Void
+
+    init(
+        _ text: String, window: SeenWindow = .standard,
+        check: @escaping @Sendable (SeenStoreTrial) async throws -> Void
+    ) {
+        self.text = text
+        self.window = window
+        self.check = check
+    }
+}
+
+/// A store on trial for one promise.
+struct SeenStoreTrial: Sendable {
+    let store: any SeenStore
+    /// Says that the promise is broken, and how.
+    let fail: @Sendable (_ what: String) -> Void
+
+    func expect(_ condition: Bool, _ otherwise: String) {
+        if !condition { fail(otherwise) }
+    }
+
+    // MARK: Asking
+
+    /// Begins a message that should be new.
+    ///
+    /// - Returns: its lease; a made-up one when it was not new, so that the trial can go on.
+    @discardableResult
+    func begin(_ keys: DedupeKeys, at seconds: Int64, _ when: String) throws -> SeenLease {
+        let state = try store.begin(keys, now: .seconds(seconds))
+        if case .fresh(let lease) = state { return lease }
+        fail("\(when) a message should be fresh, it was \(state.name)")
+        return SeenLease(number: .max, keys: keys)
+    }
+
+    /// Begins a message and ends it well.
+    @discardableResult
+    func handle(_ keys: DedupeKeys, at seconds: Int64) throws -> SeenLease {
+        let lease = try begin(keys, at: seconds, "the first time")
+        try store.commit(lease, now: .seconds(seconds))
+        return lease
+    }
+
+    func expectDone(_ keys: DedupeKeys, at seconds: Int64, _ when: String) throws {
+        let state = try store.begin(keys, now: .seconds(seconds))
+        expect(state == .done, "\(when) a message should be done, it was \(state.name)")
+    }
+
+    func expectInFlight(_ keys: DedupeKeys, under lease: SeenLease, at seconds: Int64, _ when: String) throws {
+        let state = try store.begin(keys, now: .seconds(seconds))
+        guard case .inFlight(let found) = state else {
+            return fail("\(when) a message should be in flight, it was \(state.name)")
+        }
+        expect(found.number == lease.number, "\(when) a message should be in flight under the first lease")
+        let all = [lease.keys.primary, lease.keys.secondary, keys.primary, keys.secondary]
+        expect(all.contains(found.keys.primary), "\(when) a lease should have the keys of the message")
+    }
+}
+
+extension SeenState {
+    fileprivate var name: String {
+        switch self {
+        case .fresh: "fresh"
+        case .inFlight: "in flight"
+        case .done: "done"
+        }
+    }
+}
+
+extension MonotonicInstant {
+    static func seconds(_ seconds: Int64) -> MonotonicInstant {
+        MonotonicInstant(nanoseconds: seconds * 1_000_000_000)
+    }
+}

@@ -1,0 +1,67 @@
+import KiiPush
+
+/// What of an alert is shown, before it is made safe for the place that shows it.
+struct AlertText {
+    let title: String
+    /// The subtitle and the body, those that there are.
+    let paragraphs: [String]
+
+    /// Nil when the alert says nothing; a text that is blank counts as none.
+    init?(_ alert: Alert?, title: String?, appName: String) {
+        let said = [alert?.title, alert?.subtitle, alert?.body].map { Self.unlessBlank($0) }
+        guard said.contains(where: { $0 != nil }) else { return nil }
+        // A notification without a title is an error to notify-send, so an app without a name has one too.
+        self.title = Self.unlessBlank(title) ?? said[0] ?? Self.unlessBlank(appName) ?? "Push"
+        paragraphs = said.dropFirst().compactMap { $0 }
+    }
+
+    private static func unlessBlank(_ text: String?) -> String? {
+        guard let text, !text.allSatisfy(\.isWhitespace) else { return nil }
+        return text
+    }
+
+    // MARK: On a terminal
+
+    /// The title on a line, each paragraph on one of its own; what a payload says cannot make further ones.
+    var terminalText: String {
+        var text = "\(EscapedText(title))\n"
+        for paragraph in paragraphs { text += "  \(EscapedText(paragraph))\n" }
+        return text
+    }
+
+    // MARK: By notify-send
+
+    /// The title and the body as `notify-send` takes them.
+    ///
+    /// Cut to lengths that any notification server shows, and that any kernel passes on as an argument.
+    var notificationArguments: [String] {
+        let body = paragraphs.map { Self.notificationBody(Self.cut($0, 4_000)) }.joined(separator: "\n")
+        let title = "\(EscapedText(Self.cut(title, 250)))"
+        return body.isEmpty ? [title] : [title, body]
+    }
+
+    private static func notificationBody(_ text: String) -> String {
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        var body = ""
+        for scalar in lines.map({ "\(EscapedText(String($0)))" }).joined(separator: "\n").unicodeScalars {
+            switch scalar {
+            // Servers read the body as markup.
+            case "&": body += "&amp;"
+            case "<": body += "&lt;"
+            case ">": body += "&gt;"
+            // notify-send itself reads backslash escapes in the body, and only there.
+            case "\\": body += "\\\\"
+            default: body.unicodeScalars.append(scalar)
+            }
+        }
+        return body
+    }
+
+    /// At most so many characters, counted as Unicode scalars, since a single `Character` has no bound.
+    private static func cut(_ text: String, _ count: Int) -> String {
+        guard let end = text.unicodeScalars.index(text.startIndex, offsetBy: count, limitedBy: text.endIndex),
+            end < text.endIndex
+        else { return text }
+        return String(text.unicodeScalars[..<end]) + "…"
+    }
+}

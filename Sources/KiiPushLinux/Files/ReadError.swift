@@ -1,0 +1,18 @@
+/// Why a file or a stream was not read.
+@nonexhaustive
+public enum ReadError: Error, Sendable, Hashable {
+    /// It cannot be opened or read; `name` is its path, or what the stream was called.
+    case unreadable(name: String, ErrorNumber)
+    /// It is longer than the reader was told to take.
+    case tooLarge(name: String, limit: Int)
+}
+
+extension ReadError: CustomStringConvertible {
+    /// One line for a person: "a.json: cannot be read: No such file or directory".
+    public var description: String {
+        switch self {
+        case .unreadable(let name, let number): "\(EscapedText(name)): cannot be read: \(number)"
+        case .tooLarge(let name, let limit): "\(EscapedText(name)): larger than \(limit) bytes"
+        }
+    }
+}

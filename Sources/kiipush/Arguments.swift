@@ -1,0 +1,54 @@
+/// Reads a command's options and operands, as `getopt_long` would: `--name value`, `--name=value`, `--` ends options.
+struct Arguments {
+    /// Why a command line is wrong, in words for the person who typed it.
+    struct Mistake: Error {
+        let text: String
+    }
+
+    private var left: ArraySlice<String>
+    /// What is no option, in order.
+    private(set) var operands: [String] = []
+    private var pendingValue: (option: String, value: String)?
+
+    init(_ arguments: [String]) { left = arguments[...] }
+
+    /// The next option, with its dashes; nil when only operands were left.
+    mutating func nextOption() throws(Mistake) -> String? {
+        if let pendingValue { throw Mistake(text: "\(pendingValue.option) takes no value") }
+        while let argument = left.popFirst() {
+            if argument == "--" {
+                operands += left
+                left = []
+            } else if argument.hasPrefix("--"), let equals = argument.firstIndex(of: "=") {
+                let option = String(argument[..<equals])
+                pendingValue = (option, String(argument[argument.index(after: equals)...]))
+                return option
+            } else if argument.hasPrefix("-"), argument != "-" {
+                return argument
+            } else {
+                operands.append(argument)
+            }
+        }
+        return nil
+    }
+
+    /// The value of the option that was just returned.
+    mutating func value(of option: String) throws(Mistake) -> String {
+        if let pending = pendingValue {
+            pendingValue = nil
+            return pending.value
+        }
+        guard let value = left.popFirst() else { throw Mistake(text: "\(option) needs a value") }
+        return value
+    }
+
+    /// The value of the option that was just returned, which must be one of `choices`.
+    mutating func value<Choice>(
+        of option: String, among choices: [(name: String, choice: Choice)]
+    ) throws(Mistake) -> Choice {
+        let value = try value(of: option)
+        for (name, choice) in choices where name == value { return choice }
+        let names = choices.map(\.name).joined(separator: ", ")
+        throw Mistake(text: "\(option) takes one of \(names), not '\(escaped(value))'")
+    }
+}

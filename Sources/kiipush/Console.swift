@@ -1,0 +1,24 @@
+import Glibc
+import KiiPushLinux
+
+/// Where a command's words go; tests give one that keeps them.
+struct Console: Sendable {
+    /// Prints a line for whoever asked.
+    let print: @Sendable (String) -> Void
+    /// Reports a line of trouble.
+    let error: @Sendable (String) -> Void
+
+    /// Standard output and standard error, each line at once, so that a pipe's reader need not wait.
+    static let standard = Console(
+        print: { line in
+            // Nobody is left to tell when standard output is gone; a tool whose output is lost has failed.
+            do { try writeAll(line + "\n", to: STDOUT_FILENO) } catch { exitProcess(.failed) }
+        },
+        error: { line in try? writeAll(line + "\n", to: STDERR_FILENO) })
+}
+
+/// Ends the process.
+func exitProcess(_ code: ExitCode) -> Never { exit(code.rawValue) }
+
+/// A text of a payload or a command line, safe for one line of a terminal.
+func escaped(_ text: String) -> String { EscapedText(text).description }

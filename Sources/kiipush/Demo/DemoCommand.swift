@@ -1,0 +1,121 @@
+import KiiPush
+import Synchronization
+
+/// `kiipush demo`: documented payloads of every kind through a real receiver, told in words.
+enum DemoCommand {
+    static let help = """
+        kiipush demo: sends payloads of every kind through a receiver and tells what happens
+
+        usage: kiipush demo
+
+        Nothing leaves the process: no network, no files. It ends by itself.
+        """
+
+    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
+        if arguments == ["--help"] || arguments == ["-h"] {
+            console.print(help)
+            return .fine
+        }
+        guard arguments.isEmpty else {
+            console.error("kiipush demo: it takes no arguments; try 'kiipush demo --help'")
+            return .usage
+        }
+        await Demo(console).run()
+        return .fine
+    }
+}
+
+/// A receiver as an agent would set one up, and what the demo sends it.
+private struct Demo {
+    private let console: Console
+    private let receiver: PushReceiver
+    private let loopGuard: LoopGuard
+    private let heard = Heard()
+
+    /// What the handlers said about the message that is being sent.
+    private final class Heard: Sendable {
+        private let lines = Mutex<[String]>([])
+        func say(_ line: String) { lines.withLock { $0.append(line) } }
+        func takeAll() -> [String] {
+            lines.withLock { lines in
+                defer { lines = [] }
+                return lines
+            }
+        }
+    }
+
+    init(_ console: Console) {
+        self.console = console
+        let loopGuard = LoopGuard(me: [.thing(id: DemoPayloads.ownThing)])
+        self.loopGuard = loopGuard
+        receiver = PushReceiver(app: DemoPayloads.app) {
+            Deduplicator()
+            loopGuard
+            ScopeRouter(serving: [.app, .user("*"), .group("*"), .thing("th.*")])
+        }
+        register()
+    }
+
+    private func register() {
+        receiver.onPushToApp("objects", bucket: "*", object: "*") { [heard] event, _ in
+            let what = event.event.map { "\($0)" } ?? "something happened"
+            heard.say("object \(event.object.id) in bucket \(event.bucket.name) of \(words(event.scope)): \(what)")
+        }
+        receiver.onPushToUser("topics", topic: "*") { [heard] message, _ in
+            let text = message.data["text"]?.string ?? message.message.alert?.body ?? "nothing"
+            heard.say("topic \(message.topic.name) of \(words(message.scope)), says: \(text)")
+        }
+        receiver.onDirectPush("direct") { [heard] message, _ in
+            let sender = message.sender.map { "\($0.typeName) \($0.id)" } ?? "an administrator"
+            heard.say("from \(sender), says: \(message.data["text"]?.string ?? "nothing")")
+        }
+    }
+
+    func run() async {
+        console.print(
+            """
+            KiiPush demo: payloads of every kind through one receiver. Nothing leaves this process.
+            It serves app \(DemoPayloads.app), is the thing \(DemoPayloads.ownThing), and every message passes
+            \(receiver.middleware.joined(separator: " > ")).
+            """)
+        for step in DemoPayloads.steps {
+            if let target = step.kills { loopGuard.kill(target, for: .seconds(3600)) }
+            if let target = step.kills { console.print("\n    kill switch: '\(target)' is off for an hour") }
+            console.print("\n\(step.title)")
+            await send(step.payload)
+        }
+        printMetrics()
+    }
+
+    private func send(_ payload: RawPayload) async {
+        if let message = try? PushMessage(payload) {
+            let classification = message.classification
+            console.print("    \(message.kind), \(TextReport.reason(classification))")
+            for conflict in classification.conflicts {
+                console.print("    conflict: \(conflict.name): \(conflict.reason)")
+            }
+        }
+        let outcome = await receiver.receive(payload)
+        for line in heard.takeAll() { console.print("    handler: \(escaped(line))") }
+        console.print("    outcome: \(outcome), the transport is told: \(outcome.disposition.rawValue)")
+        if case .undecodable(let error) = outcome { console.print("    \(error)") }
+    }
+
+    private func printMetrics() {
+        let metrics = receiver.metrics
+        console.print("\n\(metrics.received) messages, each with one outcome:")
+        for count in metrics.outcomes where count.messages > 0 {
+            let name = count.reason.map { "\(count.outcome) (\($0))" } ?? count.outcome
+            console.print("    \(name.padded(to: 32)) \(count.messages)")
+        }
+    }
+}
+
+private func words(_ scope: KiiScope) -> String {
+    switch scope {
+    case .app: "the app"
+    case .user(let user): "user \(user.id)"
+    case .group(let group): "group \(group.id)"
+    case .thing(let thing): "thing \(thing.id)"
+    }
+}

@@ -1,0 +1,211 @@
+import KiiPush
+
+/// Reads the property-list description that Apple's logs print of a payload, and writes it as JSON.
+///
+/// `{ aps = { alert = "Hello"; }; bi = settings; w = 1403844866395; }`: keys and values are bare words or quoted, lists
+/// stand in round brackets, and a semicolon that is missing at a line's end is forgiven, since Kii's own guide has
+/// one so. Text before the first brace, such as a log's prefix, is passed over.
+///
+/// A description prints a number and a string of the same digits alike. What reads as a JSON number is taken for one;
+/// that does no harm, since Kii's fields count a number as its text.
+struct DescriptionReader {
+    private let text: [UInt8]
+    private var offset: Int
+    private var json = ""
+
+    /// The deepest nesting that is read; a payload has two levels.
+    private static let deepest = 32
+
+    /// The description as JSON; nil when the text does not look like one.
+    ///
+    /// - Throws: `DecodeError` with the byte where it stops being one.
+    static func json(_ text: [UInt8]) throws(DecodeError) -> String? {
+        guard let start = start(of: text) else { return nil }
+        var reader = DescriptionReader(text: text, offset: start)
+        try reader.readValue(depth: 0)
+        reader.skipSpace()
+        if reader.offset < text.count { throw reader.unexpected("the end") }
+        return reader.json
+    }
+
+    private init(text: [UInt8], offset: Int) {
+        self.text = text
+        self.offset = offset
+    }
+
+    /// Where the description begins: at the first brace, if a key and an equals sign follow, or a closing brace.
+    private static func start(of text: [UInt8]) -> Int? {
+        guard let brace = text.firstIndex(of: UInt8(ascii: "{")) else { return nil }
+        var reader = DescriptionReader(text: text, offset: brace + 1)
+        reader.skipSpace()
+        if reader.peek == UInt8(ascii: "}") { return brace }
+        guard (try? reader.readText()) != nil else { return nil }
+        reader.skipSpace()
+        return reader.peek == UInt8(ascii: "=") ? brace : nil
+    }
+
+    // MARK: Values
+
+    private mutating func readValue(depth: Int) throws(DecodeError) {
+        skipSpace()
+        switch peek {
+        case UInt8(ascii: "{"): try readDictionary(depth: depth + 1)
+        case UInt8(ascii: "("): try readArray(depth: depth + 1)
+        case UInt8(ascii: "<"): json += JSONWriter.quoted(try readData())
+        case UInt8(ascii: "\""): json += JSONWriter.quoted(try readText())
+        default:
+            let word = try readText()
+            json += Self.isNumber(word) ? word : JSONWriter.quoted(word)
+        }
+    }
+
+    private mutating func readDictionary(depth: Int) throws(DecodeError) {
+        try checkDepth(depth)
+        offset += 1
+        json += "{"
+        var isFirst = true
+        while true {
+            skipSpace()
+            guard let byte = peek else { throw end("a key or a closing brace") }
+            if byte == UInt8(ascii: "}") { break }
+            if !isFirst { json += "," }
+            isFirst = false
+            json += JSONWriter.quoted(try readText()) + ":"
+            skipSpace()
+            guard peek == UInt8(ascii: "=") else { throw unexpected("an equals sign") }
+            offset += 1
+            try readValue(depth: depth)
+            try readSemicolon()
+        }
+        offset += 1
+        json += "}"
+    }
+
+    private mutating func readArray(depth: Int) throws(DecodeError) {
+        try checkDepth(depth)
+        offset += 1
+        json += "["
+        skipSpace()
+        while peek != UInt8(ascii: ")") {
+            try readValue(depth: depth)
+            skipSpace()
+            guard let byte = peek else { throw end("a comma or a closing bracket") }
+            if byte == UInt8(ascii: ")") { break }
+            guard byte == UInt8(ascii: ",") else { throw unexpected("a comma or a closing bracket") }
+            offset += 1
+            skipSpace()
+            json += ","
+        }
+        offset += 1
+        json += "]"
+    }
+
+    /// Takes the semicolon behind a member, or a line's end or a closing brace in its place.
+    private mutating func readSemicolon() throws(DecodeError) {
+        let before = offset
+        skipSpace()
+        guard let byte = peek else { throw end("a semicolon") }
+        if byte == UInt8(ascii: ";") {
+            offset += 1
+        } else if byte != UInt8(ascii: "}"), !text[before..<offset].contains(UInt8(ascii: "\n")) {
+            throw unexpected("a semicolon")
+        }
+    }
+
+    private func checkDepth(_ depth: Int) throws(DecodeError) {
+        guard depth <= Self.deepest else {
+            throw DecodeError(.limitExceeded, at: offset, "nested deeper than \(Self.deepest) levels")
+        }
+    }
+
+    // MARK: Words
+
+    /// Reads a quoted text or a bare word.
+    private mutating func readText() throws(DecodeError) -> String {
+        if peek == UInt8(ascii: "\"") { return try readQuoted() }
+        let start = offset
+        while let byte = peek, Self.isBare(byte) { offset += 1 }
+        guard offset > start else { throw peek == nil ? end("a word") : unexpected("a word") }
+        return String(decoding: text[start..<offset], as: UTF8.self)
+    }
+
+    private mutating func readQuoted() throws(DecodeError) -> String {
+        offset += 1
+        var units: [UInt16] = []
+        var bytes: [UInt8] = []
+        func flush() {
+            units += Array(String(decoding: bytes, as: UTF8.self).utf16)
+            bytes = []
+        }
+        while let byte = peek {
+            offset += 1
+            if byte == UInt8(ascii: "\"") {
+                flush()
+                return String(decoding: units, as: UTF16.self)
+            }
+            if byte == UInt8(ascii: "\\") {
+                flush()
+                units.append(try readEscape())
+            } else {
+                bytes.append(byte)
+            }
+        }
+        throw end("a closing quote")
+    }
+
+    /// Reads what follows a backslash: `\Uxxxx`, a UTF-16 code unit as logs print it, or one character.
+    private mutating func readEscape() throws(DecodeError) -> UInt16 {
+        guard let byte = peek else { throw end("an escape") }
+        offset += 1
+        switch byte {
+        case UInt8(ascii: "n"): return 0x0A
+        case UInt8(ascii: "r"): return 0x0D
+        case UInt8(ascii: "t"): return 0x09
+        case UInt8(ascii: "U"), UInt8(ascii: "u"):
+            guard offset + 4 <= text.count,
+                let unit = UInt16(String(decoding: text[offset..<(offset + 4)], as: UTF8.self), radix: 16)
+            else { throw DecodeError(.invalidEscape, at: offset - 2, "\\U needs four hexadecimal digits") }
+            offset += 4
+            return unit
+        default: return UInt16(byte)
+        }
+    }
+
+    /// Reads data in angle brackets, which stays the text that it is.
+    private mutating func readData() throws(DecodeError) -> String {
+        let start = offset
+        while let byte = peek, byte != UInt8(ascii: ">") { offset += 1 }
+        guard peek != nil else { throw end("a closing angle bracket") }
+        offset += 1
+        return String(decoding: text[start..<offset], as: UTF8.self)
+    }
+
+    private static func isBare(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "._/:$-+".utf8.contains(byte)
+        }
+    }
+
+    private static func isNumber(_ word: String) -> Bool {
+        word.first.map { $0.isNumber || $0 == "-" } == true && JSONNumber.isNumber(word.utf8.span, 0..<word.utf8.count)
+    }
+
+    // MARK: Position
+
+    private var peek: UInt8? { offset < text.count ? text[offset] : nil }
+
+    private mutating func skipSpace() {
+        while let byte = peek, byte == 0x20 || (0x09...0x0D).contains(byte) { offset += 1 }
+    }
+
+    private func end(_ expected: String) -> DecodeError {
+        DecodeError(.unexpectedEnd, at: text.count, "the description ends where \(expected) is due")
+    }
+
+    private func unexpected(_ expected: String) -> DecodeError {
+        DecodeError(.unexpectedCharacter, at: offset, "\(expected) is due here, in a property-list description")
+    }
+}

@@ -1,0 +1,134 @@
+import Glibc
+import KiiPush
+import KiiPushLinux
+
+/// `kiipush inspect`: says of each payload what it is and why.
+struct InspectCommand {
+    private let options: InspectOptions
+    private let console: Console
+    private var code = ExitCode.fine
+
+    static func run(_ arguments: [String], _ console: Console) -> ExitCode {
+        do {
+            let options = try InspectOptions(arguments)
+            if options.wantsHelp {
+                console.print(InspectOptions.help)
+                return .fine
+            }
+            var command = InspectCommand(options: options, console: console)
+            if options.files.isEmpty, isatty(STDIN_FILENO) == 1 {
+                console.error("kiipush inspect: reading a payload from the terminal; end it with Ctrl-D")
+            }
+            for file in options.files.isEmpty ? ["-"] : options.files { command.inspect(file: file) }
+            return command.code
+        } catch {
+            console.error("kiipush inspect: \(error.text); try 'kiipush inspect --help'")
+            return .usage
+        }
+    }
+
+    private init(options: InspectOptions, console: Console) {
+        self.options = options
+        self.console = console
+    }
+
+    private static let limits = PayloadLimits.standard
+
+    private mutating func inspect(file: String) {
+        do throws(ReadError) {
+            let reader = file == "-" ? .standardInput() : try ByteReader(path: file)
+            if options.byLines {
+                try inspectLines(reader, file)
+            } else {
+                try inspectWhole(reader, file)
+            }
+        } catch {
+            let isPayload = file.contains("{")
+            console.error(isPayload ? "\(error) (a payload itself goes to standard input)" : "\(error)")
+            raise(.failed)
+        }
+    }
+
+    private mutating func inspectWhole(_ reader: consuming ByteReader, _ file: String) throws(ReadError) {
+        do throws(ReadError) {
+            inspect(try reader.readAll(limit: Self.limits.bytes), source: file, line: nil)
+        } catch .tooLarge {
+            report(Self.limits.tooLarge, source: file, at: (1, Self.limits.bytes + 1))
+        }
+    }
+
+    private mutating func inspectLines(_ reader: consuming ByteReader, _ file: String) throws(ReadError) {
+        var lines = LineReader(reader, limit: Self.limits.bytes)
+        while let line = try lines.next() {
+            switch line {
+            case .bytes(let bytes, let number):
+                if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
+                inspect(bytes, source: "\(file):\(number)", line: number)
+            case .tooLong(let number):
+                report(Self.limits.tooLarge, source: "\(file):\(number)", at: (number, Self.limits.bytes + 1))
+            }
+        }
+    }
+
+    /// Inspects one payload.
+    ///
+    /// - Parameters:
+    ///   - bytes: the payload.
+    ///   - source: what it is called in reports.
+    ///   - line: the line that it is, when payloads are read by lines.
+    private mutating func inspect(_ bytes: [UInt8], source: String, line: Int?) {
+        do throws(DecodeError) {
+            let message = try decode(bytes)
+            switch options.format {
+            case .json: console.print(JSONReport.line(message, source: source, app: options.app))
+            case .text:
+                for line in TextReport.lines(message, source: source, app: options.app) { console.print(line) }
+            }
+            if options.isStrict, message.certainty == .ambiguous { report(message, source: source, line: line) }
+        } catch {
+            let place = Self.place(error.offset, in: bytes)
+            report(error, source: source, at: line.map { ($0, error.offset + 1) } ?? place)
+        }
+    }
+
+    /// Decodes a payload; what is no JSON may be the description that Apple's logs print of one.
+    private func decode(_ bytes: [UInt8]) throws(DecodeError) -> PushMessage {
+        do throws(DecodeError) {
+            let payload = RawPayload(bytes, transport: options.transport)
+            return try PushMessage(payload, limits: Self.limits, app: options.app)
+        } catch {
+            guard let json = try DescriptionReader.json(bytes) else { throw error }
+            let payload = RawPayload(json, transport: options.transport ?? .apns)
+            return try PushMessage(payload, limits: Self.limits, app: options.app)
+        }
+    }
+
+    private mutating func report(_ error: DecodeError, source: String, at place: (line: Int, column: Int)) {
+        if options.format == .json { console.print(JSONReport.line(error, source: source)) }
+        complain(source, place, "\(error.code.rawValue): \(error.detail)")
+        raise(.failed)
+    }
+
+    private mutating func report(_ message: PushMessage, source: String, line: Int?) {
+        for conflict in message.classification.conflicts {
+            complain(source, (line ?? 1, 1), "ambiguous: \(conflict.name): \(conflict.reason)")
+        }
+        raise(.ambiguous)
+    }
+
+    /// A line of trouble; a source that is a line already says so in its name.
+    private func complain(_ source: String, _ place: (line: Int, column: Int), _ what: String) {
+        let position = options.byLines ? "\(source):\(place.column)" : "\(source):\(place.line):\(place.column)"
+        console.error("\(escaped(position)): \(what)")
+    }
+
+    private mutating func raise(_ other: ExitCode) { code = max(code, other) }
+
+    /// The line and the column, in bytes, of an offset; both count from 1.
+    static func place(_ offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
+        let before = bytes.prefix(offset)
+        let line = before.reduce(1) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
+        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        return (line, offset - start + 1)
+    }
+}

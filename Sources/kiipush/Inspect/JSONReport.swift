@@ -1,0 +1,151 @@
+import KiiPush
+
+/// What `kiipush inspect --format json` says of a payload: one object on one line, all keys always there.
+enum JSONReport {
+    static func line(_ message: PushMessage, source: String, app: String?) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("source")
+            writer.string(source)
+            writeClassification(message, &writer)
+            writeHandles(message, &writer)
+            writeShown(message, &writer)
+            writeContent(message, &writer)
+            let keys = message.dedupeKeys(app: app, secret: .published)
+            writer.member("dedupe") { writer in
+                writer.member("key", keys.primary.description)
+                writer.member("strength", keys.strength.rawValue)
+            }
+        }
+        return writer.text
+    }
+
+    /// The line for a payload that could not be decoded.
+    static func line(_ error: DecodeError, source: String) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("source", source)
+            writer.member("error") { writer in
+                writer.member("code", error.code.rawValue)
+                writer.key("offset")
+                writer.integer(Int64(error.offset))
+                writer.member("message", error.detail)
+            }
+        }
+        return writer.text
+    }
+
+    private static func writeClassification(_ message: PushMessage, _ writer: inout JSONWriter) {
+        let classification = message.classification
+        writer.member("kind", classification.kind.rawValue)
+        writer.member("certainty", classification.certainty.rawValue)
+        writer.member("dialect", message.dialect.rawValue)
+        writer.key("evidence")
+        writer.strings(classification.evidence)
+        writer.key("conflicts")
+        writer.strings(classification.conflicts.map(\.name))
+        writer.member("appID", message[.appID])
+        writer.member("origin", message[.origin])
+        writer.member("event", message.event?.name)
+    }
+
+    private static func writeHandles(_ message: PushMessage, _ writer: inout JSONWriter) {
+        let scope = message.scope
+        writer.member("scope", if: scope.typeName) { writer, type in
+            writer.member("type", type)
+            writer.member("id", scope.id)
+        }
+        writer.member("bucket", if: message.bucket) { writer, bucket in
+            writer.member("name", bucket.name)
+            writer.member("type", bucket.type?.rawName)
+            writer.member("uri", bucket.uri.description)
+        }
+        writer.member("object", if: message.object) { writer, object in
+            writer.member("id", object.id)
+            writer.member("uri", object.uri.description)
+        }
+        writer.member("topic", if: message.topic) { writer, topic in
+            writer.member("name", topic.name)
+            writer.member("uri", topic.uri.description)
+        }
+        writer.member("sender", if: message.sender) { writer, sender in
+            writer.member("type", sender.typeName)
+            writer.member("id", sender.id)
+        }
+        writer.key("sentAt")
+        writer.integer(message.sentAt)
+        writer.key("modifiedAt")
+        writer.integer(message.modifiedAt)
+    }
+
+    private static func writeShown(_ message: PushMessage, _ writer: inout JSONWriter) {
+        writer.member("alert", if: message.alert) { writer, alert in
+            writer.member("title", alert.title)
+            writer.member("subtitle", alert.subtitle)
+            writer.member("body", alert.body)
+        }
+        let aps = message.aps
+        writer.member("aps", if: aps) { writer, aps in
+            writer.key("badge")
+            writer.integer(aps.badge)
+            writer.member("sound", aps.sound)
+            writer.member("category", aps.category)
+            writer.key("contentAvailable")
+            writer.bool(aps.contentAvailable)
+            writer.key("mutableContent")
+            writer.bool(aps.mutableContent)
+        }
+        writer.key("silent")
+        writer.bool(aps?.isSilent ?? false)
+    }
+
+    private static func writeContent(_ message: PushMessage, _ writer: inout JSONWriter) {
+        writer.member("command", if: DirectPushMessage(message)?.command) { writer, command in
+            writer.member("id", command.id)
+            writer.member("issuer", command.issuer)
+            writer.member("schema", command.schema?.name)
+            writer.key("actions")
+            writer.value(command.sentActions)
+        }
+        writer.member("data") { writer in
+            for (key, value) in message.data.members {
+                writer.key(key)
+                writer.value(value)
+            }
+        }
+        writer.member("fields") { writer in
+            for field in KiiField.allCases {
+                if let text = message[field] { writer.member(field.longName, text) }
+            }
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Writes a member whose value is a string or null.
+    fileprivate mutating func member(_ key: String, _ value: String?) {
+        self.key(key)
+        string(value)
+    }
+
+    /// Writes a member whose value is an object.
+    fileprivate mutating func member(_ key: String, _ body: (inout JSONWriter) -> Void) {
+        self.key(key)
+        object(body)
+    }
+
+    /// Writes a member whose value is an object made of `value`, or null without one.
+    fileprivate mutating func member<Value>(
+        _ key: String, if value: Value?, _ body: (inout JSONWriter, Value) -> Void
+    ) {
+        self.key(key)
+        guard let value else { return null() }
+        object { writer in body(&writer, value) }
+    }
+
+    fileprivate mutating func strings(_ strings: [String]) {
+        array { writer in
+            for string in strings { writer.string(string) }
+        }
+    }
+}

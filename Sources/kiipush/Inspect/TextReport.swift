@@ -1,0 +1,69 @@
+import KiiPush
+
+/// What `kiipush inspect` tells a person of a payload: a headline, then what there is, a line each.
+enum TextReport {
+    static func lines(_ message: PushMessage, source: String, app: String?) -> [String] {
+        let classification = message.classification
+        var lines = ["\(escaped(source)): \(classification.kind), \(reason(classification))"]
+        func add(_ name: String, _ text: String?) {
+            guard let text else { return }
+            lines.append("  " + name.padded(to: 10) + escaped(text))
+        }
+        for conflict in classification.conflicts { add("conflict", "\(conflict.name): \(conflict.reason)") }
+        add("event", message.event?.name)
+        add("scope", scope(message.scope))
+        add("bucket", message.bucket.map { bucket in bucket.name + (bucket.type.map { " (\($0))" } ?? "") })
+        add("object", message.object?.id)
+        add("topic", message.topic?.name)
+        add("uri", (message.object?.uri ?? message.bucket?.uri ?? message.topic?.uri)?.description)
+        add("sender", message.sender.map { "\($0.typeName) \($0.id)" })
+        add("app", message.appID)
+        add("sent", message.sentAt.map(time))
+        add("modified", message.modifiedAt.map(time))
+        add(
+            "alert", message.alert.map { [$0.title, $0.subtitle, $0.body].compactMap(\.self).joined(separator: " / ") })
+        if message.aps?.isSilent == true { add("silent", "it wakes the app and shows nothing") }
+        for (key, value) in message.data.members {
+            var writer = JSONWriter()
+            writer.value(value)
+            add("data", "\(key) = \(writer.text)")
+        }
+        let keys = message.dedupeKeys(app: app, secret: .published)
+        add("dedupe", "\(keys.strength.rawValue) \(keys.primary)")
+        return lines
+    }
+
+    /// Why a message is what it is, in a few words.
+    static func reason(_ classification: Classification) -> String {
+        let evidence = classification.evidence.joined(separator: ", ")
+        switch classification.certainty {
+        case .certain: return "certain: the payload has \(evidence)"
+        case .likely: return "likely: nothing in the payload says otherwise"
+        case .ambiguous where evidence.isEmpty: return "ambiguous: it contradicts itself"
+        case .ambiguous: return "ambiguous: the payload has \(evidence), but contradicts itself"
+        }
+    }
+
+    private static func scope(_ scope: MessageScope) -> String? {
+        guard let type = scope.typeName else { return nil }
+        if let id = scope.id { return "\(type) \(id)" }
+        switch scope.kind {
+        case .app: return type
+        case .unknown: return "\(type), which nobody knows"
+        case .user, .group, .thing: return "\(type), without the id that it needs"
+        }
+    }
+
+    /// Milliseconds since 1970 as a date in UTC, with the number as it was sent.
+    static func time(_ milliseconds: Int64) -> String {
+        let date = UTCDate(milliseconds: milliseconds)
+        return date.map { "\($0) (\(milliseconds))" } ?? String(milliseconds)
+    }
+}
+
+extension String {
+    /// The text with spaces behind it, `width` characters in all.
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+}

@@ -1,0 +1,66 @@
+import KiiPushLinux
+
+/// The command line tool: looks at payloads, and shows what the receiver does, without a network.
+@main
+struct Tool {
+    static func main() async {
+        let code = await run(Array(CommandLine.arguments.dropFirst()), Console.standard)
+        exitProcess(code)
+    }
+
+    /// Runs one command line and returns the exit code.
+    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
+        guard let command = arguments.first else {
+            console.error(help)
+            return .usage
+        }
+        let rest = Array(arguments.dropFirst())
+        switch command {
+        case "demo": return await DemoCommand.run(rest, console)
+        case "inspect": return InspectCommand.run(rest, console)
+        case "help", "--help", "-h":
+            console.print(help)
+            return .fine
+        default:
+            console.error("kiipush: there is no command '\(escaped(command))'; the commands are demo and inspect")
+            return .usage
+        }
+    }
+
+    static let help = """
+        kiipush: looks at Kii push payloads and shows what a receiver does with them
+
+        usage: kiipush COMMAND [OPTION…]
+
+          demo      sends documented payloads of every kind through a receiver and tells what happens
+          inspect   says of a payload whether it is a Push to App, a Push to User or a Direct Push, and why
+          help      shows this
+
+        'kiipush COMMAND --help' tells more about a command.
+        Exit codes: 0 fine; 1 an input failed; 2 ambiguous under --strict; 64 wrong usage.
+        """
+}
+
+/// The exit codes of every command.
+enum ExitCode: Int32, Comparable {
+    /// All went well.
+    case fine = 0
+    /// An input failed.
+    case failed = 1
+    /// An input is ambiguous, and that was to be told.
+    case ambiguous = 2
+    /// The command line is wrong.
+    case usage = 64
+
+    /// Whether one code gives way to another: an error wins over an ambiguity.
+    static func < (left: ExitCode, right: ExitCode) -> Bool { left.weight < right.weight }
+
+    private var weight: Int {
+        switch self {
+        case .fine: 0
+        case .ambiguous: 1
+        case .failed: 2
+        case .usage: 3
+        }
+    }
+}

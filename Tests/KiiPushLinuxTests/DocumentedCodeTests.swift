@@ -1,0 +1,40 @@
+import Glibc
+import KiiPush
+import KiiPushLinux
+import KiiPushTesting
+import Testing
+
+/// The code of doc comments, so that it compiles.
+@Suite("Documented code of KiiPushLinux")
+struct DocumentedCodeTests {
+    @Test("an alert is shown by a handler")
+    func presenter() async {
+        let receiver = PushReceiver()
+        let presenter = AlertPresenter(appName: "Thermostat", to: .desktop())
+        receiver.onPushToUser(topic: "news") { event, _ in try await presenter.show(event.message) }
+        // No alert, so that no program is started here.
+        let silent = PayloadFixture.pushToUser().payload(.long)
+        #expect(await receiver.receive(silent).name == "handled")
+    }
+
+    @Test("a file that is missing cannot be read")
+    func readFile() {
+        #expect(throws: ReadError.self) {
+            let bytes = try ByteReader(path: "a.json").readAll(limit: 65_536)
+            print(bytes.count)
+        }
+    }
+
+    /// Compiled only: a test has no standard input of its own.
+    private func readLines() throws {
+        var lines = LineReader(.standardInput(), limit: 65_536)
+        while let line = try lines.next() { print(line) }
+    }
+
+    @Test("a text is made safe for a terminal where it is printed")
+    func escaped() {
+        let alert = (title: "t", body: "a\u{1B}[2J")
+        print("alert: \(EscapedText(alert.body))")
+        #expect("\(EscapedText(alert.body))" == #"a\u{1B}[2J"#)
+    }
+}

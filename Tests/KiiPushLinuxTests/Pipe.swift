@@ -1,0 +1,45 @@
+import Glibc
+
+/// A pipe, or with `.packets` one that keeps each `write` call's bytes apart from the next one's.
+final class Pipe {
+    enum Kind { case bytes, packets }
+
+    let readEnd: Int32
+    private(set) var writeEnd: Int32
+
+    init(_ kind: Kind = .bytes) throws {
+        var ends: [Int32] = [-1, -1]
+        let type = kind == .bytes ? SOCK_STREAM : SOCK_SEQPACKET
+        guard unsafe socketpair(AF_UNIX, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw TestFailure(what: "socketpair", code: errno)
+        }
+        (readEnd, writeEnd) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(readEnd)
+        endInput()
+    }
+
+    func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = unsafe Glibc.write(writeEnd, bytes, bytes.count)
+    }
+
+    /// One `read` call.
+    func read() -> String {
+        var bytes = [UInt8](repeating: 0, count: 100_000)
+        let count = unsafe Glibc.read(readEnd, &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+    }
+
+    /// Closes the write end, so that the reader comes to an end.
+    func endInput() {
+        if writeEnd >= 0 { close(writeEnd) }
+        writeEnd = -1
+    }
+
+    func makeReadEndNonBlocking() {
+        _ = fcntl(readEnd, F_SETFL, O_NONBLOCK)
+    }
+}

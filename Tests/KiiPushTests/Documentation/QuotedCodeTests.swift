@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+
+/// Holds the code in the README, in the guides and in doc comments to code that is compiled.
+@Suite("Code in the documentation")
+struct QuotedCodeTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private struct Block {
+        let file: String
+        let lines: [String]
+    }
+
+    @Test("every Swift block of the documentation stands in a sample or a test")
+    func blocksAreCompiled() throws {
+        let blocks = try Self.files(in: ["README.md", "Sources"], [".md", ".swift"]).flatMap(Self.blocks)
+        #expect(blocks.count >= 8, "the blocks were not found")
+        let compiled = try Self.files(in: ["Samples", "Tests"], [".swift"]).map { Self.trimmedLines($0.text) }
+        for block in blocks {
+            let isCompiled = compiled.contains { Self.contains($0, block.lines) }
+            #expect(isCompiled, "\(block.file): no sample or test has this code: \(block.lines.first ?? "")")
+        }
+    }
+
+    @Test("the README's twenty lines are the first sample, from its first line to its last")
+    func readmeIsTheFirstSample() throws {
+        let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+        let sample = try String(
+            contentsOf: Self.root.appending(path: "Samples/01-HelloPush/main.swift"), encoding: .utf8)
+        #expect(readme.contains("```swift\n\(sample)```"))
+    }
+
+    private static func files(in places: [String], _ endings: [String]) throws -> [(file: String, text: String)] {
+        var found: [(String, String)] = []
+        for place in places {
+            let url = root.appending(path: place)
+            let names = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? [""]
+            for name in names
+            where !name.contains(".build") && (name.isEmpty || endings.contains { name.hasSuffix($0) }) {
+                let file = name.isEmpty ? url : url.appending(path: name)
+                found.append((name.isEmpty ? place : "\(place)/\(name)", try String(contentsOf: file, encoding: .utf8)))
+            }
+        }
+        return found
+    }
+
+    /// The Swift blocks of a file; in a source file, those of its doc comments.
+    private static func blocks(_ file: String, _ text: String) -> [Block] {
+        var blocks: [Block] = []
+        var block: [String]?
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            var line = line.trimmingCharacters(in: .whitespaces)
+            if file.hasSuffix(".swift") {
+                guard line.hasPrefix("///") else { continue }
+                line = line.dropFirst(3).trimmingCharacters(in: .whitespaces)
+            }
+            if let lines = block, line == "```" {
+                blocks.append(Block(file: file, lines: lines.filter { !$0.isEmpty }))
+                block = nil
+            } else if block != nil {
+                block?.append(line)
+            } else if line == "```swift" {
+                block = []
+            }
+        }
+        return blocks
+    }
+
+    private static func trimmedLines(_ text: String) -> [String] {
+        text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    private static func contains(_ text: [String], _ block: [String]) -> Bool {
+        guard !block.isEmpty, text.count >= block.count else { return false }
+        return (0...(text.count - block.count)).contains { start in
+            text[start..<(start + block.count)].elementsEqual(block)
+        }
+    }
+}

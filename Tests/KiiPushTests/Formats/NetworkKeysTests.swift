@@ -1,0 +1,60 @@
+import Testing
+
+@testable import KiiPush
+
+struct NetworkKeysTests {
+    private static let added = [
+        "from", "collapse_key", "google.message_id", "google.sent_time", "google.", "google.c.a.e",
+        "gcm.notification.body",
+        "gcm.", "gcm.n.e",
+    ]
+    private static let senders = [
+        "From", "from ", "fro", "froms", "collapse-key", "collapse_keys", "google", "googlE.x", "xgoogle.x", "gcm",
+        "gcmx",
+        "my.gcm.x", "message_type", "message", "_k", "_kl2", "kl", "_KL", "", "data", "priority",
+    ]
+
+    private func data(_ key: String) throws -> [String] {
+        // Both as it is, and with its first character escaped.
+        let escaped = key.unicodeScalars.first.map { first in
+            let digits = String(first.value, radix: 16)
+            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits + String(key.dropFirst())
+        }
+        var keys: [String] = []
+        for spelling in [key, escaped ?? key] {
+            keys += try PushMessage(json: "{\"\(spelling)\":\"v\"}").data.keys
+        }
+        return keys
+    }
+
+    @Test("what a network adds is nobody's data, however the key is escaped", arguments: added)
+    func network(_ key: String) throws {
+        #expect(try data(key) == [])
+    }
+
+    @Test("the stamp of a handler's own message is no data, however it is escaped")
+    func stamp() throws {
+        #expect(NetworkKeys.stamp == "_kl")
+        #expect(try data("_kl") == [])
+    }
+
+    @Test("keys that look alike are the sender's", arguments: senders)
+    func sender(_ key: String) throws {
+        #expect(try data(key) == [key, key])
+    }
+
+    @Test("network keys are left out over every transport", arguments: [nil, Transport.apns, .fcm, .mqtt, .jpush])
+    func transports(_ transport: Transport?) throws {
+        let message = try PushMessage(
+            json: #"{"aps":{},"from":"1","a key":2,"collapse_key":"b","google.ttl":3,"gcm.x":4,"_kl":"1;0;me"}"#,
+            over: transport)
+        #expect(message.data.keys == ["a key"])
+    }
+
+    @Test("the stamp is ours, not the network's")
+    func stampIsNotAdded() {
+        let text = "_kl"
+        let isAdded = NetworkKeys.isAdded(text.utf8.span, JSONToken(.string, 0, 3))
+        #expect(!isAdded)
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+
+@testable import KiiPush
+
+struct RootKeyTests {
+    private static let names: [String] =
+        KiiField.allCases.map(\.longName) + KiiField.allCases.map(\.shortName).filter { $0.utf8.count <= 3 } + ["aps"]
+
+    private func find(_ name: String) -> RootKey? { RootKey.find(name.utf8.span, 0..<name.utf8.count) }
+
+    @Test("there are 33 keys, each with a slot of its own")
+    func slots() {
+        #expect(Self.names.count == RootKey.count)
+        #expect(Set(Self.names.compactMap { find($0)?.slot }) == Set(0..<RootKey.count))
+    }
+
+    @Test("each field's keys are found under the field", arguments: KiiField.allCases)
+    func fields(_ field: KiiField) {
+        #expect(find(field.longName)?.slot == RootKey.long(field).slot)
+        if field == .sourceURI || field == .senderURI {
+            #expect(field.shortName == field.longName)
+        } else {
+            #expect(find(field.shortName)?.slot == RootKey.short(field).slot)
+        }
+    }
+
+    @Test("a longer, shorter or differently written key is no known one", arguments: names)
+    func neighbours(_ name: String) {
+        var neighbours = [
+            name + "x", "x" + name, name + " ", " " + name, name + "\u{0}", name + "s", name.uppercased(), name + name,
+            String(name.dropFirst()), String(name.dropLast()), name.lowercased(),
+        ]
+        // One character changed, at each place: every byte of a key must count.
+        for index in name.indices {
+            neighbours.append(name.replacingCharacters(at: index, with: "_"))
+            neighbours.append(name.replacingCharacters(at: index, with: "é"))
+        }
+        for neighbour in neighbours where !Self.names.contains(neighbour) {
+            #expect(find(neighbour) == nil, "\(neighbour)")
+        }
+    }
+
+    @Test("a key of any length is looked up without a crash", arguments: 0...64)
+    func lengths(_ length: Int) throws {
+        let name = String(repeating: "k", count: length)
+        #expect(find(name) == nil)
+        let message = try PushMessage(RawPayload("{\"\(name)\":1}"))
+        #expect(message.data.keys == [name])
+    }
+
+    @Test("a key is found in the middle of a text, not beyond its range")
+    func range() {
+        let text = "xbucketIDx"
+        #expect(RootKey.find(text.utf8.span, 1..<9)?.slot == RootKey.long(.bucketID).slot)
+        #expect(RootKey.find(text.utf8.span, 1..<10) == nil)
+        #expect(RootKey.find(text.utf8.span, 0..<9) == nil)
+        #expect(RootKey.find(text.utf8.span, 1..<8) == nil)
+    }
+
+    @Test("the keys of the other style are a sender's own; a payload's own style, the URIs and aps are not")
+    func data() {
+        for field in KiiField.allCases where field != .sourceURI && field != .senderURI {
+            #expect(RootKey.short(field).isData(in: .long) && !RootKey.short(field).isData(in: .apns))
+            #expect(RootKey.long(field).isData(in: .apns) && !RootKey.long(field).isData(in: .long))
+        }
+        for dialect in Dialect.allCases {
+            for key in [RootKey.long(.sourceURI), .long(.senderURI), .aps] { #expect(!key.isData(in: dialect)) }
+        }
+    }
+}
+
+extension String {
+    fileprivate func replacingCharacters(at index: Index, with character: Character) -> String {
+        var copy = self
+        copy.replaceSubrange(index...index, with: String(character))
+        return copy
+    }
+}

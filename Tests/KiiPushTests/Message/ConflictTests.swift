@@ -1,0 +1,205 @@
+import Testing
+
+@testable import KiiPush
+
+/// Everything that makes a message ambiguous.
+struct ConflictTests {
+    @Test(
+        "a bucket and a topic: a Push to App that is ambiguous",
+        arguments: [
+            Judged(#"{"bucketID":"b","topic":"t"}"#, .pushToApp, by: ["bucketID"], despite: ["topic"]),
+            Judged(#"{"bucketType":"rw","topic":"t"}"#, .pushToApp, by: ["bucketType"], despite: ["topic"]),
+            Judged(
+                #"{"origin":"EVENT","bucketID":"b","topic":"t"}"#, .pushToApp, by: ["origin", "bucketID"],
+                despite: ["topic"]),
+            Judged(#"{"aps":{},"bi":"b","to":"t"}"#, .pushToApp, by: ["bi"], despite: ["topic"]),
+            Judged(#"{"aps":{},"oi":"o","to":"t"}"#, .pushToApp, by: ["oi"], despite: ["topic"]),
+        ])
+    func bucketAndTopic(_ judged: Judged) throws { try judged.check() }
+
+    @Test(
+        "an object's keys on a Push to User",
+        arguments: [
+            Judged(#"{"topic":"t","objectID":"o"}"#, .pushToUser, by: ["topic"], despite: ["objectID"]),
+            Judged(#"{"topic":"t","modifiedAt":1}"#, .pushToUser, by: ["topic"], despite: ["modifiedAt"]),
+            Judged(
+                #"{"topic":"t","modifiedAt":1,"objectID":"o"}"#, .pushToUser, by: ["topic"],
+                despite: ["objectID", "modifiedAt"]),
+        ])
+    func objectOnTopic(_ judged: Judged) throws { try judged.check() }
+
+    @Test(
+        "an origin that says the other kind",
+        arguments: [
+            Judged(#"{"origin":"EXPLICIT","bucketID":"b"}"#, .pushToApp, by: ["bucketID"], despite: ["origin"]),
+            Judged(#"{"origin":"EXPLICIT","bucketType":"rw"}"#, .pushToApp, by: ["bucketType"], despite: ["origin"]),
+            Judged(
+                #"{"origin":"EXPLICIT","sourceURI":"kiicloud://buckets/b"}"#, .pushToApp, by: ["sourceURI"],
+                despite: ["origin"]),
+            Judged(#"{"aps":{},"o":"EXPLICIT","bi":"b"}"#, .pushToApp, by: ["bi"], despite: ["origin"]),
+            // On short keys EVENT is no witness, but without a bucket it contradicts.
+            Judged(#"{"aps":{},"o":"EVENT"}"#, .directPush, by: [], despite: ["origin"]),
+            Judged(#"{"aps":{},"o":"EVENT","to":"t"}"#, .pushToUser, by: ["to"], despite: ["origin"]),
+        ])
+    func origin(_ judged: Judged) throws { try judged.check() }
+
+    @Test("EVENT with only a topic")
+    func eventWithTopic() throws {
+        let message = try PushMessage(json: #"{"origin":"EVENT","topic":"t","objectScopeType":"APP"}"#)
+        #expect(message.kind == .pushToApp && message.certainty == .ambiguous)
+        #expect(message.classification.conflicts.contains { $0.name == "origin" })
+        #expect(message.topic == nil && message.bucket == nil)
+    }
+
+    @Test(
+        "a source of another kind than the keys say",
+        arguments: [
+            Judged(
+                #"{"topic":"t","sourceURI":"kiicloud://users/U"}"#, .pushToUser, by: ["topic"], despite: ["sourceURI"]),
+            Judged(
+                #"{"bucketID":"b","sourceURI":"kiicloud://topics/t"}"#, .pushToApp, by: ["bucketID"],
+                despite: ["sourceURI"]),
+            Judged(
+                #"{"bucketID":"b","sourceURI":"kiicloud://users/U"}"#, .pushToApp, by: ["bucketID"],
+                despite: ["sourceURI"]),
+            Judged(
+                #"{"origin":"EVENT","sourceURI":"kiicloud://topics/t"}"#, .pushToApp, by: ["origin"],
+                despite: ["sourceURI"]),
+            Judged(
+                #"{"origin":"EVENT","sourceURI":"kiicloud://users/U"}"#, .pushToApp, by: ["origin"],
+                despite: ["sourceURI"]),
+            Judged(
+                #"{"aps":{},"bi":"b","sourceURI":"kiicloud://topics/t"}"#, .pushToApp, by: ["bi"],
+                despite: ["sourceURI"]),
+        ])
+    func sourceKind(_ judged: Judged) throws { try judged.check() }
+
+    @Test("a topic beside a source with a bucket: the imitation is a Push to App, but ambiguous and without handles")
+    func topicBesideBucketURI() throws {
+        let message = try PushMessage(
+            json: #"{"topic":"t","objectScopeType":"APP","sourceURI":"kiicloud://buckets/b/objects/o"}"#)
+        #expect(message.kind == .pushToApp && message.certainty == .ambiguous)
+        #expect(message.classification.conflicts.contains { $0.name == "sourceURI" })
+        #expect(message.bucket == nil && message.object == nil && message.topic == nil)
+    }
+
+    private static let app = #""origin":"EVENT","bucketID":"b","objectID":"o","#
+    private static let evidence = ["origin", "bucketID", "sourceURI"]
+
+    @Test(
+        "a source with another scope, bucket, object or topic than the keys",
+        arguments: [
+            // Scope.
+            #""objectScopeType":"APP","sourceURI":"kiicloud://users/U/buckets/b""#,
+            #""objectScopeType":"APP_AND_USER","objectScopeUserID":"U","sourceURI":"kiicloud://users/V/buckets/b""#,
+            #""objectScopeType":"APP_AND_USER","objectScopeUserID":"U","sourceURI":"kiicloud://groups/U/buckets/b""#,
+            #""objectScopeType":"APP_AND_USER","objectScopeUserID":"U","sourceURI":"kiicloud://buckets/b""#,
+            #""objectScopeType":"APP_AND_USER","sourceURI":"kiicloud://things/th.1/buckets/b""#,
+            #""objectScopeType":"APP_AND_GROUP","objectScopeGroupID":"G","sourceURI":"kiicloud://groups/g/buckets/b""#,
+            #""objectScopeType":"APP_AND_THING","objectScopeThingID":"th.1","sourceURI":"kiicloud://things/th.2/buckets/b""#,
+            #""objectScopeType":"APP","objectScopeAppID":"x","sourceURI":"kiicloud://y/buckets/b""#,
+            // Bucket and object.
+            #""sourceURI":"kiicloud://buckets/c""#, #""sourceURI":"kiicloud://buckets/B/objects/o""#,
+            #""sourceURI":"kiicloud://buckets/b/objects/p""#, #""sourceURI":"kiicloud://buckets/c/objects/p""#,
+            #""bucketType":"rw","sourceURI":"kiicloud://buckets/CRYPTO:b""#,
+        ])
+    func source(_ keys: String) throws {
+        let evidence = keys.contains("bucketType") ? ["origin", "bucketID", "bucketType", "sourceURI"] : Self.evidence
+        try Judged("{\(Self.app)\(keys)}", .pushToApp, by: evidence, despite: ["sourceURI"]).check()
+    }
+
+    @Test(
+        "a source with another topic or scope than the keys of a Push to User",
+        arguments: [
+            Judged(
+                #"{"topic":"t","sourceURI":"kiicloud://topics/u"}"#, .pushToUser, by: ["topic", "sourceURI"],
+                despite: ["sourceURI"]),
+            Judged(
+                #"{"topic":"t","objectScopeType":"APP","sourceURI":"kiicloud://users/U/topics/t"}"#, .pushToUser,
+                by: ["topic", "sourceURI"], despite: ["sourceURI"]),
+            Judged(
+                #"{"topic":"t","objectScopeType":"APP_AND_GROUP","objectScopeGroupID":"G","sourceURI":"kiicloud://groups/H/topics/t"}"#,
+                .pushToUser, by: ["topic", "sourceURI"], despite: ["sourceURI"]),
+        ])
+    func sourceTopic(_ judged: Judged) throws { try judged.check() }
+
+    @Test(
+        "a source that agrees is no conflict",
+        arguments: [
+            #""objectScopeType":"APP","sourceURI":"kiicloud://buckets/b""#,
+            #""sourceURI":"kiicloud://buckets/b/objects/o""#,
+            #""objectScopeType":"APP_AND_USER","objectScopeUserID":"U","sourceURI":"kiicloud://users/U/buckets/b/objects/o""#,
+            #""objectScopeType":"APP_AND_THING","objectScopeThingID":"th.1","sourceURI":"kiicloud://things/th.1/buckets/b""#,
+            #""objectScopeType":"APP","objectScopeAppID":"x","sourceURI":"kiicloud://x/buckets/b""#,
+            #""objectScopeType":"APP_AND_USER","objectScopeUserID":"U","objectScopeGroupID":"G","sourceURI":"kiicloud://users/U/buckets/b""#,
+        ])
+    func agreeing(_ keys: String) throws {
+        try Judged("{\(Self.app)\(keys)}", .pushToApp, by: Self.evidence).check()
+    }
+
+    @Test("a wrong type is a conflict under the field's name, and counts as absent", arguments: KiiField.allCases)
+    func wrongTypes(_ field: KiiField) throws {
+        for value in ["true", "false", "null", "[]", "{}", #"["x"]"#, #"{"x":1}"#] {
+            for (key, start) in [(field.shortName, #"{"aps":{},"#), (field.longName, "{")] {
+                let message = try PushMessage(json: "\(start)\"\(key)\":\(value)}")
+                #expect(message[field] == nil)
+                #expect(message.kind == .directPush && message.certainty == .ambiguous)
+                #expect(message.classification.conflicts.map(\.name) == [field.longName])
+                #expect(message.classification.evidence == [])
+            }
+        }
+    }
+
+    @Test(
+        "a time that is no number is a conflict",
+        arguments: [
+            "\"soon\"", "\"2014-06-27\"", "\"0x10\"", "\"1403844866395ms\"", "\"1,403\"", "\"1 403\"", "\"007\"",
+            "\"-\"", "true",
+            "null", "1e400", "99999999999999999999", "\"9223372036854775808\"",
+        ])
+    func times(_ value: String) throws {
+        for field in [KiiField.when, .objectModifiedAt] {
+            let message = try PushMessage(json: "{\"origin\":\"EVENT\",\"\(field.longName)\":\(value)}")
+            #expect(message.sentAt == nil && message.modifiedAt == nil && message[field] == nil)
+            #expect(message.certainty == .ambiguous)
+            #expect(message.classification.conflicts.map(\.name) == [field.longName])
+        }
+    }
+
+    @Test(
+        "another app than the receiver's is the conflict appID",
+        arguments: [
+            #"{"objectScopeAppID":"other","topic":"t"}"#, #"{"appID":"other","topic":"t"}"#,
+            #"{"appID":"mine","objectScopeAppID":"other","topic":"t"}"#, #"{"aps":{},"sa":"other","to":"t"}"#,
+            #"{"aps":{},"a":"other","to":"t"}"#,
+        ])
+    func otherApp(_ payload: String) throws {
+        let evidence = payload.contains("aps") ? ["to"] : ["topic"]
+        try Judged(payload, .pushToUser, by: evidence, despite: ["appID"]).check(app: "mine")
+        // Without an app to compare with, nothing contradicts; nor when the payload names none, or the right one.
+        try Judged(payload, .pushToUser, by: evidence).check()
+        try Judged(payload, .pushToUser, by: evidence).check(app: "other")
+        try Judged(#"{"topic":"t"}"#, .pushToUser, by: ["topic"]).check(app: "mine")
+    }
+
+    @Test("the scope's app counts before the sender's")
+    func scopeAppFirst() throws {
+        let payload = #"{"appID":"other","objectScopeAppID":"mine","topic":"t"}"#
+        #expect(try PushMessage(json: payload, app: "mine").certainty == .certain)
+        #expect(try PushMessage(json: payload).appID == "mine")
+        #expect(try PushMessage(json: #"{"appID":"other"}"#).appID == "other")
+        #expect(try PushMessage(json: #"{"sourceURI":"kiicloud://third/topics/t"}"#).appID == "third")
+        #expect(try PushMessage(json: "{}").appID == nil)
+    }
+
+    @Test("each conflicting field stands once, and its reason holds nothing of the payload")
+    func reasons() throws {
+        let payload =
+            #"{"origin":"EXPLICIT","bucketID":"SECRET1","topic":"SECRET2","objectScopeType":"APP","when":"SECRET3","#
+            + #""sourceURI":"kiicloud://users/SECRET4/buckets/SECRET5","sender":[],"appID":"SECRET6"}"#
+        let conflicts = try PushMessage(json: payload, app: "mine").classification.conflicts
+        #expect(Set(conflicts.map(\.name)) == ["appID", "origin", "topic", "sourceURI", "sender", "when"])
+        #expect(conflicts.count == 6)
+        for conflict in conflicts { #expect(!conflict.reason.isEmpty && !conflict.reason.contains("SECRET")) }
+    }
+}

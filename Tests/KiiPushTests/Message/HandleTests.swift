@@ -1,0 +1,176 @@
+import Testing
+
+@testable import KiiPush
+
+/// When there is a bucket, an object or a topic, and in which scope.
+struct HandleTests {
+    private static let user = #""objectScopeType":"APP_AND_USER","objectScopeUserID":"U""#
+
+    /// A statement of scope by long keys, and the scope it is; nil where there is none to speak of.
+    static let scopes: [(keys: String, scope: KiiScope?)] = [
+        (#""objectScopeType":"APP""#, .app), (user, .user(KiiUser(id: "U"))),
+        (#""objectScopeType":"APP_AND_GROUP","objectScopeGroupID":"G""#, .group(KiiGroup(id: "G"))),
+        (#""objectScopeType":"APP_AND_THING","objectScopeThingID":"th.1""#, .thing(KiiThing(id: "th.1"))),
+        // The type decides, also beside ids of other scopes.
+        (
+            #""objectScopeType":"APP","objectScopeUserID":"U","objectScopeGroupID":"G","objectScopeThingID":"th.1""#,
+            .app
+        ),
+        (
+            #""objectScopeType":"APP_AND_USER","objectScopeUserID":"U","objectScopeGroupID":"G","objectScopeThingID":"t""#,
+            .user(KiiUser(id: "U"))
+        ),
+        (
+            #""objectScopeType":"APP_AND_GROUP","objectScopeUserID":"U","objectScopeGroupID":"G""#,
+            .group(KiiGroup(id: "G"))
+        ),
+        (
+            #""objectScopeType":"APP_AND_THING","objectScopeUserID":"U","objectScopeThingID":"t""#,
+            .thing(KiiThing(id: "t"))
+        ),
+        // Not stated, unknown, or without the id that it needs.
+        (#""objectScopeUserID":"U""#, nil), (#""objectScopeAppID":"app""#, nil), (#""objectScopeType":"""#, nil),
+        (#""objectScopeType":"app""#, nil), (#""objectScopeType":"APP_AND_user","objectScopeUserID":"U""#, nil),
+        (#""objectScopeType":" APP""#, nil), (#""objectScopeType":"APP_AND_DEVICE","objectScopeUserID":"U""#, nil),
+        (#""objectScopeType":"APP_AND_USER""#, nil),
+        (#""objectScopeType":"APP_AND_USER","objectScopeUserID":" ""#, nil),
+        (#""objectScopeType":"APP_AND_USER","objectScopeGroupID":"G","objectScopeAppID":"app""#, nil),
+        (#""objectScopeType":"APP_AND_GROUP","objectScopeUserID":"U""#, nil),
+        (#""objectScopeType":"APP_AND_THING","objectScopeUserID":"U""#, nil),
+        (#""objectScopeType":"APP_AND_USER","objectScopeUserID":null"#, nil),
+    ]
+
+    /// The same keys as APNs has them.
+    private static func short(_ keys: String) -> String {
+        keys.replacing("objectScopeType", with: "st").replacing("objectScopeUserID", with: "su")
+            .replacing("objectScopeGroupID", with: "sg").replacing("objectScopeThingID", with: "sth")
+            .replacing("objectScopeAppID", with: "sa")
+    }
+
+    @Test("a bucket needs a known scope with its id, and a name; an object its id too", arguments: scopes)
+    func bucketAndObject(_ keys: String, _ scope: KiiScope?) throws {
+        let texts = [
+            "{\"bucketID\":\"b\",\"objectID\":\"o\",\(keys)}",
+            "{\"aps\":{},\"bi\":\"b\",\"oi\":\"o\",\(Self.short(keys))}",
+        ]
+        for text in texts {
+            let message = try PushMessage(json: text)
+            #expect(message.kind == .pushToApp)
+            let bucket = scope.map { KiiBucket(scope: $0, name: "b") }
+            #expect(message.bucket == bucket)
+            #expect(message.object == bucket.map { KiiObject(bucket: $0, id: "o") })
+            #expect(message.topic == nil)
+            // The views whose handles are proved are there for just these.
+            #expect(
+                BucketEvent(message)?.bucket == bucket && ObjectEvent(message)?.object.id == (bucket == nil ? nil : "o")
+            )
+            #expect(BucketEvent(message)?.scope == scope && ObjectEvent(message)?.scope == scope)
+            #expect(ObjectEvent(message)?.bucket == bucket)
+            #expect(TopicMessage(message) == nil)
+        }
+    }
+
+    @Test("a topic needs the same", arguments: scopes)
+    func topic(_ keys: String, _ scope: KiiScope?) throws {
+        for text in ["{\"topic\":\"t\",\(keys)}", "{\"aps\":{},\"to\":\"t\",\(Self.short(keys))}"] {
+            let message = try PushMessage(json: text)
+            #expect(message.kind == .pushToUser)
+            #expect(message.topic == scope.map { KiiTopic(scope: $0, name: "t") })
+            #expect(message.bucket == nil && message.object == nil)
+            #expect(TopicMessage(message)?.topic == message.topic && TopicMessage(message)?.scope == scope)
+            #expect(BucketEvent(message) == nil && ObjectEvent(message) == nil)
+        }
+    }
+
+    @Test("user, group and thing are there only when the type says that scope and its id is there", arguments: scopes)
+    func owners(_ keys: String, _ scope: KiiScope?) throws {
+        for text in ["{\(keys)}", "{\"topic\":\"t\",\(keys)}", "{\"bucketID\":\"b\",\(keys)}"] {
+            let message = try PushMessage(json: text)
+            #expect(message.scope.scope == scope)
+            #expect(
+                [message.user?.id, message.group?.id, message.thing?.id].compactMap { $0 } == (scope?.id).map { [$0] }
+                    ?? [])
+            if case .user(let user)? = scope { #expect(message.user == user) }
+            if case .group(let group)? = scope { #expect(message.group == group) }
+            if case .thing(let thing)? = scope { #expect(message.thing == thing) }
+        }
+    }
+
+    @Test("a Direct Push has no handles, whatever it states", arguments: scopes)
+    func direct(_ keys: String, _ scope: KiiScope?) throws {
+        let message = try PushMessage(json: "{\"objectID\":\"o\",\(keys),\"sourceURI\":\"kiicloud://users/U-me\"}")
+        #expect(message.kind == .directPush)
+        #expect(message.bucket == nil && message.object == nil && message.topic == nil)
+    }
+
+    @Test(
+        "no handle without a name",
+        arguments: [
+            #"{"origin":"EVENT","objectScopeType":"APP","objectID":"o"}"#,
+            #"{"bucketType":"rw","objectScopeType":"APP","objectID":"o"}"#,
+            #"{"bucketType":"rw","bucketID":"","objectScopeType":"APP","objectID":"o"}"#,
+            #"{"bucketType":"rw","bucketID":true,"objectScopeType":"APP","objectID":"o"}"#,
+            #"{"aps":{},"oi":"o","om":1,"st":"APP"}"#,
+        ])
+    func noName(_ payload: String) throws {
+        let message = try PushMessage(json: payload)
+        #expect(message.kind == .pushToApp)
+        #expect(message.bucket == nil && message.object == nil && BucketEvent(message) == nil)
+    }
+
+    @Test(
+        "an event without an object has a bucket and no object",
+        arguments: ["", #""objectID":"","#, #""objectID":[],"#])
+    func bucketDeleted(_ object: String) throws {
+        let message = try PushMessage(
+            json: #"{\#(object)"bucketID":"b","type":"BUCKET_DELETED","objectScopeType":"APP"}"#)
+        #expect(message.bucket == KiiBucket(scope: .app, name: "b"))
+        #expect(message.object == nil && ObjectEvent(message) == nil)
+        #expect(BucketEvent(message)?.event == .bucketDeleted)
+    }
+
+    @Test("a key of another kind stays in the fields and makes no handle")
+    func otherKind() throws {
+        let app = try PushMessage(json: "{\"bucketID\":\"b\",\"topic\":\"t\",\(Self.user)}")
+        #expect(app.bucket?.name == "b" && app.topic == nil && app[.topic] == "t")
+        let user = try PushMessage(json: "{\"objectID\":\"o\",\"topic\":\"t\",\(Self.user)}")
+        #expect(user.topic?.name == "t" && user.object == nil && user[.objectID] == "o")
+    }
+
+    @Test(
+        "the bucket's type is not needed, keeps its text, and an unknown one loses nothing",
+        arguments: [
+            nil, "rw", "sync", "SYNC", "crypto", "CRYPTO", "something new",
+        ])
+    func bucketType(_ type: String?) throws {
+        let keys = type.map { "\"bucketType\":\"\($0)\"," } ?? ""
+        let bucket = try #require(try PushMessage(json: "{\(keys)\"bucketID\":\"b\",\(Self.user)}").bucket)
+        #expect(bucket.type?.rawName == type)
+        #expect(
+            bucket.uri.description == "kiicloud://users/U/buckets/\(type?.lowercased() == "crypto" ? "CRYPTO:" : "")b")
+    }
+
+    @Test("the app of the scope never says that the scope is the app")
+    func scopeApp() throws {
+        for text in [#"{"aps":{},"bi":"b","sa":"app"}"#, #"{"bucketID":"b","objectScopeAppID":"app"}"#] {
+            let message = try PushMessage(json: text)
+            #expect(message.scope.kind == .unknown && !message.scope.isStated && message.bucket == nil)
+            #expect(message.appID == "app")
+        }
+    }
+
+    @Test(
+        "a scope's kind, name and id as stated",
+        arguments: [
+            (#""objectScopeType":"APP","objectScopeUserID":"U""#, MessageScope(kind: .app, typeName: "APP", id: nil)),
+            (user, MessageScope(kind: .user, typeName: "APP_AND_USER", id: "U")),
+            (#""objectScopeType":"APP_AND_GROUP""#, MessageScope(kind: .group, typeName: "APP_AND_GROUP", id: nil)),
+            (#""objectScopeType":"APP_AND_MARS""#, MessageScope(kind: .unknown, typeName: "APP_AND_MARS", id: nil)),
+            (#""objectScopeThingID":"th.1""#, MessageScope(kind: .unknown, typeName: nil, id: nil)),
+        ])
+    func stated(_ keys: String, _ scope: MessageScope) throws {
+        let message = try PushMessage(json: "{\"topic\":\"t\",\(keys)}")
+        #expect(message.scope == scope)
+        #expect(message.scope.isStated == (scope.typeName != nil))
+    }
+}

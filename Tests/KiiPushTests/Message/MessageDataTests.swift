@@ -1,0 +1,104 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+
+struct MessageDataTests {
+    @Test("data is what is not Kii's, in the order of the payload")
+    func order() throws {
+        let long = try PushMessage(
+            json:
+                #"{"z":1,"topic":"t","a":"x","objectScopeType":"APP","m":null,"sender":"U","":true,"when":1,"b":{"k":[1]}}"#
+        )
+        #expect(long.data.keys == ["z", "a", "m", "", "b"])
+        #expect(long.data.members.map(\.key) == long.data.keys)
+        #expect(
+            long.data.members.map(\.value) == [
+                .number("1"), .string("x"), .null, .bool(true), .object([("k", .array([.number("1")]))]),
+            ])
+        let short = try PushMessage(json: #"{"z":1,"to":"t","aps":{"x":1},"a":"app","y":2,"st":"APP","x":3}"#)
+        #expect(short.data.keys == ["z", "y", "x"])
+    }
+
+    @Test("no key of Kii's own is data in its own style, whatever its value", arguments: KiiField.allCases)
+    func kiiKeys(_ field: KiiField) throws {
+        for value in ["\"x\"", "1", "\"\"", "null", "{}"] {
+            let long = try PushMessage(json: "{\"\(field.longName)\":\(value)}").data
+            #expect(long.isEmpty && long.keys == [] && long[field.longName] == nil)
+            let short = try PushMessage(json: "{\"\(field.shortName)\":\(value)}", over: .apns).data
+            #expect(short.isEmpty && short.keys == [] && short[field.shortName] == nil)
+        }
+    }
+
+    @Test("a key of the other style is data", arguments: KiiField.allCases.dropLast(2))
+    func otherStyle(_ field: KiiField) throws {
+        let long = try PushMessage(json: "{\"\(field.shortName)\":\"x\"}", over: .fcm).data
+        #expect(long.keys == [field.shortName] && long[field.shortName] == .string("x"))
+        let short = try PushMessage(json: "{\"\(field.longName)\":\"x\"}", over: .apns).data
+        #expect(short.keys == [field.longName] && short[field.longName] == .string("x"))
+    }
+
+    @Test("empty strings are kept: blank is absent for Kii's fields only")
+    func emptyStrings() throws {
+        let data = try PushMessage(json: #"{"topic":"","text":"","space":" "}"#).data
+        #expect(data.keys == ["text", "space"] && data["text"] == .string("") && data["space"] == .string(" "))
+    }
+
+    @Test("keys are found by their text, however they are escaped")
+    func escapedKeys() throws {
+        let data = try PushMessage(json: #"{"\u0074ext":"a","q\"uote":1,"back\\slash":2,"\ud83d\ude00":3,"é":4}"#).data
+        #expect(data.keys == ["text", "q\"uote", "back\\slash", "😀", "é"])
+        for key in data.keys { #expect(data[key] != nil) }
+        #expect(data["text"] == .string("a") && data["\\u0074ext"] == nil && data["tex"] == nil && data["texts"] == nil)
+        #expect(data["q\\\"uote"] == nil)
+    }
+
+    @Test("values keep their types and their text")
+    func values() throws {
+        let data = try PushMessage(
+            json: #"{"s":"a\nb","n":-1.50e+3,"t":true,"f":false,"z":null,"a":[1,"2",[]],"o":{"k":{"x":"\u0041"}}}"#,
+            over: .mqtt
+        ).data
+        #expect(data["s"] == .string("a\nb") && data["n"] == .number("-1.50e+3") && data["t"] == .bool(true))
+        #expect(data["f"] == .bool(false) && data["z"] == .null && data["none"] == nil)
+        #expect(data["a"] == .array([.number("1"), .string("2"), .array([])]))
+        #expect(data["o"]?["k"]?["x"]?.string == "A")
+    }
+
+    @Test(
+        "a message without data is empty",
+        arguments: ["{}", " { } ", #"{"topic":"t"}"#, #"{"aps":{"alert":"x"}}"#, #"{"from":"1","_kl":"1;0;x"}"#])
+    func empty(_ text: String) throws {
+        let data = try PushMessage(json: text).data
+        #expect(data.isEmpty && data.keys == [] && data.members.isEmpty && data[""] == nil)
+    }
+
+    @Test("the bodies of Thing-IF and QuickBlox stay in the data")
+    func bodies() throws {
+        let command = try PushMessage(
+            json:
+                #"{"schema":"s","schemaVersion":1,"commandID":"c","actions":[{"turnPower":{"power":true}}],"issuer":"user:U"}"#
+        ).data
+        #expect(command.keys == ["schema", "schemaVersion", "commandID", "actions", "issuer"])
+        #expect(command["actions"]?[0]?["turnPower"]?["power"]?.bool == true)
+        let call = try PushMessage(
+            json: #"{"message":"x is calling you.","VOIPCall":"1","sessionID":"s","from":"1"}"#, over: .fcm
+        ).data
+        #expect(call.keys == ["message", "VOIPCall", "sessionID"])
+    }
+
+    @Test("what a fixture was given comes back, in every style", arguments: PayloadFixture.KeyStyle.allCases)
+    func fixture(_ style: PayloadFixture.KeyStyle) throws {
+        let sent: [(key: String, value: DataValue)] = [
+            ("text", .string("é\"\\\n😀")), ("whole", .number("9007199254740993")), ("yes", .bool(true)),
+            ("no", .bool(false)), ("half", .number("10.5")),
+        ]
+        let data = try PushMessage(PayloadFixture.pushToUser(data: sent).payload(style)).data
+        #expect(data.keys == sent.map(\.key))
+        for (key, value) in sent {
+            #expect(
+                data[key]?.string == value.string && data[key]?.bool == value.bool
+                    && data[key]?.integer == value.integer)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import KiiPush
+
+/// Who sent it.
+struct SenderTests {
+    @Test(
+        "a bare id is a thing when it starts with th., else a user",
+        arguments: [
+            ("U-1", Sender.user(id: "U-1")),
+            ("727f20b00022-8d18-5e11-991f-06db2509", .user(id: "727f20b00022-8d18-5e11-991f-06db2509")),
+            ("th.53ae324be5a0-26f8-4e11-a13c-03da6fb2", .thing(id: "th.53ae324be5a0-26f8-4e11-a13c-03da6fb2")),
+            ("th.", .thing(id: "th.")), ("th", .user(id: "th")), ("TH.1", .user(id: "TH.1")),
+            ("xth.1", .user(id: "xth.1")),
+            (" th.1", .user(id: " th.1")), ("the", .user(id: "the")),
+        ])
+    func bareID(_ id: String, _ sender: Sender) throws {
+        for text in ["{\"topic\":\"t\",\"sender\":\"\(id)\"}", "{\"aps\":{},\"bi\":\"b\",\"s\":\"\(id)\"}"] {
+            let message = try PushMessage(json: text)
+            #expect(message.sender == sender)
+            #expect(message[.sender] == id)
+        }
+    }
+
+    @Test(
+        "senderURI counts first",
+        arguments: [
+            ("kiicloud://users/V", Sender.user(id: "V")), ("kiicloud://things/th.2", .thing(id: "th.2")),
+            ("kiicloud://things/VENDOR_THING_ID:v", .thing(id: "VENDOR_THING_ID:v")),
+            ("kiicloud://app/users/V", .user(id: "V")),
+            ("kiicloud://app/things/x", .thing(id: "x")), ("kiicloud://users/th.3", .user(id: "th.3")),
+            ("kiicloud://admins/APP_ADMIN", .admin("APP_ADMIN")),
+        ])
+    func uriFirst(_ uri: String, _ sender: Sender) throws {
+        for id in ["U", "th.1", ""] {
+            let message = try PushMessage(json: "{\"topic\":\"t\",\"sender\":\"\(id)\",\"senderURI\":\"\(uri)\"}")
+            #expect(message.sender == sender)
+        }
+    }
+
+    @Test(
+        "a senderURI that does not parse leaves it to the bare id",
+        arguments: [
+            "", "nonsense", "kiicloud://", "kiicloud://users", "kiicloud://users/", "https://users/V", "users/V",
+            "KIICLOUD://users/V",
+            "kiicloud://people/V",
+        ])
+    func badURI(_ uri: String) throws {
+        let message = try PushMessage(json: "{\"topic\":\"t\",\"sender\":\"th.1\",\"senderURI\":\"\(uri)\"}")
+        #expect(message.sender == .thing(id: "th.1"))
+        #expect(try PushMessage(json: "{\"topic\":\"t\",\"senderURI\":\"\(uri)\"}").sender == nil)
+    }
+
+    @Test(
+        "a Direct Push has a sender only by its senderURI",
+        arguments: [
+            (#"{"sender":"U"}"#, nil), (#"{"aps":{},"s":"U","st":"APP"}"#, nil), (#"{"aps":{},"s":"th.1"}"#, nil),
+            (#"{"sender":"U","senderURI":"kiicloud://admins/APP_ADMIN"}"#, Sender.admin("APP_ADMIN")),
+            (#"{"sender":"U","senderURI":"kiicloud://admins/other"}"#, .admin("other")),
+            (#"{"sender":"U","senderURI":"nonsense"}"#, nil), ("{}", nil),
+        ])
+    func direct(_ payload: String, _ sender: Sender?) throws {
+        let message = try PushMessage(json: payload)
+        #expect(message.kind == .directPush)
+        #expect(message.sender == sender)
+        #expect(message.senderUser == nil && message.senderThing == nil)
+    }
+
+    @Test(
+        "no sender, a blank one and one of a wrong type are none",
+        arguments: ["", #","sender":"""#, #","sender":" ""#, #","sender":null"#])
+    func none(_ keys: String) throws {
+        #expect(try PushMessage(json: "{\"topic\":\"t\"\(keys)}").sender == nil)
+    }
+}

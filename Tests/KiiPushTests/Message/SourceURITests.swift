@@ -1,0 +1,142 @@
+import Testing
+
+@testable import KiiPush
+
+/// What `sourceURI` adds to the keys.
+struct SourceURITests {
+    private static let scopes: [(prefix: String, scope: KiiScope)] = [
+        ("", .app), ("users/U/", .user(KiiUser(id: "U"))), ("groups/G/", .group(KiiGroup(id: "G"))),
+        ("things/th.1/", .thing(KiiThing(id: "th.1"))),
+    ]
+
+    @Test("a source alone names scope, bucket and object, in every scope", arguments: scopes)
+    func object(_ prefix: String, _ scope: KiiScope) throws {
+        for app in ["", "0123abcd/"] {
+            let uri = "kiicloud://\(app)\(prefix)buckets/b/objects/o"
+            let message = try PushMessage(json: "{\"sourceURI\":\"\(uri)\"}")
+            #expect(message.object == KiiObject(bucket: KiiBucket(scope: scope, name: "b"), id: "o"))
+            #expect(message.scope.scope == scope && message.scope.typeName == scope.typeName && message.scope.isStated)
+            #expect(message.scope.id == scope.id)
+            #expect(message.certainty == .certain)
+            #expect(message.appID == (app.isEmpty ? nil : "0123abcd"))
+        }
+    }
+
+    @Test("a source alone names a topic, in every scope", arguments: scopes)
+    func topic(_ prefix: String, _ scope: KiiScope) throws {
+        let message = try PushMessage(json: "{\"sourceURI\":\"kiicloud://\(prefix)topics/t\"}")
+        #expect(message.topic == KiiTopic(scope: scope, name: "t"))
+        #expect(message.kind == .pushToUser && message.certainty == .certain)
+    }
+
+    @Test(
+        "the source fills what the keys leave out",
+        arguments: [
+            #"{"origin":"EVENT","objectScopeType":"APP_AND_USER""#, #"{"origin":"EVENT","objectScopeUserID":"U""#,
+            #"{"bucketID":"b","objectScopeType":"APP_AND_USER","objectScopeUserID":"U""#, #"{"bucketID":"b""#,
+            #"{"bucketID":"b","objectID":"o""#, #"{"objectID":"o","objectScopeType":"APP_AND_USER""#,
+            #"{"bucketType":"rw""#,
+            #"{"bucketID":"","objectID":" ","objectScopeType":"","objectScopeUserID":"""#,
+            #"{"aps":{},"bi":"b","st":"APP_AND_USER""#,
+        ])
+    func fills(_ keys: String) throws {
+        let message = try PushMessage(json: keys + #","sourceURI":"kiicloud://users/U/buckets/b/objects/o"}"#)
+        let bucket = KiiBucket(scope: .user(KiiUser(id: "U")), name: "b", type: message.bucket?.type)
+        #expect(message.object == KiiObject(bucket: bucket, id: "o"))
+        #expect(message.user == KiiUser(id: "U"))
+        #expect(message.certainty == .certain)
+    }
+
+    @Test(
+        "an id of the scope beside another's source is a conflict, whether or not the keys say which scope it is",
+        arguments: [
+            ("objectScopeUserID", "users"), ("objectScopeGroupID", "groups"), ("objectScopeThingID", "things"),
+        ])
+    func otherOwner(_ key: String, _ owners: String) throws {
+        let uri = "kiicloud://\(owners)/A/buckets/b/objects/o"
+        let same = try PushMessage(json: "{\"bucketID\":\"b\",\"\(key)\":\"A\",\"sourceURI\":\"\(uri)\"}")
+        #expect(same.certainty == .certain && same.object?.id == "o")
+        let other = try PushMessage(json: "{\"bucketID\":\"b\",\"\(key)\":\"B\",\"sourceURI\":\"\(uri)\"}")
+        #expect(other.classification.conflicts.map(\.name) == ["sourceURI"])
+        #expect(other.bucket == nil, "what contradicts fills nothing")
+    }
+
+    @Test("filling changes no field: they are what the payload says")
+    func fieldsStay() throws {
+        let message = try PushMessage(json: #"{"sourceURI":"kiicloud://users/U/buckets/b/objects/o"}"#)
+        for field in KiiField.allCases where field != .sourceURI { #expect(message[field] == nil) }
+        #expect(message[.sourceURI] == "kiicloud://users/U/buckets/b/objects/o")
+    }
+
+    @Test("a thing's id comes from the source where a payload has no key for it")
+    func thing() throws {
+        let message = try PushMessage(
+            json: #"{"origin":"EVENT","objectScopeType":"APP_AND_THING","bucketID":"b","#
+                + #""sourceURI":"kiicloud://things/th.1/buckets/b/objects/o"}"#)
+        #expect(message.thing == KiiThing(id: "th.1"))
+        #expect(message.object?.bucket.scope == .thing(KiiThing(id: "th.1")))
+    }
+
+    @Test(
+        "a source that contradicts fills nothing",
+        arguments: [
+            #"{"bucketID":"c","objectScopeType":"APP_AND_USER""#, #"{"objectID":"p","origin":"EVENT""#,
+            #"{"bucketID":"b","objectScopeType":"APP_AND_GROUP""#,
+        ])
+    func contradicting(_ keys: String) throws {
+        let message = try PushMessage(json: keys + #","sourceURI":"kiicloud://users/U/buckets/b/objects/o"}"#)
+        #expect(message.certainty == .ambiguous)
+        #expect(message.bucket == nil && message.object == nil && message.user == nil)
+    }
+
+    @Test("a contradicting source leaves what the keys say alone")
+    func keysStay() throws {
+        let message = try PushMessage(
+            json: #"{"bucketID":"b","objectID":"o","objectScopeType":"APP","sourceURI":"kiicloud://users/U/buckets/b"}"#
+        )
+        #expect(message.object == KiiObject(bucket: KiiBucket(scope: .app, name: "b"), id: "o"))
+    }
+
+    @Test(
+        "a bare user is the recipient: it fills no scope, and is no event source",
+        arguments: [
+            "kiicloud://users/U", "kiicloud://app/users/U",
+        ])
+    func recipient(_ uri: String) throws {
+        let message = try PushMessage(json: "{\"text\":\"x\",\"sourceURI\":\"\(uri)\"}")
+        #expect(message.kind == .directPush && message.certainty == .certain)
+        #expect(message.scope == MessageScope(kind: .unknown, typeName: nil, id: nil))
+        #expect(message.user == nil && message.sender == nil)
+    }
+
+    @Test(
+        "a recipient of another scope than the stated one is no conflict",
+        arguments: [
+            #""objectScopeType":"APP""#, #""objectScopeType":"APP_AND_GROUP","objectScopeGroupID":"G""#,
+            #""objectScopeType":"APP_AND_USER","objectScopeUserID":"V""#, #""objectScopeAppID":"other""#,
+        ])
+    func recipientBesideScope(_ keys: String) throws {
+        let judged = Judged("{\(keys),\"sourceURI\":\"kiicloud://app/users/U\"}", .directPush, by: ["sourceURI"])
+        try judged.check()
+        #expect(try PushMessage(json: judged.payload).user?.id != "U")
+    }
+
+    @Test(
+        "an encrypted bucket is known by its segment",
+        arguments: [
+            #""bucketID":"b","objectScopeType":"APP","#, #""bucketType":"crypto","bucketID":"b","#,
+            #""bucketType":"CRYPTO","#, "",
+        ])
+    func encrypted(_ keys: String) throws {
+        let message = try PushMessage(json: "{\(keys)\"sourceURI\":\"kiicloud://buckets/CRYPTO:b/objects/o\"}")
+        #expect(message.certainty == .certain)
+        #expect(message.bucket == KiiBucket(scope: .app, name: "b", type: .crypto))
+        #expect(message.object?.uri.description == "kiicloud://buckets/CRYPTO:b/objects/o")
+    }
+
+    @Test("a source with escapes is read like any other")
+    func escaped() throws {
+        let message = try PushMessage(json: #"{"sourceURI":"kiicloud:\/\/users\/U\/topics\/t\u0031"}"#)
+        #expect(message.topic == KiiTopic(scope: .user(KiiUser(id: "U")), name: "t1"))
+    }
+}

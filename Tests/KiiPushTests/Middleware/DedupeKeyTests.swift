@@ -1,0 +1,212 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+
+struct DedupeKeyTests {
+    static let scopes: [KiiScope] = [
+        .app, .user(KiiUser(id: "U-1")), .group(KiiGroup(id: "G-1")), .thing(KiiThing(id: "th.1")),
+    ]
+
+    private func keys(_ payload: RawPayload, app: String? = nil) throws -> DedupeKeys {
+        try PushMessage(payload).dedupeKeys(app: app, secret: .published)
+    }
+
+    private func keys(
+        _ json: String, _ transport: Transport? = nil, id: String? = nil, app: String? = nil
+    ) throws -> DedupeKeys {
+        try keys(RawPayload(json, transport: transport, transportMessageID: id), app: app)
+    }
+
+    // MARK: Push to App
+
+    @Test("one event of a bucket has one key as APNs, FCM and MQTT payload", arguments: scopes)
+    func eventOverTransports(scope: KiiScope) throws {
+        let fixture = PayloadFixture.pushToApp(scope: scope)
+        let apns = try keys(fixture.payload(.short))
+        let fcm = try keys(fixture.payload(.strings))
+        let mqtt = try keys(fixture.payload(.long))
+        #expect(apns.strength == .strong)
+        #expect(apns.primary == fcm.primary)
+        #expect(fcm == mqtt)
+        #expect(mqtt.secondary != nil)
+        #expect(apns.secondary == nil, "APNs never says when an object was modified")
+    }
+
+    @Test("an event has a key with the time of the push and one with the time of the modification, where it has both")
+    func twoTimes() throws {
+        let both = try keys(PayloadFixture.pushToApp(sentAt: 100, modifiedAt: 50).payload(.long))
+        let pushed = try keys(PayloadFixture.pushToApp(sentAt: 100, modifiedAt: nil).payload(.long))
+        #expect(pushed.primary == both.primary)
+        #expect(pushed.secondary == nil)
+
+        var fixture = PayloadFixture.pushToApp(sentAt: 100, modifiedAt: 50)
+        fixture.fields[.when] = nil
+        let modified = try keys(fixture.payload(.long))
+        #expect(modified.primary == both.secondary)
+        #expect(modified.secondary == nil)
+        #expect(modified.strength == .strong)
+
+        // The same number in another place is another time.
+        let swapped = try keys(PayloadFixture.pushToApp(sentAt: 50, modifiedAt: 100).payload(.long))
+        #expect(Set([both.primary, both.secondary, swapped.primary, swapped.secondary]).count == 4)
+    }
+
+    @Test("an event in another app, scope, bucket, object, kind or moment is another one, also under another secret")
+    func otherEvents() throws {
+        var fixtures: [PayloadFixture] = Self.scopes.map { .pushToApp(scope: $0) }
+        fixtures += [
+            .pushToApp(scope: .user(KiiUser(id: "U-2"))), .pushToApp(scope: .group(KiiGroup(id: "U-1"))),
+            .pushToApp(bucket: "other"), .pushToApp(object: "o-2"), .pushToApp(object: nil),
+            .pushToApp(event: .objectCreated), .pushToApp(sentAt: 1_700_000_000_034), .pushToApp(app: "ffff0000"),
+            .pushToApp(bucket: "o-1", object: "settings"),
+        ]
+        for style in PayloadFixture.KeyStyle.allCases {
+            let primaries = try fixtures.map { try keys($0.payload(style)).primary }
+            #expect(Set(primaries).count == fixtures.count, "\(style) keys")
+        }
+        let message = try PushMessage(fixtures[0].payload(.long))
+        #expect(
+            message.dedupeKeys(secret: DedupeSecret(1, 2)).primary != message.dedupeKeys(secret: .published).primary)
+    }
+
+    @Test("who caused an event, the bucket's type and a sender's own keys do not make it another one")
+    func sameEvent() throws {
+        let plain = try keys(PayloadFixture.pushToApp().payload(.long))
+        var other = PayloadFixture.pushToApp(sender: nil)
+        other.fields[.bucketType] = "SYNC"
+        other.data = [("extra", .string("1"))]
+        #expect(try keys(other.payload(.long)) == plain)
+    }
+
+    @Test("what a source URI fills in counts as if a key had said it")
+    func filledIn() throws {
+        let spelled = PayloadFixture.pushToApp(scope: .user(KiiUser(id: "U-1")))
+        var short = PayloadFixture()
+        for field in [KiiField.origin, .type, .when, .objectModifiedAt, .appID, .scopeAppID] {
+            short.fields[field] = spelled.fields[field]
+        }
+        short.fields[.sourceURI] = "kiicloud://users/U-1/buckets/settings/objects/o-1"
+        #expect(try keys(short.payload(.long)) == keys(spelled.payload(.long)))
+    }
+
+    @Test("an app that the payload leaves out is the receiver's", arguments: [PushKind.pushToApp, .pushToUser])
+    func receiversApp(kind: PushKind) throws {
+        let named = kind == .pushToApp ? PayloadFixture.pushToApp() : .pushToUser()
+        var nameless = named
+        nameless.fields[.scopeAppID] = nil
+        nameless.fields[.appID] = nil
+        let expected = try keys(named.payload(.long))
+        #expect(try keys(nameless.payload(.long), app: "0123abcd") == expected)
+        #expect(try keys(named.payload(.long), app: "ffff0000") == expected, "what the payload says comes first")
+        #expect(try keys(nameless.payload(.long), app: "ffff0000") != expected)
+        #expect(try keys(nameless.payload(.long)) != expected)
+    }
+
+    @Test("an event without bucket or without any time has no strong key of its own", arguments: [true, false])
+    func missingParts(lacksTimes: Bool) throws {
+        var fixture = PayloadFixture.pushToApp()
+        for field in lacksTimes ? [KiiField.when, .objectModifiedAt] : [.bucketID] { fixture.fields[field] = nil }
+        var payload = fixture.payload(.long)
+        #expect(try keys(payload).strength == .weak)
+        payload.transportMessageID = "m-1"
+        #expect(try keys(payload).strength == .strong)
+        #expect(try keys(payload) == keys("{}", .mqtt, id: "m-1"))
+    }
+
+    // MARK: Push to User
+
+    @Test("one message to a topic has one key as APNs, FCM and MQTT payload", arguments: scopes)
+    func topicOverTransports(scope: KiiScope) throws {
+        let fixture = PayloadFixture.pushToUser(
+            scope: scope,
+            data: [
+                ("text", .string("hé\"llo")), ("count", .number("10")), ("half", .number("10.5")), ("yes", .bool(true)),
+            ])
+        let apns = try keys(fixture.payload(.short))
+        #expect(apns.strength == .strong)
+        #expect(apns.secondary == nil)
+        #expect(try keys(fixture.payload(.strings)) == apns)
+        #expect(try keys(fixture.payload(.long)) == apns)
+    }
+
+    @Test("another app, scope, topic, sender, moment or data make another message")
+    func otherTopicMessages() throws {
+        var fixtures: [PayloadFixture] = Self.scopes.map { .pushToUser(scope: $0) }
+        fixtures += [
+            .pushToUser(scope: .user(KiiUser(id: "U-2"))), .pushToUser(topic: "other"), .pushToUser(sender: "U-2"),
+            .pushToUser(sender: nil), .pushToUser(sentAt: 1), .pushToUser(app: "ffff0000"), .pushToUser(data: []),
+            .pushToUser(data: [("text", .string("hallo"))]), .pushToUser(data: [("txt", .string("hello"))]),
+            .pushToUser(data: [("text", .string("hello")), ("more", .string(""))]),
+        ]
+        for style in PayloadFixture.KeyStyle.allCases {
+            let primaries = try fixtures.map { try keys($0.payload(style)).primary }
+            #expect(Set(primaries).count == fixtures.count, "\(style) keys")
+        }
+    }
+
+    @Test("what a network or this SDK's own stamp adds does not make another message to a topic")
+    func addedToTopic() throws {
+        let plain = PayloadFixture.pushToUser()
+        var added = plain
+        added.data += [
+            ("from", .string("761")), ("collapse_key", .string("news")), ("google.sent_time", .number("1")),
+            ("gcm.n.e", .string("1")), ("_kl", .string("1;1;x")),
+        ]
+        #expect(try keys(added.payload(.strings)) == keys(plain.payload(.strings)))
+        added.data += [("fromage", .string("761"))]
+        #expect(try keys(added.payload(.strings)) != keys(plain.payload(.strings)))
+    }
+
+    @Test("a message to a topic without a time has no strong key of its own")
+    func topicWithoutTime() throws {
+        var payload = PayloadFixture.pushToUser(sentAt: nil).payload(.long)
+        #expect(try keys(payload).strength == .weak)
+        payload.transportMessageID = "m-1"
+        #expect(try keys(payload) == keys("{}", .mqtt, id: "m-1"))
+    }
+
+    // MARK: A transport's own id
+
+    @Test("a Direct Push is named by its transport's id, whatever it says")
+    func transportID() throws {
+        let one = try keys(#"{"a":"1"}"#, .fcm, id: "m-1")
+        #expect(one.strength == .strong)
+        #expect(one.secondary == nil)
+        #expect(try keys(#"{"b":"2"}"#, .fcm, id: "m-1") == one)
+        #expect(try keys(#"{"a":"1"}"#, .fcm, id: "m-2") != one)
+        #expect(try keys(#"{"a":"1"}"#, .jpush, id: "m-1") != one, "ids of two transports are not the same")
+        #expect(try keys(#"{"a":"1"}"#, nil, id: "m-1").strength == .weak, "an id of no transport is no id")
+        #expect(try keys(#"{"a":"1"}"#, .fcm).strength == .weak)
+        #expect(try keys(#"{"a":"1"}"#, .fcm, id: "").strength == .weak, "an empty id would make all messages one")
+    }
+
+    @Test("a better key comes before the transport's id, so that a redelivery under another id is found")
+    func eventBeforeID() throws {
+        for fixture in [PayloadFixture.pushToApp(), .pushToUser()] {
+            var payload = fixture.payload(.long)
+            let without = try keys(payload)
+            payload.transportMessageID = "m-1"
+            #expect(try keys(payload) == without)
+        }
+    }
+
+    // MARK: Ambiguous messages
+
+    @Test("an ambiguous message has a weak key, so that it can hide no honest one")
+    func ambiguous() throws {
+        let honest = PayloadFixture.pushToApp(sentAt: 100)
+        var imitation = honest
+        imitation.fields[.topic] = "news"
+        let message = try PushMessage(imitation.payload(.long))
+        try #require(message.certainty == .ambiguous)
+        let found = message.dedupeKeys(secret: .published)
+        #expect(found.strength == .weak)
+        #expect(found.secondary == nil)
+        #expect(try found.primary != keys(honest.payload(.long)).primary)
+
+        var withID = imitation.payload(.long)
+        withID.transportMessageID = "m-1"
+        #expect(try keys(withID) == found, "not even by a transport's id")
+    }
+}

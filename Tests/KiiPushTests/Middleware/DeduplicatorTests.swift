@@ -1,0 +1,185 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+
+struct DeduplicatorTests {
+    let clock = ManualClock()
+    let event = PayloadFixture.pushToApp().payload(.long)
+    /// A message that has only a weak key.
+    let weak = PayloadFixture.directPush().payload(.long)
+
+    /// Sends a message through, and ends it if it passes.
+    @discardableResult
+    private func send(
+        _ payload: RawPayload, _ deduplicator: Deduplicator, _ outcome: Outcome = .handled(MatchedRoutes()),
+        app: String? = nil
+    ) throws -> Verdict {
+        var payload = payload
+        payload.arrivedAt = clock.now
+        var message = try RoutedMessage(payload, app: app)
+        let verdict = try deduplicator.admit(&message)
+        if verdict == .pass { deduplicator.settle(message, outcome) }
+        return verdict
+    }
+
+    @Test("a redelivered message is dropped after its handler succeeded")
+    func afterSuccess() throws {
+        let deduplicator = Deduplicator(clock: clock)
+        #expect(try send(event, deduplicator) == .pass)
+        #expect(try send(event, deduplicator) == .drop(.duplicate))
+        #expect(try send(event, deduplicator) == .drop(.duplicate))
+    }
+
+    @Test("a message is remembered just after those outcomes that are final for it")
+    func outcomes() throws {
+        let failure = Outcome.Failure(place: "r", isStage: false, error: TestError(), handled: MatchedRoutes())
+        let table: [(outcome: Outcome, isRemembered: Bool)] = [
+            (.handled(MatchedRoutes()), true), (.looped(.identity), true), (.looped(.killSwitch), true),
+            (.refused(.app), false), (.refused(.scope), false), (.refused(.other("x")), false),
+            (.unrouted(.noRoute), false), (.unrouted(.ambiguous), false), (.failed(failure), false),
+        ]
+        for (outcome, isRemembered) in table {
+            let deduplicator = Deduplicator(clock: clock)
+            try send(event, deduplicator, outcome)
+            #expect(try send(event, deduplicator) == (isRemembered ? .drop(.duplicate) : .pass), "\(outcome)")
+        }
+    }
+
+    @Test("a message that comes while it is being handled is dropped under the first one's lease")
+    func inFlight() async throws {
+        let deduplicator = Deduplicator(clock: clock)
+        var first = try RoutedMessage(event)
+        #expect(try deduplicator.admit(&first) == .pass)
+        let lease = try #require(first.lease)
+        var second = try RoutedMessage(PayloadFixture.pushToApp().payload(.short))
+        guard case .drop(.duplicateInFlight(let told)) = try deduplicator.admit(&second) else {
+            Issue.record("the second copy should be in flight")
+            return
+        }
+        #expect(told.number == lease.number)
+        #expect(second.lease == nil, "what it did not reserve it cannot end")
+        #expect(second.first != nil)
+        deduplicator.settle(first, .handled(MatchedRoutes()))
+        // It did not wait in time, so the store is asked how the first one ended.
+        #expect(await second.first?.end(of: told, now: second.arrivedAt) == .accept)
+    }
+
+    @Test("one event over three transports is handled once", arguments: PayloadFixture.KeyStyle.allCases)
+    func transports(first: PayloadFixture.KeyStyle) throws {
+        let deduplicator = Deduplicator(clock: clock)
+        let fixture = PayloadFixture.pushToApp()
+        #expect(try send(fixture.payload(first), deduplicator) == .pass)
+        for style in PayloadFixture.KeyStyle.allCases {
+            #expect(try send(fixture.payload(style), deduplicator) == .drop(.duplicate))
+        }
+    }
+
+    @Test("one modification that two subscriptions report at different moments is handled once")
+    func sameModification() throws {
+        let deduplicator = Deduplicator(clock: clock)
+        #expect(try send(PayloadFixture.pushToApp(sentAt: 100, modifiedAt: 50).payload(.long), deduplicator) == .pass)
+        let second = PayloadFixture.pushToApp(sentAt: 101, modifiedAt: 50).payload(.long)
+        #expect(try send(second, deduplicator) == .drop(.duplicate))
+    }
+
+    @Test("a payload that leaves the app out is the same as one that names the receiver's")
+    func app() throws {
+        let deduplicator = Deduplicator(clock: clock)
+        var nameless = PayloadFixture.pushToApp()
+        nameless.fields[.appID] = nil
+        nameless.fields[.scopeAppID] = nil
+        #expect(try send(nameless.payload(.long), deduplicator, app: "0123abcd") == .pass)
+        #expect(try send(event, deduplicator, app: "0123abcd") == .drop(.duplicate))
+    }
+
+    // MARK: Windows
+
+    @Test("a message with a weak key is the same one for five seconds")
+    func weakWindow() throws {
+        let deduplicator = Deduplicator(clock: clock)
+        try send(weak, deduplicator)
+        clock.advance(by: .milliseconds(4999))
+        #expect(try send(weak, deduplicator) == .drop(.duplicate))
+        clock.advance(by: .milliseconds(1))
+        #expect(try send(weak, deduplicator) == .pass, "two honest messages may read the same")
+    }
+
+    @Test("an event is remembered for ten minutes")
+    func age() throws {
+        let deduplicator = Deduplicator(clock: clock)
+        try send(event, deduplicator)
+        clock.advance(by: .seconds(599))
+        #expect(try send(event, deduplicator) == .drop(.duplicate))
+        clock.advance(by: .seconds(1))
+        #expect(try send(event, deduplicator) == .pass)
+    }
+
+    @Test("no more messages are remembered than the window counts")
+    func count() throws {
+        let deduplicator = Deduplicator(window: SeenWindow(count: 2), clock: clock)
+        let events = (1...3).map { PayloadFixture.pushToApp(sentAt: $0, modifiedAt: nil).payload(.long) }
+        for event in events { try send(event, deduplicator) }
+        #expect(try send(events[2], deduplicator) == .drop(.duplicate))
+        #expect(try send(events[1], deduplicator) == .drop(.duplicate))
+        #expect(try send(events[0], deduplicator) == .pass)
+    }
+
+    @Test("the bounds are ten minutes, 20,000 messages and five seconds unless told otherwise")
+    func standardWindow() {
+        #expect(SeenWindow.standard == SeenWindow(age: .seconds(600), count: 20_000, weakAge: .seconds(5)))
+    }
+
+    @Test("a message's age counts from when it ended, not from when it came")
+    func settledAt() throws {
+        let deduplicator = Deduplicator(clock: clock)
+        var message = try RoutedMessage(event)
+        _ = try deduplicator.admit(&message)
+        clock.advance(by: .seconds(3600))
+        deduplicator.settle(message, .handled(MatchedRoutes()))
+        clock.advance(by: .seconds(599))
+        #expect(try send(event, deduplicator) == .drop(.duplicate))
+    }
+
+    // MARK: Stores
+
+    @Test("when the store fails, a message passes, unless the deduplicator was told to fail closed")
+    func storeFailure() throws {
+        let open = Deduplicator(store: FailingStore(), secret: .published, clock: clock)
+        #expect(try send(event, open) == .pass)
+        #expect(try send(event, open) == .pass, "it may be handled twice, and is not lost")
+
+        let closed = Deduplicator(store: FailingStore(), secret: .published, onStoreFailure: .closed, clock: clock)
+        #expect(throws: TestError.self) { try send(event, closed) }
+    }
+
+    @Test("a store that fails when a message ends does not change how it ended", arguments: [true, false])
+    func settleFailure(isHandled: Bool) throws {
+        let deduplicator = Deduplicator(store: FailingStore(canBegin: true), secret: .published, clock: clock)
+        #expect(try send(event, deduplicator, isHandled ? .handled(MatchedRoutes()) : .refused(.scope)) == .pass)
+    }
+
+    @Test("what a deduplicator remembers is known by its secret only")
+    func secrets() throws {
+        let store = InMemorySeenStore()
+        try send(event, Deduplicator(store: store, secret: DedupeSecret(1, 2), clock: clock))
+        let same = Deduplicator(store: store, secret: DedupeSecret(1, 2), clock: clock)
+        #expect(try send(event, same) == .drop(.duplicate))
+        let other = Deduplicator(store: store, secret: DedupeSecret(3, 4), clock: clock)
+        #expect(try send(event, other) == .pass)
+    }
+
+    /// A store that cannot tell, or that can begin and do no more.
+    private struct FailingStore: SeenStore {
+        var canBegin = false
+
+        func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState {
+            guard canBegin else { throw TestError() }
+            return .fresh(SeenLease(number: 1, keys: keys))
+        }
+        func commit(_ lease: SeenLease, now: MonotonicInstant) throws { throw TestError() }
+        func release(_ lease: SeenLease) throws { throw TestError() }
+        func isInFlight(_ lease: SeenLease) throws -> Bool { throw TestError() }
+    }
+}

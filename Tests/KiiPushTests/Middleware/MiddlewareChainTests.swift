@@ -1,0 +1,217 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+
+struct MiddlewareChainTests {
+    let log = EventLog()
+    let payload = PayloadFixture.pushToApp().payload(.long)
+
+    /// Sends a message through a chain and settles it.
+    private func run(_ chain: any MiddlewareChain) throws -> (verdict: Verdict, passed: Int) {
+        var message = try RoutedMessage(payload)
+        var passed = 0
+        let verdict = try chain.admit(&message, passed: &passed)
+        chain.settle(message, .handled(MatchedRoutes()), passed: passed)
+        return (verdict, passed)
+    }
+
+    // MARK: The builder
+
+    @Test("a chain of no stages passes everything")
+    func empty() throws {
+        let chain = makeChain {}
+        #expect(chain.names.isEmpty)
+        #expect(chain.count == 0)
+        #expect(try run(chain) == (.pass, 0))
+    }
+
+    @Test("one stage is asked and told")
+    func one() throws {
+        let chain = makeChain { Probe("a", log) }
+        #expect(chain.names == ["a"])
+        #expect(try run(chain) == (.pass, 1))
+        #expect(log.events == ["admit a", "settle a: handled"])
+    }
+
+    @Test("several stages are asked in the order written and told in the reverse order")
+    func order() throws {
+        let chain = makeChain {
+            Probe("a", log)
+            Probe("b", log)
+            Probe("c", log)
+            Probe("d", log)
+        }
+        #expect(chain.names == ["a", "b", "c", "d"])
+        #expect(try run(chain) == (.pass, 4))
+        #expect(
+            log.events == [
+                "admit a", "admit b", "admit c", "admit d",
+                "settle d: handled", "settle c: handled", "settle b: handled", "settle a: handled",
+            ])
+    }
+
+    @Test("a stage behind an if is there when the condition holds", arguments: [true, false])
+    func optional(isThere: Bool) throws {
+        let chain = makeChain {
+            Probe("a", log)
+            if isThere { Probe("b", log) }
+            Probe("c", log)
+        }
+        let names = isThere ? ["a", "b", "c"] : ["a", "c"]
+        #expect(chain.names == names)
+        #expect(chain.count == names.count)
+        #expect(try run(chain) == (.pass, names.count))
+        let settled = names.reversed().map { "settle \($0): handled" }
+        #expect(log.events == names.map { "admit \($0)" } + settled)
+    }
+
+    @Test("if and else may hold stages of different types, and different numbers of them", arguments: [true, false])
+    func either(isFirst: Bool) throws {
+        let chain = makeChain {
+            if isFirst {
+                ScopeRouter()
+                Probe("a", log)
+            } else {
+                Nameless(log: log)
+            }
+            Probe("z", log)
+        }
+        #expect(chain.names == (isFirst ? ["ScopeRouter", "a", "z"] : ["Nameless", "z"]))
+        #expect(try run(chain) == (.pass, isFirst ? 3 : 2))
+    }
+
+    @Test("a switch may hold a different type in each case", arguments: [0, 1, 2, 3])
+    func switched(which: Int) throws {
+        let chain = makeChain {
+            switch which {
+            case 0: Probe("zero", log)
+            case 1: Nameless(log: log)
+            case 2:
+                LoopGuard()
+                ScopeRouter()
+            default: if false { Probe("never", log) }
+            }
+        }
+        #expect(chain.names == [["zero"], ["Nameless"], ["LoopGuard", "ScopeRouter"], []][which])
+        #expect(try run(chain) == (.pass, chain.names.count))
+    }
+
+    @Test("conditions may stand in each other")
+    func nested() throws {
+        let yes = [true][0]
+        let chain = makeChain {
+            if yes {
+                Probe("a", log)
+                if yes {
+                    if !yes { Probe("never", log) } else { Probe("b", log) }
+                    Probe("c", log)
+                }
+            }
+            Probe("d", log)
+        }
+        #expect(chain.names == ["a", "b", "c", "d"])
+        #expect(try run(chain) == (.pass, 4))
+        #expect(log.events.suffix(4) == ["d", "c", "b", "a"].map { "settle \($0): handled" })
+    }
+
+    // MARK: Who is told
+
+    /// Six stages in a chain of every shape, where the stage with a number answers as it is told.
+    private func sixStages(_ number: Int, _ answer: @escaping @Sendable () throws -> Verdict) -> any MiddlewareChain {
+        func stage(_ index: Int) -> Probe {
+            index == number ? Probe("\(index)", log, answer: answer) : Probe("\(index)", log)
+        }
+        let yes = [true][0]
+        return makeChain {
+            stage(0)
+            if yes {
+                stage(1)
+                stage(2)
+            }
+            if !yes { stage(9) }
+            if !yes {
+                stage(9)
+            } else {
+                stage(3)
+                if yes { stage(4) }
+            }
+            stage(5)
+        }
+    }
+
+    @Test("when a stage drops a message, those before it are told, last first, and no other", arguments: 0..<6)
+    func dropped(at number: Int) throws {
+        let chain = sixStages(number) { .refuse("test") }
+        #expect(try run(chain) == (.refuse("test"), number))
+        let before = (0..<number).map(String.init)
+        #expect(
+            log.events == before.map { "admit \($0)" } + ["admit \(number)"]
+                + before.reversed().map { "settle \($0): handled" })
+    }
+
+    @Test("when a stage throws, those before it are told, and the error has its name", arguments: 0..<6)
+    func thrown(at number: Int) throws {
+        let chain = sixStages(number) { throw TestError() }
+        var message = try RoutedMessage(payload)
+        var passed = 0
+        let failure = #expect(throws: StageFailure.self) { try chain.admit(&message, passed: &passed) }
+        #expect(failure?.stage == "\(number)")
+        #expect(failure?.underlying is TestError)
+        #expect(passed == number)
+        chain.settle(message, .unrouted(.noRoute), passed: passed)
+        #expect(log.events.filter { $0.hasPrefix("settle") }.count == number)
+    }
+
+    @Test("a message that every stage passes is told to all of them, with its outcome")
+    func allPass() throws {
+        #expect(try run(sixStages(-1) { .pass }) == (.pass, 6))
+        #expect(log.events.suffix(6) == (0..<6).reversed().map { "settle \($0): handled" })
+    }
+
+    // MARK: What a stage need not say
+
+    @Test("a stage is named for its type, and keeps nothing, unless it says otherwise")
+    func defaults() throws {
+        let chain = makeChain { Nameless(log: log) }
+        #expect(chain.names == ["Nameless"])
+        _ = try run(chain)
+        #expect(log.events == ["admit Nameless"])
+    }
+
+    @Test("a stage may change the message for those behind it")
+    func passedOn() throws {
+        let chain = makeChain {
+            StopAll()
+            SeesNoRoutes(log: log)
+        }
+        var message = try RoutedMessage(payload, routes: [Route("one"), Route("two")])
+        var passed = 0
+        _ = try chain.admit(&message, passed: &passed)
+        #expect(log.events == ["routes: 0"])
+        #expect(message.routes.isEmpty)
+    }
+
+    private struct Nameless: Middleware {
+        let log: EventLog
+        func admit(_ message: inout RoutedMessage) -> Verdict {
+            log.add("admit \(name)")
+            return .pass
+        }
+    }
+
+    private struct StopAll: Middleware {
+        func admit(_ message: inout RoutedMessage) -> Verdict {
+            message.stopRoutes(.refused(.other("test"))) { _ in true }
+            return .pass
+        }
+    }
+
+    private struct SeesNoRoutes: Middleware {
+        let log: EventLog
+        func admit(_ message: inout RoutedMessage) -> Verdict {
+            log.add("routes: \(message.routes.count)")
+            return .pass
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import KiiPushTesting
+import Synchronization
+
+@testable import KiiPush
+
+/// What happened, in order, taken down from any thread.
+final class EventLog: Sendable {
+    private let list = Mutex<[String]>([])
+
+    var events: [String] { list.withLock { $0 } }
+
+    func add(_ event: String) { list.withLock { $0.append(event) } }
+}
+
+/// A stage that takes down what is asked of it, and answers as it was told.
+struct Probe: Middleware {
+    let name: String
+    let log: EventLog
+    var answer: @Sendable () throws -> Verdict = { .pass }
+
+    init(_ name: String, _ log: EventLog, answer: @escaping @Sendable () throws -> Verdict = { .pass }) {
+        self.name = name
+        self.log = log
+        self.answer = answer
+    }
+
+    func admit(_ message: inout RoutedMessage) throws -> Verdict {
+        log.add("admit \(name)")
+        return try answer()
+    }
+
+    func settle(_ message: RoutedMessage, _ outcome: Outcome) { log.add("settle \(name): \(outcome)") }
+}
+
+/// An error that a test throws.
+struct TestError: Error, Equatable {}
+
+extension RoutedMessage {
+    /// A message on its way through a chain, without a receiver.
+    init(
+        _ payload: RawPayload, id: UInt64 = 1, at seconds: Int64 = 0, app: String? = nil, routes: [Route] = []
+    ) throws {
+        var match = RouteMatch()
+        match.routes = MatchedRoutes(routes)
+        self.init(
+            try PushMessage(payload), id: id, arrivedAt: payload.arrivedAt ?? .seconds(seconds), app: app, match: match)
+    }
+}
+
+extension Route {
+    /// A route that takes what a test says it takes.
+    convenience init(_ id: String, flow: RouteFlow = .stop, criteria: RouteCriteria = RouteCriteria()) {
+        self.init(id: id, criteria: criteria, flow: flow) { _, _ in }
+    }
+}
+
+/// Builds a chain as a receiver does.
+func makeChain(@MiddlewareBuilder _ middleware: () -> some MiddlewareChain) -> any MiddlewareChain { middleware() }

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import KiiPush
+
+struct VerdictTests {
+    @Test(
+        "each refusal has a reason in a word, or in the words of its author",
+        arguments: [
+            (Refusal.app, "app"), (.scope, "scope"), (.other("quiet hours"), "quiet hours"),
+        ])
+    func reasons(refusal: Refusal, reason: String) { #expect(refusal.reason == reason) }
+
+    @Test("refusing for a reason of one's own is a drop with that reason")
+    func refuse() {
+        #expect(Verdict.refuse("quiet hours") == .drop(.refused(.other("quiet hours"))))
+        #expect(Verdict.refuse("quiet hours") != .refuse("other"))
+        #expect(Verdict.refuse("app") != .drop(.refused(.app)))
+    }
+
+    @Test("a verdict prints as a trace shows it")
+    func descriptions() {
+        let lease = SeenLease(number: 7, keys: .numbered(1))
+        let table: [(Verdict, String)] = [
+            (.pass, "pass"),
+            (.drop(.duplicate), "drop: duplicate (done)"),
+            (.drop(.duplicateInFlight(lease)), "drop: duplicate (inFlight)"),
+            (.drop(.looped(.identity)), "drop: looped (identity)"),
+            (.drop(.looped(.killSwitch)), "drop: looped (killSwitch)"),
+            (.drop(.refused(.scope)), "drop: refused (scope)"),
+            (.refuse("quiet hours"), "drop: refused (quiet hours)"),
+        ]
+        for (verdict, text) in table { #expect(verdict.description == text) }
+    }
+}

@@ -1,0 +1,60 @@
+import Testing
+
+@testable import KiiPush
+
+/// The digest of a whole payload: all that is known of a message without a better key.
+struct WeakDedupeKeyTests {
+    private func key(_ json: String, _ transport: Transport? = nil) throws -> DedupeKey {
+        let keys = try PushMessage(RawPayload(json, transport: transport)).dedupeKeys(secret: .published)
+        #expect(keys.strength == .weak)
+        #expect(keys.secondary == nil)
+        return keys.primary
+    }
+
+    @Test(
+        "two ways to write one payload have one key",
+        arguments: [
+            (#"{"a":"1","b":"2"}"#, #"{"b":"2","a":"1"}"#),
+            (#"{"a":"1"}"#, " {\n \"a\" : \"1\" } "),
+            (#"{"a":"x"}"#, #"{"\u0061":"\u0078"}"#),
+            (#"{"a":10}"#, #"{"a":"10"}"#),
+            (#"{"a":10.50}"#, #"{"a":"10.50"}"#),
+            (#"{"a":true,"b":false}"#, #"{"a":"true","b":"false"}"#),
+            (#"{"o":{"a":1,"b":{"c":2,"d":3}}}"#, #"{"o":{"b":{"d":"3","c":"2"},"a":"1"}}"#),
+            (#"{"l":[1,{"a":1,"b":2}]}"#, #"{"l":["1",{"b":"2","a":"1"}]}"#),
+            (#"{"a":"1","from":"5","collapse_key":"x"}"#, #"{"a":"1"}"#),
+            (#"{"a":"1","google.message_id":"0:1","gcm.notification.e":"1"}"#, #"{"a":"1","google.ttl":60}"#),
+        ])
+    func same(_ one: String, _ other: String) throws { #expect(try key(one) == key(other)) }
+
+    @Test("payloads that say different things have different keys")
+    func different() throws {
+        let payloads = [
+            "{}", #"{"a":""}"#, #"{"a":null}"#, #"{"a":"null"}"#, #"{"a":{}}"#, #"{"a":[]}"#, #"{"a":[[]]}"#,
+            #"{"a":[[],[]]}"#, #"{"a":[[[]]]}"#, #"{"a":[null]}"#, #"{"a":[""]}"#, #"{"a":[{}]}"#, #"{"a":{"":""}}"#,
+            #"{"a":"1"}"#, #"{"a":"1.0"}"#, #"{"a":"01"}"#, #"{"A":"1"}"#, #"{"a":["1"]}"#, #"{"a":{"a":"1"}}"#,
+            #"{"a":"1","b":"2"}"#, #"{"a":"2","b":"1"}"#, #"{"a":["1","2"]}"#, #"{"a":["2","1"]}"#,
+            #"{"a":["12"]}"#, #"{"a":[["1"],"2"]}"#, #"{"a":[["1","2"]]}"#, #"{"a":["1",["2"]]}"#,
+            #"{"a":[[["1"]]]}"#, #"{"a":[[],"1",[]]}"#, #"{"a":[[["1"],"2"]]}"#, #"{"a":[[[],"1"],[]]}"#,
+            #"{"a":{"x":{"y":"1"}}}"#, #"{"a":{"x":"1","y":"1"}}"#, #"{"a":{"y":{"x":"1"}}}"#,
+            #"{"from ":"1"}"#, #"{"a":{"from":"1"}}"#, #"{"a":{"from":"2"}}"#, #"{"googles":"1"}"#, #"{"_kl":"1;1;x"}"#,
+        ]
+        let keys = try payloads.map { try key($0) }
+        for (index, one) in keys.enumerated() {
+            for (earlier, other) in keys[..<index].enumerated() {
+                #expect(one != other, "\(payloads[earlier]) and \(payloads[index])")
+            }
+        }
+    }
+
+    @Test("Apple's dictionary counts, and so do Kii's own fields")
+    func kiisOwnKeys() throws {
+        let alerts = ["one", "two"].map { #"{"aps":{"alert":"\#($0)"}}"# }
+        #expect(try key(alerts[0]) != key(alerts[1]))
+        let senders = ["one", "two"].map { #"{"sender":"\#($0)"}"# }
+        #expect(try key(senders[0], .mqtt) != key(senders[1], .mqtt))
+    }
+
+    @Test("the transport does not count")
+    func transport() throws { #expect(try key(#"{"a":"1"}"#, .mqtt) == key(#"{"a":"1"}"#, .fcm)) }
+}

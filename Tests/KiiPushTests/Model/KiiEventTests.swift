@@ -1,0 +1,26 @@
+import Testing
+
+@testable import KiiPush
+
+struct KiiEventTests {
+    @Test(
+        "the documented events have their names",
+        arguments: [
+            (KiiEvent.objectCreated, "DATA_OBJECT_CREATED"), (.objectUpdated, "DATA_OBJECT_UPDATED"),
+            (.objectDeleted, "DATA_OBJECT_DELETED"),
+            (.objectBodyUpdated, "DATA_OBJECT_BODY_UPDATED"), (.objectBodyDeleted, "DATA_OBJECT_BODY_DELETED"),
+            (.objectACLModified, "DATA_OBJECT_ACL_MODIFIED"), (.bucketDeleted, "BUCKET_DELETED"),
+        ])
+    func names(_ event: KiiEvent, _ name: String) throws {
+        #expect(event.name == name && event.description == name && event == KiiEvent(name))
+        #expect(try PushMessage(json: "{\"bucketID\":\"b\",\"type\":\"\(name)\"}").event == event)
+        #expect(try PushMessage(json: "{\"aps\":{},\"bi\":\"b\",\"t\":\"\(name)\"}").event == event)
+    }
+
+    @Test("events compare exactly, and any other text is an event too")
+    func open() throws {
+        #expect(KiiEvent("data_object_created") != .objectCreated && KiiEvent("DATA_OBJECT_CREATED ") != .objectCreated)
+        #expect(try PushMessage(json: #"{"topic":"t","type":"my own"}"#).event == "my own")
+        #expect(try PushMessage(json: #"{"topic":"t","type":""}"#).event == nil)
+    }
+}

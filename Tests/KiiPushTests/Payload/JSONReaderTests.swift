@@ -1,0 +1,139 @@
+import Testing
+
+@testable import KiiPush
+
+/// Every rule of RFC 8259, kept and broken.
+struct JSONReaderTests {
+    @Test(
+        "what the grammar allows is read",
+        arguments: [
+            "{}", " { } ", "\t\r\n{\t\r\n}\t\r\n ", "{\"\":\"\"}", "{ \"a\" : 1 , \"b\" : 2 }",
+            #"{"a":true,"b":false,"c":null}"#,
+            #"{"a":0,"b":-0,"c":1,"d":-1,"e":10,"f":1234567890}"#,
+            #"{"a":0.5,"b":-0.5,"c":1.25,"d":0.000,"e":10.010}"#,
+            #"{"a":1e0,"b":1E0,"c":1e+5,"d":1e-5,"e":1.5E+300,"f":0e0,"g":-0.0e-0,"h":1e007}"#,
+            #"{"a":1e999999999,"b":-1e-999999999,"c":123456789012345678901234567890123456789012345678901234567890}"#,
+            #"{"a":[],"b":{},"c":[[]],"d":[{}],"e":{"f":{}},"g":[1,"2",true,null,{"h":[]}]}"#,
+            "{\"a\":[ ],\"b\":{ },\"c\":[ 1 , 2 ],\"d\":{ \"e\" : 1 }}",
+            #"{"a":"\"\\\/\b\f\n\r\t"}"#, #"{"a":"\u0000\u001f\u007F\u00e9\uFFFF\uABCD\uabcd"}"#,
+            #"{"a":"\ud83d\ude00\uD800\uDC00\uDBFF\uDFFF"}"#,
+            "{\"a\":\"\u{7F}é€😀\u{FEFF}\u{2028}\u{10FFFF}\"}", "{\"é\":1,\"😀\":2}",
+            #"{"a'b":"/*no comment*/ //nor here"}"#,
+        ])
+    func accepts(_ text: String) throws {
+        _ = try PushMessage(json: text)
+    }
+
+    @Test(
+        "what breaks the rules of objects and arrays is refused where it breaks them",
+        arguments: [
+            // Commas.
+            RefusedText(#"{"a":1,↓}"#, .unexpectedCharacter), RefusedText(#"{↓,"a":1}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1,↓,"b":2}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1 ↓"b":2}"#, .unexpectedCharacter),
+            RefusedText(#"{↓,}"#, .unexpectedCharacter), RefusedText(#"{"a":[1,↓]}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":[↓,1]}"#, .unexpectedCharacter), RefusedText(#"{"a":[1,↓,2]}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":[1 ↓2]}"#, .unexpectedCharacter), RefusedText(#"{"a":[↓,]}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":{"b":1,↓}}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1↓;"b":2}"#, .unexpectedCharacter),
+            // Colons.
+            RefusedText(#"{"a"↓}"#, .unexpectedCharacter), RefusedText(#"{"a" ↓1}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":↓:1}"#, .unexpectedCharacter), RefusedText(#"{"a"↓=1}"#, .unexpectedCharacter),
+            RefusedText(#"{"a"↓,"b":1}"#, .unexpectedCharacter), RefusedText(#"{"a":{"b"↓}}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":["b"↓:1]}"#, .unexpectedCharacter),
+            // Missing and wrong values and keys.
+            RefusedText(#"{"a":↓}"#, .unexpectedCharacter), RefusedText(#"{"a":↓,"b":1}"#, .unexpectedCharacter),
+            RefusedText(#"{↓a:1}"#, .unexpectedCharacter), RefusedText(#"{↓1:1}"#, .unexpectedCharacter),
+            RefusedText(#"{↓null:1}"#, .unexpectedCharacter), RefusedText(#"{↓{}:1}"#, .unexpectedCharacter),
+            RefusedText(#"{↓'a':1}"#, .unexpectedCharacter), RefusedText(#"{"a":↓'b'}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":{↓b:1}}"#, .unexpectedCharacter), RefusedText(#"{"a":1,↓b:1}"#, .unexpectedCharacter),
+            // Brackets that do not match.
+            RefusedText(#"{"a":[1↓}}"#, .unexpectedCharacter), RefusedText(#"{"a":{"b":1↓]}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":[↓}}"#, .unexpectedCharacter), RefusedText(#"{"a":{↓]}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1↓]"#, .unexpectedCharacter), RefusedText(#"{↓]"#, .unexpectedCharacter),
+            RefusedText(#"{"a":[[1]↓}}"#, .unexpectedCharacter),
+            // Comments, and more than one value.
+            RefusedText(#"↓/*a*/{}"#, .unexpectedCharacter), RefusedText(#"{↓/*a*/}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1↓//b"#, .unexpectedCharacter), RefusedText(#"{"a":↓#b"#, .unexpectedCharacter),
+            RefusedText(#"{}↓{}"#, .unexpectedCharacter), RefusedText(#"{} ↓1"#, .unexpectedCharacter),
+            RefusedText(#"{}↓}"#, .unexpectedCharacter), RefusedText(#"{}↓,"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1}↓garbage"#, .unexpectedCharacter), RefusedText("{}↓\u{0}", .unexpectedCharacter),
+            // White space that is none to JSON.
+            RefusedText("↓\u{0B}{}", .unexpectedCharacter), RefusedText("↓\u{0C}{}", .unexpectedCharacter),
+            RefusedText("{\"a\":↓\u{A0}1}", .unexpectedCharacter),
+            RefusedText("{\"a\":↓\u{2028}1}", .unexpectedCharacter),
+            RefusedText("{\"a\":↓\u{0}1}", .unexpectedCharacter), RefusedText("↓\u{0}", .unexpectedCharacter),
+            // A byte order mark.
+            RefusedText("↓\u{FEFF}{}", .unexpectedCharacter), RefusedText("{}↓\u{FEFF}", .unexpectedCharacter),
+            RefusedText("UTF-16, big end first", [0xFE, 0xFF, 0, 0x7B, 0, 0x7D], .invalidUTF8, at: 0),
+            RefusedText("UTF-16 without a mark", [0x7B, 0, 0x7D, 0], .unexpectedCharacter, at: 1),
+        ])
+    func structure(_ refusal: RefusedText) { refusal.check() }
+
+    @Test(
+        "what is no number and no literal is refused where it goes wrong",
+        arguments: [
+            RefusedText(#"{"a":0↓1}"#, .invalidNumber), RefusedText(#"{"a":-0↓1}"#, .invalidNumber),
+            RefusedText(#"{"a":0↓0}"#, .invalidNumber), RefusedText(#"{"a":0↓0.5}"#, .invalidNumber),
+            RefusedText(#"{"a":[0↓1]}"#, .invalidNumber), RefusedText(#"{"a":1.↓}"#, .invalidNumber),
+            RefusedText(#"{"a":-1.↓,"b":1}"#, .invalidNumber), RefusedText(#"{"a":1.↓e5}"#, .invalidNumber),
+            RefusedText(#"{"a":1.↓.5}"#, .invalidNumber), RefusedText(#"{"a":1.5↓.5}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":↓.5}"#, .unexpectedCharacter), RefusedText(#"{"a":-↓.5}"#, .invalidNumber),
+            RefusedText(#"{"a":↓+1}"#, .unexpectedCharacter), RefusedText(#"{"a":-↓-1}"#, .invalidNumber),
+            RefusedText(#"{"a":-↓+1}"#, .invalidNumber), RefusedText(#"{"a":-↓}"#, .invalidNumber),
+            RefusedText(#"{"a":-↓ 1}"#, .invalidNumber),
+            RefusedText(#"{"a":1e↓}"#, .invalidNumber), RefusedText(#"{"a":1E↓,"b":1}"#, .invalidNumber),
+            RefusedText(#"{"a":1e+↓}"#, .invalidNumber), RefusedText(#"{"a":1e-↓]}"#, .invalidNumber),
+            RefusedText(#"{"a":1e+↓-5}"#, .invalidNumber), RefusedText(#"{"a":1e5↓.5}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1e5↓e5}"#, .unexpectedCharacter), RefusedText(#"{"a":0↓x10}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1↓_000}"#, .unexpectedCharacter), RefusedText(#"{"a":1,↓000}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1↓f}"#, .unexpectedCharacter), RefusedText(#"{"a":↓NaN}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":↓Infinity}"#, .unexpectedCharacter), RefusedText(#"{"a":-↓Infinity}"#, .invalidNumber),
+            RefusedText("{\"a\":↓\u{0661}}", .unexpectedCharacter),
+            RefusedText(#"{"a":↓True}"#, .unexpectedCharacter), RefusedText(#"{"a":t↓RUE}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":tru↓}"#, .unexpectedCharacter), RefusedText(#"{"a":true↓x}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":fals↓y}"#, .unexpectedCharacter), RefusedText(#"{"a":n↓il}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":nul↓ l}"#, .unexpectedCharacter), RefusedText(#"{"a":null↓1}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":↓undefined}"#, .unexpectedCharacter),
+        ])
+    func scalars(_ refusal: RefusedText) { refusal.check() }
+
+    @Test(
+        "what ends too early is refused at its end",
+        arguments: [
+            "{", "{ ", #"{"#, #"{""#, #"{"a"#, #"{"a""#, #"{"a":"#, #"{"a": "#, #"{"a":1"#, #"{"a":1,"#, #"{"a":-"#,
+            #"{"a":1."#, #"{"a":1e"#, #"{"a":1e+"#, #"{"a":t"#, #"{"a":fals"#, #"{"a":nul"#, #"{"a":""#, #"{"a":"b"#,
+            #"{"a":"\"#, #"{"a":"\u"#, #"{"a":"\u12"#, #"{"a":"\ud83d"#, #"{"a":"\ud83d\"#, #"{"a":"\ud83d\u"#,
+            #"{"a":"\ud83d\ude0"#, #"{"a":["#, #"{"a":[1"#, #"{"a":[1,"#, #"{"a":{"#, #"{"a":{"b""#, #"{"a":{"b":"#,
+            #"{"a":{"b":1"#, #"{"a":[[]"#, "[", "\"", "-", "tru",
+        ])
+    func cut(_ text: String) {
+        RefusedText(text, Array(text.utf8), .unexpectedEnd, at: text.utf8.count).check()
+    }
+
+    @Test(
+        "a value's token has its kind and its place, a string's without the quotes",
+        arguments: [
+            ("\"ab\"", JSONToken(.string, 1, 3)), (" \"\" ", JSONToken(.string, 2, 2)),
+            ("\"\\n\"", JSONToken(.string, 1, 3, hasEscapes: true)), ("-1.5e3,", JSONToken(.number, 0, 6)),
+            ("true", JSONToken(.true, 0, 4)), ("\tfalse", JSONToken(.false, 1, 6)), ("null]", JSONToken(.null, 0, 4)),
+            (" {\"a\":[{}]} ", JSONToken(.object, 1, 11)), ("[1,[2],{\"a\":3}]x", JSONToken(.array, 0, 15)),
+        ])
+    func tokens(_ text: String, _ expected: JSONToken) throws {
+        var reader = JSONReader(limits: .standard)
+        #expect(try reader.readValue(text.utf8.span, depth: 0) == expected)
+        #expect(reader.offset == Int(expected.end) + (expected.kind == .string ? 1 : 0))
+    }
+
+    @Test("keys come one by one, then nil behind the brace")
+    func keys() throws {
+        let text = #"{ "a" : 1 , "b\n" : [2] } "#
+        var reader = JSONReader(at: 1, limits: .standard)
+        #expect(try reader.nextKey(text.utf8.span, isFirst: true) == JSONToken(.string, 3, 4))
+        #expect(try reader.readValue(text.utf8.span, depth: 1) == JSONToken(.number, 8, 9))
+        #expect(try reader.nextKey(text.utf8.span, isFirst: false) == JSONToken(.string, 13, 16, hasEscapes: true))
+        #expect(try reader.readValue(text.utf8.span, depth: 1) == JSONToken(.array, 20, 23))
+        #expect(try reader.nextKey(text.utf8.span, isFirst: false) == nil)
+        #expect(reader.offset == 25)
+    }
+}

@@ -1,0 +1,35 @@
+import Testing
+
+@testable import KiiPush
+
+struct RawPayloadTests {
+    @Test("a payload keeps what the transport said of it")
+    func keeps() {
+        let arrived = MonotonicInstant(nanoseconds: 5)
+        let payload = RawPayload(
+            [0x7B, 0x7D], transport: .fcm, transportMessageID: "m-1", isRedelivered: true, arrivedAt: arrived)
+        #expect(payload.bytes == [0x7B, 0x7D])
+        #expect(payload.transport == .fcm)
+        #expect(payload.transportMessageID == "m-1")
+        #expect(payload.isRedelivered)
+        #expect(payload.arrivedAt == arrived)
+    }
+
+    @Test("text becomes its bytes, with nothing said of the transport")
+    func text() {
+        let payload = RawPayload("{\"a\":\"é\"}")
+        #expect(payload == RawPayload(Array("{\"a\":\"é\"}".utf8)))
+        #expect(payload.transport == nil && payload.transportMessageID == nil && payload.arrivedAt == nil)
+        #expect(!payload.isRedelivered)
+    }
+
+    @Test("transports are an open set of names")
+    func transports() {
+        #expect(
+            [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map(\.name) == [
+                "apns", "fcm", "jpush", "mqtt", "quickblox",
+            ])
+        #expect(Transport("apns") == .apns && "apns" == Transport.apns && Transport("APNS") != .apns)
+        #expect("\(Transport("radio"))" == "radio")
+    }
+}

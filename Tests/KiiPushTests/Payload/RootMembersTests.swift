@@ -1,0 +1,125 @@
+import Testing
+
+@testable import KiiPush
+
+struct RootMembersTests {
+    @Test("nothing, or nothing but white space, is empty", arguments: ["", " ", "\n", "\t\r\n  \n"])
+    func empty(_ text: String) {
+        RefusedText(text, Array(text.utf8), .empty, at: 0).check()
+    }
+
+    @Test(
+        "what is sound but no object is refused where it begins",
+        arguments: [
+            RefusedText("↓[]", .notAnObject), RefusedText(" \n↓[{\"a\":1}] ", .notAnObject),
+            RefusedText("↓\"{}\"", .notAnObject),
+            RefusedText("↓1", .notAnObject), RefusedText("\t↓-0.5e3", .notAnObject), RefusedText("↓true", .notAnObject),
+            RefusedText("↓null", .notAnObject), RefusedText("↓[{\"a\":1,\"a\":2}]", .notAnObject),
+        ])
+    func notAnObject(_ refusal: RefusedText) { refusal.check() }
+
+    @Test(
+        "what is not sound is refused as that first, object or not, doubled key or not",
+        arguments: [
+            RefusedText("[1,↓]", .unexpectedCharacter), RefusedText("[]↓x", .unexpectedCharacter),
+            RefusedText("[↓", .unexpectedEnd),
+            RefusedText("1 ↓2", .unexpectedCharacter), RefusedText("0↓1", .invalidNumber),
+            RefusedText("\"↓\\q\"", .invalidEscape),
+            RefusedText("[\"↓\u{1}\"]", .unexpectedCharacter),
+            RefusedText("not UTF-8 in an array", [0x5B, 0x22, 0xFF, 0x22, 0x5D], .invalidUTF8, at: 2),
+            RefusedText(#"{"a":1,"a":2↓"#, .unexpectedEnd), RefusedText(#"{"a":1,"a":2,↓}"#, .unexpectedCharacter),
+            RefusedText(#"{"a":1,"a":2}↓x"#, .unexpectedCharacter),
+            RefusedText(#"{"bi":1,"bi":2,"x":0↓1}"#, .invalidNumber),
+            RefusedText(#"{"a":1,"\u0061":"↓\ud800"}"#, .invalidEscape),
+            RefusedText(
+                "doubled, then not UTF-8", Array(#"{"a":1,"a":""#.utf8) + [0xFF, 0x22, 0x7D], .invalidUTF8, at: 12),
+        ])
+    func syntaxFirst(_ refusal: RefusedText) { refusal.check() }
+
+    @Test(
+        "a root key that stands twice is refused where it stands again",
+        arguments: [
+            RefusedText(#"{"a":1,↓"a":1}"#, .duplicateKey), RefusedText(#"{"a":1,"b":2, ↓"a":3,"b":4}"#, .duplicateKey),
+            RefusedText(#"{"":1,↓"":2}"#, .duplicateKey), RefusedText(#"{"é":1,↓"é":2}"#, .duplicateKey),
+            // Kii's own keys, of either style, and Apple's.
+            RefusedText(#"{"bi":"x",↓"bi":"y"}"#, .duplicateKey),
+            RefusedText(#"{"bucketID":"x",↓"bucketID":"x"}"#, .duplicateKey),
+            RefusedText(#"{"aps":{},"a":1,↓"aps":{}}"#, .duplicateKey),
+            RefusedText(#"{"s":"",↓"s":"u"}"#, .duplicateKey),
+            RefusedText(#"{"to":null,↓"to":"x","bi":1,"bi":2}"#, .duplicateKey),
+            RefusedText(#"{"x":1,"bi":"b",↓"x":2,"bi":"c"}"#, .duplicateKey),
+            RefusedText(#"{"x":1,"bi":"b",↓"bi":"c","x":2}"#, .duplicateKey),
+            // The same key, escaped otherwise.
+            RefusedText(#"{"a":1,↓"\u0061":2}"#, .duplicateKey), RefusedText(#"{"\u0061":1,↓"a":2}"#, .duplicateKey),
+            RefusedText(#"{"\u0061":1,↓"\u0061":2}"#, .duplicateKey), RefusedText(#"{"\/":1,↓"/":2}"#, .duplicateKey),
+            RefusedText(#"{"bucketID":"x",↓"bucket\u0049D":"y"}"#, .duplicateKey),
+            RefusedText(#"{"\u0062i":"x",↓"bi":"y"}"#, .duplicateKey),
+            RefusedText(#"{"a\u0070s":{},↓"aps":{}}"#, .duplicateKey),
+            RefusedText(#"{"😀":1,↓"\ud83d\ude00":2}"#, .duplicateKey),
+            RefusedText(#"{"\u0061":1,"b":2,↓"b":3,"bi":1,"bi":2,"a":4}"#, .duplicateKey),
+            // The same with keys that nobody knows, which are compared elsewhere: the first that stands again counts.
+            RefusedText(#"{"x":1,↓"\u0078":2}"#, .duplicateKey), RefusedText(#"{"\u0078":1,↓"x":2}"#, .duplicateKey),
+            RefusedText(#"{"\u0078":1,↓"\u0078":2}"#, .duplicateKey),
+            RefusedText(#"{"\u0078":1,↓"x":2,"y":3,"y":4,"bi":1,"bi":2}"#, .duplicateKey),
+            RefusedText(#"{"\u0078":1,"y":3,"bi":1,↓"bi":2,"x":2,"y":4}"#, .duplicateKey),
+        ])
+    func duplicates(_ refusal: RefusedText) { refusal.check() }
+
+    @Test("a doubled key is found among however many others", arguments: [1, 2, 15, 16, 17, 18, 40, 200])
+    func manyKeys(_ count: Int) throws {
+        let members = (0..<count).map { "\"key\($0)\":\($0)" }
+        let distinct = "{" + members.joined(separator: ",") + "}"
+        #expect(try PushMessage(json: distinct).data.keys.count == count)
+        for doubled in Set([0, count / 2, count - 1]) {
+            let text = distinct.dropLast() + ",↓\"key\(doubled)\":\"again\"}"
+            RefusedText(String(text), .duplicateKey).check()
+        }
+    }
+
+    @Test(
+        "keys that only look alike are different keys",
+        arguments: [
+            #"{"a":1,"A":2}"#, #"{"a":1,"a ":2}"#, #"{"a":1,"":2}"#, #"{"bi":"b","BI":"c"}"#, #"{"a":1,"\\u0061":2}"#,
+            // The same text to a reader, but not the same bytes: composed and decomposed.
+            "{\"\u{E9}\":1,\"e\u{301}\":2}", #"{"\u00e9":1,"e\u0301":2}"#,
+        ])
+    func different(_ text: String) throws {
+        #expect(try PushMessage(json: text).data.keys.count == 2)
+    }
+
+    @Test("of a nested key that stands twice the first counts")
+    func nested() throws {
+        let message = try PushMessage(
+            json: #"{"aps":{"alert":"one","alert":"two","badge":1,"\u0062adge":2},"k":{"a":1,"a":2,"\u0061":3,"b":4},"#
+                + #""list":[{"x":"first","x":"second"}]}"#)
+        #expect(message.alert?.body == "one")
+        #expect(message.aps?.badge == 1)
+        #expect(message.data["k"] == .object([("a", .number("1")), ("b", .number("4"))]))
+        #expect(message.data["list"] == .array([.object([("x", .string("first"))])]))
+    }
+
+    @Test("of a nested key that stands twice the first counts, also when its type is wrong")
+    func nestedWrongType() throws {
+        let alert = try PushMessage(json: #"{"aps":{"alert":{"title":7,"title":"two","body":"text"}}}"#).alert
+        #expect(alert == Alert(title: nil, subtitle: nil, body: "text"))
+    }
+
+    @Test("nested keys are the same only when their bytes are")
+    func nestedComposition() throws {
+        let message = try PushMessage(json: #"{"k":{"\u304c":1,"\u304b\u3099":2}}"#)
+        guard case .object(let members)? = message.data["k"] else {
+            Issue.record("an object is due")
+            return
+        }
+        #expect(members.map(\.value) == [.number("1"), .number("2")])
+    }
+
+    @Test("a Kii key is known however it is escaped")
+    func escapedKeys() throws {
+        let message = try PushMessage(
+            json: #"{"b\u0075cketID":"b","object\u0053copeType":"APP","\u006fbjectID":"o"}"#, over: .mqtt)
+        #expect(message.object?.id == "o")
+        #expect(message.data.isEmpty)
+        #expect(try PushMessage(json: #"{"\u0061ps":{},"\u0062i":"b"}"#).dialect == .apns)
+    }
+}

@@ -1,0 +1,205 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+
+/// What each way to register a handler takes, and what it gives.
+struct HandlersTests {
+    let log = EventLog()
+    let receiver = PushReceiver(app: "0123abcd") {}
+    static let scope = KiiScope.user(KiiUser(id: "U-1"))
+
+    @discardableResult
+    private func send(_ fixture: PayloadFixture, _ style: PayloadFixture.KeyStyle = .long) async -> Outcome {
+        await receiver.receive(fixture.payload(style))
+    }
+
+    // MARK: What a match has proved
+
+    @Test("a route that asks for a bucket gives one that is not optional", arguments: PayloadFixture.KeyStyle.allCases)
+    func bucketEvent(style: PayloadFixture.KeyStyle) async {
+        receiver.onPushToApp(bucket: "settings") { [log] event, _ in
+            let bucket: KiiBucket = event.bucket
+            let scope: KiiScope = event.scope
+            log.add("\(bucket.uri) \(scope.id ?? "") \(event.event?.name ?? "") \(event.object?.id ?? "none")")
+        }
+        await send(.pushToApp(scope: Self.scope), style)
+        await send(.pushToApp(object: nil, event: .bucketDeleted), style)
+        #expect(
+            log.events == [
+                "kiicloud://users/U-1/buckets/settings U-1 DATA_OBJECT_UPDATED o-1",
+                "kiicloud://buckets/settings  BUCKET_DELETED none",
+            ])
+    }
+
+    @Test("a route that asks for an object gives one that is not optional, with its bucket and scope")
+    func objectEvent() async {
+        receiver.onPushToApp(object: "*") { [log] event, _ in
+            let object: KiiObject = event.object
+            let bucket: KiiBucket = event.bucket
+            let scope: KiiScope = event.scope
+            log.add("\(object.uri) \(bucket.name) \(scope.typeName) \(event.sender?.id ?? "")")
+        }
+        await send(.pushToApp(scope: Self.scope, sender: "U-9"))
+        #expect(await "\(send(.pushToApp(object: nil)))" == "unrouted (noRoute)")
+        #expect(log.events == ["kiicloud://users/U-1/buckets/settings/objects/o-1 settings APP_AND_USER U-9"])
+    }
+
+    @Test("a route that asks for a topic gives one that is not optional, with its scope and the data")
+    func topicMessage() async {
+        receiver.onPushToUser(topic: ["news", "room-*"]) { [log] message, _ in
+            let topic: KiiTopic = message.topic
+            let scope: KiiScope = message.scope
+            log.add("\(topic.uri) \(scope.typeName) \(message.sender?.id ?? "") \(message.data["text"]?.string ?? "")")
+        }
+        await send(.pushToUser(topic: "room-1", scope: Self.scope))
+        #expect(await "\(send(.pushToUser(topic: "other")))" == "unrouted (noRoute)")
+        #expect(log.events == ["kiicloud://users/U-1/topics/room-1 APP_AND_USER U-sender hello"])
+    }
+
+    @Test("a route for a kind takes it without handles too, and then has none")
+    func withoutHandles() async {
+        receiver.onPushToApp { [log] message, _ in log.add("app \(message.bucket == nil) \(message.object == nil)") }
+        receiver.onPushToUser { [log] message, _ in log.add("user \(message.topic == nil)") }
+        for var fixture in [PayloadFixture.pushToApp(), .pushToUser()] {
+            await send(fixture)
+            fixture.fields[.scopeType] = nil
+            await send(fixture)
+        }
+        #expect(log.events == ["app false false", "app true true", "user false", "user true"])
+    }
+
+    @Test("a Direct Push gives its data, and the administrator where MQTT says it")
+    func directPush() async {
+        receiver.onDirectPush { [log] message, _ in
+            log.add("\(message.sender?.typeName ?? "nobody") \(message.data["text"]?.string ?? "")")
+        }
+        await send(.directPush())
+        await send(.directPush(), .short)
+        #expect(log.events == ["admin hello", "nobody hello"])
+    }
+
+    @Test("each way takes just its kind, and onAny all of them")
+    func kinds() async {
+        receiver.onPushToApp("app", then: .continue) { [log] _, _ in log.add("app") }
+        receiver.onPushToUser("user", then: .continue) { [log] _, _ in log.add("user") }
+        receiver.onDirectPush("direct", then: .continue) { [log] _, _ in log.add("direct") }
+        receiver.onAny("any") { [log] message, _ in log.add("any \(message.kind.rawValue)") }
+        for fixture in [PayloadFixture.pushToApp(), .pushToUser(), .directPush()] { await send(fixture) }
+        #expect(log.events == ["app", "any pushToApp", "user", "any pushToUser", "direct", "any directPush"])
+    }
+
+    // MARK: Conditions
+
+    @Test("every condition of a registration reaches its route")
+    func conditions() async {
+        receiver.onPushToApp(
+            "r", bucket: "set*", object: "o-*", scope: .user("U-1"), events: [.objectUpdated], sender: .user("U-s*")
+        ) { _, _ in }
+        let matching = PayloadFixture.pushToApp(scope: Self.scope)
+        #expect(await "\(send(matching))" == "handled")
+        let others: [PayloadFixture] = [
+            .pushToApp(bucket: "other", scope: Self.scope), .pushToApp(object: "p-1", scope: Self.scope),
+            .pushToApp(), .pushToApp(event: .objectCreated, scope: Self.scope),
+            .pushToApp(scope: Self.scope, sender: "U-9"), .pushToApp(scope: Self.scope, sender: nil),
+        ]
+        for fixture in others { #expect(await "\(send(fixture))" == "unrouted (noRoute)") }
+    }
+
+    @Test("the conditions of the other registrations reach their routes too")
+    func otherConditions() async {
+        let group = KiiScope.group(KiiGroup(id: "G"))
+        receiver.onPushToApp("app", scope: .group("G"), events: ["E"], sender: .thing()) { _, _ in }
+        receiver.onPushToApp("bucket", bucket: "b", scope: .app, events: ["E"], sender: .user("S")) { _, _ in }
+        receiver.onPushToUser("user", scope: .group("G"), sender: .thing()) { _, _ in }
+        receiver.onPushToUser("topic", topic: "t", scope: .app, sender: .user("S")) { _, _ in }
+        receiver.onDirectPush("direct", sender: .admin("APP_*")) { _, _ in }
+        receiver.onAny("any", scope: .user("U"), sender: .user("S")) { _, _ in }
+        let user = KiiScope.user(KiiUser(id: "U"))
+        let table: [(PayloadFixture, route: String?)] = [
+            (.pushToApp(event: "E", scope: group, sender: "th.1"), "app"),
+            (.pushToApp(event: "F", scope: group, sender: "th.1"), nil),
+            (.pushToApp(event: "E", scope: group, sender: "S"), nil),
+            (.pushToApp(event: "E", scope: .app, sender: "th.1"), nil),
+            (.pushToApp(bucket: "b", event: "E", sender: "S"), "bucket"),
+            (.pushToApp(bucket: "c", event: "E", sender: "S"), nil),
+            (.pushToApp(bucket: "b", event: "F", sender: "S"), nil),
+            (.pushToApp(bucket: "b", event: "E", sender: "T"), nil),
+            (.pushToUser(scope: group, sender: "th.1"), "user"), (.pushToUser(scope: group, sender: "S"), nil),
+            (.pushToUser(topic: "t", sender: "S"), "topic"), (.pushToUser(topic: "u", sender: "S"), nil),
+            (.pushToUser(topic: "t", sender: "T"), nil), (.pushToUser(topic: "t", scope: group, sender: "S"), nil),
+            (.directPush(), "direct"), (.directPush(recipient: nil), nil),
+            (.pushToApp(scope: user, sender: "S"), "any"), (.pushToUser(scope: user, sender: "S"), "any"),
+            (.pushToUser(scope: user, sender: "T"), nil),
+        ]
+        for (fixture, route) in table {
+            let outcome = await send(fixture)
+            if case .handled(let routes) = outcome {
+                #expect(routes.ids == [route], "\(fixture.fields)")
+            } else {
+                #expect(route == nil, "\(fixture.fields): \(outcome)")
+            }
+        }
+    }
+
+    @Test("an ambiguous message runs no handler but those that ask for it")
+    func ambiguous() async {
+        var imitation = PayloadFixture.pushToApp()
+        imitation.fields[.topic] = "news"
+        receiver.onPushToApp("bucket", bucket: "*") { _, _ in }
+        receiver.onAny("any") { _, _ in }
+        #expect(await "\(send(imitation))" == "unrouted (ambiguous)")
+        receiver.onAny("careful", certainty: [.ambiguous]) { [log] message, _ in log.add(message.certainty.rawValue) }
+        #expect(await "\(send(imitation))" == "handled")
+        #expect(log.events == ["ambiguous"])
+        #expect(receiver.metrics.routes.map(\.handled) == [0, 0, 1])
+    }
+
+    // MARK: Context and ids
+
+    @Test("a handler is told its route, the message's number and when the payload arrived")
+    func context() async {
+        let clock = ManualClock(start: .seconds(5))
+        let receiver = PushReceiver(clock: clock) {}
+        receiver.onAny("mine") { [log] _, context in
+            log.add("\(context.route) \(context.messageID) \(context.arrivedAt.nanoseconds)")
+        }
+        var payload = PayloadFixture.pushToApp().payload(.long)
+        _ = await receiver.receive(payload)
+        payload.arrivedAt = .seconds(3)
+        _ = await receiver.receive(payload)
+        #expect(log.events == ["mine 1 5000000000", "mine 2 3000000000"])
+    }
+
+    @Test("a route without an id gets one from its kind and place")
+    func madeUpIDs() {
+        receiver.onPushToApp { _, _ in }
+        receiver.onAny { _, _ in }
+        receiver.onPushToUser("mine") { _, _ in }
+        receiver.onDirectPush { _, _ in }
+        #expect(receiver.metrics.routes.map(\.route) == ["pushToApp-1", "any-2", "mine", "directPush-4"])
+    }
+
+    @Test("an id that is made up is never one that is taken")
+    func madeUpBesideTaken() {
+        receiver.onAny("any-2") { _, _ in }
+        receiver.onAny { _, _ in }
+        #expect(receiver.metrics.routes.map(\.route) == ["any-2", "any-3"])
+    }
+
+    @Test("two routes with one id are a mistake that shows at once")
+    func repeatedID() async {
+        await #expect(processExitsWith: .failure) {
+            let receiver = PushReceiver()
+            receiver.onAny("a") { _, _ in }
+            receiver.onAny("a") { _, _ in }
+        }
+    }
+
+    @Test("a route that is added later takes the messages that come after it")
+    func addedLater() async {
+        #expect(await "\(send(.pushToApp()))" == "unrouted (noRoute)")
+        receiver.onAny("late") { _, _ in }
+        #expect(await "\(send(.pushToApp()))" == "handled")
+    }
+}

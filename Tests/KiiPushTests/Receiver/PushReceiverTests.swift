@@ -1,0 +1,195 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+
+struct PushReceiverTests {
+    let log = EventLog()
+    let event = PayloadFixture.pushToApp().payload(.long)
+
+    private func receiver(_ store: SpyStore = SpyStore()) -> PushReceiver {
+        PushReceiver(app: "0123abcd") {
+            Deduplicator(store: store, secret: .published)
+            LoopGuard()
+            ScopeRouter()
+        }
+    }
+
+    // MARK: Handlers
+
+    @Test("a message whose handler failed is handled when it is delivered again")
+    func retry() async {
+        let receiver = receiver()
+        let isRepaired = Flag()
+        receiver.onPushToApp("r") { _, _ in if !isRepaired.isSet { throw TestError() } }
+        #expect(await receiver.receive(event).disposition == .retryLater)
+        #expect(await receiver.receive(event).disposition == .retryLater)
+        isRepaired.set()
+        #expect(await "\(receiver.receive(event))" == "handled")
+        #expect(await "\(receiver.receive(event))" == "duplicate (done)")
+        let route = receiver.metrics.routes[0]
+        #expect((route.route, route.handled, route.failed) == ("r", 1, 2))
+    }
+
+    @Test("what a handler threw is in the outcome, of several the first")
+    func errors() async throws {
+        let receiver = receiver()
+        receiver.onAny("a", then: .continue) { _, _ in throw TestError() }
+        receiver.onAny("b") { _, _ in throw CancellationError() }
+        guard case .failed(let failure) = await receiver.receive(event) else {
+            Issue.record("it should have failed")
+            return
+        }
+        #expect(failure.place == "a")
+        #expect(!failure.isStage)
+        #expect(failure.error is TestError)
+        #expect(failure.handled.isEmpty)
+    }
+
+    @Test("of two routes one fails: the other runs all the same, and the outcome names both", arguments: [true, false])
+    func oneOfTwo(firstFails: Bool) async {
+        let store = SpyStore()
+        let receiver = receiver(store)
+        for (id, fails) in [("a", firstFails), ("b", !firstFails)] {
+            receiver.onAny(id, then: .continue) { [log] _, _ in
+                log.add(id)
+                if fails { throw TestError() }
+            }
+        }
+        guard case .failed(let failure) = await receiver.receive(event) else {
+            Issue.record("it should have failed")
+            return
+        }
+        #expect(log.events == ["a", "b"])
+        #expect(failure.place == (firstFails ? "a" : "b"))
+        #expect(failure.handled.ids == [firstFails ? "b" : "a"])
+        #expect(store.log.events == ["fresh", "release"])
+        let counts = receiver.metrics.routes.map { "\($0.route) \($0.handled) \($0.failed)" }
+        #expect(counts == (firstFails ? ["a 0 1", "b 1 0"] : ["a 1 0", "b 0 1"]))
+    }
+
+    @Test("a handled message names its routes, in the order in which they ran")
+    func handledRoutes() async {
+        let receiver = receiver()
+        for id in ["a", "b", "c", "d"] {
+            receiver.onAny(id, then: id == "c" ? .stop : .continue) { [log] _, context in log.add(context.route) }
+        }
+        guard case .handled(let routes) = await receiver.receive(event) else {
+            Issue.record("it should have been handled")
+            return
+        }
+        #expect(routes.ids == ["a", "b", "c"])
+        #expect(log.events == ["a", "b", "c"])
+    }
+
+    // MARK: Kill switch
+
+    @Test("a killed route leaves the others running, and still counts as the match")
+    func killedRoute() async {
+        let store = SpyStore()
+        let loopGuard = LoopGuard()
+        let receiver = PushReceiver {
+            Deduplicator(store: store, secret: .published)
+            loopGuard
+        }
+        receiver.onPushToApp("a", then: .continue) { [log] _, _ in log.add("a") }
+        receiver.onPushToApp("b") { [log] _, _ in log.add("b") }
+        receiver.onPushToApp("c") { [log] _, _ in log.add("c") }
+        func send(_ time: Int64) async -> Outcome {
+            await receiver.receive(PayloadFixture.pushToApp(sentAt: time, modifiedAt: nil).payload(.long))
+        }
+        loopGuard.kill(.route("b"), for: .seconds(60))
+        #expect(await "\(send(1))" == "handled")
+        #expect(log.events == ["a"], "the route behind a stopped one does not take its place")
+        loopGuard.kill(.route("a"), for: .seconds(60))
+        #expect(await "\(send(2))" == "looped (killSwitch)")
+        #expect(log.events == ["a"])
+        loopGuard.revive(.route("b"))
+        #expect(await "\(send(3))" == "handled")
+        #expect(log.events == ["a", "b"])
+        #expect(store.log.events == ["fresh", "commit", "fresh", "commit", "fresh", "commit"])
+    }
+
+    // MARK: A chain of one's own
+
+    @Test("a stage of one's own between the others refuses a message, which is handled when it comes again later")
+    func customStage() async {
+        let isQuiet = Flag()
+        isQuiet.set()
+        let store = SpyStore()
+        let log = log
+        let receiver = PushReceiver(app: "0123abcd") {
+            Deduplicator(store: store, secret: .published)
+            Probe("QuietHours", log) { isQuiet.isSet ? .refuse("quiet hours") : .pass }
+            LoopGuard()
+            ScopeRouter(serving: .app)
+        }
+        receiver.onPushToApp("r") { _, _ in }
+        #expect(receiver.middleware == ["Deduplicator", "QuietHours", "LoopGuard", "ScopeRouter"])
+        #expect(await "\(receiver.receive(event))" == "refused (quiet hours)")
+        isQuiet.clear()
+        #expect(await "\(receiver.receive(event))" == "handled")
+        #expect(log.events == ["admit QuietHours", "admit QuietHours", "settle QuietHours: handled"])
+        #expect(store.log.events == ["fresh", "release", "fresh", "commit"])
+    }
+
+    @Test("a stage that throws fails the message under its name, and no handler runs")
+    func throwingStage() async {
+        let log = log
+        let receiver = PushReceiver {
+            Probe("before", log)
+            Probe("broken", log) { throw TestError() }
+            Probe("behind", log)
+        }
+        receiver.onAny("r") { _, _ in log.add("handler") }
+        guard case .failed(let failure) = await receiver.receive(event) else {
+            Issue.record("it should have failed")
+            return
+        }
+        #expect(failure.place == "broken")
+        #expect(failure.isStage)
+        #expect(failure.error is TestError)
+        #expect(log.events == ["admit before", "admit broken", "settle before: failed (broken)"])
+    }
+
+    @Test("a store that cannot tell fails the message just where it was told to", arguments: [true, false])
+    func brokenStore(isClosed: Bool) async {
+        let receiver = PushReceiver {
+            Deduplicator(store: BrokenStore(), secret: .published, onStoreFailure: isClosed ? .closed : .open)
+        }
+        receiver.onAny("r") { _, _ in }
+        #expect(await "\(receiver.receive(event))" == (isClosed ? "failed (Deduplicator)" : "handled"))
+    }
+
+    @Test("a receiver without a chain routes all the same")
+    func noChain() async {
+        let receiver = PushReceiver {}
+        receiver.onAny("r") { _, _ in }
+        #expect(await "\(receiver.receive(event))" == "handled")
+        #expect(await "\(receiver.receive(event))" == "handled", "nothing remembers it")
+        #expect(receiver.middleware.isEmpty)
+    }
+
+    @Test("the chain that every receiver should have comes by itself, in its order, with its settings")
+    func standardChain() async {
+        let clock = ManualClock()
+        let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.me")], serving: .app, clock: clock)
+        #expect(receiver.middleware == ["Deduplicator", "LoopGuard", "ScopeRouter"])
+        receiver.onAny("r") { _, _ in }
+        func outcome(_ fixture: PayloadFixture) async -> String { await "\(receiver.receive(fixture.payload(.long)))" }
+        #expect(await outcome(.pushToApp(sender: "th.me", sentAt: 1, modifiedAt: nil)) == "looped (identity)")
+        #expect(await outcome(.pushToApp(sentAt: 2, modifiedAt: nil, app: "ffff0000")) == "refused (app)")
+        #expect(await outcome(.pushToUser(scope: .user(KiiUser(id: "U-1")))) == "refused (scope)")
+        #expect(await outcome(.pushToApp(sentAt: 3)) == "handled")
+        #expect(await outcome(.pushToApp(sentAt: 3)) == "duplicate (done)")
+        clock.advance(by: .seconds(600))
+        #expect(await outcome(.pushToApp(sentAt: 3)) == "handled", "the chain goes by the receiver's clock")
+    }
+
+    private struct BrokenStore: SeenStore {
+        func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState { throw TestError() }
+        func commit(_ lease: SeenLease, now: MonotonicInstant) throws { throw TestError() }
+        func release(_ lease: SeenLease) throws { throw TestError() }
+        func isInFlight(_ lease: SeenLease) throws -> Bool { throw TestError() }
+    }
+}

@@ -1,0 +1,134 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+
+struct TraceTests {
+    let clock = ManualClock()
+    let traces = TraceLog()
+    let event = PayloadFixture.pushToApp().payload(.long)
+
+    @Test("a listener is told of every message, and of none before and after")
+    func listening() async {
+        let receiver = PushReceiver(clock: clock) {}
+        receiver.onAny("r") { _, _ in }
+        _ = await receiver.receive(event)
+        receiver.onTrace { [traces] in traces.add($0) }
+        _ = await receiver.receive(event)
+        _ = await receiver.receive(RawPayload("", transport: .fcm))
+        receiver.onTrace(nil)
+        _ = await receiver.receive(event)
+        #expect(traces.traces.map(\.messageID) == [2, 3])
+        #expect(traces.traces.map(\.transport) == [.mqtt, .fcm])
+        #expect(traces.traces.map { "\($0.outcome)" } == ["handled", "undecodable (empty)"])
+        #expect(traces.traces.map { $0.message?.kind } == [.pushToApp, nil])
+    }
+
+    @Test("a new listener takes the place of the one before")
+    func replaced() async {
+        let receiver = PushReceiver(clock: clock) {}
+        let log = EventLog()
+        receiver.onTrace { _ in log.add("first") }
+        receiver.onTrace { _ in log.add("second") }
+        _ = await receiver.receive(event)
+        #expect(log.events == ["second"])
+    }
+
+    @Test("the listener has been called when the outcome is there")
+    func beforeReturn() async {
+        let receiver = PushReceiver(clock: clock) {}
+        receiver.onTrace { [traces] in traces.add($0) }
+        for count in 1...3 {
+            _ = await receiver.receive(event)
+            #expect(traces.traces.count == count)
+        }
+    }
+
+    @Test("each stage has its own time, and the whole has the sum of them")
+    func durations() async throws {
+        let clock = clock
+        let receiver = PushReceiver(clock: clock) {
+            Probe("slow stage", EventLog()) {
+                clock.advance(by: .nanoseconds(30))
+                return .pass
+            }
+        }
+        receiver.onAny("a", then: .continue) { _, _ in clock.advance(by: .nanoseconds(400)) }
+        receiver.onAny("b") { _, _ in
+            clock.advance(by: .nanoseconds(5000))
+            throw TestError()
+        }
+        receiver.onTrace { [traces] in traces.add($0) }
+        _ = await receiver.receive(event)
+        let trace = try #require(traces.traces.first)
+        #expect(trace.stages.map(\.name) == ["decode", "route", "slow stage", "handle a", "handle b"])
+        #expect(trace.stages.map(\.nanoseconds) == [0, 0, 30, 400, 5000])
+        #expect(trace.nanoseconds == 5430)
+        #expect(
+            trace.description == """
+                message 1, Push to App, certain: failed (b), 5430 ns
+                  decode: Push to App, certain (0 ns)
+                  route: a, b (0 ns)
+                  slow stage: pass (30 ns)
+                  handle a: handled (400 ns)
+                  handle b: threw TestError (5000 ns)
+                """)
+    }
+
+    // MARK: Silence
+
+    /// An error that says what a handler read.
+    private struct TellTale: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Every text in a payload of every kind and style, and every value of the ways to break one, has this in it.
+    private static let mark = "xyzzy"
+
+    private static var payloads: [RawPayload] {
+        let scope = KiiScope.user(KiiUser(id: "U-\(mark)"))
+        var imitation = PayloadFixture.pushToApp(bucket: mark, scope: scope)
+        imitation.fields[.topic] = mark
+        imitation.fields[.sourceURI] = "kiicloud://users/\(mark)/buckets/other"
+        let fixtures: [PayloadFixture] = [
+            .pushToApp(
+                bucket: mark, object: mark, event: KiiEvent(mark), scope: scope, sender: "th.\(mark)", app: mark),
+            .pushToUser(topic: mark, scope: scope, sender: mark, data: [(mark, .string(mark))], app: mark),
+            .directPush(recipient: mark, data: [(mark, .string(mark))]), imitation,
+        ]
+        let broken = [
+            mark, "\"\(mark)\"", "{\"\(mark)\":\(mark)}", "{\"\(mark)\":\"\(mark)", "{\"\(mark)\":1,\"\(mark)\":2}",
+            "{\"\(mark)\":\"\(mark)\\q\"}", "{\"\(mark)\":01}", "{\"a\":\"\(mark)\n\"}", "{\"a\":1}\(mark)",
+        ]
+        return fixtures.flatMap { fixture in PayloadFixture.KeyStyle.allCases.map { fixture.payload($0) } }
+            + broken.map { RawPayload($0, transport: .mqtt, transportMessageID: mark) }
+    }
+
+    @Test("no trace and no outcome prints a value of the payload, whatever the message ends in", arguments: 0..<5)
+    func silent(variant: Int) async {
+        let receiver = PushReceiver(app: variant == 1 ? "0123abcd" : Self.mark, clock: clock) {
+            Deduplicator(clock: clock)
+            if variant == 2 { Probe("broken", EventLog()) { throw TellTale(description: Self.mark) } }
+            LoopGuard(me: variant == 3 ? [.thing(id: "th.\(Self.mark)")] : [], clock: clock)
+            ScopeRouter(serving: variant == 4 ? .app : nil)
+        }
+        receiver.onAny("r", certainty: variant == 0 ? Certainty.allCases : [.certain]) { message, _ in
+            throw TellTale(description: message.data.keys.joined() + Self.mark)
+        }
+        receiver.onTrace { [traces] in traces.add($0) }
+        for payload in Self.payloads + Self.payloads {
+            let outcome = await receiver.receive(payload)
+            #expect(!"\(outcome) \(String(reflecting: outcome)) \(outcome.reason ?? "")".contains(Self.mark))
+        }
+        #expect(traces.traces.count == 2 * Self.payloads.count)
+        for trace in traces.traces {
+            let printed = "\(trace) \(String(reflecting: trace)) \(trace.stages)"
+            #expect(!printed.contains(Self.mark), "\(printed)")
+            if let message = trace.message {
+                #expect(!"\(message) \(String(reflecting: message))".contains(Self.mark))
+                #expect(!"\(message.classification)".contains(Self.mark))
+            }
+        }
+        #expect(!"\(receiver.metrics)".contains(Self.mark))
+    }
+}

@@ -1,0 +1,106 @@
+import Testing
+
+@testable import KiiPush
+
+struct TextPatternTests {
+    /// Asks a pattern for a text that lies among others, so that a look beyond its ends would show.
+    private func matches(_ pattern: TextPattern, _ text: String) -> Bool {
+        let bytes = Array("xx\(text)xx".utf8)
+        return pattern.matches(bytes.span, 2..<(bytes.count - 2))
+    }
+
+    @Test(
+        "a pattern takes the texts that it should",
+        arguments: [
+            ("settings", "settings"), ("", ""), ("*", ""), ("*", "anything"), ("**", ""), ("**", "a"), ("***", "abc"),
+            ("room-*", "room-"), ("room-*", "room-12"), ("*-room", "-room"), ("*-room", "big-room"),
+            ("a*c", "ac"), ("a*c", "abc"), ("a*c", "abcbc"), ("a*b*c", "abc"), ("a*b*c", "aXbYc"), ("a**c", "abc"),
+            ("*b*", "b"), ("*b*", "abc"), ("*aba*", "abaaba"), ("*ab*ab*", "abab"), ("a*ab", "aab"), ("*a*b", "aabab"),
+            ("x*x", "xx"), ("*.*", "."), ("th.*", "th.1"), ("a?c", "a?c"), ("a.c", "a.c"), ("[a]", "[a]"),
+            ("größe-*", "größe-1"), ("*ö*", "größe"), ("日*語", "日本語"), ("*👍", "ok 👍"), ("👍*👍", "👍👍"),
+            ("*\u{301}", "e\u{301}"), ("a*\r\n", "a\r\n"),
+        ])
+    func taken(pattern: String, text: String) { #expect(matches(TextPattern(pattern), text)) }
+
+    @Test(
+        "a pattern leaves the texts that it should",
+        arguments: [
+            ("settings", "setting"), ("settings", "settingss"), ("settings", "Settings"), ("settings", ""), ("", "a"),
+            ("room-*", "room"), ("room-*", "aroom-1"), ("*-room", "room"), ("*-room", "a-rooms"),
+            ("a*c", "a"), ("a*c", "c"), ("a*c", "abcd"), ("a*c", "bac"), ("a*a", "a"), ("ab*ba", "aba"),
+            ("a*b*c", "acb"), ("*ab*ab*", "aba"), ("*b*", "ac"), ("a*bc*d", "abcbd "), ("a?c", "abc"), ("a.c", "abc"),
+            ("日*語", "日本"), ("é", "e\u{301}"), ("e*", "é"), ("*e", "é"),
+        ])
+    func left(pattern: String, text: String) { #expect(!matches(TextPattern(pattern), text)) }
+
+    @Test("a text may be meant exactly, stars and all")
+    func exactly() {
+        #expect(matches(.exactly("a*c"), "a*c"))
+        #expect(!matches(.exactly("a*c"), "abc"))
+        #expect(matches(.exactly("*"), "*"))
+        #expect(!matches(.exactly("*"), "a"))
+    }
+
+    @Test("a list takes what any of its patterns takes, also a list of lists")
+    func lists() {
+        let pattern: TextPattern = ["a", "b*", .exactly("*"), .anyOf(["c", ["d", "*e"]])]
+        for text in ["a", "b", "bb", "*", "c", "d", "e", "fe"] { #expect(matches(pattern, text), "\(text)") }
+        for text in ["aa", "x", "", "cd", "ef"] { #expect(!matches(pattern, text), "\(text)") }
+        #expect(!matches([], ""), "an empty list takes nothing")
+    }
+
+    @Test("a pattern without stars gives its texts to the index, any other gives none")
+    func exactTexts() {
+        #expect(TextPattern("a").exactTexts == ["a"])
+        #expect(TextPattern("").exactTexts == [""])
+        #expect(TextPattern.exactly("a*").exactTexts == ["a*"])
+        #expect(TextPattern.anyOf(["a", "b"]).exactTexts == ["a", "b"])
+        #expect(TextPattern.anyOf(["a", "b*"]).exactTexts == nil)
+        #expect(TextPattern.any.exactTexts == nil)
+        #expect(TextPattern.anyOf([]).exactTexts == [])
+    }
+
+    @Test("a literal reads as the text does")
+    func literals() {
+        let pattern: TextPattern = "room-*"
+        #expect(pattern == TextPattern("room-*"))
+        #expect(pattern != .exactly("room-*"))
+        #expect(TextPattern.any == "*")
+    }
+
+    @Test(
+        "over many short patterns and texts, stars mean what a search through all possibilities says", arguments: 0..<8)
+    func property(seed: UInt64) {
+        var source = SplitMix(seed: seed)
+        for _ in 0..<2000 {
+            let pattern = (0..<Int.random(in: 0...6, using: &source)).map { _ in
+                "ab*".randomElement(using: &source) ?? "a"
+            }
+            let text = (0..<Int.random(in: 0...8, using: &source)).map { _ in "ab".randomElement(using: &source) ?? "a"
+            }
+            let found = matches(TextPattern(String(pattern)), String(text))
+            #expect(
+                found == Glob.matches(Array(String(pattern).utf8), Array(String(text).utf8)), "\(pattern) on \(text)")
+        }
+    }
+}
+
+/// What a star means, by trying everything: slow and plain.
+enum Glob {
+    static func matches(_ pattern: [UInt8], _ text: [UInt8]) -> Bool {
+        // For each length of the text's beginning: whether the pattern so far takes just that.
+        var reached = [true] + [Bool](repeating: false, count: text.count)
+        for byte in pattern {
+            var next = [Bool](repeating: false, count: text.count + 1)
+            for length in reached.indices where reached[length] {
+                if byte == UInt8(ascii: "*") {
+                    for longer in length...text.count { next[longer] = true }
+                } else if length < text.count, text[length] == byte {
+                    next[length + 1] = true
+                }
+            }
+            reached = next
+        }
+        return reached[text.count]
+    }
+}

@@ -1,0 +1,109 @@
+import KiiPushContracts
+import Testing
+
+@testable import KiiPush
+
+struct InMemorySeenStoreTests {
+    @Test("the store in memory keeps every promise of a seen store")
+    func contract() async {
+        await SeenStoreContract { InMemorySeenStore(window: $0) }.verify()
+    }
+
+    @Test("a message that is forgotten by count before its time is counted, one that was too old is not")
+    func evictedEarly() {
+        let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60), count: 2))
+        for number in 0..<5 { store.handle(.numbered(number), at: Int64(number)) }
+        #expect(store.evictedEarly == 3)
+        // Both that are left have gone by age when the next two come.
+        for number in 5..<7 { store.handle(.numbered(number), at: 100) }
+        #expect(store.evictedEarly == 3)
+    }
+
+    @Test("messages with weak keys have a count of their own")
+    func strengths() {
+        let store = InMemorySeenStore(window: SeenWindow(count: 2))
+        for number in 0..<2 { store.handle(.numbered(number), at: 0) }
+        for number in 2..<4 { store.handle(.numbered(number, strength: .weak), at: 0) }
+        #expect(store.evictedEarly == 0)
+    }
+
+    @Test("a key that came again beside a new one is not forgotten with its first message")
+    func sharedSecondKey() {
+        // The first message goes by age while the second, which has the same second key, is still young.
+        var window = KeyWindow(age: .seconds(60), count: 10)
+        let first = DedupeKeys.numbered(1, 9)
+        let second = DedupeKeys.numbered(2, 9)
+        window.insert(first, .seconds(0))
+        window.insert(second, .seconds(30))
+        let shared = DedupeKey(first: 9, second: 9)
+        let seen = [(first.primary, 70), (shared, 70), (shared, 90)].map { window.contains($0.0, .seconds($0.1)) }
+        #expect(seen == [false, true, false])
+    }
+
+    @Test("a message that is handled anew while its old entry is still there is not forgotten with that one")
+    func handledAnew() {
+        let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60)))
+        for number in 0..<10 { store.handle(.numbered(number), at: 0) }
+        // A few entries are taken out a call, so the old one of the last message is still waiting for that.
+        store.handle(.numbered(9), at: 100)
+        for _ in 0..<10 { #expect(store.begin(.numbered(9), now: .seconds(101)) == .done) }
+    }
+
+    @Test("a negative count remembers nothing, and an age beyond all clocks never ends")
+    func extremes() {
+        #expect(SeenWindow(count: -1).count == 0)
+        let store = InMemorySeenStore(window: SeenWindow(age: .seconds(Int64.max)))
+        store.handle(.numbered(1), at: 0)
+        #expect(store.begin(.numbered(1), now: MonotonicInstant(nanoseconds: .max - 1)) == .done)
+    }
+
+    @Test("the queue of handled messages gives them back in order, over many pieces")
+    func queue() {
+        var queue = ChunkedQueue<Int>()
+        var expected: [Int] = []
+        var next = 0
+        for step in 0..<5000 {
+            // Two in, one out, then the other way round, so that pieces are both filled and emptied.
+            for _ in 0..<(step < 2500 ? 2 : 1) {
+                queue.append(next)
+                expected.append(next)
+                next += 1
+            }
+            for _ in 0..<(step < 2500 ? 1 : 2) where !expected.isEmpty {
+                #expect(queue.first == expected.first)
+                let popped = queue.popFirst()
+                #expect(popped == expected.removeFirst())
+            }
+            #expect(queue.count == expected.count)
+        }
+        let none = queue.popFirst()
+        #expect(none == nil)
+    }
+}
+
+extension InMemorySeenStore {
+    /// Begins a message and ends it well.
+    fileprivate func handle(_ keys: DedupeKeys, at seconds: Int64) {
+        guard case .fresh(let lease) = begin(keys, now: .seconds(seconds)) else {
+            Issue.record("message should be fresh")
+            return
+        }
+        commit(lease, now: .seconds(seconds))
+    }
+}
+
+extension DedupeKeys {
+    /// Keys made of numbers, for tests that need no message.
+    static func numbered(_ first: Int, _ second: Int? = nil, strength: Strength = .strong) -> DedupeKeys {
+        func key(_ number: Int) -> DedupeKey {
+            DedupeKey(first: UInt64(truncatingIfNeeded: number), second: UInt64(truncatingIfNeeded: number))
+        }
+        return DedupeKeys(primary: key(first), secondary: second.map(key), strength: strength)
+    }
+}
+
+extension MonotonicInstant {
+    static func seconds(_ seconds: Int64) -> MonotonicInstant {
+        MonotonicInstant(nanoseconds: seconds * 1_000_000_000)
+    }
+}

@@ -1,0 +1,234 @@
+import KiiPushContracts
+import Synchronization
+import Testing
+
+@testable import KiiPush
+
+/// A contract that nothing can break proves nothing, so each promise is broken once here.
+struct SeenStoreContractTests {
+    @Test("a store made another way keeps the contract too")
+    func soundStore() async {
+        await SeenStoreContract { PlainSeenStore($0) }.verify()
+    }
+
+    @Test("a store with one thing wrong breaks the promise about it", arguments: PlainSeenStore.Fault.allCases)
+    func brokenStore(fault: PlainSeenStore.Fault) async {
+        let broken = Mutex<Set<String>>([])
+        await SeenStoreContract { PlainSeenStore($0, fault: fault) }
+            .verify { promise, _ in broken.withLock { _ = $0.insert(promise) } }
+        let promises = broken.withLock { $0 }
+        #expect(promises.contains(fault.promise), "broken: \(promises.sorted())")
+    }
+
+    @Test("a failure is an issue that names the promise and what the store did instead")
+    func issue() async {
+        await withKnownIssue {
+            await SeenStoreContract { PlainSeenStore($0, fault: .remembersOneOfNone) }.verify()
+        } matching: { issue in
+            issue.comments.map(\.rawValue) == [
+                "a window that counts none remembers none: after a commit that is not remembered a message should be "
+                    + "fresh, it was done"
+            ]
+        }
+    }
+
+    @Test("a store that throws breaks every promise, and none of them ends the suite")
+    func throwingStore() async {
+        let reports = Mutex<[String]>([])
+        await SeenStoreContract { _ in throw StoreError() }
+            .verify { promise, what in reports.withLock { $0.append("\(promise): \(what)") } }
+        let all = reports.withLock { $0 }
+        #expect(all.count > 20)
+        #expect(all.allSatisfy { $0.hasSuffix(": the store threw StoreError()") })
+    }
+
+    private struct StoreError: Error {}
+}
+
+/// A seen store with nothing clever in it: one list, searched from front to back; and on demand one thing wrong with it.
+final class PlainSeenStore: SeenStore {
+    enum Fault: String, CaseIterable, Sendable {
+        case marksBeforeTheEnd, forgetsReleases, ignoresSecondKey, releasesOneKey, reservesForDuplicates
+        case knowsOnlyFirstKeys, leaseEndsByAge, leaseEndsByCount, commitsEndedLeases, endsUnknownLeases
+        case renewsOnCommit, renewsOnQuestion, countsFromBegin, ignoresWeakAge, ignoresStrongAge, ignoresCount
+        case forgetsNewest, countsKeys, oneCountForAll, remembersOneOfNone, needsTimeToPass, losesOvertaken
+        case sameNumbers, givesOneTwice
+
+        /// The promise that it breaks.
+        var promise: String {
+            switch self {
+            case .marksBeforeTheEnd: "a message is fresh, then in flight, then done"
+            case .forgetsReleases: "a message that was released is fresh again"
+            case .sameNumbers: "messages know nothing of each other"
+            case .ignoresSecondKey: "a message with two keys is seen when either is"
+            case .releasesOneKey: "a release gives both keys back"
+            case .reservesForDuplicates: "a duplicate reserves nothing, not even a key of its own"
+            case .knowsOnlyFirstKeys:
+                "the lease that a duplicate is told of is in flight as long as the first one's"
+            case .leaseEndsByAge: "a lease is never taken away by age"
+            case .leaseEndsByCount: "a lease is never taken away by count"
+            case .commitsEndedLeases: "a lease that has ended changes nothing"
+            case .endsUnknownLeases: "a lease that the store never gave changes nothing"
+            case .renewsOnCommit: "a second commit of a lease does not renew it"
+            case .renewsOnQuestion: "being asked for again does not make a message remembered longer"
+            case .countsFromBegin: "the age counts from the commit"
+            case .ignoresWeakAge: "a message with a weak key is remembered for the weak age"
+            case .ignoresStrongAge: "a message with strong keys is remembered for the window's age"
+            case .ignoresCount, .forgetsNewest: "the window's count is remembered, the oldest forgotten first"
+            case .countsKeys: "a message with two keys counts once, and loses both at once"
+            case .oneCountForAll: "messages with weak keys never displace those with strong ones"
+            case .remembersOneOfNone: "a window that counts none remembers none"
+            case .needsTimeToPass: "a store works while time stands still"
+            case .losesOvertaken: "a message is done for a call whose time is before its commit"
+            case .givesOneTwice: "of many calls that begin one message at once, exactly one gets it"
+            }
+        }
+    }
+
+    private struct Entry {
+        let number: UInt64
+        var keys: [DedupeKey]
+        let strength: DedupeKeys.Strength
+        let begun: MonotonicInstant
+        var committed: MonotonicInstant?
+
+        func has(_ wanted: [DedupeKey]) -> Bool { keys.contains { wanted.contains($0) } }
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var lastNumber: UInt64 = 0
+        var questions = 0
+    }
+
+    private let window: SeenWindow
+    private let fault: Fault?
+    private let state = Mutex(State())
+
+    init(_ window: SeenWindow, fault: Fault? = nil) {
+        self.window = window
+        self.fault = fault
+    }
+
+    func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
+        let wanted = fault == .ignoresSecondKey ? [keys.primary] : keys.all
+        return state.withLock { state in
+            state.questions += 1
+            if let answer = known(state, keys, wanted, now), fault != .givesOneTwice || state.questions % 9 > 0 {
+                note(&state, wanted, now)
+                return answer
+            }
+            return reserve(&state, keys, wanted, now)
+        }
+    }
+
+    private func known(
+        _ state: State, _ keys: DedupeKeys, _ wanted: [DedupeKey], _ now: MonotonicInstant
+    ) -> SeenState? {
+        for entry in state.entries where entry.has(wanted) {
+            if let committed = entry.committed {
+                if isYoung(entry, committed, now) { return .done }
+            } else if fault != .leaseEndsByAge || now < entry.begun.advanced(by: window.age) {
+                return .inFlight(SeenLease(number: entry.number, keys: keys))
+            }
+        }
+        return nil
+    }
+
+    /// What only a broken store does when it is asked for a message that it knows.
+    private func note(_ state: inout State, _ wanted: [DedupeKey], _ now: MonotonicInstant) {
+        for index in state.entries.indices where state.entries[index].has(wanted) {
+            if fault == .reservesForDuplicates { state.entries[index].keys += wanted }
+            if fault == .renewsOnQuestion, state.entries[index].committed != nil {
+                state.entries[index].committed = now
+            }
+        }
+    }
+
+    private func isYoung(_ entry: Entry, _ committed: MonotonicInstant, _ now: MonotonicInstant) -> Bool {
+        let start = fault == .countsFromBegin ? entry.begun : committed
+        if fault == .needsTimeToPass, now == committed { return false }
+        if fault == .losesOvertaken, now < committed { return false }
+        let isWeak = entry.strength == .weak
+        if fault == (isWeak ? .ignoresWeakAge : .ignoresStrongAge) { return true }
+        return now < start.advanced(by: isWeak ? window.weakAge : window.age)
+    }
+
+    private func reserve(
+        _ state: inout State, _ keys: DedupeKeys, _ wanted: [DedupeKey], _ now: MonotonicInstant
+    ) -> SeenState {
+        state.lastNumber += fault == .sameNumbers && state.lastNumber == 1 ? 0 : 1
+        state.entries.append(
+            Entry(
+                number: state.lastNumber, keys: wanted, strength: keys.strength, begun: now,
+                committed: fault == .marksBeforeTheEnd ? now : nil))
+        if fault == .leaseEndsByCount, state.entries.count > 20 { state.entries.removeFirst() }
+        return .fresh(SeenLease(number: state.lastNumber, keys: keys))
+    }
+
+    func commit(_ lease: SeenLease, now: MonotonicInstant) {
+        state.withLock { state in
+            guard let index = state.entries.firstIndex(where: { isMeant($0, by: lease) }) else {
+                if fault == .commitsEndedLeases {
+                    state.entries.append(
+                        Entry(
+                            number: lease.number, keys: lease.keys.all, strength: lease.keys.strength, begun: now,
+                            committed: now))
+                }
+                return
+            }
+            var entry = state.entries.remove(at: index)
+            entry.committed = now
+            state.entries.append(entry)
+            forget(&state, like: entry)
+        }
+    }
+
+    /// Forgets the oldest handled message, if there are more than the window counts.
+    private func forget(_ state: inout State, like entry: Entry) {
+        let isCounted = { [fault] (other: Entry) in
+            other.committed != nil && (fault == .oneCountForAll || other.strength == entry.strength)
+        }
+        let counted = state.entries.filter(isCounted)
+        let count = fault == .countsKeys ? counted.reduce(0) { $0 + $1.keys.count } : counted.count
+        let limit = fault == .remembersOneOfNone ? max(window.count, 1) : window.count
+        guard count > limit, fault != .ignoresCount else { return }
+        let oldest =
+            fault == .forgetsNewest
+            ? state.entries.lastIndex(where: isCounted) : state.entries.firstIndex(where: isCounted)
+        if let oldest { state.entries.remove(at: oldest) }
+    }
+
+    func release(_ lease: SeenLease) {
+        if fault == .forgetsReleases { return }
+        state.withLock { state in
+            guard let index = state.entries.firstIndex(where: { isMeant($0, by: lease) }) else { return }
+            let entry = state.entries.remove(at: index)
+            if fault == .releasesOneKey, entry.keys.count > 1 {
+                state.entries.append(
+                    Entry(
+                        number: .max, keys: [entry.keys[1]], strength: entry.strength, begun: entry.begun,
+                        committed: nil))
+            }
+        }
+    }
+
+    private func isMeant(_ entry: Entry, by lease: SeenLease) -> Bool {
+        if fault == .endsUnknownLeases { return entry.committed == nil && entry.keys == lease.keys.all }
+        if fault == .renewsOnCommit { return entry.number == lease.number }
+        return entry.number == lease.number && entry.committed == nil
+    }
+
+    func isInFlight(_ lease: SeenLease) -> Bool {
+        state.withLock { state in
+            state.entries.contains { entry in
+                guard entry.number == lease.number, entry.committed == nil else { return false }
+                return fault != .knowsOnlyFirstKeys || entry.keys == lease.keys.all
+            }
+        }
+    }
+}
+
+extension DedupeKeys {
+    fileprivate var all: [DedupeKey] { [primary] + (secondary.map { [$0] } ?? []) }
+}

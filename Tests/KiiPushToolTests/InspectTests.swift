@@ -1,0 +1,209 @@
+import KiiPush
+import KiiPushTesting
+import Testing
+
+@testable import kiipush
+
+@Suite("kiipush inspect")
+struct InspectTests {
+    @Test("a Push to App over MQTT is reported key for key")
+    func pushToApp() async throws {
+        let file = try TemporaryFile(
+            """
+            {"modifiedAt":1463364001875,"origin":"EVENT","objectScopeType":"APP_AND_USER","bucketID":"b","bucketType":"rw",
+             "type":"DATA_OBJECT_CREATED","when":"1463364001908","sender":"u-1","appID":"0123abcd","objectID":"o-1",
+             "sourceURI":"kiicloud://users/u-1/buckets/b/objects/o-1","objectScopeAppID":"0123abcd",
+             "objectScopeUserID":"u-1","mine":[1,{"x":"\\u00e9"}],"empty":"","from":"761750217637"}
+            """)
+        let run = await ToolRun("inspect", "--format", "json", file.path)
+        #expect(run.code == .fine && run.errors.isEmpty)
+        let key = try #require(run.output.first?.suffix(from: "\"dedupe\":{\"key\":\"", length: 32))
+        #expect(key.allSatisfy { $0.isHexDigit })
+        #expect(
+            run.output == [
+                """
+                {"source":"\(file.path)","kind":"pushToApp","certainty":"certain","dialect":"long",\
+                "evidence":["origin","bucketID","bucketType","sourceURI"],"conflicts":[],"appID":"0123abcd",\
+                "origin":"EVENT","event":"DATA_OBJECT_CREATED","scope":{"type":"APP_AND_USER","id":"u-1"},\
+                "bucket":{"name":"b","type":"rw","uri":"kiicloud://users/u-1/buckets/b"},\
+                "object":{"id":"o-1","uri":"kiicloud://users/u-1/buckets/b/objects/o-1"},"topic":null,\
+                "sender":{"type":"user","id":"u-1"},"sentAt":1463364001908,"modifiedAt":1463364001875,"alert":null,\
+                "aps":null,"silent":false,"command":null,"data":{"mine":[1,{"x":"é"}],"empty":""},\
+                "fields":{"appID":"0123abcd","sender":"u-1","origin":"EVENT","when":"1463364001908",\
+                "type":"DATA_OBJECT_CREATED","objectScopeAppID":"0123abcd","objectScopeUserID":"u-1",\
+                "objectScopeType":"APP_AND_USER","bucketID":"b","bucketType":"rw","objectID":"o-1",\
+                "modifiedAt":"1463364001875","sourceURI":"kiicloud://users/u-1/buckets/b/objects/o-1"},\
+                "dedupe":{"key":"\(key)","strength":"strong"}}
+                """
+            ])
+    }
+
+    @Test("a Push to User over APNs shows its alert and its topic")
+    func pushToUser() async throws {
+        let file = try TemporaryFile(
+            #"{"aps":{"alert":"hi","badge":5,"sound":"a.wav","mutable-content":1},"s":"th.1","sa":"1","st":"APP","to":"T"}"#
+        )
+        let line = try #require(await ToolRun("inspect", "--format=json", file.path).output.first)
+        for part in [
+            #""kind":"pushToUser","certainty":"certain","dialect":"apns","evidence":["to"]"#,
+            #""scope":{"type":"APP","id":null},"bucket":null,"object":null"#,
+            #""topic":{"name":"T","uri":"kiicloud://topics/T"},"sender":{"type":"thing","id":"th.1"}"#,
+            #""alert":{"title":null,"subtitle":null,"body":"hi"}"#,
+            #""aps":{"badge":5,"sound":"a.wav","category":null,"contentAvailable":false,"mutableContent":true}"#,
+            #""silent":false"#, #""sentAt":null"#, #""strength":"weak""#,
+        ] {
+            #expect(line.contains(part), "\(part) is missing in \(line)")
+        }
+    }
+
+    @Test("the tool says of each kind, scope and key style what it is", arguments: PayloadFixture.matrix.map(\.name))
+    func matrix(name: String) async throws {
+        let row = try #require(PayloadFixture.matrix.first { $0.name == name })
+        let file = try TemporaryFile(row.payload.bytes)
+        let transport = try #require(row.payload.transport)
+        let run = await ToolRun("inspect", "--transport", transport.name, "--format", "json", file.path)
+        let line = try #require(run.output.first)
+        #expect(line.contains("\"kind\":\"\(row.kind.rawValue)\""))
+        #expect(line.contains("\"scope\":{\"type\":\"\(row.scope.typeName)\""))
+        #expect(line.contains("\"conflicts\":[]"))
+    }
+
+    @Test("the text names the kind in Kii's words, and says why")
+    func text() async throws {
+        let file = try TemporaryFile(
+            #"{"bucketID":"b","topic":"t","objectScopeType":"APP","when":1403844866395,"note":"\u001b[31mred\u202e"}"#)
+        let run = await ToolRun("inspect", file.path)
+        #expect(run.code == .fine)
+        #expect(
+            run.output.first?.hasSuffix("Push to App, ambiguous: the payload has bucketID, but contradicts itself")
+                == true)
+        #expect(run.output.contains("  conflict  topic: a topic beside what makes a Push to App"))
+        #expect(run.output.contains("  sent      2014-06-27T04:54:26.395Z (1403844866395)"))
+        #expect(run.output.contains(#"  data      note = "\u001b[31mred\u{202E}""#))
+    }
+
+    // MARK: What goes wrong
+
+    @Test("a payload that cannot be read names file, line, column and code, and the next one is read as usual")
+    func errors() async throws {
+        let bad = try TemporaryFile("{\n  \"topic\": \"t\",\n  \"secret\": tru\n}", name: "bad.json")
+        let good = try TemporaryFile(#"{"topic":"t"}"#, name: "good.json")
+        let run = await ToolRun("inspect", bad.path, "/nowhere/x.json", good.path)
+        #expect(run.code == .failed)
+        #expect(
+            run.errors == [
+                "\(bad.path):3:16: unexpectedCharacter: true, false or null is due here",
+                "/nowhere/x.json: cannot be read: No such file or directory",
+            ])
+        #expect(run.output.first == "\(good.path): Push to User, certain: the payload has topic")
+    }
+
+    @Test("as JSON an error is an object too")
+    func errorAsJSON() async throws {
+        let file = try TemporaryFile("[1]")
+        let run = await ToolRun("inspect", "--format", "json", file.path)
+        #expect(
+            run.output == [
+                #"{"source":"\#(file.path)","error":{"code":"notAnObject","offset":0,"message":"a push is a JSON object"}}"#
+            ])
+        #expect(run.errors == ["\(file.path):1:1: notAnObject: a push is a JSON object"] && run.code == .failed)
+    }
+
+    @Test("by lines each payload stands alone, empty lines are passed over, and a long one costs no neighbour")
+    func lines() async throws {
+        let long = #"{"x":""# + String(repeating: "x", count: 70_000) + #""}"#
+        let file = try TemporaryFile("{\"topic\":\"a\"}\r\n\n{\"topic\"\n\(long)\n{\"topic\":\"b\"}", name: "lines")
+        let run = await ToolRun("inspect", "--lines", file.path)
+        #expect(run.code == .failed)
+        #expect(run.output.filter { !$0.hasPrefix("  ") }.map { $0.suffix(from: "lines", length: 2) } == [":1", ":5"])
+        #expect(
+            run.errors == [
+                "\(file.path):3:9: unexpectedEnd: the payload ends where a colon is due; it may have been cut",
+                "\(file.path):4:65537: limitExceeded: larger than 65536 bytes; raise the limit or send less",
+            ])
+    }
+
+    @Test("a file over the limit is refused, one at the limit is read")
+    func size() async throws {
+        func payload(_ size: Int) -> String { #"{"x":""# + String(repeating: "x", count: size - 8) + #""}"# }
+        let full = try TemporaryFile(payload(65_536))
+        #expect(await ToolRun("inspect", full.path).code == .fine)
+        let over = try TemporaryFile(payload(65_537))
+        let run = await ToolRun("inspect", over.path)
+        #expect(run.code == .failed && run.errors.first?.contains("limitExceeded") == true)
+    }
+
+    @Test("--strict ends with 2 for an ambiguous payload, and an error wins over it")
+    func strict() async throws {
+        let ambiguous = try TemporaryFile(#"{"bucketID":"b","topic":"t"}"#)
+        let run = await ToolRun("inspect", "--strict", ambiguous.path)
+        #expect(run.code == .ambiguous)
+        #expect(run.errors == ["\(ambiguous.path):1:1: ambiguous: topic: a topic beside what makes a Push to App"])
+        #expect(await ToolRun("inspect", ambiguous.path).code == .fine)
+        let bad = try TemporaryFile("{")
+        #expect(await ToolRun("inspect", "--strict", ambiguous.path, bad.path).code == .failed)
+        #expect(await ToolRun("inspect", "--strict", bad.path, ambiguous.path).code == .failed)
+    }
+
+    @Test("--app makes another app's payload a conflict, and stands in where a payload names none")
+    func app() async throws {
+        let file = try TemporaryFile(#"{"aps":{},"bi":"b","st":"APP","sa":"other","w":1}"#)
+        let run = await ToolRun("inspect", "--app", "mine", "--format", "json", file.path)
+        #expect(run.output.first?.contains(#""certainty":"ambiguous""#) == true)
+        #expect(run.output.first?.contains(#""conflicts":["appID"]"#) == true)
+        let same = await ToolRun("inspect", "--app", "other", "--format", "json", file.path)
+        #expect(same.output.first?.contains(#""conflicts":[]"#) == true)
+        let without = try TemporaryFile(#"{"aps":{},"bi":"b","st":"APP","w":1}"#)
+        let filled = await ToolRun("inspect", "--app", "other", "--format", "json", without.path)
+        let dedupe = { (run: ToolRun) in run.output.first?.suffix(from: "\"dedupe\"", length: 60) }
+        #expect(dedupe(filled) == dedupe(same))
+    }
+
+    @Test("--transport decides how keys are read")
+    func transport() async throws {
+        let file = try TemporaryFile(#"{"bi":"b","topic":"t"}"#)
+        let run = await ToolRun("inspect", "--transport", "apns", "--format", "json", file.path)
+        #expect(run.output.first?.contains(#""kind":"pushToApp","certainty":"certain","dialect":"apns""#) == true)
+        #expect(run.output.first?.contains(#""data":{"topic":"t"}"#) == true)
+    }
+
+    @Test(
+        "a wrong command line ends with 64 and says what is right",
+        arguments: [
+            (["inspect", "--colour"], "there is no option --colour"),
+            (["inspect", "--transport"], "--transport needs a value"),
+            (
+                ["inspect", "--transport", "pigeon"],
+                "--transport takes one of apns, fcm, jpush, mqtt, quickblox, not 'pigeon'"
+            ),
+            (["inspect", "--format=xml"], "--format takes one of text, json, not 'xml'"),
+            (["inspect", "--strict=yes"], "--strict takes no value"),
+            (["demo", "loudly"], "it takes no arguments"),
+            (["inspekt"], "there is no command 'inspekt'"),
+        ])
+    func usage(arguments: [String], message: String) async {
+        let run = await ToolRun(arguments)
+        #expect(run.code == .usage && run.output.isEmpty)
+        #expect(run.errors.count == 1 && run.errors.first?.contains(message) == true, "\(run.errors)")
+    }
+
+    @Test(
+        "help goes to standard output and is fine",
+        arguments: [["--help"], ["help"], ["inspect", "-h"], ["demo", "--help"]])
+    func help(arguments: [String]) async {
+        let run = await ToolRun(arguments)
+        #expect(run.code == .fine && run.errors.isEmpty && run.output.first?.contains("usage:") == true)
+    }
+}
+
+extension String {
+    /// The `length` characters behind `marker`.
+    fileprivate func suffix(from marker: String, length: Int) -> String? {
+        guard let found = firstRange(of: marker) else { return nil }
+        return String(self[found.upperBound...].prefix(length))
+    }
+
+    private func firstRange(of marker: String) -> Range<Index>? {
+        indices.first { self[$0...].hasPrefix(marker) }.map { $0..<index($0, offsetBy: marker.count) }
+    }
+}

@@ -1,0 +1,24 @@
+import Synchronization
+
+@testable import kiipush
+
+/// What one command line printed, and the code it ended with.
+struct ToolRun {
+    let code: ExitCode
+    let output: [String]
+    let errors: [String]
+
+    /// Runs the tool in this process; only standard input needs a process of its own.
+    init(_ arguments: String...) async { await self.init(arguments) }
+
+    init(_ arguments: [String]) async {
+        let printed = Mutex<[String]>([])
+        let reported = Mutex<[String]>([])
+        let console = Console(
+            print: { line in printed.withLock { $0.append(line) } },
+            error: { line in reported.withLock { $0.append(line) } })
+        code = await Tool.run(arguments, console)
+        output = printed.withLock { $0 }
+        errors = reported.withLock { $0 }
+    }
+}

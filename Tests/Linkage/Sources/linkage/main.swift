@@ -1,0 +1,4 @@
+import KiiPush
+
+let message = try PushMessage(RawPayload(#"{"topic":"news"}"#))
+print(message.kind)

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# The one command: format, build, tests, samples, linkage, benchmark. Ends with an error as soon as one of them fails.
+#
+#   bash Tests/check.sh           everything that fits into a coffee break
+#   bash Tests/check.sh --long    the long runs too (there are none yet)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+long=false
+for argument in "$@"; do
+    case "$argument" in
+        --long) long=true ;;
+        *) echo "check.sh: unknown option '$argument'; it takes --long" >&2; exit 64 ;;
+    esac
+done
+
+step() { printf '\n== %s\n' "$*"; }
+# The last line says whether it went well, also when a command that says little of its own has failed.
+trap 'status=$?; [ $status -eq 0 ] || printf "\ncheck.sh: stopped with %s\n" "$status" >&2' EXIT
+
+fail() { printf 'check.sh: %s\n' "$*" >&2; exit 1; }
+
+# need COMMAND PACKAGE: installs a Debian package when its command is missing.
+need() {
+    command -v "$1" >/dev/null && return
+    step "installing $2, for $1"
+    local root=""
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail "$1 is missing; install the Debian package $2 (no root, no sudo here)"
+        root=sudo
+    fi
+    $root apt-get update -qq
+    $root apt-get install -y -qq "$2"
+}
+
+command -v swift >/dev/null || fail "no Swift toolchain on PATH; install Swift 6.3 from swift.org"
+need ldd libc-bin
+need strip binutils
+swift --version 2>&1 | head -n 1
+
+step "format"
+swift format lint --strict --recursive --parallel Package.swift Sources Tests Samples
+
+step "the core and the tool: no Foundation, no unsafe code"
+if grep -rnE '^ *(public |package |internal |private )?import Foundation' Sources/KiiPush Sources/kiipush Sources/KiiPushLinux Sources/KiiPushTesting; then
+    fail "Foundation is imported where it must not be"
+fi
+if grep -rnwE 'unsafe|nonisolated\(unsafe\)|@unchecked' --include='*.swift' Sources/KiiPush | grep -vE ':[0-9]+: *//'; then
+    fail "unsafe code in the core"
+fi
+
+# Warnings are errors: strict memory safety and unused results report as warnings.
+strict=(-Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error)
+
+step "build and tests, no traits"
+swift build --quiet --build-tests "${strict[@]}"
+swift test --skip-build --parallel
+
+step "build and tests, all traits"
+if grep -rqE '^#if (SQLite|MQTT)' Sources; then
+    swift build --quiet --build-tests --enable-all-traits "${strict[@]}"
+    swift test --skip-build --enable-all-traits --parallel
+else
+    echo "no source depends on a trait yet, so there is nothing more to build"
+fi
+
+step "samples: each prints what its expected-output.txt says"
+swift build --quiet --package-path Samples
+samples=$(swift build --package-path Samples --show-bin-path)
+for sample in Samples/[0-9]*/; do
+    name=$(basename "$sample" | sed 's/^[0-9]*-//')
+    echo "$name"
+    diff -u "$sample/expected-output.txt" <("$samples/$name")
+done
+
+step "linkage: the core and the tool load no Foundation"
+swift build --quiet -c release --product kiipush
+swift build --quiet -c release --package-path Tests/Linkage
+tool="$(swift build -c release --show-bin-path)/kiipush"
+core="$(swift build -c release --package-path Tests/Linkage --show-bin-path)/linkage"
+for program in "$tool" "$core"; do
+    libraries=$(ldd "$program")
+    if grep -E 'lib_?(Foundation|FoundationEssentials|FoundationInternationalization)' <<<"$libraries"; then
+        fail "$program links Foundation"
+    fi
+    grep -q libswiftCore <<<"$libraries" || fail "ldd shows no Swift library for $program: the check sees nothing"
+    echo "$(basename "$program"): no Foundation"
+done
+[ "$("$core")" = "Push to User" ] || fail "the program that links only the core does not run"
+
+step "the tool, as a newcomer starts it"
+"$tool" demo >/dev/null
+echo '{"bucketID":"settings","objectScopeType":"APP"}' | "$tool" inspect
+
+step "benchmark, one round"
+swift build --quiet -c release --package-path Tests/Benchmarks
+"$(swift build -c release --package-path Tests/Benchmarks --show-bin-path)/kiipush-bench" --rounds 1
+
+if $long; then step "long runs: there are none yet"; fi
+step "all is well"
