@@ -17,16 +17,23 @@ final class MessageStorage: Sendable {
 
     /// Decodes and classifies a payload.
     init(_ raw: RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
-        let envelope = try Envelope(raw, limits: limits)
-        var buffer = envelope.text
-        var dialect = envelope.dialect
-        var fields = dialect.hasKiiKeys ? FieldTable(envelope.root, dialect, &buffer) : FieldTable()
+        let format = raw.transport?.format ?? .unknown
+        var buffer = raw.bytes
+        if format == .quickblox, let text = try Envelope.quickBlox(buffer, limits) { buffer = text }
+        var root = try Envelope.read(buffer, limits: limits)
+        var dialect = Dialect.plain(format, root)
+        var envelopeID: String?
+        if root.wrapped.isAny, let envelope = Envelope.open(root, buffer, format, limits) {
+            (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
+            envelopeID = envelope.messageID
+        }
+        let payloadRange = 0..<buffer.count
+        var fields = dialect.hasKiiKeys ? FieldTable(root, dialect, &buffer) : FieldTable()
         var reading = Reading(buffer.span, fields, dialect)
         var body = Body.data
         if reading.kind == .directPush {
-            let text = buffer.span.extracting(0..<envelope.text.count)
             let isKii = !reading.evidence.isEmpty || !fields.present.isDisjoint(with: .scopeKeys)
-            body = Body(text, mayBeQuickBlox: !isKii)
+            body = Body(buffer.span.extracting(payloadRange), mayBeQuickBlox: !isKii)
             if body == .command { dialect = .thingIF }
             if case .quickBlox = body {
                 // Its keys are its own: what looks like Kii's fields in it is data.
@@ -38,12 +45,12 @@ final class MessageStorage: Sendable {
         if let app { reading.compare(buffer.span, toApp: app) }
         self.raw = raw
         self.buffer = buffer
-        payloadRange = 0..<envelope.text.count
-        envelopeID = envelope.messageID
+        self.payloadRange = payloadRange
+        self.envelopeID = envelopeID
         self.dialect = dialect
         self.body = body
         self.fields = fields
-        aps = envelope.root.aps
+        aps = root.aps
         self.reading = reading
     }
 
