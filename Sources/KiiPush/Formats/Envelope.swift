@@ -16,8 +16,7 @@ struct Envelope {
     /// Opens what a transport handed over.
     init(_ raw: RawPayload, limits: PayloadLimits) throws(DecodeError) {
         if raw.transport == .quickblox, Self.mayBeEvent(raw.bytes) {
-            let text = try Self.quickBlox(raw.bytes, limits)
-            self.init(text, try RootMembers(text.span, limits: limits), .quickBlox)
+            self = try Self.quickBlox(raw.bytes, limits)
             return
         }
         let outer = try Self.read(raw.bytes, limits)
@@ -25,7 +24,7 @@ struct Envelope {
         if raw.transport == .jpush || !isStated && outer.wrapped.isJPush {
             self = Self.jpush(outer, raw.bytes, limits)
         } else if raw.transport == .fcm || !isStated, outer.used == 0,
-            let (inner, members) = Self.data(outer, raw.bytes, limits), isStated || members.used != 0
+            let (inner, members) = Self.data(outer, raw.bytes, limits), isStated || !members.fields(in: .long).isEmpty
         {
             self.init(inner, members, .long)
         } else {
@@ -63,9 +62,19 @@ struct Envelope {
     }
 
     /// The payload that a QuickBlox sender's text stands for.
-    private static func quickBlox(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> [UInt8] {
+    private static func quickBlox(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> Envelope {
         if bytes.count > limits.bytes { throw limits.tooLarge }
-        return Array(try QuickBloxEvent(String(decoding: bytes, as: UTF8.self)).payload.utf8)
+        if let offset = JSONString.firstInvalid(bytes.span) {
+            throw DecodeError(.invalidUTF8, at: offset, "these bytes are not UTF-8")
+        }
+        let text = Array(try QuickBloxEvent(String(decoding: bytes, as: UTF8.self)).payload.utf8)
+        do throws(DecodeError) {
+            return Envelope(text, try RootMembers(text.span, limits: limits), .quickBlox)
+        } catch {
+            // Its offset counts in a text that nobody but us has seen.
+            let detail = "in the text that the event holds, at byte \(error.offset): \(error.detail)"
+            throw DecodeError(error.code, at: 0, detail)
+        }
     }
 
     /// Reads an object; what is none but a reply of the API over MQTT is refused as that.
@@ -113,11 +122,11 @@ struct Envelope {
         if !token.isPresent, outer.wrapped.message.isPresent {
             let text = bytes.span
             var members = ObjectMembers(text, at: Int(outer.wrapped.message.start))
-            while let (key, value) = members.next(text), !token.isPresent {
-                if value.kind == .object, key.matches("data".utf8.span, in: text) { token = value }
+            while !token.isPresent, let (key, value) = members.next(text) {
+                if key.matches("data".utf8.span, in: text) { token = value }
             }
         }
-        guard token.isPresent else { return nil }
+        guard token.kind == .object else { return nil }
         let inner = Array(bytes[token.range])
         guard let root = try? RootMembers(inner.span, limits: limits) else { return nil }
         return (inner, root)
@@ -143,6 +152,10 @@ struct WrappedMembers {
     private static let jpush = "cn.jpush.android."
 
     mutating func note(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) {
+        if key.hasEscapes {
+            let name = key.bytes(in: text)
+            return note(name.span, JSONToken(.string, 0, name.count), value)
+        }
         let range = key.range
         if text.begins(range, with: Self.jpush) {
             isJPush = true
