@@ -26,7 +26,7 @@ final class MessageStorage: Sendable {
         if reading.kind == .directPush {
             let text = buffer.span.extracting(0..<envelope.text.count)
             let isKii = !reading.evidence.isEmpty || !fields.present.isDisjoint(with: .scopeKeys)
-            body = Body(text, mayBeQuickBlox: !isKii)
+            body = Body(text, dialect, mayBeQuickBlox: !isKii)
             if body == .command { dialect = .thingIF }
             if case .quickBlox = body {
                 // Its keys are its own: what looks like Kii's fields in it is data.
