@@ -5,7 +5,7 @@
 enum APIReply {
     /// Whether `text` has a start line and a header line behind it.
     static func isOne(_ text: Span<UInt8>) -> Bool {
-        guard let startLineEnd = lineEnd(text, from: 0), startLineEnd > 0, isWord(text[0]) else { return false }
+        guard let startLineEnd = lineEnd(text), startLineEnd > 0, isWord(text[0]) else { return false }
         var index = startLineEnd + (text[startLineEnd] == UInt8(ascii: "\r") ? 2 : 1)
         let start = index
         while index < text.count, isWord(text[index]) || text[index] == UInt8(ascii: "-") { index += 1 }
@@ -13,8 +13,8 @@ enum APIReply {
     }
 
     /// Where the first line ends, if it does within what a start line may have, and has no control character in it.
-    private static func lineEnd(_ text: Span<UInt8>, from offset: Int) -> Int? {
-        for index in offset..<min(text.count, offset + 1024) {
+    private static func lineEnd(_ text: Span<UInt8>) -> Int? {
+        for index in 0..<min(text.count, 1024) {
             let byte = text[index]
             if byte == UInt8(ascii: "\n") { return index }
             if byte == UInt8(ascii: "\r") {

@@ -10,8 +10,9 @@ enum Body: Equatable {
     ///
     /// - Parameters:
     ///   - text: the payload.
+    ///   - dialect: the shape in which it came.
     ///   - mayBeQuickBlox: whether nothing in it speaks for Kii; a Kii push may have a key of QuickBlox's as data.
-    init(_ text: Span<UInt8>, mayBeQuickBlox: Bool) {
+    init(_ text: Span<UInt8>, _ dialect: Dialect, mayBeQuickBlox: Bool) {
         var hasID = false
         var hasActions = false
         var marks: [String] = []
@@ -26,7 +27,9 @@ enum Body: Equatable {
             default: break
             }
         }
-        if hasID, hasActions, ThingCommand({ Self.member($0, text) }) != nil {
+        // What QuickBlox brings may be any JSON of a sender's, so no command is taken from there.
+        let mayBeCommand = dialect.hasKiiKeys && marks.isEmpty
+        if mayBeCommand, hasID, hasActions, ThingCommand({ Self.member($0, text) }) != nil {
             self = .command
         } else {
             self = marks.isEmpty ? .data : .quickBlox(marks)

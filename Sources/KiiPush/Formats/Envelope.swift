@@ -22,7 +22,7 @@ struct Envelope {
         }
         guard format == .fcm || format == .unknown, outer.used == 0, let (inner, root) = data(outer, text, limits),
             // Without a stated transport a sender's own data may be called so; Kii's keys inside tell.
-            format == .fcm || root.used != 0
+            format == .fcm || !root.fields(in: .long).isEmpty
         else { return nil }
         return Envelope(text: inner, root: root, dialect: .long, messageID: nil)
     }
@@ -44,10 +44,21 @@ struct Envelope {
     // MARK: QuickBlox
 
     /// The payload that a QuickBlox sender's text stands for; nil when the bytes are no such text.
-    static func quickBlox(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> [UInt8]? {
+    static func quickBlox(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> Envelope? {
         guard mayBeEvent(bytes) else { return nil }
         if bytes.count > limits.bytes { throw limits.tooLarge }
-        return Array(try QuickBloxEvent(String(decoding: bytes, as: UTF8.self)).payload.utf8)
+        if let offset = JSONString.firstInvalid(bytes.span) {
+            throw DecodeError(.invalidUTF8, at: offset, "these bytes are not UTF-8")
+        }
+        let text = Array(try QuickBloxEvent(String(decoding: bytes, as: UTF8.self)).payload.utf8)
+        do throws(DecodeError) {
+            let root = try RootMembers(text.span, limits: limits)
+            return Envelope(text: text, root: root, dialect: .quickBlox, messageID: nil)
+        } catch {
+            // Its offset counts in a text that nobody but us has seen.
+            let detail = "in the text that the event holds, at byte \(error.offset): \(error.detail)"
+            throw DecodeError(error.code, at: 0, detail)
+        }
     }
 
     /// Whether a payload begins as a QuickBlox sender's text does: no JSON object does, and no Base64 of UTF-8 begins
@@ -92,11 +103,11 @@ struct Envelope {
         if !token.isPresent, outer.wrapped.message.isPresent {
             let text = bytes.span
             var members = ObjectMembers(text, at: Int(outer.wrapped.message.start))
-            while let (key, value) = members.next(text), !token.isPresent {
-                if value.kind == .object, key.matches("data".utf8.span, in: text) { token = value }
+            while !token.isPresent, let (key, value) = members.next(text) {
+                if key.matches("data".utf8.span, in: text) { token = value }
             }
         }
-        guard token.isPresent else { return nil }
+        guard token.kind == .object else { return nil }
         let inner = Array(bytes[token.range])
         guard let root = try? RootMembers(inner.span, limits: limits) else { return nil }
         return (inner, root)
@@ -124,6 +135,10 @@ struct WrappedMembers {
     private static let jpush = "cn.jpush.android."
 
     mutating func note(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) {
+        if key.hasEscapes {
+            let name = key.bytes(in: text)
+            return note(name.span, JSONToken(.string, 0, name.count), value)
+        }
         let range = key.range
         if text.begins(range, with: Self.jpush) {
             isJPush = true

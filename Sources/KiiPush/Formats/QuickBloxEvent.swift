@@ -56,8 +56,8 @@ public enum QuickBloxEvent: Sendable, Hashable {
         let skipped = message.hasPrefix(name) ? name.utf8.count : 0
         let text = Array(message.utf8)
         let body = skipped..<text.count
-        guard let equals = text[body].firstIndex(of: UInt8(ascii: "=")), Self.isKey(text[body.lowerBound..<equals]),
-            text[(equals + 1)...].contains(where: { $0 != UInt8(ascii: "=") && $0 > 0x20 })
+        guard let equals = text[body].firstIndex(of: UInt8(ascii: "=")),
+            Self.isKey(text[body.lowerBound..<equals], before: text[(equals + 1)...])
         else {
             self = Self.universal(try Self.string(text, body))
             return
@@ -77,10 +77,12 @@ public enum QuickBloxEvent: Sendable, Hashable {
         return .text(text)
     }
 
-    /// Whether the bytes before an equals sign are a name: Base64's own padding has no name before it that ends so.
-    private static func isKey(_ bytes: ArraySlice<UInt8>) -> Bool {
-        !bytes.isEmpty
-            && bytes.allSatisfy { $0.isDigit || $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A || $0 == 0x2E || $0 == 0x5F }
+    /// Whether the bytes before an equals sign are a key: Base64 has equals signs only at its end, and no point.
+    private static func isKey(_ bytes: ArraySlice<UInt8>, before rest: ArraySlice<UInt8>) -> Bool {
+        let point = UInt8(ascii: ".")
+        return !bytes.isEmpty
+            && bytes.allSatisfy { $0.isDigit || (0x61...0x7A).contains($0 | 0x20) || ".-_".utf8.contains($0) }
+            && (bytes.contains(point) || rest.contains { $0 != UInt8(ascii: "=") && $0 > 0x20 })
     }
 
     /// Splits at each `&`, and each pair at its first equals sign: Base64 text has more of them.

@@ -45,8 +45,10 @@ public struct QuickBloxPush: Sendable, Hashable {
 
     init(_ member: (String) -> DataValue?, alert: Alert?) {
         let message = member("message")?.string
-        rawText = alert?.body ?? message
-        text = alert?.body ?? message.map { FormText.decode($0) ?? $0 }
+        // The Flutter sample's calls have it here.
+        let body = member("body")?.string
+        rawText = alert?.body ?? message ?? body
+        text = alert?.body ?? message.map { FormText.decode($0) ?? $0 } ?? body
         userID = member("user_id")?.string
         dialogID = member(Marks.dialogID)?.string
         call = QuickBloxCall(member)
@@ -75,14 +77,14 @@ public struct QuickBloxCall: Sendable, Hashable {
             sessionID = session
             participants = Self.list(member("opponentsIDs")?.string)
             names = Self.list(member("contactIdentifier")?.string)
-            isVideo = type.map { $0 == 1 }
+            isVideo = type == 1 ? true : type == 2 ? false : nil
         } else if let session = member("sessionId")?.string, !session.isEmpty {
             sessionID = session
             let caller = member("senderId")?.string
             let others = Self.list(member("recipientIds")?.string).filter { $0 != caller }
             participants = (caller.map { [$0] } ?? []) + others
             names = member("senderName")?.string.map { [$0] } ?? []
-            isVideo = type.map { $0 == 2 }
+            isVideo = type == 2 ? true : type == 1 ? false : nil
         } else {
             return nil
         }

@@ -49,9 +49,9 @@ public struct ThingCommand: Sendable, Hashable {
     /// sender command the thing. For the same reason a list of actions inside a string is none: Kii lets senders send
     /// strings, but no arrays, so only the platform can have sent a real one.
     init?(_ member: (String) -> DataValue?) {
-        guard let id = member(Keys.id)?.text, let sent = member(Keys.actions)?.array else { return nil }
+        guard let id = member(Keys.id)?.idText, let sent = member(Keys.actions)?.array else { return nil }
         let issuer = member(Keys.issuer)
-        guard issuer == nil || issuer?.text != nil else { return nil }
+        guard issuer == nil || issuer?.idText != nil else { return nil }
         let schemaName = member(Keys.schema)
         let schemaVersion = member(Keys.schemaVersion)
         if schemaName == nil, schemaVersion == nil {
@@ -63,7 +63,7 @@ public struct ThingCommand: Sendable, Hashable {
         let read = schema == nil ? Self.actionsByAlias(sent) : Self.actionsByName(sent, alias: nil)
         guard let read, !read.isEmpty else { return nil }
         self.id = id
-        self.issuer = issuer?.text
+        self.issuer = issuer?.idText
         actions = read
         sentActions = .array(sent)
     }
@@ -102,7 +102,7 @@ public struct ThingCommand: Sendable, Hashable {
 
 extension DataValue {
     /// The text of an id: a string that is not blank, or a number.
-    fileprivate var text: String? {
+    var idText: String? {
         switch self {
         case .string(let text): text.utf8.contains { $0 > 0x20 } ? text : nil
         case .number(let text): text

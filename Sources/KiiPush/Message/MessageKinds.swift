@@ -135,8 +135,8 @@ public struct DirectPushMessage: Sendable {
     ///
     /// Such a push has nothing but the id, so one that an administrator made up looks the same.
     public var completedCommandID: String? {
-        guard message.storage.body == .data, data.keys == [ThingCommand.Keys.id] else { return nil }
-        return data[ThingCommand.Keys.id]?.string
+        let isData = message.storage.body == .data && message.dialect.hasKiiKeys
+        return isData && data.keys == [ThingCommand.Keys.id] ? data[ThingCommand.Keys.id]?.idText : nil
     }
 
     /// What it says, if it is a QuickBlox push.

@@ -19,8 +19,12 @@ final class MessageStorage: Sendable {
     init(_ raw: RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
         let format = raw.transport?.format ?? .unknown
         var buffer = raw.bytes
-        if format == .quickblox, let text = try Envelope.quickBlox(buffer, limits) { buffer = text }
-        var root = try Envelope.read(buffer, limits: limits)
+        var root: RootMembers
+        if format == .quickblox, let event = try Envelope.quickBlox(buffer, limits) {
+            (buffer, root) = (event.text, event.root)
+        } else {
+            root = try Envelope.read(buffer, limits: limits)
+        }
         var dialect = Dialect.plain(format, root)
         var envelopeID: String?
         if root.wrapped.isAny, let envelope = Envelope.open(root, buffer, format, limits) {
@@ -33,7 +37,7 @@ final class MessageStorage: Sendable {
         var body = Body.data
         if reading.kind == .directPush {
             let isKii = !reading.evidence.isEmpty || !fields.present.isDisjoint(with: .scopeKeys)
-            body = Body(buffer.span.extracting(payloadRange), mayBeQuickBlox: !isKii)
+            body = Body(buffer.span.extracting(payloadRange), dialect, mayBeQuickBlox: !isKii)
             if body == .command { dialect = .thingIF }
             if case .quickBlox = body {
                 // Its keys are its own: what looks like Kii's fields in it is data.

@@ -119,7 +119,7 @@ extension PushMessage {
 
     /// The network's own id: as the transport handed it over, or as JPush's envelope has it.
     private var transportID: (transport: String, id: String)? {
-        if let id = raw.transportMessageID, !id.isEmpty { return raw.transport.map { ($0.name, id) } }
+        if let id = raw.transportMessageID, !id.isEmpty, let transport = raw.transport { return (transport.name, id) }
         return storage.envelopeID.map { (Transport.jpush.name, $0) }
     }
 

@@ -51,6 +51,16 @@ enum JSONString {
         return length
     }
 
+    /// Where the first byte stands that is not UTF-8; nil when all of it is.
+    static func firstInvalid(_ text: Span<UInt8>) -> Int? {
+        var offset = 0
+        while offset < text.count {
+            guard let length = sequenceLength(text, at: offset) else { return offset }
+            offset += length
+        }
+        return nil
+    }
+
     // MARK: Escapes
 
     /// Where the escape that begins with the backslash at `offset` ends; a surrogate pair is one escape.

@@ -1,0 +1,79 @@
+import Testing
+
+@testable import KiiPush
+
+struct Base64Tests {
+    private static func decode(_ text: String, base: Int = 0) throws(DecodeError) -> [UInt8] {
+        try Base64.decode(text.utf8.span, base: base)
+    }
+
+    @Test(
+        "the vectors of RFC 4648, both ways",
+        arguments: [
+            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ])
+    func vectors(plain: String, encoded: String) throws {
+        #expect(Base64.encode(Array(plain.utf8)) == encoded)
+        #expect(try Self.decode(encoded) == Array(plain.utf8))
+    }
+
+    @Test("every byte comes back, in every place of a group")
+    func allBytes() throws {
+        for shift in 0..<3 {
+            let bytes = [UInt8](repeating: 7, count: shift) + Array(0...255)
+            #expect(try Self.decode(Base64.encode(bytes)) == bytes)
+        }
+        // Together these use all 64 signs.
+        let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        #expect(try Base64.encode(Self.decode(alphabet)) == alphabet)
+    }
+
+    @Test(
+        "white space stands anywhere, since long texts come wrapped",
+        arguments: [" Zm8=", "Z m\t8\r\n=", "Zm8=\n", "Zm8\u{0B}=\u{0C}"])
+    func whiteSpace(text: String) throws {
+        #expect(try Self.decode(text) == Array("fo".utf8))
+        #expect(try Self.decode("Zg= =") == Array("f".utf8))
+        #expect(try Self.decode(" \n") == [])
+    }
+
+    @Test(
+        "a sign that Base64 does not have is refused where it stands",
+        arguments: [
+            "Zm↓-v", "Zm↓_v", "Zm9↓*", "↓.m9v", "Zm9↓&", "Zm9↓\u{0}", "Zm9↓é", "Zm9↓\u{7F}", "↓@@@@", "↓[[[[", "↓````",
+            "↓{{{{", "↓::::", "↓,,,,",
+            // Nothing but padding may follow padding.
+            "Zg==↓Zg==", "Zm8=↓Z", "Zg=↓Z", "=↓Z",
+        ])
+    func foreign(marked: String) {
+        let halves = marked.split(separator: "↓", omittingEmptySubsequences: false).map(String.init)
+        let error = #expect(throws: DecodeError.self) { try Self.decode(halves.joined(), base: 100) }
+        #expect(error?.code == .badEncoding)
+        #expect(error?.offset == 100 + halves[0].utf8.count)
+        #expect(error?.detail == "this character has no place in Base64")
+    }
+
+    @Test(
+        "a group that is not full is refused at the end",
+        arguments: [
+            "Z", "Zg", "Zm8", "Zm9vY", "Zg=", "Zm8==", "Zm9v=", "Zm9v==", "Zm9v====", "Z===", "=", "==", "===", "====",
+        ])
+    func groups(text: String) {
+        let error = #expect(throws: DecodeError.self) { try Self.decode(text, base: 100) }
+        #expect(error?.code == .badEncoding)
+        #expect(error?.offset == 100 + text.utf8.count)
+        let padding = text.count { $0 == "=" }
+        #expect(
+            error?.detail == "Base64 comes in groups of four characters; this text has \(text.count - padding), and "
+                + "\(padding) of padding")
+    }
+
+    @Test(
+        "bits left over are refused, so that no two texts mean the same bytes", arguments: ["Zh==", "Zm9=", "ZmA/Zj=="])
+    func leftOver(text: String) {
+        let error = #expect(throws: DecodeError.self) { try Self.decode(text) }
+        #expect(error?.code == .badEncoding && error?.offset == text.utf8.count)
+        #expect(error?.detail == "Base64 ends with bits that belong to no byte")
+    }
+}

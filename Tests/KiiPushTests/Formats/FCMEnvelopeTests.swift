@@ -1,0 +1,92 @@
+import Testing
+
+@testable import KiiPush
+
+struct FCMEnvelopeTests {
+    /// A Push to App as FCM carries it: everything is a string.
+    private static let push =
+        #"{"appID":"1","bucketID":"b","bucketType":"rw","objectID":"o","objectScopeType":"APP_AND_USER","#
+        + #""objectScopeUserID":"u","when":"1403844866395","modifiedAt":"17","mine":"25","on":"true","from":"2"}"#
+
+    private static let shapes = [
+        push, #"{"data":\#(push)}"#, #"{"message":{"data":\#(push)}}"#,
+        #"{"from":"7","collapse_key":"b","data":\#(push),"messageId":"m","notification":{"title":"t"}}"#,
+        #"{"message":{"token":"t","notification":{"title":"data"},"data":\#(push),"android":{}}}"#,
+        #"{ "data" : \#(push.replacing(",", with: " ,\n")) }"#,
+    ]
+
+    @Test("a push is found flat, in data, and in a message's data", arguments: shapes, [nil, Transport.fcm, "radio"])
+    func isFound(payload: String, transport: Transport?) throws {
+        let message = try PushMessage(json: payload, over: transport)
+        #expect(message.kind == .pushToApp && message.certainty == .certain && message.dialect == .long)
+        #expect(message.classification.evidence == ["bucketID", "bucketType"])
+        #expect(message.object?.uri.description == "kiicloud://users/u/buckets/b/objects/o")
+        #expect(message.sentAt == 1_403_844_866_395 && message.modifiedAt == 17 && message.appID == "1")
+        // A sender's numbers and truths are strings here, and are read as what they are meant.
+        #expect(message.data.keys == ["mine", "on"])
+        #expect(message.data["mine"]?.integer == 25 && message.data["on"]?.bool == true)
+        let flat = try PushMessage(json: Self.push, over: .fcm)
+        #expect(message.dedupeKeys(secret: .published) == flat.dedupeKeys(secret: .published))
+    }
+
+    @Test("over FCM any data is the payload, over nothing only one with Kii's long keys")
+    func foreignData() throws {
+        for data in [#"{"x":"1"}"#, #"{"t":"1","to":"me"}"#, #"{"aps":{},"bi":"b"}"#, "{}"] {
+            let stated = try PushMessage(json: #"{"data":\#(data)}"#, over: .fcm)
+            #expect(stated.kind == .directPush && stated.data["data"] == nil, "\(data)")
+            let unstated = try PushMessage(json: #"{"data":\#(data)}"#)
+            #expect(unstated.kind == .directPush && unstated.data.keys == ["data"], "\(data)")
+        }
+    }
+
+    @Test(
+        "nothing is opened where the root speaks for itself",
+        arguments: [
+            #"{"topic":"t","data":{"bucketID":"b"}}"#, #"{"data":{"bucketID":"b"},"objectScopeType":"APP"}"#,
+            #"{"aps":{},"data":{"bucketID":"b"}}"#, #"{"sender":"u","message":{"data":{"bucketID":"b"}}}"#,
+        ], [nil, Transport.fcm])
+    func rootFirst(payload: String, transport: Transport?) throws {
+        let message = try PushMessage(json: payload, over: transport)
+        #expect(message.kind != .pushToApp && message[.bucketID] == nil)
+        #expect(message.data["data"] != nil || message.data["message"] != nil)
+    }
+
+    @Test("nothing is opened over another transport", arguments: [Transport.mqtt, .apns, .jpush, .quickblox])
+    func anotherTransport(_ transport: Transport) throws {
+        for payload in [#"{"data":{"bucketID":"b"}}"#, #"{"message":{"data":{"bucketID":"b"}}}"#] {
+            let message = try PushMessage(json: payload, over: transport)
+            #expect(message.kind == .directPush && message.data.keys.count == 1)
+        }
+    }
+
+    @Test(
+        "what is no object, or has a key twice, is no payload but data",
+        arguments: [
+            #""text""#, "1", "null", #"["bucketID"]"#, #""{\"bucketID\":\"b\"}""#, #"{"bucketID":"b","bucketID":"c"}"#,
+            // Of a nested key that stands twice the first counts.
+            #""text","data":{"bucketID":"b"}"#,
+        ])
+    func notAnObject(data: String) throws {
+        for payload in [#"{"message":{"data":\#(data)}}"#, #"{"x":1,"message":{"y":1,"data":\#(data)}}"#] {
+            let message = try PushMessage(json: payload, over: .fcm)
+            #expect(message.kind == .directPush && message.data["message"] != nil, "\(payload)")
+        }
+        guard !data.contains("data") else { return }
+        for payload in [#"{"data":\#(data)}"#, #"{"message":\#(data)}"#] {
+            let message = try PushMessage(json: payload, over: .fcm)
+            #expect(message.kind == .directPush && message.data.keys.count == 1, "\(payload)")
+        }
+    }
+
+    @Test("data comes before a message's data, and deeper ones are no envelope")
+    func order() throws {
+        let both = #"{"message":{"data":{"topic":"t"}},"data":{"bucketID":"b"}}"#
+        #expect(try PushMessage(json: both).kind == .pushToApp)
+        let deep = #"{"message":{"message":{"data":{"bucketID":"b"}}}}"#
+        #expect(try PushMessage(json: deep, over: .fcm).kind == .directPush)
+        // Keys compare unescaped, here as everywhere.
+        let escaped = #"{"mess\u0061ge":{"d\u0061ta":{"bucketID":"b"}}}"#
+        #expect(try PushMessage(json: escaped).kind == .pushToApp)
+        #expect(try PushMessage(json: #"{"d\u0061ta":{"bucketID":"b"}}"#).kind == .pushToApp)
+    }
+}

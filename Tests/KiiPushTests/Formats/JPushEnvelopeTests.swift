@@ -1,0 +1,132 @@
+import Testing
+
+@testable import KiiPush
+
+struct JPushEnvelopeTests {
+    /// A Push to App as JPush's demo has it: long keys.
+    private static let push =
+        #"{"origin":"EVENT","objectScopeType":"APP","type":"DATA_OBJECT_CREATED","bucketID":"b","objectID":"o"}"#
+
+    /// The extras of a push: its `members`, and what JPush adds.
+    private static func extras(_ members: String...) -> String {
+        let added = [#""cn.jpush.android.APPKEY":"k""#, #""cn.jpush.android.TITLE":"t""#]
+        return "{" + (members + added).joined(separator: ",") + "}"
+    }
+
+    private static func message(_ inner: String) -> String {
+        #""cn.jpush.android.MESSAGE":"# + JSONWriter.quoted(inner)
+    }
+    private static func extra(_ inner: String) -> String { #""cn.jpush.android.EXTRA":"# + JSONWriter.quoted(inner) }
+
+    private static let flat = push.dropFirst().dropLast()
+
+    private static let shapes = [
+        extras(String(flat)), extras(message(push)), extras(extra(push)),
+        // The message comes before the extra.
+        extras(message(push), extra(#"{"topic":"t"}"#)), extras(extra(#"{"topic":"t"}"#), message(push)),
+        // A broken message, or one that is no object, leaves it to the extra, and that to the extras themselves.
+        extras(message("Hello"), extra(push)), extras(message(push + "x"), extra(push)),
+        extras(message("[\(push)]"), extra(push)), extras(message(""), extra(push)),
+        extras(#""cn.jpush.android.MESSAGE":1"#, extra(push)),
+        extras(#""cn.jpush.android.MESSAGE":\#(push)"#, extra(push)),
+        extras(message("Hello"), extra("none"), String(flat)), extras(message(#"{"a":1,"a":2}"#), String(flat)),
+        // However the two layers are escaped.
+        extras(message(push.replacing("EVENT", with: #"\u0045VENT"#).replacing("\"b\"", with: #""\u0062""#))),
+        extras(#""cn.jpush.andr\u006fid.MESSAGE":\#(JSONWriter.quoted(push))"#),
+        extras(#""cn.jpush.android.MESSAGE":"\u007b\#(JSONWriter.quoted(push).dropFirst(2))"#),
+    ]
+
+    @Test("a push is found in every shape that JPush hands over", arguments: shapes, [nil, Transport.jpush, "radio"])
+    func isFound(payload: String, transport: Transport?) throws {
+        let message = try PushMessage(json: payload, over: transport)
+        #expect(message.kind == .pushToApp && message.certainty == .certain && message.dialect == .jpush)
+        #expect(message.classification.evidence == ["origin", "bucketID"])
+        #expect(message.object == KiiObject(bucket: KiiBucket(scope: .app, name: "b", type: nil), id: "o"))
+        #expect(message.event == .objectCreated)
+        #expect(message.data.isEmpty, "what JPush adds is nobody's data")
+        #expect(message.raw.bytes == Array(payload.utf8), "the payload as received stays")
+    }
+
+    @Test("escapes inside both layers are taken out of the data")
+    func escapes() throws {
+        let inner = #"{"topic":"t","objectScopeType":"APP","say":"\"é\" \ud83d\ude00\n"}"#
+        let message = try PushMessage(json: Self.extras(Self.message(inner)))
+        #expect(message.topic?.name == "t")
+        #expect(message.data["say"] == .string("\"é\" 😀\n"))
+        #expect(message.data.keys == ["say"])
+    }
+
+    @Test("the extras beside a message that was opened are not the push's")
+    func neighbours() throws {
+        let payload = Self.extras(Self.message(#"{"topic":"t","mine":1}"#), #""bucketID":"b""#, #""theirs":2"#)
+        let message = try PushMessage(json: payload)
+        #expect(message.kind == .pushToUser && message[.bucketID] == nil && message.data.keys == ["mine"])
+    }
+
+    @Test("JPush stated, a payload without any of its keys is read flat")
+    func withoutItsKeys() throws {
+        let message = try PushMessage(json: #"{"bucketID":"b","x":1}"#, over: .jpush)
+        #expect(message.dialect == .jpush && message.kind == .pushToApp && message.data.keys == ["x"])
+        // Long keys, even beside an aps.
+        let beside = try PushMessage(json: #"{"aps":{},"bi":"b","topic":"t"}"#, over: .jpush)
+        #expect(beside.kind == .pushToUser && beside.data.keys == ["bi"])
+    }
+
+    @Test(
+        "another transport stated, JPush's keys are only left out",
+        arguments: [Transport.mqtt, .fcm, .apns, .quickblox])
+    func anotherTransport(_ transport: Transport) throws {
+        let message = try PushMessage(json: Self.extras(Self.message(Self.push), #""x":1"#), over: transport)
+        #expect(message.kind == .directPush && message.data.keys == ["x"])
+    }
+
+    @Test(
+        "keys that only look like JPush's wrap nothing",
+        arguments: [
+            "cn.jpush.android", "cn.jpush.androidX.MESSAGE", "CN.JPUSH.ANDROID.MESSAGE", "cn.jpush.ios.MESSAGE",
+        ])
+    func lookAlikes(key: String) throws {
+        let message = try PushMessage(json: "{\"\(key)\":\(JSONWriter.quoted(Self.push))}")
+        #expect(message.dialect == .long && message.kind == .directPush && message.data.keys == [key])
+    }
+
+    // MARK: Its message id
+
+    private func keys(_ json: String, _ transport: Transport? = nil, id: String? = nil) throws -> DedupeKeys {
+        try PushMessage(RawPayload(json, transport: transport, transportMessageID: id)).dedupeKeys(secret: .published)
+    }
+
+    private static func id(_ value: String) -> String { #""cn.jpush.android.MSG_ID":"# + value }
+
+    @Test("JPush's message id is the transport's", arguments: [#""71""#, "71", #""\u00371""#])
+    func messageID(value: String) throws {
+        let found = try keys(Self.extras(Self.id(value), Self.message(#"{"x":1}"#)))
+        #expect(found.strength == .strong)
+        #expect(try found == keys(#"{"y":2}"#, .jpush, id: "71"))
+        #expect(try found == keys(Self.extras(Self.id(value), #""z":3"#), .jpush), "flat extras have it too")
+        #expect(try found != keys(Self.extras(Self.id("72"), Self.message(#"{"x":1}"#))))
+    }
+
+    @Test("an id that is none is none", arguments: [#""""#, "null", "true", "{}", "[1]"])
+    func noMessageID(value: String) throws {
+        let found = try keys(Self.extras(Self.id(value), #""x":1"#))
+        #expect(found.strength == .weak)
+        #expect(try found == keys(#"{"x":1}"#), "what JPush adds is not in the digest")
+    }
+
+    @Test("an id that the transport handed over comes first; one of no transport is no id")
+    func handedOver() throws {
+        let payload = Self.extras(Self.id("71"), #""x":1"#)
+        #expect(try keys(payload, .jpush, id: "9") == keys(#"{"x":1}"#, .jpush, id: "9"))
+        #expect(try keys(payload, nil, id: "9") == keys(#"{"x":1}"#, .jpush, id: "71"))
+        #expect(try keys(payload, .jpush, id: "") == keys(#"{"x":1}"#, .jpush, id: "71"))
+    }
+
+    @Test("a key that is equal over all transports comes before it, and an ambiguous push has none")
+    func betterKey() throws {
+        let event = #"{"bucketID":"b","objectScopeType":"APP","when":17}"#
+        #expect(try keys(Self.extras(Self.id("71"), Self.message(event))) == keys(event, .mqtt))
+        let ambiguous = #"{"bucketID":"b","topic":"t","when":17}"#
+        #expect(try keys(Self.extras(Self.id("71"), Self.message(ambiguous))).strength == .weak)
+    }
+}

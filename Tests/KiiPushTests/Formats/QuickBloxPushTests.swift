@@ -1,0 +1,148 @@
+import Testing
+
+@testable import KiiPush
+
+struct QuickBloxPushTests {
+    private func push(_ payload: String, over transport: Transport? = nil) throws -> QuickBloxPush {
+        try #require(DirectPushMessage(PushMessage(json: payload, over: transport))?.quickBlox)
+    }
+
+    // MARK: What it says
+
+    private static let ios =
+        #"{"aps":{"alert":"Message received from Bob","badge":5,"sound":"mysound.wav"},"user_id":"234"}"#
+    private static let android =
+        #"{"message":"Message+received+from+Bob","user_id":"234","collapse_key":"event1206083","from":"761750217637"}"#
+
+    @Test("the documented push as iOS receives it, alert a string or an object, id a string or a number")
+    func onIOS() throws {
+        for payload in [
+            Self.ios,
+            Self.ios.replacing(#""Message received from Bob""#, with: #"{"body":"Message received from Bob"}"#),
+            Self.ios.replacing(#""234""#, with: "234"),
+        ] {
+            let push = try push(payload, over: .quickblox)
+            #expect(push.text == "Message received from Bob" && push.rawText == push.text && push.userID == "234")
+            #expect(push.dialogID == nil && push.call == nil)
+            let message = try PushMessage(json: payload, over: .quickblox)
+            #expect(message.aps?.badge == 5 && message.aps?.sound == "mysound.wav")
+            #expect(message.alert?.body == "Message received from Bob" && message.data.keys == ["user_id"])
+        }
+    }
+
+    @Test("the documented push as Android receives it: the text unescaped, beside the text as received")
+    func onAndroid() throws {
+        for transport in [nil, Transport.quickblox] {
+            let push = try push(Self.android, over: transport)
+            #expect(push.text == "Message received from Bob" && push.rawText == "Message+received+from+Bob")
+            #expect(push.userID == "234")
+            let message = try PushMessage(json: Self.android, over: transport)
+            #expect(message.alert == Alert(title: nil, subtitle: nil, body: "Message received from Bob"))
+            #expect(message.aps == nil && message.data.keys == ["message", "user_id"])
+            #expect(message.classification.evidence == ["collapse_key"])
+        }
+    }
+
+    @Test(
+        "a text that is escaped or not: a real plus cannot be told from a space, so the raw text stays",
+        arguments: [
+            ("1+1=2", "1 1=2"), ("1%2B1", "1+1"), ("100%", "100%"), ("caf%C3%A9", "café"), ("%FF+x", "%FF+x"), ("", ""),
+        ])
+    func escapes(raw: String, text: String) throws {
+        let push = try push(#"{"message":"\#(raw)"}"#, over: .quickblox)
+        #expect(push.rawText == raw && push.text == text)
+        // iOS's alert is never escaped.
+        let alert = try self.push(#"{"aps":{"alert":"\#(raw)"},"message":"other"}"#, over: .quickblox)
+        #expect(alert.rawText == raw && alert.text == raw)
+    }
+
+    @Test("an alert without a body leaves it to the message; without either there is no text")
+    func noText() throws {
+        let titled = try push(#"{"aps":{"alert":{"title":"t"}},"message":"a+b"}"#, over: .quickblox)
+        #expect(titled.text == "a b" && titled.rawText == "a+b")
+        let none = try push(#"{"message":{"a":1},"user_id":[1]}"#, over: .quickblox)
+        #expect(none.text == nil && none.rawText == nil && none.userID == nil)
+        #expect(try PushMessage(json: "{}", over: .quickblox).alert == nil)
+    }
+
+    @Test("a chat's push for an offline user")
+    func chat() throws {
+        let push = try push(#"{"message":"Ann:+hi","dialog_id":"5f2c","user_id":17}"#)
+        #expect(push.dialogID == "5f2c" && push.userID == "17" && push.text == "Ann: hi" && push.call == nil)
+    }
+
+    // MARK: What makes it one
+
+    @Test(
+        "each mark makes it one alone",
+        arguments: [
+            ("VOIPCall", "\"1\""), ("VOIPCall", "1"), ("ios_voip", "\"1\""), ("ios_voip", "0"), ("dialog_id", "\"d\""),
+            ("dialog_id", "\"\""), ("collapse_key", "\"event1\""), ("collapse_key", "\"event0123456789\""),
+            ("collapse_key", #""\u0065vent1""#), (#"dialo\u0067_id"#, "\"d\""),
+        ])
+    func marks(key: String, value: String) throws {
+        for payload in ["{\"\(key)\":\(value)}", "{\"aps\":{},\"\(key)\":\(value),\"x\":1}"] {
+            let message = try PushMessage(json: payload)
+            #expect(message.dialect == .quickBlox && message.kind == .directPush && message.certainty == .certain)
+            #expect(message.classification.evidence == [key.replacing(#"\u0067"#, with: "g")])
+            #expect(DirectPushMessage(message)?.quickBlox != nil)
+        }
+    }
+
+    @Test("several marks are all evidence, in the payload's order")
+    func severalMarks() throws {
+        let message = try PushMessage(json: #"{"ios_voip":"1","x":1,"collapse_key":"event1","VOIPCall":"1"}"#)
+        #expect(message.classification.evidence == ["ios_voip", "collapse_key", "VOIPCall"])
+    }
+
+    @Test(
+        "what is no mark does not",
+        arguments: [
+            #"{"collapse_key":"event"}"#, #"{"collapse_key":"event1a"}"#, #"{"collapse_key":"events1"}"#,
+            #"{"collapse_key":"Event1"}"#, #"{"collapse_key":" event1"}"#, #"{"collapse_key":"event-1"}"#,
+            #"{"collapse_key":"event١"}"#, #"{"collapse_key":"bucket"}"#, #"{"collapse_key":1}"#,
+            #"{"collapse_key":["event1"]}"#, #"{"dialog_id":{"a":1}}"#, #"{"VOIPCall":null}"#, #"{"ios_voip":true}"#,
+            #"{"x":{"dialog_id":"d"}}"#, #"{"voipcall":"1"}"#, #"{"user_id":"1","message":"m"}"#, "{}",
+        ])
+    func noMarks(payload: String) throws {
+        let message = try PushMessage(json: payload)
+        #expect(message.dialect == .long && message.certainty == .likely)
+        #expect(DirectPushMessage(message)?.quickBlox == nil)
+    }
+
+    private static let kiis = [
+        #"{"topic":"t","dialog_id":"d"}"#, #"{"bucketID":"b","collapse_key":"event1"}"#,
+        #"{"aps":{},"bi":"b","ios_voip":1}"#,
+        #"{"senderURI":"kiicloud://admins/APP_ADMIN","dialog_id":"d"}"#,
+        #"{"sourceURI":"kiicloud://users/u","dialog_id":"d"}"#, #"{"objectScopeType":"APP","VOIPCall":"1"}"#,
+        #"{"objectScopeAppID":"a","VOIPCall":"1"}"#, #"{"aps":{},"su":"u","VOIPCall":"1"}"#,
+    ]
+
+    @Test("a Kii push that has such a key stays Kii's", arguments: kiis)
+    func besideKii(payload: String) throws {
+        let message = try PushMessage(json: payload)
+        #expect(message.dialect != .quickBlox && DirectPushMessage(message)?.quickBlox == nil)
+        let marks: Set = ["dialog_id", "collapse_key", "ios_voip", "VOIPCall"]
+        #expect(marks.isDisjoint(with: message.classification.evidence))
+    }
+
+    @Test("QuickBlox stated, anything is its push, and nothing in it is Kii's", arguments: kiis + ["{}", #"{"x":1}"#])
+    func stated(payload: String) throws {
+        let message = try PushMessage(json: payload, over: .quickblox)
+        #expect(message.dialect == .quickBlox && message.kind == .directPush && message.certainty == .certain)
+        #expect(KiiField.allCases.allSatisfy { message[$0] == nil } && message.sender == nil && message.appID == nil)
+        #expect(message.scope.kind == .unknown && message.bucket == nil && message.topic == nil)
+        #expect(DirectPushMessage(message)?.quickBlox != nil)
+    }
+
+    @Test("keys that would be Kii's are a QuickBlox sender's own data, but the URIs and aps are nobody's")
+    func data() throws {
+        let payload = #"{"aps":{},"sender":"u","t":"x","when":"soon","dialog_id":"d","from":"7","ios_badge":5}"#
+        for transport in [nil, Transport.quickblox] {
+            let message = try PushMessage(json: payload, over: transport)
+            #expect(message.data.keys == ["sender", "t", "when", "dialog_id", "ios_badge"])
+            #expect(message.classification.conflicts.isEmpty, "a time that is none is no conflict here")
+            #expect(message.sender == nil && message.sentAt == nil)
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import Testing
+
+@testable import KiiPush
+
+struct ThingCommandTests {
+    private static let named =
+        #"{"schema":"Lamp","schemaVersion":2,"commandID":"c-1","issuer":"user:u-1","#
+        + #""actions":[{"turnPower":{"power":true}},{"setColor":[0,128,255]},{"blink":null}]}"#
+
+    private static let byAlias =
+        #"{"commandID":"c-1","actions":[{"Air":[{"turnPower":true},{"setTemp":23}]},{"Air":[{"turnPower":false}]},"#
+        + #"{"Wet":[{"set":{"to":"45"}}]}]}"#
+
+    private func command(_ payload: String, over transport: Transport? = .mqtt) throws -> ThingCommand? {
+        try #require(DirectPushMessage(PushMessage(json: payload, over: transport))).command
+    }
+
+    // MARK: What it says
+
+    @Test("the dialect with a schema: actions have names")
+    func withSchema() throws {
+        let command = try #require(try command(Self.named))
+        #expect(command.id == "c-1" && command.issuer == "user:u-1" && command.issuingUser == KiiUser(id: "u-1"))
+        #expect(command.schema?.name == "Lamp" && command.schema?.version == 2)
+        #expect(command.actions.map(\.alias) == [nil, nil, nil])
+        #expect(command.actions.map(\.name) == ["turnPower", "setColor", "blink"])
+        #expect(
+            command.actions.map(\.value) == [
+                .object([("power", .bool(true))]), .array([.number("0"), .number("128"), .number("255")]), .null,
+            ])
+    }
+
+    @Test("the dialect with traits: actions are grouped by alias, in order")
+    func withTraits() throws {
+        let command = try #require(try command(Self.byAlias))
+        #expect(command.id == "c-1" && command.issuer == nil && command.issuingUser == nil && command.schema == nil)
+        #expect(command.actions.map(\.alias) == ["Air", "Air", "Air", "Wet"])
+        #expect(command.actions.map(\.name) == ["turnPower", "setTemp", "turnPower", "set"])
+        #expect(
+            command.actions.map(\.value) == [
+                .bool(true), .number("23"), .bool(false), .object([("to", .string("45"))]),
+            ])
+    }
+
+    @Test(
+        "it is a Direct Push, certain, over whatever transport", arguments: [nil, Transport.mqtt, .fcm, .jpush, .apns])
+    func classification(_ transport: Transport?) throws {
+        for payload in [Self.named, Self.byAlias] {
+            let message = try PushMessage(json: payload, over: transport)
+            let classification = message.classification
+            #expect(message.dialect == .thingIF && classification.kind == .directPush)
+            #expect(classification.certainty == .certain && classification.conflicts.isEmpty)
+            #expect(classification.evidence == ["commandID", "actions"])
+            #expect(DirectPushMessage(message)?.command != nil && DirectPushMessage(message)?.quickBlox == nil)
+        }
+    }
+
+    @Test("the data keeps the body")
+    func data() throws {
+        let data = try PushMessage(json: Self.named, over: .mqtt).data
+        #expect(data.keys == ["schema", "schemaVersion", "commandID", "issuer", "actions"])
+        #expect(data["actions"]?[0]?["turnPower"]?["power"] == .bool(true))
+    }
+
+    @Test("what else stands in it is data; an administrator as sender is evidence too")
+    func neighbours() throws {
+        let payload =
+            #"{"commandID":"c","actions":[{"a":[{"x":1}]}],"target":"thing:th.1","title":"t","#
+            + #""senderURI":"kiicloud://admins/APP_ADMIN"}"#
+        let message = try PushMessage(json: payload, over: .mqtt)
+        #expect(message.classification.evidence == ["senderURI", "commandID", "actions"])
+        #expect(message.sender == .admin("APP_ADMIN") && message.certainty == .certain)
+        #expect(message.data.keys == ["commandID", "actions", "target", "title"])
+        #expect(DirectPushMessage(message)?.command?.actions.count == 1)
+    }
+
+    @Test("keys and values are compared unescaped, and members stand in any order")
+    func escapes() throws {
+        let payload = #"{"\u0061ctions":[{"\u0061":[{"x\n":"\u00e9"}]}],"command\u0049D":"c\u002d1"}"#
+        let command = try #require(try command(payload))
+        #expect(command.id == "c-1" && command.actions.first?.alias == "a" && command.actions.first?.name == "x\n")
+        #expect(command.actions.first?.value == .string("é"))
+    }
+
+    @Test("an id of digits is its text, and a blank schema is a schema")
+    func tolerance() throws {
+        #expect(try command(#"{"commandID":17,"actions":[{"a":[{"x":1}]}]}"#)?.id == "17")
+        let blank = try command(#"{"commandID":"c","schema":"","schemaVersion":"0","actions":[{"x":1}],"issuer":7}"#)
+        #expect(blank?.schema == ThingCommand.Schema(name: "", version: 0))
+        #expect(blank?.issuer == "7" && blank?.issuingUser == nil)
+    }
+
+    @Test(
+        "only an issuer of the form user: and an id is a user",
+        arguments: ["user:", "user", "User:u", "thing:th.1", " user:u", "u-1"])
+    func issuer(text: String) throws {
+        let payload = #"{"commandID":"c","issuer":"\#(text)","actions":[{"a":[{"x":1}]}]}"#
+        let command = try #require(try command(payload))
+        #expect(command.issuer == text && command.issuingUser == nil)
+    }
+
+    @Test(
+        "numbers keep every digit",
+        arguments: ["12345678901234567890", "-0.10", "1E400", "9007199254740993", "0", "1.0", "-9223372036854775808"])
+    func numbers(text: String) throws {
+        let flat = try #require(try command(#"{"commandID":"c","actions":[{"a":[{"x":\#(text)}]}]}"#))
+        #expect(flat.actions.map(\.value) == [.number(text)])
+        let deep = #"{"commandID":"c","schema":"s","schemaVersion":1,"actions":[{"x":[{"y":[\#(text)]}]}]}"#
+        #expect(try command(deep)?.actions.first?.value[0]?["y"]?[0] == .number(text))
+    }
+
+    // MARK: Dedupe
+
+    private func keys(_ payload: RawPayload, app: String? = nil) throws -> DedupeKeys {
+        try PushMessage(payload).dedupeKeys(app: app, secret: .published)
+    }
+
+    @Test("one command of one app is one, over whatever transport it comes and under whatever id")
+    func dedupe() throws {
+        let first = try keys(RawPayload(Self.named, transport: .mqtt), app: "a")
+        #expect(first.strength == .strong && first.secondary == nil)
+        let inJPush = #"{"cn.jpush.android.MSG_ID":"7","cn.jpush.android.MESSAGE":\#(JSONWriter.quoted(Self.named))}"#
+        let same = [
+            RawPayload(Self.named), RawPayload(Self.named, transport: .fcm, transportMessageID: "9"),
+            RawPayload(inJPush), RawPayload(Self.byAlias, transport: .mqtt),
+            RawPayload(String(Self.byAlias.dropLast()) + #","appID":"a"}"#, transport: .mqtt),
+        ]
+        for payload in same { #expect(try keys(payload, app: "a") == first) }
+        #expect(try keys(RawPayload(Self.named, transport: .mqtt), app: "b") != first)
+        #expect(try keys(RawPayload(Self.named, transport: .mqtt)) != first)
+        let other = Self.named.replacing("c-1", with: "c-2")
+        #expect(try keys(RawPayload(other, transport: .mqtt), app: "a") != first)
+    }
+
+    // MARK: Its completion
+
+    @Test(
+        "the push that a command is completed has its id and nothing else",
+        arguments: [nil, Transport.apns, .fcm, .jpush])
+    func completion(_ transport: Transport?) throws {
+        for payload in [#"{"commandID":"c-1"}"#, #"{"aps":{},"from":"7","command\u0049D":"c-1"}"#] {
+            let message = try PushMessage(json: payload, over: transport)
+            let push = try #require(DirectPushMessage(message))
+            #expect(push.completedCommandID == "c-1" && push.command == nil)
+            #expect(message.certainty == .likely && message.classification.evidence.isEmpty)
+        }
+        #expect(try DirectPushMessage(PushMessage(json: #"{"commandID":5}"#))?.completedCommandID == "5")
+    }
+
+    @Test(
+        "any other push completes nothing",
+        arguments: [
+            "{}", named, byAlias, #"{"commandID":"c","x":1}"#, #"{"commandID":""}"#, #"{"commandID":" "}"#,
+            #"{"commandID":null}"#, #"{"commandID":["c"]}"#, #"{"commandid":"c"}"#,
+            #"{"commandID":"c","actions":"[]"}"#, #"{"commandID":"c","dialog_id":"d"}"#,
+        ])
+    func noCompletion(payload: String) throws {
+        let push = try #require(DirectPushMessage(PushMessage(json: payload)))
+        #expect(push.completedCommandID == nil)
+    }
+}
