@@ -8,34 +8,34 @@
 struct Envelope {
     /// The payload's text.
     let text: [UInt8]
-    let root: RootMembers
     let dialect: Dialect
     /// The network's own id of the message, when the envelope has it.
     let messageID: String?
 
-    /// Opens what a transport handed over.
-    init(_ raw: RawPayload, limits: PayloadLimits) throws(DecodeError) {
-        if raw.transport == .quickblox, Self.mayBeEvent(raw.bytes) {
+    /// Opens what a transport handed over, and leaves in `root` what stands in the payload.
+    init(_ raw: RawPayload, limits: PayloadLimits, into root: inout RootMembers) throws(DecodeError) {
+        let stated = Stated(raw.transport)
+        if stated == .quickBlox, Self.mayBeEvent(raw.bytes) {
             let text = try Self.quickBlox(raw.bytes, limits)
-            self.init(text, try RootMembers(text.span, limits: limits), .quickBlox)
+            try root.read(text.span, limits: limits)
+            self.init(text, .quickBlox)
             return
         }
-        let outer = try Self.read(raw.bytes, limits)
-        let isStated = raw.transport != nil && Self.known.contains(raw.transport)
-        if raw.transport == .jpush || !isStated && outer.wrapped.isJPush {
-            self = Self.jpush(outer, raw.bytes, limits)
-        } else if raw.transport == .fcm || !isStated, outer.used == 0,
-            let (inner, members) = Self.data(outer, raw.bytes, limits), isStated || members.used != 0
+        try Self.read(raw.bytes, limits, into: &root)
+        if stated == .jpush || stated == .nothing && root.wrapped.isJPush {
+            self = Self.jpush(&root, raw.bytes, limits)
+        } else if root.used == 0, stated == .fcm || stated == .nothing,
+            let (inner, members) = Self.data(root.wrapped, raw.bytes, limits), stated == .fcm || members.used != 0
         {
-            self.init(inner, members, .long)
+            root = members
+            self.init(inner, .long)
         } else {
-            self.init(raw.bytes, outer, Self.dialect(raw.transport, outer))
+            self.init(raw.bytes, Self.dialect(stated, aps: root.slots.span[RootKey.aps.slot]))
         }
     }
 
-    private init(_ text: [UInt8], _ root: RootMembers, _ dialect: Dialect, messageID: String? = nil) {
+    private init(_ text: [UInt8], _ dialect: Dialect, messageID: String? = nil) {
         self.text = text
-        self.root = root
         self.dialect = dialect
         self.messageID = messageID
     }
@@ -43,17 +43,37 @@ struct Envelope {
     /// How the keys of a payload without an envelope are written.
     ///
     /// Short keys alone prove nothing: `s`, `t` and `to` are likely names for a sender's own data.
-    private static func dialect(_ transport: Transport?, _ root: RootMembers) -> Dialect {
-        switch transport {
-        case .apns?: .apns
-        case .quickblox?: .quickBlox
-        case .fcm?, .mqtt?: .long
-        default: root.aps.kind == .object ? .apns : .long
+    private static func dialect(_ stated: Stated, aps: JSONToken) -> Dialect {
+        switch stated {
+        case .apns: .apns
+        case .quickBlox: .quickBlox
+        case .fcm, .mqtt: .long
+        case .jpush: .jpush
+        case .nothing: aps.kind == .object ? .apns : .long
         }
     }
 
-    /// The transports that say how a payload is written; any other leaves it to the body.
-    private static let known: [Transport?] = [.apns, .fcm, .jpush, .mqtt, .quickblox]
+    /// What the transport says of how a payload is written; any other leaves it to the body.
+    private enum Stated {
+        case apns
+        case fcm
+        case jpush
+        case mqtt
+        case quickBlox
+        case nothing
+
+        // Once a payload, since comparing names takes 5 ns each time.
+        init(_ transport: Transport?) {
+            switch transport {
+            case .apns?: self = .apns
+            case .fcm?: self = .fcm
+            case .mqtt?: self = .mqtt
+            case .jpush?: self = .jpush
+            case .quickblox?: self = .quickBlox
+            default: self = .nothing
+            }
+        }
+    }
 
     /// Whether a payload begins as a QuickBlox sender's text does: no JSON object does, and no Base64 of UTF-8 begins
     /// with one of its two signs.
@@ -69,9 +89,11 @@ struct Envelope {
     }
 
     /// Reads an object; what is none but a reply of the API over MQTT is refused as that.
-    private static func read(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> RootMembers {
+    private static func read(
+        _ bytes: [UInt8], _ limits: PayloadLimits, into root: inout RootMembers
+    ) throws(DecodeError) {
         do throws(DecodeError) {
-            return try RootMembers(bytes.span, limits: limits)
+            try root.read(bytes.span, limits: limits)
         } catch {
             guard error.code != .limitExceeded, APIReply.isOne(bytes.span) else { throw error }
             throw DecodeError(.notAPush, at: 0, "a reply of Kii's API over MQTT; only the push topic carries pushes")
@@ -80,11 +102,11 @@ struct Envelope {
 
     // MARK: JPush
 
-    private static func jpush(_ outer: RootMembers, _ bytes: [UInt8], _ limits: PayloadLimits) -> Envelope {
-        let inner =
-            json(in: outer.wrapped.jpushMessage, bytes, limits) ?? json(in: outer.wrapped.jpushExtra, bytes, limits)
-        let (text, root) = inner ?? (bytes, outer)
-        return Envelope(text, root, .jpush, messageID: Self.text(outer.wrapped.jpushID, bytes))
+    private static func jpush(_ root: inout RootMembers, _ bytes: [UInt8], _ limits: PayloadLimits) -> Envelope {
+        let outer = root.wrapped
+        let inner = json(in: outer.jpushMessage, bytes, limits) ?? json(in: outer.jpushExtra, bytes, limits)
+        if let inner { root = inner.root }
+        return Envelope(inner?.text ?? bytes, .jpush, messageID: text(outer.jpushID, bytes))
     }
 
     /// The object that a string holds as JSON, if it does.
@@ -107,12 +129,12 @@ struct Envelope {
 
     /// The `data` of an FCM message object, flat or inside `message`.
     private static func data(
-        _ outer: RootMembers, _ bytes: [UInt8], _ limits: PayloadLimits
+        _ outer: WrappedMembers, _ bytes: [UInt8], _ limits: PayloadLimits
     ) -> (text: [UInt8], root: RootMembers)? {
-        var token = outer.wrapped.data
-        if !token.isPresent, outer.wrapped.message.isPresent {
+        var token = outer.data
+        if !token.isPresent, outer.message.isPresent {
             let text = bytes.span
-            var members = ObjectMembers(text, at: Int(outer.wrapped.message.start))
+            var members = ObjectMembers(text, at: Int(outer.message.start))
             while let (key, value) = members.next(text), !token.isPresent {
                 if value.kind == .object, key.matches("data".utf8.span, in: text) { token = value }
             }

@@ -17,10 +17,12 @@ final class MessageStorage: Sendable {
 
     /// Decodes and classifies a payload.
     init(_ raw: RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
-        let envelope = try Envelope(raw, limits: limits)
+        var root = RootMembers()
+        let envelope = try Envelope(raw, limits: limits, into: &root)
         var buffer = envelope.text
         var dialect = envelope.dialect
-        var fields = dialect.hasKiiKeys ? FieldTable(envelope.root, dialect, &buffer) : FieldTable()
+        let found = dialect.hasKiiKeys ? root.fields(in: dialect) : []
+        var fields = FieldTable(root.slots.span, found, dialect, &buffer)
         var reading = Reading(buffer.span, fields, dialect)
         var body = Body.data
         if reading.kind == .directPush {
@@ -43,7 +45,7 @@ final class MessageStorage: Sendable {
         self.dialect = dialect
         self.body = body
         self.fields = fields
-        aps = envelope.root.aps
+        aps = root.slots.span[RootKey.aps.slot]
         self.reading = reading
     }
 
