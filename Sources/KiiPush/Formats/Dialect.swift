@@ -18,13 +18,13 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
     /// How the keys of a payload are written that came without an envelope.
     ///
     /// Short keys alone prove nothing: `s`, `t` and `to` are likely names for a sender's own data.
-    static func plain(_ format: Transport.Format, _ root: RootMembers) -> Dialect {
+    static func plain(_ format: Transport.Format, aps: JSONToken) -> Dialect {
         switch format {
         case .apns: .apns
         case .fcm, .mqtt: .long
         case .jpush: .jpush
         case .quickblox: .quickBlox
-        case .unknown: root.aps.kind == .object ? .apns : .long
+        case .unknown: aps.kind == .object ? .apns : .long
         }
     }
 

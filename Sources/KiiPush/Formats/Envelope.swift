@@ -27,14 +27,14 @@ struct Envelope {
         return Envelope(text: inner, root: root, dialect: .long, messageID: nil)
     }
 
-    /// Reads a payload, or what is wrapped in it, as text.
+    /// Reads a payload that is no QuickBlox event, and leaves in `root` what stands in it.
     ///
     /// - Throws: `DecodeError`; what is no object but a reply of the API over MQTT is refused as that.
     static func read(
-        _ text: [UInt8], limits: PayloadLimits
-    ) throws(DecodeError) -> RootMembers {
+        _ text: [UInt8], _ limits: PayloadLimits, into root: inout RootMembers
+    ) throws(DecodeError) {
         do throws(DecodeError) {
-            return try RootMembers(text.span, limits: limits)
+            try root.read(text.span, limits: limits)
         } catch {
             guard error.code != .limitExceeded, APIReply.isOne(text.span) else { throw error }
             throw DecodeError(.notAPush, at: 0, "a reply of Kii's API over MQTT; only the push topic carries pushes")

@@ -19,20 +19,21 @@ final class MessageStorage: Sendable {
     init(_ raw: RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
         let format = raw.transport?.format ?? .unknown
         var buffer = raw.bytes
-        var root: RootMembers
+        var root = RootMembers()
         if format == .quickblox, let event = try Envelope.quickBlox(buffer, limits) {
             (buffer, root) = (event.text, event.root)
         } else {
-            root = try Envelope.read(buffer, limits: limits)
+            try Envelope.read(buffer, limits, into: &root)
         }
-        var dialect = Dialect.plain(format, root)
+        var dialect = Dialect.plain(format, aps: root.slots.span[RootKey.aps.slot])
         var envelopeID: String?
         if root.wrapped.isAny, let envelope = Envelope.open(root, buffer, format, limits) {
             (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
             envelopeID = envelope.messageID
         }
         let payloadRange = 0..<buffer.count
-        var fields = dialect.hasKiiKeys ? FieldTable(root, dialect, &buffer) : FieldTable()
+        let found = dialect.hasKiiKeys ? root.fields(in: dialect) : []
+        var fields = FieldTable(root.slots.span, found, dialect, &buffer)
         var reading = Reading(buffer.span, fields, dialect)
         var body = Body.data
         if reading.kind == .directPush {
@@ -54,7 +55,7 @@ final class MessageStorage: Sendable {
         self.dialect = dialect
         self.body = body
         self.fields = fields
-        aps = root.aps
+        aps = root.slots.span[RootKey.aps.slot]
         self.reading = reading
     }
 
