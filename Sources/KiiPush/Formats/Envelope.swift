@@ -16,8 +16,8 @@ struct Envelope {
     /// Opens what a transport handed over.
     init(_ raw: RawPayload, limits: PayloadLimits) throws(DecodeError) {
         if raw.transport == .quickblox, Self.mayBeEvent(raw.bytes) {
-            let text = try Self.quickBlox(raw.bytes, limits)
-            self.init(text, try RootMembers(text.span, limits: limits), .quickBlox)
+            let (text, root) = try Self.quickBlox(raw.bytes, limits)
+            self.init(text, root, .quickBlox)
             return
         }
         let outer = try Self.read(raw.bytes, limits)
@@ -63,9 +63,22 @@ struct Envelope {
     }
 
     /// The payload that a QuickBlox sender's text stands for.
-    private static func quickBlox(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> [UInt8] {
+    private static func quickBlox(
+        _ bytes: [UInt8], _ limits: PayloadLimits
+    ) throws(DecodeError) -> (text: [UInt8], root: RootMembers) {
         if bytes.count > limits.bytes { throw limits.tooLarge }
-        return Array(try QuickBloxEvent(String(decoding: bytes, as: UTF8.self)).payload.utf8)
+        // Checked here, for repairing it would move what stands behind.
+        if let offset = JSONString.firstInvalid(bytes.span) {
+            throw DecodeError(.invalidUTF8, at: offset, "a QuickBlox event with bytes that are not UTF-8")
+        }
+        let text = Array(try QuickBloxEvent(String(decoding: bytes, as: UTF8.self)).payload.utf8)
+        do throws(DecodeError) {
+            return (text, try RootMembers(text.span, limits: limits))
+        } catch {
+            // Its bytes are not the payload's own: what is counted in it may lie beyond the payload's end.
+            let detail = "in what the QuickBlox event stands for, at its byte \(error.offset): \(error.detail)"
+            throw DecodeError(error.code, at: 0, detail)
+        }
     }
 
     /// Reads an object; what is none but a reply of the API over MQTT is refused as that.

@@ -51,6 +51,16 @@ enum JSONString {
         return length
     }
 
+    /// Where the first byte stands that begins no UTF-8 sequence; nil in a text that is UTF-8 throughout.
+    static func firstInvalid(_ text: Span<UInt8>) -> Int? {
+        var offset = 0
+        while offset < text.count {
+            guard let length = sequenceLength(text, at: offset) else { return offset }
+            offset += length
+        }
+        return nil
+    }
+
     // MARK: Escapes
 
     /// Where the escape that begins with the backslash at `offset` ends; a surrogate pair is one escape.
