@@ -98,8 +98,17 @@ struct InspectCommand {
             return try PushMessage(payload, limits: Self.limits, app: options.app)
         } catch {
             guard let json = try DescriptionReader.json(bytes) else { throw error }
-            let payload = RawPayload(json, transport: options.transport ?? .apns)
+            return try decode(description: RawPayload(json, transport: options.transport ?? .apns))
+        }
+    }
+
+    /// Decodes the JSON that a description stands for; its bytes are not those of the input.
+    private func decode(description payload: RawPayload) throws(DecodeError) -> PushMessage {
+        do throws(DecodeError) {
             return try PushMessage(payload, limits: Self.limits, app: options.app)
+        } catch {
+            let detail = "in the JSON that the description stands for, at its byte \(error.offset): \(error.detail)"
+            throw DecodeError(error.code, at: 0, detail)
         }
     }
 
