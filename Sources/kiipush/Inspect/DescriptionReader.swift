@@ -11,22 +11,27 @@ import KiiPush
 struct DescriptionReader {
     private let text: [UInt8]
     private var offset: Int
-    private var json = ""
+    /// What was read so far, as JSON.
+    private(set) var json = ""
+    /// Where each key and value stands, in the JSON and in the description.
+    private var places: [(json: Int, text: Int)] = []
 
     /// The deepest nesting that is read; a payload has two levels.
     private static let deepest = 32
 
-    /// The description as JSON; nil when the text does not look like one.
+    /// Reads a description through; nil when the text does not look like one.
     ///
     /// - Throws: `DecodeError` with the byte where it stops being one.
-    static func json(_ text: [UInt8]) throws(DecodeError) -> String? {
-        guard let start = start(of: text) else { return nil }
-        var reader = DescriptionReader(text: text, offset: start)
-        try reader.readValue(depth: 0)
-        reader.skipSpace()
-        if reader.offset < text.count { throw reader.unexpected("the end") }
-        return reader.json
+    init?(_ text: [UInt8]) throws(DecodeError) {
+        guard let start = Self.start(of: text) else { return nil }
+        self.init(text: text, offset: start)
+        try readValue(depth: 0)
+        skipSpace()
+        if offset < text.count { throw unexpected("the end") }
     }
+
+    /// The byte of the description that an offset in its JSON comes from.
+    func place(of jsonOffset: Int) -> Int { places.last { $0.json <= jsonOffset }?.text ?? 0 }
 
     private init(text: [UInt8], offset: Int) {
         self.text = text
@@ -48,6 +53,7 @@ struct DescriptionReader {
 
     private mutating func readValue(depth: Int) throws(DecodeError) {
         skipSpace()
+        notePlace()
         switch peek {
         case UInt8(ascii: "{"): try readDictionary(depth: depth + 1)
         case UInt8(ascii: "("): try readArray(depth: depth + 1)
@@ -70,6 +76,7 @@ struct DescriptionReader {
             if byte == UInt8(ascii: "}") { break }
             if !isFirst { json += "," }
             isFirst = false
+            notePlace()
             json += JSONWriter.quoted(try readText()) + ":"
             skipSpace()
             guard peek == UInt8(ascii: "=") else { throw unexpected("an equals sign") }
@@ -94,6 +101,7 @@ struct DescriptionReader {
             guard byte == UInt8(ascii: ",") else { throw unexpected("a comma or a closing bracket") }
             offset += 1
             skipSpace()
+            if peek == UInt8(ascii: ")") { throw unexpected("a value") }
             json += ","
         }
         offset += 1
@@ -144,6 +152,8 @@ struct DescriptionReader {
                 return String(decoding: units, as: UTF16.self)
             }
             if byte == UInt8(ascii: "\\") {
+                // Before a character beyond ASCII it says nothing.
+                if let next = peek, next >= 0x80 { continue }
                 flush()
                 units.append(try readEscape())
             } else {
@@ -162,8 +172,9 @@ struct DescriptionReader {
         case UInt8(ascii: "r"): return 0x0D
         case UInt8(ascii: "t"): return 0x09
         case UInt8(ascii: "U"), UInt8(ascii: "u"):
-            guard offset + 4 <= text.count,
-                let unit = UInt16(String(decoding: text[offset..<(offset + 4)], as: UTF8.self), radix: 16)
+            let digits = text[offset...].prefix(4)
+            guard digits.count == 4, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+                let unit = UInt16(String(decoding: digits, as: UTF8.self), radix: 16)
             else { throw DecodeError(.invalidEscape, at: offset - 2, "\\U needs four hexadecimal digits") }
             offset += 4
             return unit
@@ -194,6 +205,8 @@ struct DescriptionReader {
     }
 
     // MARK: Position
+
+    private mutating func notePlace() { places.append((json.utf8.count, offset)) }
 
     private var peek: UInt8? { offset < text.count ? text[offset] : nil }
 

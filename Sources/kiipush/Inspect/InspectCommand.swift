@@ -97,18 +97,18 @@ struct InspectCommand {
             let payload = RawPayload(bytes, transport: options.transport)
             return try PushMessage(payload, limits: Self.limits, app: options.app)
         } catch {
-            guard let json = try DescriptionReader.json(bytes) else { throw error }
-            return try decode(description: RawPayload(json, transport: options.transport ?? .apns))
+            guard let description = try DescriptionReader(bytes) else { throw error }
+            return try decode(description)
         }
     }
 
-    /// Decodes the JSON that a description stands for; its bytes are not those of the input.
-    private func decode(description payload: RawPayload) throws(DecodeError) -> PushMessage {
+    /// Decodes what a description says; an error gets its place in the description.
+    private func decode(_ description: DescriptionReader) throws(DecodeError) -> PushMessage {
         do throws(DecodeError) {
+            let payload = RawPayload(description.json, transport: options.transport ?? .apns)
             return try PushMessage(payload, limits: Self.limits, app: options.app)
         } catch {
-            let detail = "in the JSON that the description stands for, at its byte \(error.offset): \(error.detail)"
-            throw DecodeError(error.code, at: 0, detail)
+            throw DecodeError(error.code, at: description.place(of: error.offset), error.detail)
         }
     }
 

@@ -15,7 +15,7 @@ struct BrokenQuickBloxEventTests {
 
     private static let broken: [(marked: String, detail: String)] = [
         // All platforms.
-        ("Hello↓", groups(5, 0)), ("Hell↓!", foreign), ("QQ=↓", groups(2, 1)), ("QR==↓", leftOver), ("↓w4==", notUTF8),
+        ("Hello↓", groups(5, 0)), ("Hell↓!", foreign), ("QQ=↓", groups(2, 1)), ("QR==↓", leftOver), ("↓ww==", notUTF8),
         ("↓//8=", notUTF8), ("QQ==↓QQ==", foreign), ("SSBsb3Zl↓-Q==", foreign), ("Q↓é==", foreign),
         // Pairs.
         ("a=QQ↓", groups(2, 0)), ("a=QQ=↓", groups(2, 1)), ("a=↓*QQ=", foreign), ("a=QR==↓", leftOver),

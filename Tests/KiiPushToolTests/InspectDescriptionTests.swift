@@ -1,0 +1,183 @@
+import KiiPush
+import Testing
+
+@testable import kiipush
+
+/// `kiipush inspect` on the property-list descriptions that Apple's logs print.
+struct InspectDescriptionTests {
+    /// As Kii's guide prints it, without the semicolon behind `oi`.
+    private static let guide = """
+        {
+            aps = {
+            };
+            bi = bucketName;
+            bt = rw;
+            oi = "fedcba09-8765-4321-fedc-ba0987654321"
+            sa = 0123abcd;
+            st = "APP_AND_USER";
+            su = "01234567-89ab-cdef-0123-456789abcdef";
+            t = "DATA_OBJECT_CREATED";
+            w = 1403844866395;
+        }
+        """
+
+    private func json(_ text: String, _ options: String...) async throws -> String {
+        let file = try TemporaryFile(text)
+        let run = await ToolRun(["inspect", "--format", "json"] + options + [file.path])
+        #expect(run.errors.isEmpty, "\(file.path)")
+        return try #require(run.output.first)
+    }
+
+    @Test("the description that Kii's guide prints is read as it stands there")
+    func documented() async throws {
+        let file = try TemporaryFile(Self.guide, name: "guide.txt")
+        let run = await ToolRun("inspect", "--strict", "--format", "json", file.path)
+        #expect(run.code == .fine && run.errors.isEmpty)
+        let line = try #require(run.output.first)
+        let scope = "kiicloud://users/01234567-89ab-cdef-0123-456789abcdef"
+        for part in [
+            #""kind":"pushToApp","certainty":"certain","dialect":"apns","evidence":["bi","bt","oi"],"conflicts":[]"#,
+            #""scope":{"type":"APP_AND_USER","id":"01234567-89ab-cdef-0123-456789abcdef"}"#,
+            #""bucket":{"name":"bucketName","type":"rw","uri":"\#(scope)/buckets/bucketName"}"#,
+            #""object":{"id":"fedcba09-8765-4321-fedc-ba0987654321","uri":"\#(scope)/buckets/bucketName/objects/"#,
+            #""event":"DATA_OBJECT_CREATED""#, #""sentAt":1403844866395"#, #""data":{}"#, #""strength":"strong""#,
+        ] {
+            #expect(line.contains(part), "\(part) is missing in \(line)")
+        }
+    }
+
+    @Test(
+        "a log's prefix is passed over, semicolons may miss at a line's end, and all may stand on one line",
+        arguments: [
+            guide.replacing("\n", with: "\r\n"), guide.replacing(";", with: ""),
+            "2014-06-27 04:54:26.395 App[1:2] Received notification: " + guide, guide + "\n\n",
+            guide.replacing("rw;", with: "\"rw\" ;").replacing("bt", with: "\"b\\U0074\""),
+        ])
+    func variants(text: String) async throws {
+        let line = try await json(text)
+        let expected = try await json(Self.guide)
+        #expect(line.drop { $0 != "," } == expected.drop { $0 != "," })
+    }
+
+    @Test(
+        "values are read as what they look like",
+        arguments: [
+            ("{ a = b; }", #"{"a":"b"}"#), ("{a=b;}", #"{"a":"b"}"#), ("{ a = b }", #"{"a":"b"}"#),
+            ("{ \"a b\" = \"c;d\"; }", #"{"a b":"c;d"}"#), ("{ a = \"\"; }", #"{"a":""}"#),
+            ("{ a = 12; b = -1.5; c = 1e3; }", #"{"a":12,"b":-1.5,"c":1e3}"#),
+            // No numbers in JSON, so texts here.
+            (
+                "{ a = 012; b = 1.; c = 0x1F; d = -; e = 12:30; }",
+                #"{"a":"012","b":"1.","c":"0x1F","d":"-","e":"12:30"}"#
+            ),
+            ("{ a = \"12\"; }", #"{"a":"12"}"#),
+            (
+                "{ a = ( 1, b, \"c d\" ); b = (); c = ( ( 1 ), { d = e; } ); }",
+                #"{"a":[1,"b","c d"],"b":[],"c":[[1],{"d":"e"}]}"#
+            ),
+            ("{ a = <0a0b 0c>; }", #"{"a":"<0a0b 0c>"}"#), ("{ a = (\n1\n,\n2\n); }", #"{"a":[1,2]}"#),
+            (#"{ a = "caf\U00e9 \ud83d\ude00 \"q\" \\ \n\r\t\x"; }"#, #"{"a":"café 😀 \"q\" \\ \n\r\tx"}"#),
+            (#"{ a = "é\é€"; }"#, #"{"a":"éé€"}"#), (#"{ "\U0061" = "\Ud83d"; }"#, "{\"a\":\"\u{FFFD}\"}"),
+            ("{ a = kiicloud://users/u-1/topics/t_1$+; }", #"{"a":"kiicloud://users/u-1/topics/t_1$+"}"#),
+            ("{ a = { }; b = {}\n}", #"{"a":{},"b":{}}"#), ("{ }", "{}"), ("x {\n}", "{}"),
+        ])
+    func values(text: String, data: String) async throws {
+        #expect(try await json(text, "--transport", "mqtt").contains("\"data\":\(data),\"fields\""))
+    }
+
+    @Test("without a stated transport its keys are Apple's, with one those of the transport")
+    func transports() async throws {
+        #expect(try await json("{ to = T; topic = U; }").contains(#""evidence":["to"]"#))
+        #expect(try await json("{ to = T; topic = U; }", "--transport", "fcm").contains(#""evidence":["topic"]"#))
+    }
+
+    @Test("what QuickBlox's guide prints is read, its line about the log included")
+    func quickBlox() async throws {
+        let text = """
+            New push: {
+                aps = {
+                    alert = "Message received from Bob";
+                    badge = 5;
+                    sound = "mysound.wav";
+                };
+                "user_id" = 234;
+            }
+            """
+        let line = try await json(text, "--transport", "quickblox")
+        #expect(line.contains(#""dialect":"quickBlox""#) && line.contains(#""body":"Message received from Bob""#))
+        #expect(line.contains(#""badge":5,"sound":"mysound.wav""#) && line.contains(#""data":{"user_id":234}"#))
+    }
+
+    // MARK: Broken ones
+
+    private static let broken: [(marked: String, what: String)] = [
+        ("{\n  a = b;\n  c ↓d;\n}", "unexpectedCharacter: an equals sign is due here, in a property-list description"),
+        ("{ a = b ↓c = d; }", "unexpectedCharacter: a semicolon is due here, in a property-list description"),
+        ("{ a = ↓; }", "unexpectedCharacter: a word is due here, in a property-list description"),
+        ("{ a = ↓[1]; }", "unexpectedCharacter: a word is due here, in a property-list description"),
+        ("{ a = b; ↓; }", "unexpectedCharacter: a word is due here, in a property-list description"),
+        ("{ a = b; }\n↓x", "unexpectedCharacter: the end is due here, in a property-list description"),
+        (
+            "{ a = ( 1 ↓2 ); }",
+            "unexpectedCharacter: a comma or a closing bracket is due here, in a property-list "
+                + "description"
+        ),
+        ("{ a = ( 1, ↓); }", "unexpectedCharacter: a value is due here, in a property-list description"),
+        ("{ a = ( ↓, ); }", "unexpectedCharacter: a word is due here, in a property-list description"),
+        ("{ a = b;↓", "unexpectedEnd: the description ends where a key or a closing brace is due"),
+        ("{ a = b↓", "unexpectedEnd: the description ends where a semicolon is due"),
+        ("{ a = ↓", "unexpectedEnd: the description ends where a word is due"),
+        ("{ a = \"b;\n}\n↓", "unexpectedEnd: the description ends where a closing quote is due"),
+        ("{ a = \"b\\↓", "unexpectedEnd: the description ends where an escape is due"),
+        ("{ a = <0a↓", "unexpectedEnd: the description ends where a closing angle bracket is due"),
+        ("{ a = ( 1↓", "unexpectedEnd: the description ends where a comma or a closing bracket is due"),
+        ("{ a = ( 1,↓", "unexpectedEnd: the description ends where a word is due"),
+        ("{ a = \"↓\\U12G4\"; }", "invalidEscape: \\U needs four hexadecimal digits"),
+        ("{ a = \"↓\\U+12F\"; }", "invalidEscape: \\U needs four hexadecimal digits"),
+        ("{ a = \"↓\\U12", "invalidEscape: \\U needs four hexadecimal digits"),
+        // What is wrong with the payload itself is found where it stands in the description.
+        (
+            "{\n  a = \"\\U00e9\";\n  \"\\U00e9\" = c;\n  ↓a = d;\n}",
+            "duplicateKey: this key stands twice; send it once"
+        ),
+    ]
+
+    @Test("a broken one is an error with line and column", arguments: broken.indices)
+    func brokenOnes(index: Int) async throws {
+        let (marked, what) = Self.broken[index]
+        let halves = marked.split(separator: "↓", omittingEmptySubsequences: false).map(String.init)
+        let file = try TemporaryFile(halves.joined(), name: "log")
+        let run = await ToolRun("inspect", file.path)
+        let lines = halves[0].split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(run.code == .failed && run.output.isEmpty)
+        #expect(run.errors == ["\(file.path):\(lines.count):\((lines.last?.utf8.count ?? 0) + 1): \(what)"])
+    }
+
+    @Test("one that is too deep is refused, not followed", arguments: ["{a=", "("])
+    func depth(open: String) async throws {
+        let file = try TemporaryFile("{ a = " + String(repeating: open, count: 20_000))
+        let run = await ToolRun("inspect", file.path)
+        #expect(run.code == .failed && run.errors.count == 1)
+        #expect(run.errors.first?.contains("limitExceeded: nested deeper than 32 levels") == true)
+    }
+
+    @Test("one that says more than a payload may is refused where it says too much")
+    func members() async throws {
+        let file = try TemporaryFile("{\n" + (0..<1100).map { "k\($0) = v;\n" }.joined() + "}")
+        let run = await ToolRun("inspect", file.path)
+        #expect(run.errors.count == 1 && run.errors.first?.hasPrefix("\(file.path):1026:") == true, "\(run.errors)")
+        #expect(run.errors.first?.contains("limitExceeded") == true)
+    }
+
+    @Test(
+        "what is no description keeps its JSON error",
+        arguments: ["{ a : b }", "{ \"a\" \"b\" }", "{ = }", "{", "{\"a\\U0061\"}", "a = b;", "( a )", "{ 'a' = b; }"])
+    func noDescription(text: String) async throws {
+        let file = try TemporaryFile(text)
+        let run = await ToolRun("inspect", file.path)
+        #expect(run.code == .failed && run.errors.count == 1)
+        #expect(run.errors.first?.hasPrefix("\(file.path):1:") == true)
+        #expect(
+            run.errors.first?.contains("property-list") == false && run.errors.first?.contains("description") == false)
+    }
+}
