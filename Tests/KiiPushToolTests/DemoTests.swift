@@ -11,17 +11,17 @@ struct DemoTests {
         let outcomes = run.output.filter { $0.hasPrefix("    outcome: ") }.map { $0.dropFirst(13) }
         #expect(
             outcomes.map { String($0.prefix { $0 != "," }) } == [
-                "handled", "duplicate (done)", "handled", "handled", "handled", "looped (identity)",
+                "handled", "duplicate (done)", "handled", "handled", "handled", "handled", "looped (identity)",
                 "unrouted (ambiguous)", "refused (app)", "undecodable (unexpectedEnd)", "looped (killSwitch)",
             ])
-        #expect(outcomes.filter { $0.hasSuffix("accept") }.count == 9)
+        #expect(outcomes.filter { $0.hasSuffix("accept") }.count == 10)
         #expect(outcomes.filter { $0.hasSuffix("reject") }.count == 1)
         let text = run.output.joined(separator: "\n")
         for kind in ["Push to App, certain", "Push to User, certain", "Direct Push, certain", "Direct Push, likely"] {
             #expect(text.contains(kind))
         }
-        #expect(text.contains("10 messages, each with one outcome:"))
-        #expect(run.output.filter { $0.hasPrefix("    handler: ") }.count == 4)
+        #expect(text.contains("11 messages, each with one outcome:"))
+        #expect(run.output.filter { $0.hasPrefix("    handler: ") }.count == 5)
     }
 
     @Test("the demo tells the same story each time")

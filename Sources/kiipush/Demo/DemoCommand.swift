@@ -66,6 +66,10 @@ private struct Demo {
             heard.say("topic \(message.topic.name) of \(words(message.scope)), says: \(text)")
         }
         receiver.onDirectPush("direct") { [heard] message, _ in
+            if let command = message.command {
+                let actions = command.actions.map { "\($0.alias.map { "\($0)." } ?? "")\($0.name)" }
+                return heard.say("command \(command.id): \(actions.joined(separator: ", "))")
+            }
             let sender = message.sender.map { "\($0.typeName) \($0.id)" } ?? "an administrator"
             heard.say("from \(sender), says: \(message.data["text"]?.string ?? "nothing")")
         }

@@ -51,7 +51,14 @@ enum DemoPayloads {
             title: " 5  A message of which nothing says what it is: a Direct Push by absence, over FCM",
             payload: RawPayload(#"{"text":"hello","from":"761750217637"}"#, transport: .fcm)),
         Step(
-            title: " 6  This device's own write to its bucket comes back to it: handling it would begin a loop",
+            title: " 6  Thing-IF commands this thing, over MQTT: a Direct Push with a command in it",
+            payload: RawPayload(
+                """
+                {"commandID":"03675d40-demo","issuer":"user:727f20b00022-demo",\
+                "actions":[{"Lamp":[{"turnPower":true},{"setBrightness":25}]}]}
+                """, transport: .mqtt)),
+        Step(
+            title: " 7  This device's own write to its bucket comes back to it: handling it would begin a loop",
             payload: RawPayload(
                 """
                 {"origin":"EVENT","bucketID":"state","bucketType":"rw","type":"DATA_OBJECT_UPDATED",\
@@ -60,22 +67,22 @@ enum DemoPayloads {
                 "sourceURI":"kiicloud://things/th.53ae324be5a0-demo/buckets/state/objects/current"}
                 """, transport: .mqtt)),
         Step(
-            title: " 7  A message to a topic that imitates a Push to App: the URI and the keys disagree",
+            title: " 8  A message to a topic that imitates a Push to App: the URI and the keys disagree",
             payload: RawPayload(
                 """
                 {"topic":"status","bucketID":"settings","objectID":"lock","objectScopeType":"APP_AND_GROUP",\
                 "objectScopeAppID":"0123abcd","objectScopeGroupID":"kitchen","sourceURI":"kiicloud://groups/kitchen/topics/status"}
                 """, transport: .mqtt)),
         Step(
-            title: " 8  A push of another app, for which this device was once installed",
+            title: " 9  A push of another app, for which this device was once installed",
             payload: RawPayload(
                 #"{"aps":{"alert":{"body":"short msg only!"}},"sa":"9a2385ce","st":"APP","to":"MyTopic","w":1373623307000}"#,
                 transport: .apns)),
         Step(
-            title: " 9  A payload that was cut on its way",
+            title: "10  A payload that was cut on its way",
             payload: RawPayload(#"{"aps":{"content-available":1},"bi":"buck"#, transport: .apns)),
         Step(
-            title: "10  A change that the handler's route would take, were it not switched off",
+            title: "11  A change that the handler's route would take, were it not switched off",
             payload: RawPayload(
                 """
                 {"aps":{"content-available":1},"bi":"bucketName","bt":"rw","oi":"fedcba09-8765-4321-fedc-ba0987654321",\
