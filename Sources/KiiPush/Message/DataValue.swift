@@ -71,7 +71,8 @@ public enum DataValue: Sendable, Hashable {
 
     /// The truth that a boolean, 0 or 1, or a string of the same text holds.
     public var bool: Bool? {
-        switch string {
+        guard let string, string.utf8.count <= 5 else { return nil }
+        return switch string {
         case "true", "1": true
         case "false", "0": false
         default: nil
@@ -88,7 +89,7 @@ public enum DataValue: Sendable, Hashable {
     /// The value of a key, if this is an object or a string that holds one.
     public subscript(key: String) -> DataValue? {
         switch self {
-        case .object(let members): members.first { $0.key == key }?.value
+        case .object(let members): members.first { $0.key.isExactly(key) }?.value
         case .string(let text): DataValue(json: text)?.objectMember(key)
         default: nil
         }
@@ -107,16 +108,16 @@ public enum DataValue: Sendable, Hashable {
 
     // MARK: Comparing
 
-    /// Whether two values are the same; the order of members counts for nothing.
+    /// Whether two values are the same: texts to the byte, and the order of members counts for nothing.
     public static func == (left: DataValue, right: DataValue) -> Bool {
         switch (left, right) {
-        case (.string(let left), .string(let right)), (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)), (.number(let left), .number(let right)): left.isExactly(right)
         case (.bool(let left), .bool(let right)): left == right
         case (.null, .null): true
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)):
-            Dictionary(left.map { ($0.key, $0.value) }) { first, _ in first }
-                == Dictionary(right.map { ($0.key, $0.value) }) { first, _ in first }
+            Dictionary(left.map { (ExactText($0.key), $0.value) }) { first, _ in first }
+                == Dictionary(right.map { (ExactText($0.key), $0.value) }) { first, _ in first }
         default: false
         }
     }
@@ -124,7 +125,7 @@ public enum DataValue: Sendable, Hashable {
     /// Hashes the value.
     public func hash(into hasher: inout Hasher) {
         switch self {
-        case .string(let text), .number(let text): hasher.combine(text)
+        case .string(let text), .number(let text): text.hashExactly(into: &hasher)
         case .bool(let value): hasher.combine(value)
         case .null: hasher.combine(0)
         case .array(let elements): hasher.combine(elements)
