@@ -20,21 +20,39 @@ public enum DataValue: Sendable, Hashable {
         case .true: self = .bool(true)
         case .false: self = .bool(false)
         case .null, .absent: self = .null
-        case .array:
+        case .array, .object:
+            var reader = JSONReader(at: Int(token.start), limits: .checked)
+            self.init(text, &reader)
+        }
+    }
+
+    /// Reads the value that comes next: each byte once, however deep it lies.
+    private init(_ text: Span<UInt8>, _ reader: inout JSONReader) {
+        switch reader.peek(text) {
+        case UInt8(ascii: "["):
+            reader.advance()
             var elements: [DataValue] = []
-            var tokens = ArrayElements(text, at: Int(token.start))
-            while let element = tokens.next(text) { elements.append(DataValue(text, element)) }
+            while reader.nextElement(text, isFirst: elements.isEmpty) { elements.append(DataValue(text, &reader)) }
             self = .array(elements)
-        case .object:
+        case UInt8(ascii: "{"):
+            reader.advance()
             var members: [(key: String, value: DataValue)] = []
             // Bytes, since to Swift two spellings of one character are equal strings; to JSON they are two keys.
             var seen: Set<[UInt8]> = []
-            var tokens = ObjectMembers(text, at: Int(token.start))
-            while let (key, value) = tokens.next(text) {
-                guard seen.insert(key.bytes(in: text)).inserted else { continue }
-                members.append((key.string(in: text), DataValue(text, value)))
+            var isFirst = true
+            while let key = try? reader.nextKey(text, isFirst: isFirst) {
+                isFirst = false
+                let value = DataValue(text, &reader)
+                if seen.insert(key.bytes(in: text)).inserted { members.append((key.string(in: text), value)) }
             }
             self = .object(members)
+        default:
+            // Checked text cannot fail again; if it did, the value would be null.
+            guard let token = try? reader.readValue(text, depth: 0) else {
+                self = .null
+                return
+            }
+            self.init(text, token)
         }
     }
 
