@@ -11,7 +11,10 @@ let package = Package(
         .target(name: "CAllocationCounter"),
         .executableTarget(
             name: "kiipush-bench",
-            dependencies: ["CAllocationCounter", .product(name: "KiiPush", package: "kii-push")],
+            dependencies: [
+                "CAllocationCounter", .product(name: "KiiPush", package: "kii-push"),
+                .product(name: "KiiPushTesting", package: "kii-push"),
+            ],
             swiftSettings: [
                 .enableUpcomingFeature("ExistentialAny"),
                 .enableUpcomingFeature("InternalImportsByDefault"),

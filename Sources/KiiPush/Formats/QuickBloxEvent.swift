@@ -40,8 +40,8 @@ public enum QuickBloxEvent: Sendable, Hashable {
         case .pairs(let pairs): return joined(pairs, "")
         case .ios(let json): return "payload=" + Base64.encode(Array(json.utf8))
         case .android(let pairs):
-            let message = pairs.filter { $0.key == "message" }
-            return joined(message + pairs.filter { $0.key != "message" }, "data.")
+            let message = pairs.filter { $0.key.isExactly("message") }
+            return joined(message + pairs.filter { !$0.key.isExactly("message") }, "data.")
         case .text(let text), .json(let text): return Base64.encode(Array(text.utf8))
         }
     }
@@ -53,7 +53,7 @@ public enum QuickBloxEvent: Sendable, Hashable {
     /// - Throws: ``DecodeError`` with the code `badEncoding` and the byte where the text stops being one.
     public init(_ message: String) throws(DecodeError) {
         let name = "event.message="
-        let skipped = message.hasPrefix(name) ? name.utf8.count : 0
+        let skipped = message.begins(exactlyWith: name) ? name.utf8.count : 0
         let text = Array(message.utf8)
         let body = skipped..<text.count
         guard let equals = text[body].firstIndex(of: UInt8(ascii: "=")),
@@ -63,9 +63,9 @@ public enum QuickBloxEvent: Sendable, Hashable {
             return
         }
         let pairs = try Self.pairs(text, body)
-        if pairs.count == 1, pairs[0].key == "payload" {
+        if pairs.count == 1, pairs[0].key.isExactly("payload") {
             self = .ios(json: try Self.string(text, pairs[0].value))
-        } else if pairs.allSatisfy({ $0.key.hasPrefix("data.") }) {
+        } else if pairs.allSatisfy({ $0.key.begins(exactlyWith: "data.") }) {
             self = .android(try Self.unescaped(text, pairs, dropping: 5))
         } else {
             self = .pairs(try Self.unescaped(text, pairs, dropping: 0))
@@ -110,7 +110,7 @@ public enum QuickBloxEvent: Sendable, Hashable {
             guard let value = FormText.decode(try string(text, range)) else {
                 throw DecodeError(.badEncoding, at: range.lowerBound, "the value escapes bytes that are not UTF-8")
             }
-            read.append(Pair(String(key.dropFirst(prefix)), value))
+            read.append(Pair(key.droppingFirst(bytes: prefix), value))
         }
         return read
     }

@@ -40,7 +40,7 @@ public struct QuickBloxPush: Sendable, Hashable {
     }
 
     private static func isEvent(_ value: String) -> Bool {
-        value.hasPrefix("event") && value.utf8.count > 5 && value.utf8.dropFirst(5).allSatisfy { $0.isDigit }
+        value.begins(exactlyWith: "event") && value.utf8.count > 5 && value.utf8.dropFirst(5).allSatisfy { $0.isDigit }
     }
 
     init(_ member: (String) -> DataValue?, alert: Alert?) {
@@ -75,14 +75,14 @@ public struct QuickBloxCall: Sendable, Hashable {
         let type = member("conferenceType")?.integer
         if let session = member("sessionID")?.string, !session.isEmpty {
             sessionID = session
-            participants = Self.list(member("opponentsIDs")?.string)
-            names = Self.list(member("contactIdentifier")?.string)
+            participants = member("opponentsIDs")?.string?.listedByCommas ?? []
+            names = member("contactIdentifier")?.string?.listedByCommas ?? []
             isVideo = type == 1 ? true : type == 2 ? false : nil
         } else if let session = member("sessionId")?.string, !session.isEmpty {
             sessionID = session
             let caller = member("senderId")?.string
-            let others = Self.list(member("recipientIds")?.string).filter { $0 != caller }
-            participants = (caller.map { [$0] } ?? []) + others
+            let listed = member("recipientIds")?.string?.listedByCommas ?? []
+            participants = (caller.map { [$0] } ?? []) + listed.filter { caller?.isExactly($0) != true }
             names = member("senderName")?.string.map { [$0] } ?? []
             isVideo = type == 2 ? true : type == 1 ? false : nil
         } else {
@@ -91,14 +91,11 @@ public struct QuickBloxCall: Sendable, Hashable {
         calledAt = member("timestamp").flatMap { $0.milliseconds ?? $0.string.flatMap(Self.milliseconds) }
     }
 
-    private static func list(_ text: String?) -> [String] {
-        (text ?? "").split(separator: ",").map { String($0.drop { $0 == " " }) }
-    }
-
     /// The time that older samples write as `yyyy-MM-dd HH:mm:ss`, taken as UTC.
     private static func milliseconds(_ text: String) -> Int64? {
+        guard text.utf8.count == 19 else { return nil }
         let parts = text.split { !$0.isNumber }.map { Int64($0) ?? -1 }
-        guard parts.count == 6, text.utf8.count == 19, (1...9999).contains(parts[0]), (1...12).contains(parts[1]),
+        guard parts.count == 6, (1...9999).contains(parts[0]), (1...12).contains(parts[1]),
             (1...31).contains(parts[2]), (0...23).contains(parts[3]), (0...59).contains(parts[4]),
             (0...60).contains(parts[5])
         else { return nil }

@@ -39,8 +39,8 @@ public struct ThingCommand: Sendable, Hashable {
 
     /// The user who gave the command.
     public var issuingUser: KiiUser? {
-        guard let issuer, issuer.hasPrefix("user:"), issuer.utf8.count > 5 else { return nil }
-        return KiiUser(id: String(issuer.dropFirst(5)))
+        guard let issuer, issuer.begins(exactlyWith: "user:"), issuer.utf8.count > 5 else { return nil }
+        return KiiUser(id: issuer.droppingFirst(bytes: 5))
     }
 
     /// Reads a command from a payload's members; nil when it is not one to the letter.

@@ -28,6 +28,8 @@ public struct AppleDictionary: Sendable, Hashable {
     /// Whether the push shows nothing: it wakes the app and has no alert.
     public var isSilent: Bool { contentAvailable && alert == nil }
 
+    private static let names = ["alert", "badge", "sound", "category", "content-available", "mutable-content"]
+
     init?(_ storage: MessageStorage) {
         guard storage.aps.kind == .object else { return nil }
         let buffer = storage.buffer
@@ -35,9 +37,8 @@ public struct AppleDictionary: Sendable, Hashable {
         var members = ObjectMembers(text, at: Int(storage.aps.start))
         var seen: Set<String> = []
         while let (key, value) = members.next(text) {
-            let name = key.string(in: text)
             // Of a nested key that stands twice the first counts.
-            guard seen.insert(name).inserted else { continue }
+            guard let name = key.find(in: text, Self.names), seen.insert(name).inserted else { continue }
             switch name {
             case "alert": alert = Alert(text, value)
             case "badge": badge = value.kind == .number ? JSONNumber.integer(text, value.range) : nil
@@ -62,6 +63,8 @@ public struct AppleDictionary: Sendable, Hashable {
 }
 
 extension Alert {
+    private static let names = ["title", "subtitle", "body"]
+
     fileprivate init?(_ text: Span<UInt8>, _ token: JSONToken) {
         if token.kind == .string {
             self.init(title: nil, subtitle: nil, body: token.string(in: text))
@@ -72,9 +75,16 @@ extension Alert {
         var seen: Set<String> = []
         var members = ObjectMembers(text, at: Int(token.start))
         while let (key, value) = members.next(text) {
-            let name = key.string(in: text)
-            if seen.insert(name).inserted { values[name] = AppleDictionary.string(text, value) }
+            guard let name = key.find(in: text, Self.names), seen.insert(name).inserted else { continue }
+            values[name] = AppleDictionary.string(text, value)
         }
         self.init(title: values["title"], subtitle: values["subtitle"], body: values["body"])
+    }
+}
+
+extension JSONToken {
+    /// The one of `names` that this token of a key spells; other keys make no string.
+    fileprivate func find(in text: Span<UInt8>, _ names: [String]) -> String? {
+        names.first { matches($0.utf8.span, in: text) }
     }
 }

@@ -16,7 +16,7 @@ struct DataDecoder: Decoder {
         guard case .object(let members) = value.structured else {
             throw mismatch([String: DataValue].self, "an object")
         }
-        let values = Dictionary(members.map { ($0.key, $0.value) }) { first, _ in first }
+        let values = Dictionary(members.map { (ExactText($0.key), $0.value) }) { first, _ in first }
         return KeyedDecodingContainer(KeyedDataContainer(values: values, codingPath: codingPath))
     }
 
@@ -93,11 +93,11 @@ extension DataDecoder: SingleValueDecodingContainer {
 }
 
 private struct KeyedDataContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let values: [String: DataValue]
+    let values: [ExactText: DataValue]
     let codingPath: [any CodingKey]
-    var allKeys: [Key] { values.keys.compactMap { Key(stringValue: $0) } }
+    var allKeys: [Key] { values.keys.compactMap { Key(stringValue: $0.text) } }
 
-    func contains(_ key: Key) -> Bool { values[key.stringValue] != nil }
+    func contains(_ key: Key) -> Bool { values[ExactText(key.stringValue)] != nil }
 
     func decodeNil(forKey key: Key) throws -> Bool { try decoder(key).decodeNil() }
 
@@ -116,13 +116,13 @@ private struct KeyedDataContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     }
 
     func superDecoder() throws -> any Decoder {
-        DataDecoder(.object(values.map { ($0.key, $0.value) }), path: codingPath)
+        DataDecoder(.object(values.map { ($0.key.text, $0.value) }), path: codingPath)
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try decoder(key) }
 
     private func decoder(_ key: Key) throws -> DataDecoder {
-        guard let value = values[key.stringValue] else {
+        guard let value = values[ExactText(key.stringValue)] else {
             let context = DecodingError.Context(codingPath: codingPath, debugDescription: "this key was not sent")
             throw DecodingError.keyNotFound(key, context)
         }

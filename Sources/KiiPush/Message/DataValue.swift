@@ -20,21 +20,39 @@ public enum DataValue: Sendable, Hashable {
         case .true: self = .bool(true)
         case .false: self = .bool(false)
         case .null, .absent: self = .null
-        case .array:
+        case .array, .object:
+            var reader = JSONReader(at: Int(token.start), limits: .checked)
+            self.init(text, &reader)
+        }
+    }
+
+    /// Reads the value that comes next: each byte once, however deep it lies.
+    private init(_ text: Span<UInt8>, _ reader: inout JSONReader) {
+        switch reader.peek(text) {
+        case UInt8(ascii: "["):
+            reader.advance()
             var elements: [DataValue] = []
-            var tokens = ArrayElements(text, at: Int(token.start))
-            while let element = tokens.next(text) { elements.append(DataValue(text, element)) }
+            while reader.nextElement(text, isFirst: elements.isEmpty) { elements.append(DataValue(text, &reader)) }
             self = .array(elements)
-        case .object:
+        case UInt8(ascii: "{"):
+            reader.advance()
             var members: [(key: String, value: DataValue)] = []
             // Bytes, since to Swift two spellings of one character are equal strings; to JSON they are two keys.
             var seen: Set<[UInt8]> = []
-            var tokens = ObjectMembers(text, at: Int(token.start))
-            while let (key, value) = tokens.next(text) {
-                guard seen.insert(key.bytes(in: text)).inserted else { continue }
-                members.append((key.string(in: text), DataValue(text, value)))
+            var isFirst = true
+            while let key = try? reader.nextKey(text, isFirst: isFirst) {
+                isFirst = false
+                let value = DataValue(text, &reader)
+                if seen.insert(key.bytes(in: text)).inserted { members.append((key.string(in: text), value)) }
             }
             self = .object(members)
+        default:
+            // Checked text cannot fail again; if it did, the value would be null.
+            guard let token = try? reader.readValue(text, depth: 0) else {
+                self = .null
+                return
+            }
+            self.init(text, token)
         }
     }
 
@@ -77,7 +95,8 @@ public enum DataValue: Sendable, Hashable {
 
     /// The truth that a boolean, 0 or 1, or a string of the same text holds.
     public var bool: Bool? {
-        switch string {
+        guard let string, string.utf8.count <= 5 else { return nil }
+        return switch string {
         case "true", "1": true
         case "false", "0": false
         default: nil
@@ -94,7 +113,7 @@ public enum DataValue: Sendable, Hashable {
     /// The value of a key, if this is an object or a string that holds one.
     public subscript(key: String) -> DataValue? {
         switch self {
-        case .object(let members): members.first { $0.key == key }?.value
+        case .object(let members): members.first { $0.key.isExactly(key) }?.value
         case .string(let text): DataValue(json: text)?.objectMember(key)
         default: nil
         }
@@ -113,16 +132,16 @@ public enum DataValue: Sendable, Hashable {
 
     // MARK: Comparing
 
-    /// Whether two values are the same; the order of members counts for nothing.
+    /// Whether two values are the same: texts to the byte, and the order of members counts for nothing.
     public static func == (left: DataValue, right: DataValue) -> Bool {
         switch (left, right) {
-        case (.string(let left), .string(let right)), (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)), (.number(let left), .number(let right)): left.isExactly(right)
         case (.bool(let left), .bool(let right)): left == right
         case (.null, .null): true
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)):
-            Dictionary(left.map { ($0.key, $0.value) }) { first, _ in first }
-                == Dictionary(right.map { ($0.key, $0.value) }) { first, _ in first }
+            Dictionary(left.map { (ExactText($0.key), $0.value) }) { first, _ in first }
+                == Dictionary(right.map { (ExactText($0.key), $0.value) }) { first, _ in first }
         default: false
         }
     }
@@ -130,7 +149,7 @@ public enum DataValue: Sendable, Hashable {
     /// Hashes the value.
     public func hash(into hasher: inout Hasher) {
         switch self {
-        case .string(let text), .number(let text): hasher.combine(text)
+        case .string(let text), .number(let text): text.hashExactly(into: &hasher)
         case .bool(let value): hasher.combine(value)
         case .null: hasher.combine(0)
         case .array(let elements): hasher.combine(elements)

@@ -205,6 +205,10 @@ private struct MemberSum {
         var digest = KeyedDigest(secret)
         digest.add(Part.key, text, string: key)
         add(text, value, to: &digest)
+        add(digest)
+    }
+
+    private mutating func add(_ digest: KeyedDigest) {
         let member = digest.finish()
         first &+= member.first
         second &+= member.second
@@ -215,17 +219,38 @@ private struct MemberSum {
         switch value.kind {
         case .string, .number, .true, .false: digest.add(Part.scalar, text, string: value)
         case .null, .absent: digest.add(UInt64(Part.null))
-        case .array:
+        case .array, .object:
+            var reader = JSONReader(at: Int(value.start), limits: .checked)
+            add(text, &reader, to: &digest)
+        }
+    }
+
+    /// Takes in the value that comes next: each byte once, however deep it lies.
+    private func add(_ text: Span<UInt8>, _ reader: inout JSONReader, to digest: inout KeyedDigest) {
+        var isFirst = true
+        switch reader.peek(text) {
+        case UInt8(ascii: "["):
+            reader.advance()
             digest.add(UInt64(Part.array))
-            var elements = ArrayElements(text, at: Int(value.start))
-            while let element = elements.next(text) { add(text, element, to: &digest) }
+            while reader.nextElement(text, isFirst: isFirst) {
+                isFirst = false
+                add(text, &reader, to: &digest)
+            }
             // Another word than the first one, or `[[],[]]` and `[[[]]]` would be the same.
             digest.add(UInt64(Part.arrayEnd))
-        case .object:
+        case UInt8(ascii: "{"):
+            reader.advance()
             var nested = MemberSum(secret)
-            var members = ObjectMembers(text, at: Int(value.start))
-            while let (key, value) = members.next(text) { nested.add(text, key, value) }
+            while let key = try? reader.nextKey(text, isFirst: isFirst) {
+                isFirst = false
+                var member = KeyedDigest(secret)
+                member.add(Part.key, text, string: key)
+                add(text, &reader, to: &member)
+                nested.add(member)
+            }
             nested.add(to: &digest)
+        default:
+            if let token = try? reader.readValue(text, depth: 0) { add(text, token, to: &digest) }
         }
     }
 

@@ -39,14 +39,20 @@ public struct KiiBucketType: Sendable, Hashable, CustomStringConvertible {
     /// An encrypted bucket, whose URI differs.
     public static let crypto = KiiBucketType("crypto")
 
-    /// Whether two types are the same but for case.
+    /// Whether two types are the same but for the case of ASCII letters.
     public static func == (left: KiiBucketType, right: KiiBucketType) -> Bool {
-        left.rawName.lowercased() == right.rawName.lowercased()
+        left.rawName.utf8.elementsEqual(right.rawName.utf8) { $0.lowercased == $1.lowercased }
     }
 
     /// Hashes the type without its case.
-    public func hash(into hasher: inout Hasher) { hasher.combine(rawName.lowercased()) }
+    public func hash(into hasher: inout Hasher) {
+        for byte in rawName.utf8 { hasher.combine(byte.lowercased) }
+    }
 
     /// The text as received.
     public var description: String { rawName }
+}
+
+extension UInt8 {
+    fileprivate var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }

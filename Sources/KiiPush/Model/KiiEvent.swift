@@ -27,6 +27,12 @@ public struct KiiEvent: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     /// The bucket was deleted; documented for iOS only, and without an object.
     public static let bucketDeleted: KiiEvent = "BUCKET_DELETED"
 
+    /// Whether two events have the same name, to the byte.
+    public static func == (left: KiiEvent, right: KiiEvent) -> Bool { left.name.isExactly(right.name) }
+
+    /// Hashes the name.
+    public func hash(into hasher: inout Hasher) { name.hashExactly(into: &hasher) }
+
     /// The event's name.
     public var description: String { name }
 }

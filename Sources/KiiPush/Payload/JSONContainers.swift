@@ -22,22 +22,15 @@ struct ObjectMembers {
     }
 }
 
-/// Goes over the elements of an array that the reader has checked before.
-struct ArrayElements {
-    private var reader: JSONReader
-    private var isFirst = true
-
-    init(_ text: Span<UInt8>, at offset: Int) {
-        reader = JSONReader(at: offset, limits: .checked)
-        if reader.peek(text) == UInt8(ascii: "[") { reader.advance() }
-    }
-
-    /// The next element, or nil behind the last one.
-    mutating func next(_ text: Span<UInt8>) -> JSONToken? {
-        guard let byte = reader.peek(text), byte != UInt8(ascii: "]") else { return nil }
-        if !isFirst { reader.advance() }
-        isFirst = false
-        return try? reader.readValue(text, depth: 1)
+extension JSONReader {
+    /// Goes to the next element of an array that was checked before; false when the array ends instead.
+    ///
+    /// Call it with `isFirst` right behind the opening bracket; behind the closing one is where it ends.
+    mutating func nextElement(_ text: Span<UInt8>, isFirst: Bool) -> Bool {
+        guard let byte = peek(text) else { return false }
+        let isEnd = byte == UInt8(ascii: "]")
+        if isEnd || !isFirst { advance() }
+        return !isEnd
     }
 }
 

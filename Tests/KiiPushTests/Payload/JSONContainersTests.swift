@@ -29,12 +29,28 @@ struct JSONContainersTests {
     @Test("elements come in order")
     func elements() {
         let text = #"x[ 1 ,"a]",[2,[3]],{"b":[4]}, null ]"#
-        var elements = ArrayElements(text.utf8.span, at: 1)
+        #expect(elements(text, at: 2) == ["1", "a]", "[2,[3]]", #"{"b":[4]}"#, "null"])
+        #expect(elements("[ ]", at: 1) == [] && elements("[]", at: 1) == [])
+    }
+
+    @Test("behind an array's end is where its container goes on")
+    func behind() {
+        let text = "[[1],[],2]"
+        var reader = JSONReader(at: 2, limits: .checked)
+        let isThere = reader.nextElement(text.utf8.span, isFirst: true)
+        _ = try? reader.readValue(text.utf8.span, depth: 0)
+        let isMore = reader.nextElement(text.utf8.span, isFirst: false)
+        #expect(isThere && !isMore && reader.offset == 4)
+    }
+
+    /// The elements of the array whose opening bracket stands before `offset`.
+    private func elements(_ text: String, at offset: Int) -> [String] {
+        var reader = JSONReader(at: offset, limits: .checked)
         var found: [String] = []
-        while let element = elements.next(text.utf8.span) { found.append(element.string(in: text.utf8.span)) }
-        #expect(found == ["1", "a]", "[2,[3]]", #"{"b":[4]}"#, "null"])
-        var none = ArrayElements("[ ]".utf8.span, at: 0)
-        let first = none.next("[ ]".utf8.span)
-        #expect(first == nil)
+        while reader.nextElement(text.utf8.span, isFirst: found.isEmpty) {
+            guard let element = try? reader.readValue(text.utf8.span, depth: 0) else { break }
+            found.append(element.string(in: text.utf8.span))
+        }
+        return found
     }
 }

@@ -11,6 +11,11 @@ struct Bench {
             exit(error)
         }
         do {
+            if options.isHostile {
+                let report = try measureHostile(options)
+                print(options.format == .json ? report.json : report.text)
+                Glibc.exit(report.tooSlow.isEmpty ? 0 : 1)
+            }
             var report = Report()
             if options.takes(.decode) { report.rows += try decodeStages(options) }
             if options.takes(.chain) { report.rows += try chainStages(options) }
@@ -64,16 +69,20 @@ struct Options {
     }
 
     static let usage = """
-        usage: kiipush-bench [--format text|json] [--rounds N] [--only \(parts)] [--help]
+        usage: kiipush-bench [--format text|json] [--rounds N] [--only \(parts) | --hostile] [--help]
 
         Prints, for each stage and for the whole, the nanoseconds and the heap allocations of one message: the best and
         the median of N rounds (101 unless told). Build it with -c release.
+
+          --hostile   instead, what a byte of payloads costs that are made to be slow, beside one of an ordinary
+                      payload; the exit code is 1 when it is more than twenty times as much
         """
 
     private static let parts = Part.allCases.map(\.rawValue).joined(separator: "|")
 
     private(set) var format = Format.text
     private(set) var rounds = 101
+    private(set) var isHostile = false
     private var only: Part?
 
     func takes(_ part: Part) -> Bool { only ?? part == part }
@@ -93,6 +102,7 @@ struct Options {
                     throw .wrong("--rounds takes a number above 0")
                 }
                 self.rounds = rounds
+            case "--hostile": isHostile = true
             case "--only":
                 guard let part = arguments.next().flatMap(Part.init) else { throw .wrong("--only takes \(Self.parts)") }
                 only = part

@@ -33,11 +33,34 @@ struct Report {
         }
         return #"{"stages":[\#(stages.joined(separator: ","))],"seenKeys":[\#(stores.joined(separator: ","))]}"#
     }
+}
 
-    private func line(_ name: String, _ columns: String...) -> String {
-        let first = name + String(repeating: " ", count: max(0, 30 - name.count))
-        return columns.reduce(first) { $0 + String(repeating: " ", count: max(1, 13 - $1.count)) + $1 }
+extension HostileReport {
+    var text: String {
+        var lines = [line("per byte", width: 64, "bytes", "ns", "times the ordinary")]
+        for row in [ordinary] + rows {
+            let mark = ratio(row) > Self.bound ? " !" : ""
+            lines.append(
+                line(
+                    row.name + mark, width: 64, "\(row.bytes)", decimal(row.nanosecondsPerByte, 2),
+                    decimal(ratio(row), 1)))
+        }
+        return lines.joined(separator: "\n")
     }
+
+    var json: String {
+        let shapes = rows.map { row in
+            #"{"shape":"\#(row.name)","bytes":\#(row.bytes),"#
+                + #""nanosecondsPerByte":\#(decimal(row.nanosecondsPerByte, 2)),"ratio":\#(decimal(ratio(row), 1))}"#
+        }
+        return #"{"ordinaryNanosecondsPerByte":\#(decimal(ordinary.nanosecondsPerByte, 2)),"#
+            + #""bound":\#(decimal(Self.bound, 0)),"shapes":[\#(shapes.joined(separator: ","))]}"#
+    }
+}
+
+private func line(_ name: String, width: Int = 30, _ columns: String...) -> String {
+    let first = name + String(repeating: " ", count: max(0, width - name.count))
+    return columns.reduce(first) { $0 + String(repeating: " ", count: max(1, 13 - $1.count)) + $1 }
 }
 
 /// A number with `digits` digits behind the point; `String(format:)` would bring Foundation in.

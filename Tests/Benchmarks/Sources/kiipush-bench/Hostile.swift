@@ -1,0 +1,52 @@
+import KiiPush
+@_spi(Hostile) import KiiPushTesting
+
+/// What a byte of each hostile shape costs, beside a byte of an ordinary payload: decoded, classified, and all read.
+struct HostileReport {
+    /// How much more a byte of an accepted payload may cost than one of an ordinary payload.
+    static let bound = 20.0
+
+    struct Row {
+        let name: String
+        let bytes: Int
+        let nanosecondsPerByte: Double
+    }
+
+    let ordinary: Row
+    let rows: [Row]
+
+    func ratio(_ row: Row) -> Double { row.nanosecondsPerByte / ordinary.nanosecondsPerByte }
+
+    /// The shapes that cost too much.
+    var tooSlow: [Row] { rows.filter { ratio($0) > Self.bound } }
+}
+
+/// Times every shape at the largest size that is accepted; the best of so many rounds.
+func measureHostile(_ options: Options) throws -> HostileReport {
+    let secret = DedupeSecret.random()
+    let rounds = max(options.rounds, 3)
+    let ordinary = try measure("an ordinary payload", HostileShape.ordinary, secret, rounds: 100 * rounds)
+    let rows = try HostileShape.all.map { shape in
+        let payload = shape.payload(bytes: PayloadLimits.standard.bytes)
+        return try measure(shape.name, payload, secret, rounds: rounds)
+    }
+    return HostileReport(ordinary: ordinary, rows: rows)
+}
+
+private func measure(
+    _ name: String, _ payload: RawPayload, _ secret: DedupeSecret, rounds: Int
+) throws -> HostileReport.Row {
+    do {
+        use(try PushMessage(payload).readAll(secret: secret))
+    } catch {
+        throw WrongResult(description: "\(name), \(payload.bytes.count) bytes: \(error)")
+    }
+    var best = Double.infinity
+    for _ in 0..<rounds {
+        let start = ContinuousClock.now
+        if let message = try? PushMessage(payload) { use(message.readAll(secret: secret)) }
+        best = min(best, start.duration(to: .now).nanoseconds)
+    }
+    let bytes = payload.bytes.count
+    return HostileReport.Row(name: name, bytes: bytes, nanosecondsPerByte: best / Double(bytes))
+}
