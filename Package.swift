@@ -22,8 +22,8 @@ let package = Package(
         .target(name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushTesting"]),
         .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
         .testTarget(name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"]),
-        .testTarget(name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux"]),
-        .testTarget(name: "KiiPushToolTests", dependencies: ["KiiPush", "KiiPushLinux", "kiipush"]),
+        .testTarget(name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
+        .testTarget(name: "KiiPushToolTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "kiipush"]),
     ],
     swiftLanguageModes: [.v6]
 )

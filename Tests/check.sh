@@ -15,6 +15,9 @@ for argument in "$@"; do
 done
 
 step() { printf '\n== %s\n' "$*"; }
+# The last line says whether it went well, also when a command that says little of its own has failed.
+trap 'status=$?; [ $status -eq 0 ] || printf "\ncheck.sh: stopped with %s\n" "$status" >&2' EXIT
+
 fail() { printf 'check.sh: %s\n' "$*" >&2; exit 1; }
 
 # need COMMAND PACKAGE: installs a Debian package when its command is missing.
@@ -50,19 +53,19 @@ fi
 strict=(-Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error)
 
 step "build and tests, no traits"
-swift build --build-tests "${strict[@]}"
+swift build --quiet --build-tests "${strict[@]}"
 swift test --skip-build --parallel
 
 step "build and tests, all traits"
 if grep -rqE '^#if (SQLite|MQTT)' Sources; then
-    swift build --build-tests --enable-all-traits "${strict[@]}"
+    swift build --quiet --build-tests --enable-all-traits "${strict[@]}"
     swift test --skip-build --enable-all-traits --parallel
 else
     echo "no source depends on a trait yet, so there is nothing more to build"
 fi
 
 step "samples: each prints what its expected-output.txt says"
-swift build --package-path Samples
+swift build --quiet --package-path Samples
 samples=$(swift build --package-path Samples --show-bin-path)
 for sample in Samples/[0-9]*/; do
     name=$(basename "$sample" | sed 's/^[0-9]*-//')
@@ -71,8 +74,8 @@ for sample in Samples/[0-9]*/; do
 done
 
 step "linkage: the core and the tool load no Foundation"
-swift build -c release --product kiipush
-swift build -c release --package-path Tests/Linkage
+swift build --quiet -c release --product kiipush
+swift build --quiet -c release --package-path Tests/Linkage
 tool="$(swift build -c release --show-bin-path)/kiipush"
 core="$(swift build -c release --package-path Tests/Linkage --show-bin-path)/linkage"
 for program in "$tool" "$core"; do
@@ -90,7 +93,7 @@ step "the tool, as a newcomer starts it"
 echo '{"bucketID":"settings","objectScopeType":"APP"}' | "$tool" inspect
 
 step "benchmark, one round"
-swift build -c release --package-path Tests/Benchmarks
+swift build --quiet -c release --package-path Tests/Benchmarks
 "$(swift build -c release --package-path Tests/Benchmarks --show-bin-path)/kiipush-bench" --rounds 1
 
 if $long; then step "long runs: there are none yet"; fi

@@ -99,6 +99,8 @@ struct SeenStoreTrial: Sendable {
             return fail("\(when) a message should be in flight, it was \(state.name)")
         }
         expect(found.number == lease.number, "\(when) a message should be in flight under the first lease")
+        let all = [lease.keys.primary, lease.keys.secondary, keys.primary, keys.secondary]
+        expect(all.contains(found.keys.primary), "\(when) a lease should have the keys of the message")
     }
 }
 

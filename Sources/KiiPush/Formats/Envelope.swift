@@ -13,46 +13,53 @@ struct Envelope {
     /// The network's own id of the message, when the envelope has it.
     let messageID: String?
 
-    /// Opens what a transport handed over.
-    init(_ raw: RawPayload, limits: PayloadLimits) throws(DecodeError) {
-        if raw.transport == .quickblox, Self.mayBeEvent(raw.bytes) {
-            self = try Self.quickBlox(raw.bytes, limits)
-            return
+    /// Takes out what `outer` wraps; nil when it wraps nothing, as nearly always.
+    static func open(
+        _ outer: RootMembers, _ text: [UInt8], _ format: Transport.Format, _ limits: PayloadLimits
+    ) -> Envelope? {
+        if format == .jpush || format == .unknown && outer.wrapped.isJPush {
+            return jpush(outer, text, limits)
         }
-        let outer = try Self.read(raw.bytes, limits)
-        let isStated = raw.transport != nil && Self.known.contains(raw.transport)
-        if raw.transport == .jpush || !isStated && outer.wrapped.isJPush {
-            self = Self.jpush(outer, raw.bytes, limits)
-        } else if raw.transport == .fcm || !isStated, outer.used == 0,
-            let (inner, members) = Self.data(outer, raw.bytes, limits), isStated || !members.fields(in: .long).isEmpty
-        {
-            self.init(inner, members, .long)
-        } else {
-            self.init(raw.bytes, outer, Self.dialect(raw.transport, outer))
-        }
+        guard format == .fcm || format == .unknown, outer.used == 0, let (inner, root) = data(outer, text, limits),
+            // Without a stated transport a sender's own data may be called so; Kii's keys inside tell.
+            format == .fcm || !root.fields(in: .long).isEmpty
+        else { return nil }
+        return Envelope(text: inner, root: root, dialect: .long, messageID: nil)
     }
 
-    private init(_ text: [UInt8], _ root: RootMembers, _ dialect: Dialect, messageID: String? = nil) {
-        self.text = text
-        self.root = root
-        self.dialect = dialect
-        self.messageID = messageID
-    }
-
-    /// How the keys of a payload without an envelope are written.
+    /// Reads a payload that is no QuickBlox event, and leaves in `root` what stands in it.
     ///
-    /// Short keys alone prove nothing: `s`, `t` and `to` are likely names for a sender's own data.
-    private static func dialect(_ transport: Transport?, _ root: RootMembers) -> Dialect {
-        switch transport {
-        case .apns?: .apns
-        case .quickblox?: .quickBlox
-        case .fcm?, .mqtt?: .long
-        default: root.aps.kind == .object ? .apns : .long
+    /// - Throws: `DecodeError`; what is no object but a reply of the API over MQTT is refused as that.
+    static func read(
+        _ text: [UInt8], _ limits: PayloadLimits, into root: inout RootMembers
+    ) throws(DecodeError) {
+        do throws(DecodeError) {
+            try root.read(text.span, limits: limits)
+        } catch {
+            guard error.code != .limitExceeded, APIReply.isOne(text.span) else { throw error }
+            throw DecodeError(.notAPush, at: 0, "a reply of Kii's API over MQTT; only the push topic carries pushes")
         }
     }
 
-    /// The transports that say how a payload is written; any other leaves it to the body.
-    private static let known: [Transport?] = [.apns, .fcm, .jpush, .mqtt, .quickblox]
+    // MARK: QuickBlox
+
+    /// The payload that a QuickBlox sender's text stands for; nil when the bytes are no such text.
+    static func quickBlox(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> Envelope? {
+        guard mayBeEvent(bytes) else { return nil }
+        if bytes.count > limits.bytes { throw limits.tooLarge }
+        if let offset = JSONString.firstInvalid(bytes.span) {
+            throw DecodeError(.invalidUTF8, at: offset, "these bytes are not UTF-8")
+        }
+        let text = Array(try QuickBloxEvent(String(decoding: bytes, as: UTF8.self)).payload.utf8)
+        do throws(DecodeError) {
+            let root = try RootMembers(text.span, limits: limits)
+            return Envelope(text: text, root: root, dialect: .quickBlox, messageID: nil)
+        } catch {
+            // Its offset counts in a text that nobody but us has seen.
+            let detail = "in the text that the event holds, at byte \(error.offset): \(error.detail)"
+            throw DecodeError(error.code, at: 0, detail)
+        }
+    }
 
     /// Whether a payload begins as a QuickBlox sender's text does: no JSON object does, and no Base64 of UTF-8 begins
     /// with one of its two signs.
@@ -61,39 +68,13 @@ struct Envelope {
         return first.isDigit || (0x61...0x7A).contains(first | 0x20)
     }
 
-    /// The payload that a QuickBlox sender's text stands for.
-    private static func quickBlox(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> Envelope {
-        if bytes.count > limits.bytes { throw limits.tooLarge }
-        if let offset = JSONString.firstInvalid(bytes.span) {
-            throw DecodeError(.invalidUTF8, at: offset, "these bytes are not UTF-8")
-        }
-        let text = Array(try QuickBloxEvent(String(decoding: bytes, as: UTF8.self)).payload.utf8)
-        do throws(DecodeError) {
-            return Envelope(text, try RootMembers(text.span, limits: limits), .quickBlox)
-        } catch {
-            // Its offset counts in a text that nobody but us has seen.
-            let detail = "in the text that the event holds, at byte \(error.offset): \(error.detail)"
-            throw DecodeError(error.code, at: 0, detail)
-        }
-    }
-
-    /// Reads an object; what is none but a reply of the API over MQTT is refused as that.
-    private static func read(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> RootMembers {
-        do throws(DecodeError) {
-            return try RootMembers(bytes.span, limits: limits)
-        } catch {
-            guard error.code != .limitExceeded, APIReply.isOne(bytes.span) else { throw error }
-            throw DecodeError(.notAPush, at: 0, "a reply of Kii's API over MQTT; only the push topic carries pushes")
-        }
-    }
-
     // MARK: JPush
 
     private static func jpush(_ outer: RootMembers, _ bytes: [UInt8], _ limits: PayloadLimits) -> Envelope {
         let inner =
             json(in: outer.wrapped.jpushMessage, bytes, limits) ?? json(in: outer.wrapped.jpushExtra, bytes, limits)
         let (text, root) = inner ?? (bytes, outer)
-        return Envelope(text, root, .jpush, messageID: Self.text(outer.wrapped.jpushID, bytes))
+        return Envelope(text: text, root: root, dialect: .jpush, messageID: Self.text(outer.wrapped.jpushID, bytes))
     }
 
     /// The object that a string holds as JSON, if it does.
@@ -142,6 +123,8 @@ struct WrappedMembers {
     private(set) var message = JSONToken.absent
     /// Whether a key is JPush's own.
     private(set) var isJPush = false
+    /// Whether there is any of these.
+    var isAny: Bool { isJPush || data.isPresent || message.isPresent }
 
     /// Whether a member could be one of these, by what costs nothing to look at.
     @inline(__always)

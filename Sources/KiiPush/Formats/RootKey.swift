@@ -12,6 +12,11 @@ struct RootKey {
     static func long(_ field: KiiField) -> RootKey { RootKey(slot: 15 + Int(field.rawValue)) }
     static let aps = RootKey(slot: 32)
 
+    /// The key under which `field` stands in a payload of `dialect`; the URIs have but one.
+    static func of(_ field: KiiField, in dialect: Dialect) -> RootKey {
+        dialect.hasShortKeys && field != .sourceURI && field != .senderURI ? .short(field) : .long(field)
+    }
+
     /// Whether a sender's own data may use this key in a payload of `dialect`.
     func isData(in dialect: Dialect) -> Bool {
         // `aps` and the two URIs are nobody's data.

@@ -163,6 +163,8 @@ struct Reading {
         if let app = source.app, differs(fields[.scopeAppID], app) { disagreements.insert(.sourceScope) }
         if fields[.scopeType].isPresent {
             if scopeKind != source.scopeKind || differs(scopeID, source.ownerID) { disagreements.insert(.sourceScope) }
+        } else if let key = source.scopeKey, differs(fields[key], source.ownerID) {
+            disagreements.insert(.sourceScope)
         }
         switch (kind, source.resource) {
         case (.pushToApp, .bucket):
@@ -235,6 +237,16 @@ extension KiiURIParts {
         case .bucket: .pushToApp
         case .topic: .pushToUser
         case .none: owner == .user ? .directPush : nil
+        }
+    }
+
+    /// The field that has the same id when a payload states the scope.
+    fileprivate var scopeKey: KiiField? {
+        switch owner {
+        case .user: .scopeUserID
+        case .group: .scopeGroupID
+        case .thing: .scopeThingID
+        case .app, .admin: nil
         }
     }
 

@@ -39,7 +39,7 @@ public enum DataValue: Sendable, Hashable {
     }
 
     /// The value that a text holds if it is JSON; for structured values, which senders put into strings.
-    init?(json: String) {
+    package init?(json: String) {
         let text = json.utf8.span
         var reader = JSONReader(limits: PayloadLimits(bytes: 16 << 20, depth: 32, members: 1024))
         guard let token = try? reader.readValue(text, depth: 0), reader.peek(text) == nil else { return nil }

@@ -22,12 +22,13 @@ struct FieldTable {
     /// No fields.
     init() {}
 
-    /// Takes the fields of `dialect` from what was found.
+    /// Takes the `found` fields of `dialect` from the slots of the root's values.
     ///
     /// A value with escapes is put, unescaped, behind the payload in `buffer`, so that every token here is plain text.
-    init(_ root: borrowing RootMembers, _ dialect: Dialect, _ buffer: inout [UInt8]) {
-        var left = root.fields(in: dialect)
-        while let field = left.popFirst() { take(root.value(field, in: dialect), field, &buffer) }
+    // The slots come as a span: whatever else reads an element of an `InlineArray` copies all of it first.
+    init(_ slots: Span<JSONToken>, _ found: FieldSet, _ dialect: Dialect, _ buffer: inout [UInt8]) {
+        var left = found
+        while let field = left.popFirst() { take(slots[RootKey.of(field, in: dialect).slot], field, &buffer) }
     }
 
     @inline(__always)
@@ -45,7 +46,7 @@ struct FieldTable {
         let text = buffer.span
         if Self.isBlank(text, token.range) { return }
         if field.isTime {
-            guard let time = JSONNumber.integer(text, token.range) else {
+            guard let time = JSONNumber.truncated(text, token.range) else {
                 wrongTypes.insert(field)
                 return
             }

@@ -21,6 +21,7 @@ public struct Deduplicator: Middleware {
     private let clock: any ReceiverClock
     private let secret: DedupeSecret
     private let onStoreFailure: StoreFailure
+    private let waiters: InFlightWaiters
 
     /// Makes a deduplicator that remembers in memory.
     ///
@@ -32,6 +33,9 @@ public struct Deduplicator: Middleware {
     }
 
     /// Makes a deduplicator on a store of yours.
+    ///
+    /// Receivers may share a store, each with a deduplicator of its own and all with one secret: then a message that
+    /// comes to several of them is handled by one.
     ///
     /// - Parameters:
     ///   - store: where messages are remembered.
@@ -46,6 +50,7 @@ public struct Deduplicator: Middleware {
         self.secret = secret
         self.onStoreFailure = onStoreFailure
         self.clock = clock
+        waiters = .of(store)
     }
 
     /// Reserves the message, or drops it.
@@ -57,7 +62,7 @@ public struct Deduplicator: Middleware {
                 message.lease = lease
                 return .pass
             case .inFlight(let lease):
-                message.isFirstInFlight = { [store] in (try? store.isInFlight(lease)) ?? false }
+                message.first = FirstInFlight(store: store, waiters: waiters)
                 return .drop(.duplicateInFlight(lease))
             case .done: return .drop(.duplicate)
             }
@@ -75,6 +80,38 @@ public struct Deduplicator: Middleware {
             try? store.commit(lease, now: clock.now)
         } else {
             try? store.release(lease)
+        }
+        waiters.finish(lease, outcome.disposition)
+    }
+}
+
+/// The message in flight that a duplicate repeats; an object, to take little room in the messages that repeat none.
+final class FirstInFlight: Sendable {
+    private let store: any SeenStore
+    private let waiters: InFlightWaiters
+
+    init(store: any SeenStore, waiters: InFlightWaiters) {
+        self.store = store
+        self.waiters = waiters
+    }
+
+    /// What its transport is told, when it has ended.
+    func end(of lease: SeenLease, now: MonotonicInstant) async -> Disposition {
+        await waiters.wait(for: lease) { endedBefore(lease, now) }
+    }
+
+    /// What the store knows of a message that ended before anyone could wait for it; nil while it is in flight.
+    private func endedBefore(_ lease: SeenLease, _ now: MonotonicInstant) -> Disposition? {
+        // A store that cannot tell leaves it to the transport to try again, which is always safe.
+        guard let isInFlight = try? store.isInFlight(lease) else { return .retryLater }
+        if isInFlight { return nil }
+        switch try? store.begin(lease.keys, now: now) {
+        case .done?: return .accept
+        case .fresh(let own)?:
+            try? store.release(own)
+            waiters.finish(own, .retryLater)
+            return .retryLater
+        case .inFlight?, nil: return .retryLater
         }
     }
 }

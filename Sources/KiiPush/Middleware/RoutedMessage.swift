@@ -26,8 +26,8 @@ public struct RoutedMessage: Sendable {
     /// What the deduplicator reserved, to be confirmed or undone.
     var lease: SeenLease?
 
-    /// Asks whether the message that this one repeats is still in flight.
-    var isFirstInFlight: (@Sendable () -> Bool)?
+    /// The message in flight that this one repeats.
+    var first: FirstInFlight?
 
     /// What each stage said and how long it took, while someone listens.
     var recorder: TraceRecorder?

@@ -14,8 +14,11 @@ extension Span where Element == UInt8 {
     @inline(__always)
     func word(at offset: Int, length: Int) -> UInt64 {
         if length >= 8 { return word(at: offset) }
+        if length == 0 { return 0 }
         if offset &+ 8 <= count {
-            return word(at: offset) & ((1 &<< UInt64(truncatingIfNeeded: length &* 8)) &- 1)
+            // By two shifts: where a mask shows that the last byte does not count, four small loads take the place of one.
+            let unwanted = UInt64(truncatingIfNeeded: 64 &- length &* 8)
+            return (word(at: offset) &<< unwanted) &>> unwanted
         }
         var word: UInt64 = 0
         for index in 0..<length { word |= UInt64(self[offset &+ index]) &<< UInt64(index &* 8) }

@@ -1,7 +1,17 @@
 /// Numbers from their text, also where a transport writes them as strings.
 package enum JSONNumber {
-    /// The whole milliseconds, seconds or count that `range` writes as a JSON number; nil when it is none, or too large.
+    /// The whole number that `range` writes as a JSON number; nil when it writes none, a fraction, or one too large.
     static func integer(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
+        guard let truncated = truncated(text, range) else { return nil }
+        // Only what has a point or an exponent can be a fraction.
+        for index in range where text[index] == UInt8(ascii: ".") || text[index] | 0x20 == UInt8(ascii: "e") {
+            guard let value = double(text, range), value == value.rounded() else { return nil }
+        }
+        return truncated
+    }
+
+    /// The number that `range` writes, without what stands behind its point: for times, whose fractions say nothing.
+    static func truncated(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
         var value: Int64 = 0
         var index = range.lowerBound
         let isNegative = !range.isEmpty && text[index] == UInt8(ascii: "-")

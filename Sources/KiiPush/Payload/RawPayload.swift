@@ -48,20 +48,45 @@ public struct RawPayload: Sendable, Hashable {
 /// An open set: an agent with a network of its own names it with a string literal. The named ones decide how a
 /// payload is read, as each says; any other is read by what stands in the body.
 public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The transports that decide how a payload is read.
+    enum Format: UInt8 {
+        case apns
+        case fcm
+        case jpush
+        case mqtt
+        case quickblox
+        /// Any other: the body decides.
+        case unknown
+    }
+
     /// The name as it stands in rules, traces and metrics.
     public let name: String
 
-    /// Makes a transport from its name.
-    public init(_ name: String) { self.name = name }
+    /// What the name says of the format; kept, since comparing names costs more than reading many a payload's keys.
+    let format: Format
 
     /// Makes a transport from its name.
-    public init(stringLiteral name: String) { self.name = name }
+    public init(_ name: String) {
+        self.name = name
+        format =
+            switch name {
+            case "apns": .apns
+            case "fcm": .fcm
+            case "jpush": .jpush
+            case "mqtt": .mqtt
+            case "quickblox": .quickblox
+            default: .unknown
+            }
+    }
+
+    /// Makes a transport from its name.
+    public init(stringLiteral name: String) { self.init(name) }
 
     /// Apple Push Notification service: short keys.
     public static let apns: Transport = "apns"
     /// Firebase Cloud Messaging, once GCM: long keys, every value a string.
     public static let fcm: Transport = "fcm"
-    /// JPush: long keys.
+    /// JPush: long keys, flat or inside one of its extras.
     public static let jpush: Transport = "jpush"
     /// MQTT: long keys, with `sourceURI` and `senderURI`.
     public static let mqtt: Transport = "mqtt"

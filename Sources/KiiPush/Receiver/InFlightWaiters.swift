@@ -1,6 +1,9 @@
 import Synchronization
 
 /// Lets a duplicate wait for the end of the message that it repeats, to share what the transport is told.
+///
+/// One for each seen store: receivers that share a store share its leases, so a duplicate may repeat a message of
+/// another receiver.
 final class InFlightWaiters: Sendable {
     private struct Waiter {
         let number: UInt64
@@ -20,10 +23,10 @@ final class InFlightWaiters: Sendable {
     ///
     /// - Parameters:
     ///   - lease: the lease of the message that is handled.
-    ///   - isInFlight: asks the seen store once more, for the message may end while this call begins. Then nobody is
-    ///     left who knows how, and the transport is told to retry, which is always safe.
+    ///   - endedBefore: asks the seen store once more, for the message may end while this call begins; nil while it
+    ///     is in flight.
     /// - Returns: what the transport of the message was told.
-    func wait(for lease: SeenLease, isInFlight: () -> Bool) async -> Disposition {
+    func wait(for lease: SeenLease, endedBefore: () -> Disposition?) async -> Disposition {
         await withCheckedContinuation { continuation in
             count.add(1, ordering: .sequentiallyConsistent)
             let number = state.withLock { state in
@@ -33,7 +36,7 @@ final class InFlightWaiters: Sendable {
                 return state.lastNumber
             }
             // Only this one gives up: those who came in time are about to be told.
-            if !isInFlight() { end(lease, .retryLater) { $0.number == number } }
+            if let disposition = endedBefore() { end(lease, disposition) { $0.number == number } }
         }
     }
 
@@ -52,5 +55,26 @@ final class InFlightWaiters: Sendable {
         }
         count.subtract(ended.count, ordering: .sequentiallyConsistent)
         for waiter in ended { waiter.continuation.resume(returning: disposition) }
+    }
+}
+
+extension InFlightWaiters {
+    private struct Known {
+        weak var waiters: InFlightWaiters?
+    }
+
+    private static let known = Mutex<[ObjectIdentifier: Known]>([:])
+
+    /// Those who wait for leases of a store; kept by the deduplicators that use it, which keep the store too.
+    static func of(_ store: any SeenStore) -> InFlightWaiters {
+        // Only an object can be known again; a store of another type is taken for one of its own.
+        guard type(of: store) is AnyClass else { return InFlightWaiters() }
+        return known.withLock { known in
+            known = known.filter { $0.value.waiters != nil }
+            let id = ObjectIdentifier(store as AnyObject)
+            let waiters = known[id]?.waiters ?? InFlightWaiters()
+            known[id] = Known(waiters: waiters)
+            return waiters
+        }
     }
 }

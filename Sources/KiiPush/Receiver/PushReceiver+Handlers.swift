@@ -19,7 +19,7 @@ extension PushReceiver {
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, scope: scope, events: events, sender: sender, certainty: certainty)
-        add(id, criteria, flow, proving: PushToAppMessage.init, handler)
+        add(id, criteria, flow) { message, context in try await handler(proven(PushToAppMessage(message)), context) }
     }
 
     /// Calls `handler` for each Push to App about one of the buckets.
@@ -40,7 +40,7 @@ extension PushReceiver {
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, bucket: bucket, scope: scope, events: events, sender: sender, certainty: certainty)
-        add(id, criteria, flow, proving: BucketEvent.init, handler)
+        add(id, criteria, flow) { message, context in try await handler(proven(BucketEvent(message)), context) }
     }
 
     /// Calls `handler` for each Push to App about one of the objects.
@@ -64,7 +64,7 @@ extension PushReceiver {
         let criteria = RouteCriteria(
             kind: .pushToApp, bucket: bucket, object: object, scope: scope, events: events, sender: sender,
             certainty: certainty)
-        add(id, criteria, flow, proving: ObjectEvent.init, handler)
+        add(id, criteria, flow) { message, context in try await handler(proven(ObjectEvent(message)), context) }
     }
 
     /// Calls `handler` for each Push to User, whether or not its topic's scope is known.
@@ -82,7 +82,7 @@ extension PushReceiver {
         handler: @escaping @Sendable (PushToUserMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(kind: .pushToUser, scope: scope, sender: sender, certainty: certainty)
-        add(id, criteria, flow, proving: PushToUserMessage.init, handler)
+        add(id, criteria, flow) { message, context in try await handler(proven(PushToUserMessage(message)), context) }
     }
 
     /// Calls `handler` for each Push to User that was sent to one of the topics.
@@ -102,7 +102,7 @@ extension PushReceiver {
     ) {
         let criteria = RouteCriteria(
             kind: .pushToUser, topic: topic, scope: scope, sender: sender, certainty: certainty)
-        add(id, criteria, flow, proving: TopicMessage.init, handler)
+        add(id, criteria, flow) { message, context in try await handler(proven(TopicMessage(message)), context) }
     }
 
     /// Calls `handler` for each Direct Push.
@@ -120,7 +120,7 @@ extension PushReceiver {
         handler: @escaping @Sendable (DirectPushMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(kind: .directPush, sender: sender, certainty: certainty)
-        add(id, criteria, flow, proving: DirectPushMessage.init, handler)
+        add(id, criteria, flow) { message, context in try await handler(proven(DirectPushMessage(message)), context) }
     }
 
     /// Calls `handler` for each message of any kind; declared last, for whatever no other route takes.
@@ -139,18 +139,14 @@ extension PushReceiver {
     ) {
         add(id, RouteCriteria(scope: scope, sender: sender, certainty: certainty), flow, handler)
     }
+}
 
-    /// Adds a route whose conditions prove that a message can be viewed as `View`.
-    private func add<View>(
-        _ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow,
-        proving view: @escaping @Sendable (PushMessage) -> View?,
-        _ handler: @escaping @Sendable (View, HandlerContext) async throws -> Void
-    ) {
-        add(id, criteria, flow) { message, context in
-            guard let view = view(message) else { throw UnprovenMatch(view: "\(View.self)") }
-            try await handler(view, context)
-        }
-    }
+/// The view of a message that its route's conditions have proved possible.
+// Each handler is called by a closure of its own: through one generic over the view, each call would take two
+// asynchronous frames more (measured: 50 ns).
+private func proven<View>(_ view: View?) throws -> View {
+    guard let view else { throw UnprovenMatch(view: "\(View.self)") }
+    return view
 }
 
 /// A route took a message that its handler's type cannot view: a mistake in this SDK, reported instead of trapped.

@@ -21,7 +21,6 @@ public final class PushReceiver: Sendable {
     private let clock: any ReceiverClock
     private let chain: CompiledChain
     private let counters = OutcomeCounters()
-    private let waiters = InFlightWaiters()
     private let lastID = Atomic<UInt64>(0)
     private let setup = Mutex(Setup())
 
@@ -88,7 +87,7 @@ public final class PushReceiver: Sendable {
     public func receive(_ payload: RawPayload) async -> Outcome {
         let (table, listener) = currentSetup()
         let id = lastID.add(1, ordering: .relaxed).newValue
-        var recorder = listener == nil ? nil : TraceRecorder(clock)
+        let recorder = listener == nil ? nil : TraceRecorder(clock)
         let message: PushMessage
         do {
             message = try PushMessage(payload, limits: limits)
@@ -164,9 +163,12 @@ public final class PushReceiver: Sendable {
         }
     }
 
+    /// The outcome of a message that repeats one in flight.
+    ///
+    /// Never inlined: room for the continuation would be made for each message, and nearly none waits.
+    @inline(never)
     private func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
-        let isInFlight = message.isFirstInFlight
-        return .duplicate(.inFlight(await waiters.wait(for: lease) { isInFlight?() ?? false }))
+        .duplicate(.inFlight(await message.first?.end(of: lease, now: message.arrivedAt) ?? .retryLater))
     }
 
     /// Calls the handlers of a message that the chain passed.
@@ -195,7 +197,6 @@ public final class PushReceiver: Sendable {
 
     private func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int) {
         chain.settle(message, outcome, passed)
-        if let lease = message.lease { waiters.finish(lease, outcome.disposition) }
         counters.count(outcome)
     }
 

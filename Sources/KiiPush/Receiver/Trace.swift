@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What happened to one message, stage by stage; for whoever listens with ``PushReceiver/onTrace(_:)``.
 ///
 /// Holds names, codes and times, and the message itself, but prints no value of the payload.
@@ -36,34 +38,47 @@ extension Trace: CustomStringConvertible {
 }
 
 /// Takes down the stages of one message, while someone listens.
-struct TraceRecorder: Sendable {
+///
+/// A class, so that a message that nobody traces carries and copies no more than a nil.
+final class TraceRecorder: Sendable {
+    private struct Record {
+        var stageStart: MonotonicInstant
+        var stages: [Trace.Stage] = []
+    }
+
     private let clock: any ReceiverClock
     private let start: MonotonicInstant
-    private var stageStart: MonotonicInstant
-    private var stages: [Trace.Stage] = []
+    private let record: Mutex<Record>
 
     init(_ clock: any ReceiverClock) {
         self.clock = clock
         start = clock.now
-        stageStart = start
+        record = Mutex(Record(stageStart: start))
     }
 
-    mutating func begin() { stageStart = clock.now }
-
-    mutating func end(_ name: String, _ verdict: String) {
-        stages.append(
-            Trace.Stage(name: name, verdict: verdict, nanoseconds: stageStart.duration(to: clock.now).inNanoseconds))
+    func begin() {
+        let now = clock.now
+        record.withLock { $0.stageStart = now }
     }
 
-    mutating func end(_ name: String, _ verdict: Verdict) { end(name, verdict.description) }
+    func end(_ name: String, _ verdict: String) {
+        let now = clock.now
+        record.withLock { record in
+            record.stages.append(
+                Trace.Stage(
+                    name: name, verdict: verdict, nanoseconds: record.stageStart.duration(to: now).inNanoseconds))
+        }
+    }
+
+    func end(_ name: String, _ verdict: Verdict) { end(name, verdict.description) }
 
     // The type only: an error's own text may hold what a handler read from the payload.
-    mutating func end(_ name: String, failed error: any Error) { end(name, "threw \(type(of: error))") }
+    func end(_ name: String, failed error: any Error) { end(name, "threw \(type(of: error))") }
 
     func trace(_ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome) -> Trace {
         Trace(
-            messageID: id, message: message, transport: transport, stages: stages, outcome: outcome,
-            nanoseconds: start.duration(to: clock.now).inNanoseconds)
+            messageID: id, message: message, transport: transport, stages: record.withLock { $0.stages },
+            outcome: outcome, nanoseconds: start.duration(to: clock.now).inNanoseconds)
     }
 }
 

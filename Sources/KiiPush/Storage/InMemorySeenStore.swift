@@ -47,7 +47,7 @@ struct SeenTable {
             return .inFlight(SeenLease(number: lease, keys: keys))
         }
         lastLease += 1
-        inFlight[keys.primary] = lastLease
+        inFlight.insert(keys.primary, lastLease)
         if let second = keys.secondary { inFlight[second] = lastLease }
         return .fresh(SeenLease(number: lastLease, keys: keys))
     }

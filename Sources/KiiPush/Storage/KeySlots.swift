@@ -2,7 +2,7 @@
 ///
 /// Why not a `Dictionary`: it hashes keys that are random already, keeps a second copy of each, and moves all of them
 /// at once when it grows (measured at a million keys: 159 ms). This one is split by the first bits of the key into
-/// small tables that grow each for itself, by half. A slot is eight bytes: a number, and enough of the key to know its
+/// small tables that grow each for itself. A slot is eight bytes: a number, and enough of the key to know its
 /// place and to pass by nearly all others without a look at their keys.
 struct KeySlots {
     /// The largest number that can be kept.
@@ -72,7 +72,8 @@ extension KeySlots {
         }
 
         mutating func insert(_ tag: UInt32, _ number: UInt32) {
-            if (count + 1) * 5 > slots.count * 4 { resize(to: max(8, slots.count + slots.count / 2)) }
+            // Fuller than seven tenths, a free slot is far to seek; growth by a quarter keeps memory near what is used.
+            if (count + 1) * 10 > slots.count * 7 { resize(to: max(8, slots.count + slots.count / 4)) }
             put(Slot(tag: tag, number: number))
             count += 1
         }
@@ -92,7 +93,8 @@ extension KeySlots {
             }
             close(index)
             count -= 1
-            if slots.count > 8, count * 4 < slots.count { resize(to: slots.count / 2) }
+            // A small one is kept: the number of messages in flight goes up and down all the time.
+            if slots.count > 256, count * 4 < slots.count { resize(to: slots.count / 2) }
         }
 
         /// Frees a slot and moves up those behind it that belong there or before.

@@ -18,19 +18,21 @@ struct Reservations {
                 slots.remove(key, old)
                 free.append(old)
             }
-            if let newValue { insert(Entry(key: key, lease: newValue)) }
+            if let newValue { insert(key, newValue) }
+        }
+    }
+
+    /// Puts a key in that is not there yet.
+    mutating func insert(_ key: DedupeKey, _ lease: UInt64) {
+        let entry = Entry(key: key, lease: lease)
+        if let place = free.popLast() {
+            entries[Int(place)] = entry
+            slots.insert(key, place)
+        } else {
+            slots.insert(key, UInt32(entries.count))
+            entries.append(entry)
         }
     }
 
     private func find(_ key: DedupeKey) -> UInt32? { slots.find(key) { entries[Int($0)].key == key } }
-
-    private mutating func insert(_ entry: Entry) {
-        if let place = free.popLast() {
-            entries[Int(place)] = entry
-            slots.insert(entry.key, place)
-        } else {
-            slots.insert(entry.key, UInt32(entries.count))
-            entries.append(entry)
-        }
-    }
 }

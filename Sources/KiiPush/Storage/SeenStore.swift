@@ -38,7 +38,7 @@ public protocol SeenStore: Sendable {
 public enum SeenState: Sendable, Hashable {
     /// It is new, and now reserved.
     case fresh(SeenLease)
-    /// It is being handled under the lease of this number.
+    /// It is being handled under the lease of this number; the keys may be the first message's or those asked for.
     case inFlight(SeenLease)
     /// It was handled within the window.
     case done

@@ -16,6 +16,7 @@ struct SourceURITests {
             let message = try PushMessage(json: "{\"sourceURI\":\"\(uri)\"}")
             #expect(message.object == KiiObject(bucket: KiiBucket(scope: scope, name: "b"), id: "o"))
             #expect(message.scope.scope == scope && message.scope.typeName == scope.typeName && message.scope.isStated)
+            #expect(message.scope.id == scope.id)
             #expect(message.certainty == .certain)
             #expect(message.appID == (app.isEmpty ? nil : "0123abcd"))
         }
@@ -44,6 +45,20 @@ struct SourceURITests {
         #expect(message.object == KiiObject(bucket: bucket, id: "o"))
         #expect(message.user == KiiUser(id: "U"))
         #expect(message.certainty == .certain)
+    }
+
+    @Test(
+        "an id of the scope beside another's source is a conflict, whether or not the keys say which scope it is",
+        arguments: [
+            ("objectScopeUserID", "users"), ("objectScopeGroupID", "groups"), ("objectScopeThingID", "things"),
+        ])
+    func otherOwner(_ key: String, _ owners: String) throws {
+        let uri = "kiicloud://\(owners)/A/buckets/b/objects/o"
+        let same = try PushMessage(json: "{\"bucketID\":\"b\",\"\(key)\":\"A\",\"sourceURI\":\"\(uri)\"}")
+        #expect(same.certainty == .certain && same.object?.id == "o")
+        let other = try PushMessage(json: "{\"bucketID\":\"b\",\"\(key)\":\"B\",\"sourceURI\":\"\(uri)\"}")
+        #expect(other.classification.conflicts.map(\.name) == ["sourceURI"])
+        #expect(other.bucket == nil, "what contradicts fills nothing")
     }
 
     @Test("filling changes no field: they are what the payload says")
@@ -92,6 +107,18 @@ struct SourceURITests {
         #expect(message.kind == .directPush && message.certainty == .certain)
         #expect(message.scope == MessageScope(kind: .unknown, typeName: nil, id: nil))
         #expect(message.user == nil && message.sender == nil)
+    }
+
+    @Test(
+        "a recipient of another scope than the stated one is no conflict",
+        arguments: [
+            #""objectScopeType":"APP""#, #""objectScopeType":"APP_AND_GROUP","objectScopeGroupID":"G""#,
+            #""objectScopeType":"APP_AND_USER","objectScopeUserID":"V""#, #""objectScopeAppID":"other""#,
+        ])
+    func recipientBesideScope(_ keys: String) throws {
+        let judged = Judged("{\(keys),\"sourceURI\":\"kiicloud://app/users/U\"}", .directPush, by: ["sourceURI"])
+        try judged.check()
+        #expect(try PushMessage(json: judged.payload).user?.id != "U")
     }
 
     @Test(

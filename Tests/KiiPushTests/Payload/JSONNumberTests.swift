@@ -73,4 +73,16 @@ struct JSONNumberTests {
         let double = JSONNumber.double(text.utf8.span, 1..<4)
         #expect(double == -12)
     }
+
+    @Test(
+        "a fraction is no whole number; a time loses it",
+        arguments: [("1.5", 1), ("-1.5", -1), ("1403844866395.9", 1_403_844_866_395), ("15e-1", 1)] as [(String, Int64)]
+    )
+    func fraction(_ text: String, _ truncated: Int64) throws {
+        #expect(integer(text) == nil)
+        #expect(JSONNumber.truncated(text.utf8.span, 0..<text.utf8.count) == truncated)
+        #expect(try PushMessage(RawPayload("{\"topic\":\"t\",\"when\":\(text)}")).sentAt == truncated)
+        let shown = try PushMessage(RawPayload("{\"aps\":{\"badge\":\(text),\"content-available\":\(text)}}"))
+        #expect(shown.aps?.badge == nil && shown.aps?.contentAvailable == false)
+    }
 }

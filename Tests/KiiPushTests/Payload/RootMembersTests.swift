@@ -57,6 +57,11 @@ struct RootMembersTests {
             RefusedText(#"{"a\u0070s":{},↓"aps":{}}"#, .duplicateKey),
             RefusedText(#"{"😀":1,↓"\ud83d\ude00":2}"#, .duplicateKey),
             RefusedText(#"{"\u0061":1,"b":2,↓"b":3,"bi":1,"bi":2,"a":4}"#, .duplicateKey),
+            // The same with keys that nobody knows, which are compared elsewhere: the first that stands again counts.
+            RefusedText(#"{"x":1,↓"\u0078":2}"#, .duplicateKey), RefusedText(#"{"\u0078":1,↓"x":2}"#, .duplicateKey),
+            RefusedText(#"{"\u0078":1,↓"\u0078":2}"#, .duplicateKey),
+            RefusedText(#"{"\u0078":1,↓"x":2,"y":3,"y":4,"bi":1,"bi":2}"#, .duplicateKey),
+            RefusedText(#"{"\u0078":1,"y":3,"bi":1,↓"bi":2,"x":2,"y":4}"#, .duplicateKey),
         ])
     func duplicates(_ refusal: RefusedText) { refusal.check() }
 

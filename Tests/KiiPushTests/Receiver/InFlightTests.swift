@@ -1,9 +1,11 @@
 import KiiPushTesting
+import Synchronization
 import Testing
 
 @testable import KiiPush
 
 /// What a copy of a message does that comes while the message is being handled.
+@Suite(.timeLimit(.minutes(1)))
 struct InFlightTests {
     @Test("a copy waits for the end of the first one and shares what its transport is told", arguments: [true, false])
     func shares(succeeds: Bool) async {
@@ -69,12 +71,86 @@ struct InFlightTests {
         #expect(await "\(second)" == "duplicate (inFlight)")
     }
 
+    @Test("two receivers that share a store share the end of a message too")
+    func sharedStore() async {
+        let entered = Gate()
+        let leave = Gate()
+        let waits = Gate()
+        let store = SpyStore(questions: [waits])
+        let receivers = (0..<2).map { _ in PushReceiver { Deduplicator(store: store, secret: .published) } }
+        for receiver in receivers {
+            receiver.onAny("r") { _, _ in
+                entered.open()
+                await leave.wait()
+                throw TestError()
+            }
+        }
+        let fixture = PayloadFixture.pushToApp()
+        async let first = receivers[0].receive(fixture.payload(.long))
+        await entered.wait()
+        async let second = receivers[1].receive(fixture.payload(.short))
+        await waits.wait()
+        leave.open()
+        #expect(await "\(first)" == "failed (r)")
+        #expect(await "\(second)" == "duplicate (inFlight)")
+        #expect(await second.disposition == .retryLater)
+    }
+
+    @Test("those who wait belong to a store")
+    func oneForEachStore() {
+        let store = SpyStore()
+        let waiters = InFlightWaiters.of(store)
+        #expect(InFlightWaiters.of(store) === waiters)
+        #expect(InFlightWaiters.of(SpyStore()) !== waiters)
+        // A value cannot be known again.
+        #expect(InFlightWaiters.of(AlwaysInFlight()) !== InFlightWaiters.of(AlwaysInFlight()))
+    }
+
     @Test("a copy whose first one has ended meanwhile is to be delivered again")
     func tooLate() async {
         let receiver = PushReceiver { Deduplicator(store: AlwaysInFlight(), secret: .published) }
         let outcome = await receiver.receive(PayloadFixture.pushToApp().payload(.long))
         #expect("\(outcome)" == "duplicate (inFlight)")
         #expect(outcome.disposition == .retryLater)
+    }
+
+    @Test("a copy whose first one was handled meanwhile is accepted, and one whose first one failed is to come again")
+    func justEnded() async {
+        for (end, disposition) in [(EndsMeanwhile.End.committed, Disposition.accept), (.released, .retryLater)] {
+            let store = EndsMeanwhile(end)
+            let receiver = PushReceiver { Deduplicator(store: store, secret: .published) }
+            let outcome = await receiver.receive(PayloadFixture.pushToApp().payload(.long))
+            #expect("\(outcome)" == "duplicate (inFlight)" && outcome.disposition == disposition)
+            #expect(store.reserved == 0, "what was asked again must not stay reserved")
+        }
+    }
+
+    /// A store whose first message ends between the first question and the second.
+    private final class EndsMeanwhile: SeenStore {
+        enum End: Sendable {
+            case committed
+            case released
+        }
+
+        private let end: End
+        private let state = Mutex((begun: 0, reserved: 0))
+        var reserved: Int { state.withLock { $0.reserved } }
+
+        init(_ end: End) { self.end = end }
+
+        func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
+            state.withLock { state in
+                state.begun += 1
+                if state.begun == 1 { return .inFlight(SeenLease(number: 1, keys: keys)) }
+                if end == .committed { return .done }
+                state.reserved += 1
+                return .fresh(SeenLease(number: 2, keys: keys))
+            }
+        }
+
+        func commit(_ lease: SeenLease, now: MonotonicInstant) { state.withLock { $0.reserved -= 1 } }
+        func release(_ lease: SeenLease) { state.withLock { $0.reserved -= 1 } }
+        func isInFlight(_ lease: SeenLease) -> Bool { false }
     }
 
     @Test("one copy that comes too late does not send those away that came in time")
@@ -84,10 +160,10 @@ struct InFlightTests {
         let isWaiting = Gate()
         async let inTime = waiters.wait(for: lease) {
             isWaiting.open()
-            return true
+            return nil
         }
         await isWaiting.wait()
-        #expect(await waiters.wait(for: lease) { false } == .retryLater)
+        #expect(await waiters.wait(for: lease) { .retryLater } == .retryLater)
         waiters.finish(SeenLease(number: 2, keys: .numbered(2)), .reject)
         waiters.finish(lease, .accept)
         #expect(await inTime == .accept)

@@ -1,7 +1,7 @@
 /// All that was measured, as a table or as JSON.
 struct Report {
     var rows: [Row] = []
-    var seenKeys: SeenKeysReport?
+    var seenKeys: [SeenKeysReport] = []
 
     var text: String {
         var lines = [line("per message", "best ns", "median ns", "allocations")]
@@ -11,14 +11,11 @@ struct Report {
                     row.name, decimal(row.bestNanoseconds, 1), decimal(row.medianNanoseconds, 1),
                     decimal(row.allocations, 2)))
         }
-        if let seenKeys {
-            lines += [
-                "",
-                "a store that remembers \(seenKeys.keys) messages: \(decimal(seenKeys.megabytes, 1)) MB, "
-                    + "begin \(decimal(seenKeys.nanosecondsToBegin, 1)) ns, "
-                    + "commit \(decimal(seenKeys.nanosecondsToCommit, 1)) ns, "
-                    + "longest pause while it fills \(decimal(seenKeys.longestPauseInMicroseconds, 1)) µs",
-            ]
+        if !seenKeys.isEmpty { lines.append("") }
+        lines += seenKeys.map { store in
+            "a store full of \(store.keys) messages: \(decimal(store.megabytes, 1)) MB, "
+                + "begin \(decimal(store.nanosecondsToBegin, 1)) ns, commit \(decimal(store.nanosecondsToCommit, 1)) ns, "
+                + "longest pause while it fills \(decimal(store.longestPauseInMicroseconds, 1)) µs"
         }
         return lines.joined(separator: "\n")
     }
@@ -28,15 +25,13 @@ struct Report {
             #"{"stage":"\#(row.name.trimmed)","bestNanoseconds":\#(decimal(row.bestNanoseconds, 1)),"#
                 + #""medianNanoseconds":\#(decimal(row.medianNanoseconds, 1)),"allocations":\#(decimal(row.allocations, 2))}"#
         }
-        var store = "null"
-        if let seenKeys {
-            store =
-                #"{"keys":\#(seenKeys.keys),"megabytes":\#(decimal(seenKeys.megabytes, 1)),"#
-                + #""beginNanoseconds":\#(decimal(seenKeys.nanosecondsToBegin, 1)),"#
-                + #""commitNanoseconds":\#(decimal(seenKeys.nanosecondsToCommit, 1)),"#
-                + #""longestPauseMicroseconds":\#(decimal(seenKeys.longestPauseInMicroseconds, 1))}"#
+        let stores = seenKeys.map { store in
+            #"{"keys":\#(store.keys),"megabytes":\#(decimal(store.megabytes, 1)),"#
+                + #""beginNanoseconds":\#(decimal(store.nanosecondsToBegin, 1)),"#
+                + #""commitNanoseconds":\#(decimal(store.nanosecondsToCommit, 1)),"#
+                + #""longestPauseMicroseconds":\#(decimal(store.longestPauseInMicroseconds, 1))}"#
         }
-        return #"{"stages":[\#(stages.joined(separator: ","))],"seenKeys":\#(store)}"#
+        return #"{"stages":[\#(stages.joined(separator: ","))],"seenKeys":[\#(stores.joined(separator: ","))]}"#
     }
 
     private func line(_ name: String, _ columns: String...) -> String {

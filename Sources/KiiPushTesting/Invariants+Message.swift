@@ -1,0 +1,81 @@
+import KiiPush
+
+extension Invariants {
+    static func checkKind(_ message: PushMessage) throws(Broken) {
+        let classification = message.classification
+        try hold(classification.kind == message.kind, "a classification has the message's kind")
+        try hold(classification.certainty == message.certainty, "a classification has the message's certainty")
+        try hold(
+            (message.certainty == .ambiguous) == !classification.conflicts.isEmpty,
+            "a message is ambiguous just when it has conflicts")
+        try hold(
+            message.certainty != .likely || message.kind == .directPush && classification.evidence.isEmpty,
+            "only a Direct Push is likely, and by absence alone")
+        try hold(
+            message.kind == .directPush || !classification.evidence.isEmpty,
+            "a kind other than Direct Push has evidence")
+        try hold((PushToAppMessage(message) != nil) == (message.kind == .pushToApp), "a Push to App is viewed as one")
+        try hold(
+            (PushToUserMessage(message) != nil) == (message.kind == .pushToUser), "a Push to User is viewed as one")
+        try hold((DirectPushMessage(message) != nil) == (message.kind == .directPush), "a Direct Push is viewed as one")
+    }
+
+    static func checkHandles(_ message: PushMessage) throws(Broken) {
+        try hold(message.bucket == nil || message.kind == .pushToApp, "only a Push to App has a bucket")
+        try hold(message.topic == nil || message.kind == .pushToUser, "only a Push to User has a topic")
+        try hold(message.object == nil || message.object?.bucket == message.bucket, "an object is in its bucket")
+        if let scope = message.bucket?.scope ?? message.topic?.scope {
+            try hold(message.scope.scope == scope, "a bucket and a topic are in the message's scope")
+        }
+        try hold((BucketEvent(message)?.bucket) == message.bucket, "a bucket's event has the bucket")
+        try hold((ObjectEvent(message)?.object) == message.object, "an object's event has the object")
+        try hold((TopicMessage(message)?.topic) == message.topic, "a topic's message has the topic")
+        let owners = [message.user?.id, message.group?.id, message.thing?.id].compactMap(\.self)
+        try hold(owners.count <= 1, "a scope has one owner")
+        try hold(owners.isEmpty || owners[0] == message.scope.id, "the owner is the scope's")
+        try hold(
+            message.sender != nil || message.senderUser == nil && message.senderThing == nil,
+            "a sender that is a user or a thing is a sender")
+    }
+
+    static func checkContent(_ message: PushMessage) throws(Broken) {
+        for field in KiiField.allCases {
+            try hold(message[field]?.utf8.contains { $0 > 0x20 } ?? true, "a field that is there is not blank")
+        }
+        try hold(message.sentAt == nil || message[.when] != nil, "a time stands in its field")
+        try hold(message.modifiedAt == nil || message[.objectModifiedAt] != nil, "a time stands in its field")
+        _ = (message.alert, message.aps?.isSilent, message.appID, message.event)
+
+        let members = message.data.members
+        try hold(members.map(\.key) == message.data.keys, "data has the keys of its members")
+        try hold(members.isEmpty == message.data.isEmpty, "data without members is empty")
+        for (key, value) in members {
+            try hold(message.data[key] == value, "a member of the data is found under its key")
+            _ = (value.string, value.integer, value.double, value.bool, value["k"], value[0])
+            try checkReadBack(value)
+        }
+        _ = try? message.data.decode([String: String].self)
+
+        guard let direct = DirectPushMessage(message) else { return }
+        try hold((direct.command != nil) == (message.dialect == .thingIF), "a command is what Thing-IF sends")
+        try hold((direct.quickBlox != nil) == (message.dialect == .quickBlox), "QuickBlox's is what QuickBlox sends")
+        try hold(direct.command?.actions.isEmpty != true, "a command has an action")
+        _ = (direct.completedCommandID, direct.quickBlox?.call?.participants)
+    }
+
+    /// What was read is written, and read again, the same.
+    private static func checkReadBack(_ value: DataValue) throws(Broken) {
+        var writer = JSONWriter()
+        writer.value(value)
+        try hold(DataValue(json: writer.text) == value, "a value that was written reads as the same one")
+    }
+
+    static func checkKeys(_ message: PushMessage) throws(Broken) {
+        let secret = DedupeSecret(1, 2)
+        let keys = message.dedupeKeys(app: "a", secret: secret)
+        try hold(keys == message.dedupeKeys(app: "a", secret: secret), "a message has the same keys each time")
+        try hold(
+            message.certainty != .ambiguous || keys.strength == .weak && keys.secondary == nil,
+            "an ambiguous message has a weak key, so that it can hide no other")
+    }
+}

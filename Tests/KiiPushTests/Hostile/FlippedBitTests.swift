@@ -1,0 +1,42 @@
+import Foundation
+import KiiPush
+@_spi(Hostile) import KiiPushTesting
+import Testing
+
+/// One bit that flips on the way makes another message or an error, never a crash or a message that lies.
+///
+/// With `KIIPUSH_LONG=1` a million bits, else twenty thousand.
+struct FlippedBitTests {
+    private static let seeds: Range<UInt64> = 0..<10
+    private static let flips = ProcessInfo.processInfo.environment["KIIPUSH_LONG"] == "1" ? 100_000 : 2000
+
+    @Test("a flipped bit breaks no promise", arguments: seeds)
+    func flipped(seed: UInt64) {
+        let payloads = PayloadFixture.matrix.map(\.payload)
+        let kept = KeptInput.all.filter { !$0.bytes.isEmpty }
+        var random = RandomJSON(seed: 400 + seed)
+        for number in 0..<Self.flips {
+            var bytes: [UInt8] = []
+            do {
+                if number.isMultiple(of: 2) {
+                    var payload = payloads[random.count(in: 0...(payloads.count - 1))]
+                    flipBit(of: &payload.bytes, &random)
+                    bytes = payload.bytes
+                    try Invariants.check(payload)
+                } else {
+                    let input = kept[random.count(in: 0...(kept.count - 1))]
+                    bytes = input.bytes
+                    flipBit(of: &bytes, &random)
+                    try KeptInput(target: input.target, name: input.name, bytes: bytes).check()
+                }
+            } catch {
+                Issue.record("flip \(number) of seed \(seed): \(error): \(String(decoding: bytes, as: UTF8.self))")
+            }
+        }
+        print("flipped \(Self.flips) bits, seed \(seed)")
+    }
+
+    private func flipBit(of bytes: inout [UInt8], _ random: inout RandomJSON) {
+        bytes[random.count(in: 0...(bytes.count - 1))] ^= 1 << UInt8(random.count(in: 0...7))
+    }
+}

@@ -1,0 +1,118 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+
+/// No value of a payload stands in what is made for logs: errors, outcomes, traces, conflicts, verdicts, metrics.
+struct NoSecretsTests {
+    /// What every value of the payloads is; no word of ours has it in it.
+    private static let marker = "s3cr3tVALUE"
+
+    @Test("what is said of a message has none of its values", arguments: PayloadFixture.matrix.map(\.payload))
+    func valid(_ payload: RawPayload) async throws {
+        for text in try Self.marked(payload) { try await expectSilence(RawPayload(text, transport: payload.transport)) }
+    }
+
+    @Test("nor has what is said of a kept input", arguments: KeptInput.all.filter { $0.target == "FuzzDecode" })
+    func kept(_ input: KeptInput) async throws {
+        guard (try? PushMessage(RawPayload(input.bytes))) != nil else { return }
+        for text in try Self.marked(RawPayload(input.bytes)) {
+            for transport in [nil, Transport.apns, .fcm, .jpush, .mqtt, .quickblox] {
+                try await expectSilence(RawPayload(text, transport: transport))
+            }
+        }
+    }
+
+    @Test("nor has what is said of a broken payload", arguments: PayloadFixture.matrix.map(\.payload))
+    func broken(_ payload: RawPayload) async throws {
+        let text = Array(try #require(try Self.marked(payload).last).utf8)
+        for length in text.indices where length.isMultiple(of: 3) {
+            try await expectSilence(RawPayload(Array(text[..<length]), transport: payload.transport))
+            for nasty in [UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x01, 0xFF] {
+                var damaged = text
+                damaged[length] = nasty
+                try await expectSilence(RawPayload(damaged, transport: payload.transport))
+            }
+        }
+    }
+
+    @Test(
+        "nor has what is said of payloads that no one can read",
+        arguments: [
+            "\"\(marker)\"", "[\"\(marker)\"]", marker, "{\"a\":\"\(marker)\",\"a\":\"\(marker)\"}",
+            "{\"a\":\(marker)}",
+            "HTTP/1.1 200 \(marker)\r\nX-Kii: \(marker)\r\n\r\n", "event.message=\(marker)&\(marker)", "a=\(marker)!",
+            "{\"\(marker)\":\"\\ud800\"}", "{\"\(marker)\" 1}", "{ aps = \(marker); }",
+        ])
+    func undecodable(_ text: String) async throws {
+        for transport in [nil, Transport.apns, .fcm, .jpush, .mqtt, .quickblox] {
+            try await expectSilence(RawPayload(text, transport: transport))
+        }
+    }
+
+    @Test("a handler's own error stands in no trace, whatever it holds")
+    func handlersError() async throws {
+        struct Leak: Error { let text: String }
+        let fixture = PayloadFixture.pushToUser(data: [("text", .string(Self.marker))])
+        let receiver = PushReceiver()
+        let traces = TraceLog()
+        receiver.onTrace(traces.add)
+        receiver.onPushToUser { message, _ in throw Leak(text: message.data["text"]?.string ?? "") }
+        let outcome = await receiver.receive(fixture.payload(.long))
+        #expect(outcome.name == "failed")
+        expectSilence("\(outcome)", "\(traces.traces)", "\(receiver.metrics)")
+    }
+
+    // MARK: Payloads with the marker in them
+
+    /// The payload with the marker for each value alone, and for all at once, and with the keys of another kind too.
+    private static func marked(_ payload: RawPayload) throws -> [String] {
+        let text = String(decoding: payload.bytes, as: UTF8.self)
+        guard case .object(let members)? = DataValue(json: text) else { return [] }
+        let secret = DataValue.string(marker)
+        var all = members.indices.map { index in
+            var one = members
+            one[index].value = secret
+            return one
+        }
+        var ambiguous = members.map { ($0.key, $0.key == "aps" ? $0.value : secret) }
+        for key in ["bucketID", "topic", "bi", "to", "sourceURI", "origin", "when", "w"]
+        where !ambiguous.contains(where: { $0.0 == key }) {
+            ambiguous.append((key, key == "sourceURI" ? .string("kiicloud://topics/\(marker)") : secret))
+        }
+        all.append(ambiguous)
+        all.append(members.map { ($0.key, .array([.object([("k", secret)])])) })
+        all.append(members.map { ($0.key, secret) })
+        return all.map { DataValue.object($0).json }
+    }
+
+    // MARK: What is said
+
+    private func expectSilence(_ payload: RawPayload) async throws {
+        let receiver = PushReceiver(app: "0123abcd", serving: .user("U-1"))
+        let traces = TraceLog()
+        receiver.onTrace(traces.add)
+        receiver.onDirectPush { _, _ in }
+        let outcome = await receiver.receive(payload)
+        let again = await receiver.receive(payload)
+        expectSilence("\(outcome)", "\(again)", "\(traces.traces)", "\(receiver.metrics)", outcome.reason ?? "")
+        #expect(traces.traces.count == 2)
+        do {
+            let message = try PushMessage(payload, app: "0123abcd")
+            let words = message.classification
+            expectSilence("\(words.conflicts)", "\(words.kind) \(words.certainty)", "\(message.dialect)")
+            if payload.transport != .quickblox { expectSilence("\(words.evidence)") }
+            do {
+                _ = try message.data.decode([String: Int].self)
+            } catch {
+                expectSilence("\(error)")
+            }
+        } catch {
+            expectSilence("\(error)", error.detail, String(reflecting: error))
+        }
+    }
+
+    private func expectSilence(_ words: String...) {
+        for word in words { #expect(!word.contains(Self.marker), "\(word)") }
+    }
+}

@@ -1,0 +1,82 @@
+import KiiPushTesting
+import Testing
+
+@testable import kiipush
+
+/// What a stranger's input cannot make the tool do: take its memory, repeat a secret, move a terminal's cursor.
+struct HostileInputTests {
+    /// More than the tool needs for a small payload; far less than what it is given here.
+    private static let allowance = 8 << 20
+
+    @Test(
+        "100 MB cost no more memory than a small payload, in a file or on standard input",
+        arguments: [[], ["--lines"], ["--format", "json"], ["--transport", "quickblox"]])
+    func memory(_ options: [String]) throws {
+        let ordinary = try TemporaryFile(#"{"a":"b"}"#)
+        let small = try ChildRun(["inspect"] + options, input: ordinary.path)
+        #expect(small.code == 0 && small.errors.isEmpty && !small.output.isEmpty)
+        let file = try TemporaryFile(#"{"a":""#)
+        // By lines the rest is read to its end, which takes a debug build long.
+        try file.lengthen(to: options == ["--lines"] ? 10_000_000 : 100_000_000)
+        for run in [
+            try ChildRun(["inspect"] + options + [file.path]), try ChildRun(["inspect"] + options, input: file.path),
+        ] {
+            #expect(run.code == 1)
+            #expect(run.errors.contains("limitExceeded: larger than 65536 bytes"))
+            #expect(run.peakMemory - small.peakMemory < Self.allowance, "\(run.peakMemory), not \(small.peakMemory)")
+        }
+    }
+
+    @Test("an input without an end is refused like any that is too large")
+    func endless() throws {
+        let run = try ChildRun(["inspect"], input: "/dev/zero")
+        #expect(run.code == 1 && run.errors.contains("limitExceeded"))
+    }
+
+    // MARK: What it says
+
+    private static let marker = "s3cr3tVALUE"
+
+    @Test(
+        "standard error has no value of a payload",
+        arguments: [
+            "\"\(marker)\"", "[\"\(marker)\"]", marker, #"{"a":"\#(marker)","a":"\#(marker)"}"#, "{\"a\":\(marker)}",
+            "{\"a\":\"\(marker)", "{\"a\":\"\(marker)\\ud800\"}", "{\"a\":\"\(marker)\u{1}\"}",
+            #"{"bucketID":"\#(marker)","topic":"\#(marker)","when":"\#(marker)","origin":["\#(marker)"]}"#,
+            "{ aps = \(marker); aps = \(marker); }", "{ a = \(marker) \(marker); }", "{ a = \"\(marker)",
+            "HTTP/1.1 200 \(marker)\r\nX-Kii: \(marker)\r\n\r\n", "event.message=\(marker)&\(marker)", "a=\(marker)!",
+        ])
+    func silence(_ text: String) async throws {
+        let file = try TemporaryFile(text)
+        for options in [
+            [], ["--lines"], ["--format", "json"], ["--transport", "quickblox"], ["--transport", "apns"],
+        ] {
+            let run = await ToolRun(["inspect", "--strict", "--app", "0123abcd"] + options + [file.path])
+            #expect(!run.output.isEmpty || !run.errors.isEmpty)
+            for line in run.errors { #expect(!line.contains(Self.marker), "\(line)") }
+            if run.code == .failed { for line in run.output { #expect(!line.contains(Self.marker), "\(line)") } }
+        }
+    }
+
+    @Test("no name, key or value of a payload moves the cursor or forges a line")
+    func controlCharacters() async throws {
+        let nasty = #"a\u001b[2J\u0000\r\nkiipush: all is well\u202e\u2028"#
+        let fields = ["bucketID", "objectID", "objectScopeType", "type", "sender", "appID", "topic", nasty]
+        let text =
+            "{" + fields.map { #""\#($0)":"\#(nasty)""# }.joined(separator: ",") + #","aps":{"alert":"\#(nasty)"}}"#
+        let name = "x\u{1B}[2J\n\u{202E}.json"
+        for bytes in [text, text.replacing("\"objectID\"", with: "\"bucketID\""), "{ \"\(nasty)\" = 1; }", "["] {
+            let file = try TemporaryFile(Array(bytes.utf8), name: name)
+            for options in [["--lines"], ["--format", "json"], []] {
+                let run = await ToolRun(["inspect", "--strict"] + options + [file.path])
+                #expect(!run.output.isEmpty || !run.errors.isEmpty)
+                for line in run.output + run.errors {
+                    let isClean = line.unicodeScalars.allSatisfy {
+                        $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
+                    }
+                    #expect(isClean, "\(line.debugDescription)")
+                }
+            }
+        }
+    }
+}
