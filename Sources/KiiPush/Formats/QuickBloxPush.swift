@@ -88,7 +88,7 @@ public struct QuickBloxCall: Sendable, Hashable {
         } else {
             return nil
         }
-        calledAt = member("timestamp").flatMap { $0.integer ?? $0.string.flatMap(Self.milliseconds) }
+        calledAt = member("timestamp").flatMap { $0.milliseconds ?? $0.string.flatMap(Self.milliseconds) }
     }
 
     private static func list(_ text: String?) -> [String] {

@@ -63,6 +63,12 @@ public enum DataValue: Sendable, Hashable {
         return JSONNumber.integer(text.utf8.span, 0..<text.utf8.count)
     }
 
+    /// The time that a number or a string holds, without a fraction of a millisecond.
+    var milliseconds: Int64? {
+        guard let text = numberText else { return nil }
+        return JSONNumber.truncated(text.utf8.span, 0..<text.utf8.count)
+    }
+
     /// The number that a number or a string holds.
     public var double: Double? {
         guard let text = numberText else { return nil }

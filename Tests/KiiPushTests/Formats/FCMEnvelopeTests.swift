@@ -16,7 +16,7 @@ struct FCMEnvelopeTests {
     ]
 
     @Test("a push is found flat, in data, and in a message's data", arguments: shapes, [nil, Transport.fcm, "radio"])
-    func isFound(payload: String, transport: Transport?) throws {
+    func opened(payload: String, transport: Transport?) throws {
         let message = try PushMessage(json: payload, over: transport)
         #expect(message.kind == .pushToApp && message.certainty == .certain && message.dialect == .long)
         #expect(message.classification.evidence == ["bucketID", "bucketType"])

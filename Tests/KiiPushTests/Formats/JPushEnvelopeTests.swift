@@ -37,7 +37,7 @@ struct JPushEnvelopeTests {
     ]
 
     @Test("a push is found in every shape that JPush hands over", arguments: shapes, [nil, Transport.jpush, "radio"])
-    func isFound(payload: String, transport: Transport?) throws {
+    func opened(payload: String, transport: Transport?) throws {
         let message = try PushMessage(json: payload, over: transport)
         #expect(message.kind == .pushToApp && message.certainty == .certain && message.dialect == .jpush)
         #expect(message.classification.evidence == ["origin", "bucketID"])
