@@ -2,14 +2,17 @@
 # The one command: format, build, tests, samples, linkage, benchmark. Ends with an error as soon as one of them fails.
 #
 #   bash Tests/check.sh           everything that fits into a coffee break
-#   bash Tests/check.sh --long    the long runs too (there are none yet)
+#   bash Tests/check.sh --long    with a million flipped bits, and a minute of fuzzing each
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-long=false
+fuzz_seconds=10
 for argument in "$@"; do
     case "$argument" in
-        --long) long=true ;;
+        --long)
+            fuzz_seconds=60
+            export KIIPUSH_LONG=1
+            ;;
         *) echo "check.sh: unknown option '$argument'; it takes --long" >&2; exit 64 ;;
     esac
 done
@@ -94,7 +97,13 @@ echo '{"bucketID":"settings","objectScopeType":"APP"}' | "$tool" inspect
 
 step "benchmark, one round"
 swift build --quiet -c release --package-path Tests/Benchmarks
-"$(swift build -c release --package-path Tests/Benchmarks --show-bin-path)/kiipush-bench" --rounds 1
+bench="$(swift build -c release --package-path Tests/Benchmarks --show-bin-path)/kiipush-bench"
+"$bench" --rounds 1
 
-if $long; then step "long runs: there are none yet"; fi
+step "hostile payloads: none costs twenty times what an ordinary one does, byte for byte"
+"$bench" --hostile
+
+step "fuzzing, $fuzz_seconds seconds each"
+bash Tests/Fuzz/run.sh "$fuzz_seconds"
+
 step "all is well"
