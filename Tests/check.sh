@@ -67,6 +67,14 @@ else
     echo "no source depends on a trait yet, so there is nothing more to build"
 fi
 
+step "documentation: every link leads somewhere"
+graphs=$PWD/.build/documentation/symbol-graphs
+mkdir -p "$graphs"
+swift build --quiet --scratch-path .build/documentation --target KiiPush \
+    -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$graphs"
+docc convert Sources/KiiPush/KiiPush.docc --fallback-display-name KiiPush --fallback-bundle-identifier KiiPush \
+    --additional-symbol-graph-dir "$graphs" --output-path .build/documentation/KiiPush.doccarchive --warnings-as-errors
+
 step "samples: each prints what its expected-output.txt says"
 swift build --quiet --package-path Samples
 samples=$(swift build --package-path Samples --show-bin-path)

@@ -1,7 +1,7 @@
 /// The shape in which a payload came.
 ///
 /// To add one: a file beside this one that spells its keys, unwraps its envelope or knows its body; a case here; and
-/// the line in ``Envelope`` or `Body` that recognises it.
+/// the line in `Envelope` or `Body` that recognises it.
 @nonexhaustive
 public enum Dialect: String, Sendable, Hashable, CaseIterable {
     /// Apple's: an `aps` object and short keys.

@@ -95,10 +95,13 @@ public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
     case route(String)
 
     /// Reads a target as it is typed: `*`, a bucket's `kiicloud://` URI, or a route's id.
-    public init(_ text: String) {
+    ///
+    /// Nil for any other URI: taken for a route's id it would stop nothing, and nobody would know.
+    public init?(_ text: String) {
         if text == "*" {
             self = .everything
-        } else if let uri = KiiURI(text), case .bucket = uri.resource {
+        } else if text.begins(exactlyWith: "kiicloud:") {
+            guard let uri = KiiURI(text), case .bucket = uri.resource else { return nil }
             self = .bucket(uri)
         } else {
             self = .route(text)

@@ -1,7 +1,7 @@
 /// The bytes of one push as a transport handed them over, and what the transport knows of them.
 ///
 /// The first thing on a message's way: nothing in it has been read yet. Build one in the transport's callback and
-/// give it to ``PushReceiver/receive(_:)``, or to ``PushMessage/init(_:)`` to look at it without a receiver.
+/// give it to ``PushReceiver/receive(_:)``, or to ``PushMessage/init(_:limits:app:)`` to look at it without a receiver.
 public struct RawPayload: Sendable, Hashable {
     /// The payload, unchanged; a message keeps this one buffer and makes strings only when asked.
     public var bytes: [UInt8]

@@ -125,7 +125,7 @@ struct LoopGuardTests {
     @Test("reviving one target leaves the others off, and reviving what is not off does nothing")
     func reviveOne() throws {
         let loopGuard = LoopGuard(clock: clock)
-        let bucket = KillTarget("kiicloud://buckets/settings")
+        let bucket = try #require(KillTarget("kiicloud://buckets/settings"))
         loopGuard.kill(bucket, for: .seconds(60))
         loopGuard.kill(.route("a"), for: .seconds(60))
         loopGuard.revive(.route("a"))
@@ -137,7 +137,7 @@ struct LoopGuardTests {
     @Test("killing a bucket drops the messages about it, over every transport, and no others")
     func killBucket() throws {
         let loopGuard = LoopGuard(clock: clock)
-        loopGuard.kill(KillTarget("kiicloud://users/U-1/buckets/settings"), for: .seconds(60))
+        loopGuard.kill(try #require(KillTarget("kiicloud://users/U-1/buckets/settings")), for: .seconds(60))
         let mine = KiiScope.user(KiiUser(id: "U-1"))
         for style in PayloadFixture.KeyStyle.allCases {
             let verdict = try admit(PayloadFixture.pushToApp(scope: mine).payload(style), loopGuard)
@@ -153,7 +153,7 @@ struct LoopGuardTests {
     @Test("a bucket's URI may name its app, which must then be the message's")
     func killBucketOfApp() throws {
         let loopGuard = LoopGuard(clock: clock)
-        loopGuard.kill(KillTarget("kiicloud://0123abcd/buckets/settings"), for: .seconds(60))
+        loopGuard.kill(try #require(KillTarget("kiicloud://0123abcd/buckets/settings")), for: .seconds(60))
         let killed = Verdict.drop(.looped(.killSwitch))
         #expect(try admit(PayloadFixture.pushToApp().payload(.long), loopGuard) == killed)
         #expect(try admit(PayloadFixture.pushToApp(app: "ffff0000").payload(.long), loopGuard) == .pass)
@@ -168,7 +168,7 @@ struct LoopGuardTests {
     @Test("an encrypted bucket is another one than the plain one of the same name")
     func killEncrypted() throws {
         let loopGuard = LoopGuard(clock: clock)
-        loopGuard.kill(KillTarget("kiicloud://buckets/CRYPTO:settings"), for: .seconds(60))
+        loopGuard.kill(try #require(KillTarget("kiicloud://buckets/CRYPTO:settings")), for: .seconds(60))
         var encrypted = PayloadFixture.pushToApp()
         encrypted.fields[.bucketType] = "crypto"
         #expect(try admit(encrypted.payload(.long), loopGuard) == .drop(.looped(.killSwitch)))
@@ -212,12 +212,19 @@ struct LoopGuardTests {
                     KiiURI(appID: "0123abcd", owner: .user("U-1"), resource: .bucket(name: "b", isEncrypted: true)))
             ),
             ("settings", .route("settings")), ("", .route("")), ("**", .route("**")),
-            ("kiicloud://users/U-1", .route("kiicloud://users/U-1")),
-            ("kiicloud://topics/news", .route("kiicloud://topics/news")),
-            ("kiicloud://buckets/b/objects/o", .route("kiicloud://buckets/b/objects/o")),
         ])
     func targets(text: String, target: KillTarget) {
         #expect(KillTarget(text) == target)
         #expect(target.description == text)
+    }
+
+    @Test(
+        "a URI of no bucket is no target, for as a route's id it would stop nothing",
+        arguments: [
+            "kiicloud://users/U-1", "kiicloud://topics/news", "kiicloud://buckets/b/objects/o", "kiicloud://",
+            "kiicloud:b",
+        ])
+    func noTargets(text: String) {
+        #expect(KillTarget(text) == nil)
     }
 }

@@ -45,7 +45,8 @@ struct ReceiverOutcomeTests {
             store: ["fresh", "commit"], counter: "looped killSwitch",
             trace: routed + ["test: pass", "LoopGuard: drop: looped (killSwitch)"]),
         Row(
-            testDescription: "looped by a kill of the bucket", kill: KillTarget("kiicloud://buckets/settings"),
+            testDescription: "looped by a kill of the bucket",
+            kill: .bucket(KiiURI(owner: .app, resource: .bucket(name: "settings", isEncrypted: false))),
             name: "looped", reason: "killSwitch", store: ["fresh", "commit"], counter: "looped killSwitch",
             trace: routed + ["test: pass", "LoopGuard: drop: looped (killSwitch)"]),
         Row(
