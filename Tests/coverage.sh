@@ -11,7 +11,7 @@ judged=(Payload Formats Message Model)
 scratch=.build/coverage
 
 fail() { printf 'coverage.sh: %s\n' "$*" >&2; exit 1; }
-[[ $goal =~ ^[0-9]+([.][0-9]+)?$ ]] || fail "'$goal' is no percentage"
+[[ $goal =~ ^[0-9]+([.][0-9]+)?$ ]] || { echo "coverage.sh: '$goal' is no percentage" >&2; exit 64; }
 
 # llvm-cov must be the one that the compiler came with, or it may not read what that wrote.
 llvm_cov="$(dirname "$(readlink -f "$(command -v swift)")")/llvm-cov"
