@@ -52,7 +52,8 @@ struct KeyTable {
         }
         var slots = [Entry?](repeating: nil, count: Self.slotCount)
         for (name, key) in named {
-            precondition(name.utf8.count <= Self.longest, "a key must fit into three words")
+            // Or it would not fit into three words, and never be found.
+            precondition(name.utf8.count <= Self.longest)
             let words = Words(name.utf8.span, 0..<name.utf8.count)
             var slot = words.slot
             while slots[slot] != nil { slot = (slot + 1) % Self.slotCount }

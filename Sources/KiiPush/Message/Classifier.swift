@@ -186,14 +186,13 @@ struct Reading {
         } else if scopeKind != .app, !scopeID.isPresent {
             scopeID = JSONToken(source.ownerID)
         }
-        switch (kind, source.resource) {
-        case (.pushToApp, .bucket):
+        // Contradicting nothing, it is a bucket of a Push to App, or a topic of a Push to User.
+        if source.resource == .bucket {
             if !bucket.isPresent { bucket = JSONToken(source.name) }
             if source.isEncrypted { bucketIsEncrypted = true }
             if !object.isPresent, let id = source.object { object = JSONToken(id) }
-        case (.pushToUser, .topic):
-            if !topic.isPresent { topic = JSONToken(source.name) }
-        default: break
+        } else if !topic.isPresent {
+            topic = JSONToken(source.name)
         }
     }
 
@@ -252,11 +251,11 @@ extension KiiURIParts {
 
     fileprivate var scopeKind: MessageScope.Kind {
         switch owner {
-        case .app: .app
+        // An administrator has neither buckets nor topics, so nobody asks for its scope.
+        case .app, .admin: .app
         case .user: .user
         case .group: .group
         case .thing: .thing
-        case .admin: .unknown
         }
     }
 }

@@ -116,7 +116,8 @@ private struct KeyedDataContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     }
 
     func superDecoder() throws -> any Decoder {
-        DataDecoder(.object(values.map { ($0.key.text, $0.value) }), path: codingPath)
+        let key = StepKey(stringValue: "super")
+        return DataDecoder(values[ExactText(key.stringValue)] ?? .null, path: codingPath + [key])
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try decoder(key) }
@@ -175,7 +176,7 @@ private struct UnkeyedDataContainer: UnkeyedDecodingContainer {
     }
 
     private func current() throws -> DataDecoder {
-        let path = codingPath + [ElementKey(intValue: currentIndex)]
+        let path = codingPath + [StepKey(intValue: currentIndex)]
         guard !isAtEnd else {
             let context = DecodingError.Context(codingPath: path, debugDescription: "the array has no more elements")
             throw DecodingError.valueNotFound(DataValue.self, context)
@@ -184,11 +185,18 @@ private struct UnkeyedDataContainer: UnkeyedDecodingContainer {
     }
 }
 
-/// An array index as a step of a coding path.
-private struct ElementKey: CodingKey {
-    let index: Int
-    var intValue: Int? { index }
-    var stringValue: String { "Index \(index)" }
-    init(intValue: Int) { index = intValue }
-    init?(stringValue: String) { nil }
+/// An array index, or a key that no type declares, as a step of a coding path.
+private struct StepKey: CodingKey {
+    let intValue: Int?
+    let stringValue: String
+
+    init(intValue: Int) {
+        self.intValue = intValue
+        stringValue = "Index \(intValue)"
+    }
+
+    init(stringValue: String) {
+        intValue = nil
+        self.stringValue = stringValue
+    }
 }

@@ -115,7 +115,7 @@ struct JSONReader {
         var depth = depth
         var opened = 0
 
-        while true {
+        reading: while true {
             // At an opening bracket.
             guard depth < limits.depth else {
                 throw DecodeError(.limitExceeded, at: offset, "nested deeper than \(limits.depth) levels")
@@ -128,7 +128,7 @@ struct JSONReader {
 
             // Behind an opening bracket or a value, until a nested bracket opens.
             while true {
-                guard let byte = peek(text) else { throw end(text, "a value or a closing bracket") }
+                guard let byte = peek(text) else { break reading }
                 if byte == (open & 1 == 1 ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
                     advance()
                     open >>= 1
@@ -153,6 +153,7 @@ struct JSONReader {
                 }
             }
         }
+        throw end(text, "a value or a closing bracket")
     }
 
     /// Reads a string from its opening quote on; the token leaves the quotes out.
@@ -163,7 +164,7 @@ struct JSONReader {
         offset = start
         while true {
             offset = JSONString.plainEnd(text, from: offset)
-            guard offset < text.count else { throw end(text, "a closing quote") }
+            guard offset < text.count else { break }
             let byte = text[offset]
             if byte == UInt8(ascii: "\"") {
                 let token = JSONToken(.string, start, offset, hasEscapes: hasEscapes)
@@ -182,6 +183,7 @@ struct JSONReader {
                 offset &+= length
             }
         }
+        throw end(text, "a closing quote")
     }
 
     private mutating func readNumber(_ text: Span<UInt8>) throws(DecodeError) -> JSONToken {

@@ -126,6 +126,8 @@ enum JSONString {
         }
     }
 
+    // MARK: Escapes of a checked string
+
     /// The bytes that a checked string stands for, its escapes replaced.
     static func unescaped(_ text: Span<UInt8>, _ range: Range<Int>) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -133,19 +135,18 @@ enum JSONString {
         var offset = range.lowerBound
         while offset < range.upperBound {
             let byte = text[offset]
-            guard byte == UInt8(ascii: "\\") else {
+            if byte == UInt8(ascii: "\\") {
+                offset = append(escape: text, at: offset, to: &bytes)
+            } else {
                 bytes.append(byte)
                 offset += 1
-                continue
             }
-            guard let end = try? escapeEnd(text, from: offset) else { return bytes }
-            append(escape: text, from: offset, to: end, into: &bytes)
-            offset = end
         }
         return bytes
     }
 
-    private static func append(escape text: Span<UInt8>, from offset: Int, to end: Int, into bytes: inout [UInt8]) {
+    /// Appends what the escape at `offset` stands for, and says where it ends.
+    private static func append(escape text: Span<UInt8>, at offset: Int, to bytes: inout [UInt8]) -> Int {
         switch text[offset + 1] {
         case UInt8(ascii: "b"): bytes.append(0x08)
         case UInt8(ascii: "f"): bytes.append(0x0C)
@@ -153,13 +154,38 @@ enum JSONString {
         case UInt8(ascii: "r"): bytes.append(0x0D)
         case UInt8(ascii: "t"): bytes.append(0x09)
         case UInt8(ascii: "u"):
-            guard var value = try? codeUnit(text, at: offset) else { return }
-            if end - offset == 12, let low = try? codeUnit(text, at: offset + 6) {
-                value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00)
+            let unit = checkedUnit(text, at: offset)
+            guard (0xD800...0xDBFF).contains(unit) else {
+                append(scalar: unit, to: &bytes)
+                return offset + 6
             }
-            guard let scalar = Unicode.Scalar(value) else { return }
-            bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            let low = checkedUnit(text, at: offset + 6)
+            append(scalar: 0x10000 &+ (unit & 0x3FF) << 10 &+ low & 0x3FF, to: &bytes)
+            return offset + 12
         default: bytes.append(text[offset + 1])
+        }
+        return offset + 2
+    }
+
+    /// The code unit of a `\uXXXX` whose digits are known to be some.
+    private static func checkedUnit(_ text: Span<UInt8>, at offset: Int) -> UInt32 {
+        var unit: UInt32 = 0
+        for index in (offset + 2)..<(offset + 6) {
+            // A letter has bit 6 set, and its lowest four count from 1.
+            let byte = text[index]
+            unit = unit << 4 | UInt32(byte & 0xF &+ byte >> 6 &* 9)
+        }
+        return unit
+    }
+
+    /// Appends a scalar as UTF-8 (RFC 3629, section 3).
+    private static func append(scalar: UInt32, to bytes: inout [UInt8]) {
+        func part(_ shift: UInt32, _ mark: UInt8) -> UInt8 { UInt8(truncatingIfNeeded: scalar >> shift) & 0x3F | mark }
+        switch scalar {
+        case 0..<0x80: bytes.append(UInt8(truncatingIfNeeded: scalar))
+        case 0x80..<0x800: bytes += [part(6, 0xC0), part(0, 0x80)]
+        case 0x800..<0x10000: bytes += [part(12, 0xE0), part(6, 0x80), part(0, 0x80)]
+        default: bytes += [part(18, 0xF0), part(12, 0x80), part(6, 0x80), part(0, 0x80)]
         }
     }
 }

@@ -28,7 +28,19 @@ struct JSONToken: Equatable {
     var end: UInt32 { start &+ packed &>> 4 }
     var range: Range<Int> { Int(start)..<Int(end) }
     var isPresent: Bool { packed & 7 != 0 }
-    var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: packed & 7)) ?? .absent }
+    /// Spelled out, since a kind made of a raw value would be optional, with a case that cannot be.
+    var kind: Kind {
+        switch packed & 7 {
+        case 1: .string
+        case 2: .number
+        case 3: .true
+        case 4: .false
+        case 5: .null
+        case 6: .object
+        case 7: .array
+        default: .absent
+        }
+    }
     /// Whether a string holds a backslash, so that its bytes are not yet its text.
     var hasEscapes: Bool { packed & 8 != 0 }
 }

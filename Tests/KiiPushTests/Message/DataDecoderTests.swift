@@ -238,6 +238,26 @@ struct DataDecoderTests {
         #expect(value == ByHand(keys: ["outer", "list"], nested: 7, rows: [[1, 2], [], [3]]))
     }
 
+    @Test("every width of integer has its own bounds")
+    func widths() throws {
+        func check<Value: FixedWidthInteger & Decodable>(_ type: Value.Type) throws {
+            let found = try decode([String: Value].self, "\"min\":\(Value.min),\"max\":\"\(Value.max)\"")
+            #expect(found == ["min": .min, "max": .max])
+            #expect(throws: DecodingError.self) { try decode([String: Value].self, "\"k\":\(Value.max)0") }
+            #expect(throws: DecodingError.self) { try decode([String: Value].self, #""k":true"#) }
+        }
+        try check(Int.self)
+        try check(Int8.self)
+        try check(Int16.self)
+        try check(Int32.self)
+        try check(Int64.self)
+        try check(UInt.self)
+        try check(UInt8.self)
+        try check(UInt16.self)
+        try check(UInt32.self)
+        try check(UInt64.self)
+    }
+
     @Test("a time that a type reads as a number comes as one")
     func times() throws {
         struct Time: Decodable, Equatable {

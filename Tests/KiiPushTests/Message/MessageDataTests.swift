@@ -18,6 +18,7 @@ struct MessageDataTests {
             ])
         let short = try PushMessage(json: #"{"z":1,"to":"t","aps":{"x":1},"a":"app","y":2,"st":"APP","x":3}"#)
         #expect(short.data.keys == ["z", "y", "x"])
+        #expect(!short.data.isEmpty && !long.data.isEmpty)
     }
 
     @Test("no key of Kii's own is data in its own style, whatever its value", arguments: KiiField.allCases)

@@ -44,6 +44,8 @@ struct SenderTests {
             "", "nonsense", "kiicloud://", "kiicloud://users", "kiicloud://users/", "https://users/V", "users/V",
             "KIICLOUD://users/V",
             "kiicloud://people/V",
+            // These parse, but nobody sends as a group or a bucket.
+            "kiicloud://groups/G", "kiicloud://buckets/b", "kiicloud://users/V/topics/t",
         ])
     func badURI(_ uri: String) throws {
         let message = try PushMessage(json: "{\"topic\":\"t\",\"sender\":\"th.1\",\"senderURI\":\"\(uri)\"}")

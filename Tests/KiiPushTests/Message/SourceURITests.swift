@@ -61,6 +61,15 @@ struct SourceURITests {
         #expect(other.bucket == nil, "what contradicts fills nothing")
     }
 
+    @Test(
+        "a source that is nobody's is no witness",
+        arguments: ["groups/G", "things/th.1", "admins/APP_ADMIN", "app/groups/G", "people/P"])
+    func noWitness(_ path: String) throws {
+        let message = try PushMessage(json: "{\"sourceURI\":\"kiicloud://\(path)\"}")
+        #expect(message.kind == .directPush && message.certainty == .likely)
+        #expect(message.classification.evidence.isEmpty && !message.scope.isStated)
+    }
+
     @Test("filling changes no field: they are what the payload says")
     func fieldsStay() throws {
         let message = try PushMessage(json: #"{"sourceURI":"kiicloud://users/U/buckets/b/objects/o"}"#)

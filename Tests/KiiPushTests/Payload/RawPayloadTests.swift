@@ -30,6 +30,7 @@ struct RawPayloadTests {
                 "apns", "fcm", "jpush", "mqtt", "quickblox",
             ])
         #expect(Transport("apns") == .apns && "apns" == Transport.apns && Transport("APNS") != .apns)
-        #expect("\(Transport("radio"))" == "radio")
+        let name = "radio"
+        #expect("\(Transport(name))" == "radio" && Transport(name) == "radio")
     }
 }
