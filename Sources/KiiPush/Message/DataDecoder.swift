@@ -17,7 +17,8 @@ struct DataDecoder: Decoder {
             throw mismatch([String: DataValue].self, "an object")
         }
         let values = Dictionary(members.map { (ExactText($0.key), $0.value) }) { first, _ in first }
-        return KeyedDecodingContainer(KeyedDataContainer(values: values, codingPath: codingPath))
+        let container = KeyedDataContainer<Key>(keys: members.map(\.key), values: values, codingPath: codingPath)
+        return KeyedDecodingContainer(container)
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -93,9 +94,11 @@ extension DataDecoder: SingleValueDecodingContainer {
 }
 
 private struct KeyedDataContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    /// The keys as they stand, so that what goes over them does so in the payload's order each time.
+    let keys: [String]
     let values: [ExactText: DataValue]
     let codingPath: [any CodingKey]
-    var allKeys: [Key] { values.keys.compactMap { Key(stringValue: $0.text) } }
+    var allKeys: [Key] { keys.compactMap { Key(stringValue: $0) } }
 
     func contains(_ key: Key) -> Bool { values[ExactText(key.stringValue)] != nil }
 

@@ -179,7 +179,7 @@ private enum Part {
     static let array: UInt8 = 16
     static let members: UInt8 = 17
     static let command: UInt8 = 18
-    static let arrayEnd: UInt8 = 18
+    static let arrayEnd: UInt8 = 19
 }
 
 extension KeyedDigest {

@@ -99,10 +99,10 @@ struct DataValueTests {
             left != .object([("a", .number("1"))]) && left != .object([("a", .number("2")), ("b", .array([.null]))]))
         let mixed: [DataValue] = [.null, .bool(true), .bool(false), .string("a"), .number("1"), .array([.null]), left]
         #expect(Set(mixed + mixed).count == mixed.count)
-        // To Swift the two spellings of é are one key; the first counts.
+        // To Swift the two spellings of é are one; in a payload they are two keys.
         let twice = DataValue.object([("\u{E9}", .null), ("e\u{301}", .bool(true))])
-        #expect(twice == .object([("\u{E9}", .null)]) && twice != .object([("\u{E9}", .bool(true))]))
-        #expect(DataValue.object([("\u{E9}", .null)]) == twice)
+        #expect(twice != .object([("\u{E9}", .null)]) && twice["\u{E9}"] == .null && twice["e\u{301}"] == .bool(true))
+        #expect(twice == .object([("e\u{301}", .bool(true)), ("\u{E9}", .null)]))
         #expect(DataValue.array([.null, .bool(true)]) != .array([.bool(true), .null]))
         #expect(
             DataValue.string("1") != .number("1") && DataValue.string("true") != .bool(true)
