@@ -53,9 +53,10 @@ public enum QuickBloxEvent: Sendable, Hashable {
     /// - Throws: ``DecodeError`` with the code `badEncoding` and the byte where the text stops being one.
     public init(_ message: String) throws(DecodeError) {
         let name = "event.message="
-        let skipped = message.begins(exactlyWith: name) ? name.utf8.count : 0
         let text = Array(message.utf8)
-        let body = skipped..<text.count
+        var body = 0..<text.count
+        // Also where it stands twice: as a parameter's name it would be lost when the event is encoded again.
+        while text.span.begins(body, with: name) { body = (body.lowerBound + name.utf8.count)..<body.upperBound }
         guard let equals = text[body].firstIndex(of: UInt8(ascii: "=")),
             Self.isKey(text[body.lowerBound..<equals], before: text[(equals + 1)...])
         else {
