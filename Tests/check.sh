@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The one command: format, build, tests, samples, linkage, benchmark. Ends with an error as soon as one of them fails.
+# The one command: format, build, tests, documentation, samples, linkage, benchmark, sanitizers, fuzzing. Ends with an error as soon as one of them fails.
 #
 #   bash Tests/check.sh           everything that fits into a coffee break
-#   bash Tests/check.sh --long    with a million flipped bits, and a minute of fuzzing each
+#   bash Tests/check.sh --long    with a million flipped bits, the core's coverage, and a minute of fuzzing each
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -110,6 +110,14 @@ bench="$(swift build -c release --package-path Tests/Benchmarks --show-bin-path)
 
 step "hostile payloads: none costs twenty times what an ordinary one does, byte for byte"
 "$bench" --hostile
+
+step "sanitizers: addresses and threads"
+bash Tests/sanitize.sh
+
+if [ -n "${KIIPUSH_LONG:-}" ]; then
+    step "coverage: every region of what reads a payload"
+    bash Tests/coverage.sh 100
+fi
 
 step "fuzzing, $fuzz_seconds seconds each"
 bash Tests/Fuzz/run.sh "$fuzz_seconds"
