@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Drops a message that was handled before, or is being handled now.
 ///
 /// Networks deliver twice: one copy a subscription, one a device's installation, a redelivery after a lost
@@ -22,6 +24,10 @@ public struct Deduplicator: Middleware {
     private let secret: DedupeSecret
     private let onStoreFailure: StoreFailure
     private let waiters: InFlightWaiters
+    private let failures = FailureCount()
+
+    /// How often the store threw; each time a message passed, failed or was forgotten as `onStoreFailure` says.
+    public var storeFailures: Int { failures.count.load(ordering: .relaxed) }
 
     /// Makes a deduplicator that remembers in memory.
     ///
@@ -67,6 +73,7 @@ public struct Deduplicator: Middleware {
             case .done: return .drop(.duplicate)
             }
         } catch {
+            failures.count.add(1, ordering: .relaxed)
             if onStoreFailure == .closed { throw error }
             return .pass
         }
@@ -75,14 +82,30 @@ public struct Deduplicator: Middleware {
     /// Confirms the reservation if the message ended for good, and undoes it if it is to be handled when it comes again.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         guard let lease = message.lease else { return }
-        // A store that fails here forgets at worst: the message would be handled again, which at-least-once allows.
-        if outcome.isRemembered {
-            try? store.commit(lease, now: clock.now)
-        } else {
-            try? store.release(lease)
-        }
+        end(lease, isRemembered: outcome.isRemembered)
         waiters.finish(lease, outcome.disposition)
     }
+
+    /// Tells the store; what it cannot remember it is to forget, so that no copy waits for a message that has ended.
+    ///
+    /// At worst the message is handled again, which at-least-once allows.
+    private func end(_ lease: SeenLease, isRemembered: Bool) {
+        do {
+            if isRemembered { return try store.commit(lease, now: clock.now) }
+        } catch {
+            failures.count.add(1, ordering: .relaxed)
+        }
+        do {
+            try store.release(lease)
+        } catch {
+            failures.count.add(1, ordering: .relaxed)
+        }
+    }
+}
+
+/// A count that a value can share with its copies.
+private final class FailureCount: Sendable {
+    let count = Atomic<Int>(0)
 }
 
 /// The message in flight that a duplicate repeats; an object, to take little room in the messages that repeat none.

@@ -149,6 +149,7 @@ struct DeduplicatorTests {
         let open = Deduplicator(store: FailingStore(), secret: .published, clock: clock)
         #expect(try send(event, open) == .pass)
         #expect(try send(event, open) == .pass, "it may be handled twice, and is not lost")
+        #expect(open.storeFailures == 2)
 
         let closed = Deduplicator(store: FailingStore(), secret: .published, onStoreFailure: .closed, clock: clock)
         #expect(throws: TestError.self) { try send(event, closed) }
@@ -158,6 +159,25 @@ struct DeduplicatorTests {
     func settleFailure(isHandled: Bool) throws {
         let deduplicator = Deduplicator(store: FailingStore(canBegin: true), secret: .published, clock: clock)
         #expect(try send(event, deduplicator, isHandled ? .handled(MatchedRoutes()) : .refused(.scope)) == .pass)
+        #expect(deduplicator.storeFailures == (isHandled ? 2 : 1), "what it cannot remember it is to forget")
+    }
+
+    @Test("a message that the store cannot remember is forgotten, so that its copies do not wait for ever")
+    func commitFailure() throws {
+        let deduplicator = Deduplicator(store: ForgetfulStore(), secret: .published, clock: clock)
+        #expect(try send(event, deduplicator) == .pass)
+        #expect(try send(event, deduplicator) == .pass)
+        #expect(deduplicator.storeFailures == 2)
+    }
+
+    /// A store that can reserve and undo, and never remember.
+    private struct ForgetfulStore: SeenStore {
+        let store = InMemorySeenStore()
+
+        func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState { store.begin(keys, now: now) }
+        func commit(_ lease: SeenLease, now: MonotonicInstant) throws { throw TestError() }
+        func release(_ lease: SeenLease) { store.release(lease) }
+        func isInFlight(_ lease: SeenLease) -> Bool { store.isInFlight(lease) }
     }
 
     @Test("what a deduplicator remembers is known by its secret only")
