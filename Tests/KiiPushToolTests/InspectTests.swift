@@ -98,6 +98,20 @@ struct InspectTests {
         #expect(run.output.first == "\(good.path): Push to User, certain: the payload has topic")
     }
 
+    @Test(
+        "what stands before a payload is pointed out, and is no payload",
+        arguments: [
+            (#"07-21 11:07:26 D/GCM: {"topic":"t"}"#, "1:2: invalidNumber", "leave out its first 22 bytes"),
+            (#"[AnyHashable("aps"): {}]"#, "1:2: unexpectedCharacter", "leave out its first 21 bytes"),
+            ("HTTP/1.1 200 OK\r\nX-Kii-RequestID: r\r\n\r\n{}", "1:1: notAPush", "only the push topic carries pushes"),
+        ])
+    func prefix(text: String, place: String, advice: String) async throws {
+        let file = try TemporaryFile(text)
+        let run = await ToolRun("inspect", file.path)
+        #expect(run.code == .failed && run.output.isEmpty && run.errors.count == 1)
+        #expect(run.errors.first?.contains(":\(place): ") == true && run.errors.first?.contains(advice) == true)
+    }
+
     @Test("as JSON an error is an object too")
     func errorAsJSON() async throws {
         let file = try TemporaryFile("[1]")

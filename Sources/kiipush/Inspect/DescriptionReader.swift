@@ -38,12 +38,11 @@ struct DescriptionReader {
         self.offset = offset
     }
 
-    /// Where the description begins: at the first brace, if a key and an equals sign follow, or a closing brace.
+    /// Where the description begins: at the first brace, if a key and an equals sign follow.
     private static func start(of text: [UInt8]) -> Int? {
         guard let brace = text.firstIndex(of: UInt8(ascii: "{")) else { return nil }
         var reader = DescriptionReader(text: text, offset: brace + 1)
         reader.skipSpace()
-        if reader.peek == UInt8(ascii: "}") { return brace }
         guard (try? reader.readText()) != nil else { return nil }
         reader.skipSpace()
         return reader.peek == UInt8(ascii: "=") ? brace : nil

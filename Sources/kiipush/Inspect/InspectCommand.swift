@@ -87,7 +87,8 @@ struct InspectCommand {
             if options.isStrict, message.certainty == .ambiguous { report(message, source: source, line: line) }
         } catch {
             let place = Self.place(error.offset, in: bytes)
-            report(error, source: source, at: line.map { ($0, error.offset + 1) } ?? place)
+            report(
+                error, source: source, at: line.map { ($0, error.offset + 1) } ?? place, hint: Self.hint(bytes, error))
         }
     }
 
@@ -97,7 +98,7 @@ struct InspectCommand {
             let payload = RawPayload(bytes, transport: options.transport)
             return try PushMessage(payload, limits: Self.limits, app: options.app)
         } catch {
-            guard let description = try DescriptionReader(bytes) else { throw error }
+            guard error.code != .notAPush, let description = try DescriptionReader(bytes) else { throw error }
             return try decode(description)
         }
     }
@@ -112,9 +113,19 @@ struct InspectCommand {
         }
     }
 
-    private mutating func report(_ error: DecodeError, source: String, at place: (line: Int, column: Int)) {
+    /// What to do about a payload with something before it, as in a line of a log; empty for any other.
+    private static func hint(_ bytes: [UInt8], _ error: DecodeError) -> String {
+        guard error.code != .notAPush, let brace = bytes.firstIndex(of: UInt8(ascii: "{")), error.offset < brace else {
+            return ""
+        }
+        return "; if this is a line of a log, leave out its first \(brace) bytes, which are no JSON"
+    }
+
+    private mutating func report(
+        _ error: DecodeError, source: String, at place: (line: Int, column: Int), hint: String = ""
+    ) {
         if options.format == .json { console.print(JSONReport.line(error, source: source)) }
-        complain(source, place, "\(error.code.rawValue): \(error.detail)")
+        complain(source, place, "\(error.code.rawValue): \(error.detail)\(hint)")
         raise(.failed)
     }
 
