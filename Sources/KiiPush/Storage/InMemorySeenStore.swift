@@ -48,7 +48,7 @@ struct SeenTable {
         }
         lastLease += 1
         inFlight.insert(keys.primary, lastLease)
-        if let second = keys.secondary { inFlight[second] = lastLease }
+        if let second = keys.secondary { inFlight.set(second, lastLease) }
         return .fresh(SeenLease(number: lastLease, keys: keys))
     }
 
@@ -73,9 +73,8 @@ struct SeenTable {
     }
 
     private mutating func end(_ lease: SeenLease) -> Bool {
-        guard inFlight[lease.keys.primary] == lease.number else { return false }
-        inFlight[lease.keys.primary] = nil
-        if let second = lease.keys.secondary { inFlight[second] = nil }
+        guard inFlight.remove(lease.keys.primary, of: lease.number) else { return false }
+        if let second = lease.keys.secondary { inFlight.remove(second) }
         return true
     }
 }
