@@ -217,7 +217,7 @@ public final class PushReceiver: Sendable {
     // MARK: Registering
 
     /// Adds a route behind those that are there.
-    func add(_ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ handler: @escaping Route.Handler) {
+    func add(_ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ handler: RouteHandler) {
         setup.withLock { setup in
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")

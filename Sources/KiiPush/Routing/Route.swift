@@ -9,13 +9,11 @@ public final class Route: Sendable {
     public let flow: RouteFlow
 
     let criteria: RouteCriteria
-    let handler: Handler
+    let handler: RouteHandler
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
 
-    typealias Handler = @Sendable (PushMessage, HandlerContext) async throws -> Void
-
-    init(id: String, criteria: RouteCriteria, flow: RouteFlow, handler: @escaping Handler) {
+    init(id: String, criteria: RouteCriteria, flow: RouteFlow, handler: RouteHandler) {
         self.id = id
         self.criteria = criteria
         self.flow = flow

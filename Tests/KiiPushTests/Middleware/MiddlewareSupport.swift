@@ -50,7 +50,7 @@ extension RoutedMessage {
 extension Route {
     /// A route that takes what a test says it takes.
     convenience init(_ id: String, flow: RouteFlow = .stop, criteria: RouteCriteria = RouteCriteria()) {
-        self.init(id: id, criteria: criteria, flow: flow) { _, _ in }
+        self.init(id: id, criteria: criteria, flow: flow, handler: .any { _, _ in })
     }
 }
 
