@@ -1,4 +1,3 @@
-import KiiPushTesting
 import Testing
 
 @testable import kiipush
