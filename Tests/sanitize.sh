@@ -30,8 +30,7 @@ shared='Receiver|Middleware|Storage|Metrics|Handlers|InFlight|Outcome|Trace|Dedu
 fail() { printf 'sanitize.sh: %s\n' "$*" >&2; exit 1; }
 
 address() {
-    ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0} \
-        swift test --sanitize=address --scratch-path .build/address --parallel "${skip[@]}"
+    swift test --sanitize=address --scratch-path .build/address --parallel "${skip[@]}"
 }
 
 thread() {

@@ -1,4 +1,3 @@
-import KiiPushTesting
 import Testing
 
 @testable import kiipush
@@ -41,7 +40,8 @@ struct HostileInputTests {
         "standard error has no value of a payload",
         arguments: [
             "\"\(marker)\"", "[\"\(marker)\"]", marker, #"{"a":"\#(marker)","a":"\#(marker)"}"#, "{\"a\":\(marker)}",
-            "{\"a\":\"\(marker)", "{\"a\":\"\(marker)\\ud800\"}", "{\"a\":\"\(marker)\u{1}\"}",
+            "{\"a\":\"\(marker)", "{\"a\":\"\(marker)\" 1}", "{\"a\":\"\(marker)\\ud800\"}",
+            "{\"a\":\"\(marker)\u{1}\"}",
             #"{"bucketID":"\#(marker)","topic":"\#(marker)","when":"\#(marker)","origin":["\#(marker)"]}"#,
             "{ aps = \(marker); aps = \(marker); }", "{ a = \(marker) \(marker); }", "{ a = \"\(marker)",
             "HTTP/1.1 200 \(marker)\r\nX-Kii: \(marker)\r\n\r\n", "event.message=\(marker)&\(marker)", "a=\(marker)!",
