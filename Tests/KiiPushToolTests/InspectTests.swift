@@ -112,6 +112,13 @@ struct InspectTests {
         #expect(run.errors.first?.contains(":\(place): ") == true && run.errors.first?.contains(advice) == true)
     }
 
+    @Test("a payload in a file's place is told where to go, and is not repeated")
+    func payloadAsFile() async {
+        let run = await ToolRun("inspect", #"{"a":"secret"}"#)
+        #expect(run.code == .failed && run.output.isEmpty)
+        #expect(run.errors == ["kiipush inspect: a payload itself goes to standard input"])
+    }
+
     @Test("as JSON an error is an object too")
     func errorAsJSON() async throws {
         let file = try TemporaryFile("[1]")

@@ -83,6 +83,14 @@ public struct KiiURI: Sendable, Hashable {
     }
 }
 
+extension KiiURI {
+    /// Whether two URIs are the same, to the byte.
+    public static func == (left: KiiURI, right: KiiURI) -> Bool { left.description.isExactly(right.description) }
+
+    /// Hashes the URI's bytes.
+    public func hash(into hasher: inout Hasher) { description.hashExactly(into: &hasher) }
+}
+
 extension KiiURI: CustomStringConvertible {
     /// The URI as text.
     public var description: String {

@@ -43,8 +43,9 @@ struct InspectCommand {
                 try inspectWhole(reader, file)
             }
         } catch {
+            // A payload in a file's place is not repeated: what it says is nobody's business but its receiver's.
             let isPayload = file.contains("{")
-            console.error(isPayload ? "\(error) (a payload itself goes to standard input)" : "\(error)")
+            console.error(isPayload ? "kiipush inspect: a payload itself goes to standard input" : "\(error)")
             raise(.failed)
         }
     }

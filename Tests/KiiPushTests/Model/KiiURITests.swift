@@ -3,6 +3,14 @@ import Testing
 @testable import KiiPush
 
 struct KiiURITests {
+    @Test("two spellings of one character make two URIs, since the server knows only bytes")
+    func bytes() throws {
+        let composed = try #require(KiiURI("kiicloud://buckets/\u{E9}"))
+        let decomposed = try #require(KiiURI("kiicloud://buckets/e\u{301}"))
+        #expect(composed != decomposed && Set([composed, decomposed, composed]).count == 2)
+        #expect(composed == KiiURI(owner: .app, resource: .bucket(name: "\u{E9}", isEncrypted: false)))
+    }
+
     private static let owners: [(text: String, owner: KiiURI.Owner)] = [
         ("", .app), ("users/727f20b00022-8d18-5e11-991f-06db2509", .user("727f20b00022-8d18-5e11-991f-06db2509")),
         ("groups/kiicorp", .group("kiicorp")),
