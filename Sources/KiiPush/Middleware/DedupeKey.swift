@@ -78,11 +78,9 @@ extension PushMessage {
         guard reading.kind == .pushToApp, reading.bucket.isPresent, sentAt != nil || modifiedAt != nil else {
             return nil
         }
-        var digest = KeyedDigest(secret)
         let buffer = storage.buffer
         let text = buffer.span
-        addApp(app, text, &digest)
-        addScope(text, &digest)
+        var digest = digestOfPlace(app, text, secret)
         digest.add(Part.bucket, text, reading.bucket.range)
         digest.add(Part.object, text, reading.object.range)
         digest.add(Part.event, text, storage.fields[.type].range)
@@ -95,17 +93,24 @@ extension PushMessage {
     private func topicKeys(_ app: String?, _ secret: DedupeSecret) -> DedupeKeys? {
         let reading = storage.reading
         guard reading.kind == .pushToUser, reading.topic.isPresent, let sentAt else { return nil }
-        var digest = KeyedDigest(secret)
         let buffer = storage.buffer
         let text = buffer.span
-        addApp(app, text, &digest)
-        addScope(text, &digest)
+        var digest = digestOfPlace(app, text, secret)
         digest.add(Part.topic, text, reading.topic.range)
         digest.add(Part.sender, text, reading.sender.range)
         var sum = MemberSum(secret)
         data.forEach { text, key, value in sum.add(text, key, value) }
         sum.add(to: &digest)
         return DedupeKeys(primary: digest.key(Part.sentAt, sentAt), strength: .strong)
+    }
+
+    /// What app and scope come to, with which the keys of a bucket's events and a topic's messages begin.
+    @inline(__always)
+    private func digestOfPlace(_ app: String?, _ text: Span<UInt8>, _ secret: DedupeSecret) -> KeyedDigest {
+        var digest = KeyedDigest(secret)
+        addApp(app, text, &digest)
+        addScope(text, &digest)
+        return digest
     }
 
     private func commandKey(_ app: String?, _ secret: DedupeSecret) -> DedupeKey? {
