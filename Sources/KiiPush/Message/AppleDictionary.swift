@@ -45,8 +45,8 @@ public struct AppleDictionary: Sendable, Hashable {
             case "sound": sound = Self.string(text, value)
             case "category": category = Self.string(text, value)
             case "content-available": contentAvailable = Self.isOne(text, value)
-            case "mutable-content": mutableContent = Self.isOne(text, value)
-            default: break
+            // The last of the names: mutable-content.
+            default: mutableContent = Self.isOne(text, value)
             }
         }
     }

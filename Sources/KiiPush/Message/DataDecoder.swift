@@ -16,7 +16,7 @@ struct DataDecoder: Decoder {
         guard case .object(let members) = value.structured else {
             throw mismatch([String: DataValue].self, "an object")
         }
-        let values = Dictionary(members.map { (ExactText($0.key), $0.value) }) { first, _ in first }
+        let values = DataValue.byKey(members)
         let container = KeyedDataContainer<Key>(keys: members.map(\.key), values: values, codingPath: codingPath)
         return KeyedDecodingContainer(container)
     }

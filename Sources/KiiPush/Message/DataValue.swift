@@ -140,10 +140,16 @@ public enum DataValue: Sendable, Hashable {
         case (.null, .null): true
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)):
-            Dictionary(left.map { (ExactText($0.key), $0.value) }) { first, _ in first }
-                == Dictionary(right.map { (ExactText($0.key), $0.value) }) { first, _ in first }
+            byKey(left) == byKey(right)
         default: false
         }
+    }
+
+    /// The members by their keys; of one that stands twice the first counts.
+    static func byKey(_ members: [(key: String, value: DataValue)]) -> [ExactText: DataValue] {
+        var values: [ExactText: DataValue] = [:]
+        for (key, value) in members.reversed() { values[ExactText(key)] = value }
+        return values
     }
 
     /// Hashes the value.

@@ -90,6 +90,26 @@ struct DataValueTests {
         #expect(DataValue(json: nested(100_000)) == nil)
     }
 
+    @Test("what was never checked reads as far as it is sound, and ends")
+    func unchecked() {
+        for text in ["[tru", "[tru,fals", "[1,[", "[", "{\"a\":tru"] {
+            let bytes = Array(text.utf8)
+            let kind: JSONToken.Kind = text.hasPrefix("[") ? .array : .object
+            switch DataValue(bytes.span, JSONToken(kind, 0, bytes.count)) {
+            case .array(let elements):
+                #expect(elements.allSatisfy { $0 == .null || $0 == .number("1") || $0 == .array([]) })
+            case .object(let members): #expect(members.map(\.value) == [.null])
+            default: Issue.record("\(text) is a container")
+            }
+        }
+    }
+
+    @Test("of a key that stands twice the first counts")
+    func firstCounts() {
+        let twice = DataValue.object([("a", .null), ("a", .bool(true))])
+        #expect(twice == .object([("a", .null)]) && twice != .object([("a", .bool(true))]))
+    }
+
     @Test("objects are equal whatever the order of their members, and hash alike")
     func equality() {
         let left = DataValue.object([("a", .number("1")), ("b", .array([.null]))])

@@ -23,4 +23,9 @@ struct KiiEventTests {
         #expect(try PushMessage(json: #"{"topic":"t","type":"my own"}"#).event == "my own")
         #expect(try PushMessage(json: #"{"topic":"t","type":""}"#).event == nil)
     }
+
+    @Test("events are kept in a set by their bytes")
+    func inASet() {
+        #expect(Set([KiiEvent.objectCreated, "DATA_OBJECT_CREATED", "\u{E9}", "e\u{301}"]).count == 3)
+    }
 }
