@@ -21,13 +21,6 @@ struct InspectDescriptionTests {
         }
         """
 
-    private func json(_ text: String, _ options: String...) async throws -> String {
-        let file = try TemporaryFile(text)
-        let run = await ToolRun(["inspect", "--format", "json"] + options + [file.path])
-        #expect(run.errors.isEmpty, "\(file.path)")
-        return try #require(run.output.first)
-    }
-
     @Test("the description that Kii's guide prints is read as it stands there")
     func documented() async throws {
         let file = try TemporaryFile(Self.guide, name: "guide.txt")
@@ -54,8 +47,8 @@ struct InspectDescriptionTests {
             guide.replacing("rw;", with: "\"rw\" ;").replacing("bt", with: "\"b\\U0074\""),
         ])
     func variants(text: String) async throws {
-        let line = try await json(text)
-        let expected = try await json(Self.guide)
+        let line = try await ToolRun.inspect(text)
+        let expected = try await ToolRun.inspect(Self.guide)
         #expect(line.drop { $0 != "," } == expected.drop { $0 != "," })
     }
 
@@ -82,13 +75,15 @@ struct InspectDescriptionTests {
             ("{ a = { }; b = {}\n}", #"{"a":{},"b":{}}"#), ("{ }", "{}"),
         ])
     func values(text: String, data: String) async throws {
-        #expect(try await json(text, "--transport", "mqtt").contains("\"data\":\(data),\"fields\""))
+        #expect(try await ToolRun.inspect(text, "--transport", "mqtt").contains("\"data\":\(data),\"fields\""))
     }
 
     @Test("without a stated transport its keys are Apple's, with one those of the transport")
     func transports() async throws {
-        #expect(try await json("{ to = T; topic = U; }").contains(#""evidence":["to"]"#))
-        #expect(try await json("{ to = T; topic = U; }", "--transport", "fcm").contains(#""evidence":["topic"]"#))
+        #expect(try await ToolRun.inspect("{ to = T; topic = U; }").contains(#""evidence":["to"]"#))
+        #expect(
+            try await ToolRun.inspect("{ to = T; topic = U; }", "--transport", "fcm").contains(#""evidence":["topic"]"#)
+        )
     }
 
     @Test("what QuickBlox's guide prints is read, its line about the log included")
@@ -103,7 +98,7 @@ struct InspectDescriptionTests {
                 "user_id" = 234;
             }
             """
-        let line = try await json(text, "--transport", "quickblox")
+        let line = try await ToolRun.inspect(text, "--transport", "quickblox")
         #expect(line.contains(#""dialect":"quickBlox""#) && line.contains(#""body":"Message received from Bob""#))
         #expect(line.contains(#""badge":5,"sound":"mysound.wav""#) && line.contains(#""data":{"user_id":234}"#))
     }

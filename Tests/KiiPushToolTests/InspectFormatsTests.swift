@@ -5,16 +5,9 @@ import Testing
 
 /// `kiipush inspect` on the payloads of Kii's neighbours.
 struct InspectFormatsTests {
-    private func json(_ text: String, _ options: String...) async throws -> String {
-        let file = try TemporaryFile(text)
-        let run = await ToolRun(["inspect", "--format", "json"] + options + [file.path])
-        #expect(run.errors.isEmpty, "\(file.path)")
-        return try #require(run.output.first)
-    }
-
     @Test("a command is reported key for key, its actions as they were sent")
     func command() async throws {
-        let line = try await json(
+        let line = try await ToolRun.inspect(
             """
             {"schema":"Lamp","schemaVersion":2,"issuer":"user:u-1","commandID":"c-1",
              "actions":[ {"turnPower":{"power":true}} , {"setColor":[0,128,1.50]} ]}
@@ -28,7 +21,7 @@ struct InspectFormatsTests {
         ] {
             #expect(line.contains(part), "\(part) is missing in \(line)")
         }
-        let traits = try await json(#"{"commandID":7,"actions":[{"Air":[{"on":true},{"temp":25}]}]}"#)
+        let traits = try await ToolRun.inspect(#"{"commandID":7,"actions":[{"Air":[{"on":true},{"temp":25}]}]}"#)
         #expect(
             traits.contains(
                 #""command":{"id":"7","issuer":null,"schema":null,"actions":[{"Air":[{"on":true},{"temp":25}]}]},"data":{"#
@@ -39,7 +32,7 @@ struct InspectFormatsTests {
     func noCommand() async throws {
         for payload in [#"{"actions":[{"a":[{"x":1}]}]}"#, #"{"commandID":"c","actions":"[]"}"#, #"{"commandID":"c"}"#]
         {
-            let line = try await json(payload)
+            let line = try await ToolRun.inspect(payload)
             #expect(line.contains(#""command":null"#) && line.contains(#""certainty":"likely","dialect":"long""#))
         }
     }
@@ -47,13 +40,15 @@ struct InspectFormatsTests {
     @Test("a QuickBlox payload, stated or by its marks")
     func quickBlox() async throws {
         let payload = #"{"message":"Hi+Bob","user_id":"234","sender":"x","collapse_key":"event17","from":"7"}"#
-        for line in [try await json(payload), try await json(payload, "--transport", "quickblox")] {
+        for line in [
+            try await ToolRun.inspect(payload), try await ToolRun.inspect(payload, "--transport", "quickblox"),
+        ] {
             #expect(line.contains(#""kind":"directPush","certainty":"certain","dialect":"quickBlox""#))
             #expect(line.contains(#""evidence":["collapse_key"]"#) && line.contains(#""sender":null"#))
             #expect(line.contains(#""alert":{"title":null,"subtitle":null,"body":"Hi Bob"}"#))
             #expect(line.contains(#""data":{"message":"Hi+Bob","user_id":"234","sender":"x"},"fields":{}"#))
         }
-        let stated = try await json(#"{"aps":{"alert":"x"},"bi":"b"}"#, "--transport", "quickblox")
+        let stated = try await ToolRun.inspect(#"{"aps":{"alert":"x"},"bi":"b"}"#, "--transport", "quickblox")
         #expect(stated.contains(#""kind":"directPush","certainty":"certain","dialect":"quickBlox","evidence":[]"#))
         #expect(stated.contains(#""data":{"bi":"b"},"fields":{}"#))
     }
@@ -61,7 +56,7 @@ struct InspectFormatsTests {
     @Test("what a QuickBlox sender writes is read where QuickBlox is stated, and its errors have a place")
     func quickBloxEvent() async throws {
         let event = "event.message=data.message=SStsb3ZlK00lMjZNJTI3cyUyMStFc3BlY2lhbGx5K3JlZCtvbmUlMjE="
-        let line = try await json(event, "--transport", "quickblox")
+        let line = try await ToolRun.inspect(event, "--transport", "quickblox")
         #expect(line.contains(#""body":"I love M&M's! Especially red one!""#))
         let bogus = try TemporaryFile("event.message=" + String(repeating: "c29tZXZhbHVlMQ", count: 5))
         let run = await ToolRun("inspect", "--transport", "quickblox", bogus.path)
@@ -75,10 +70,12 @@ struct InspectFormatsTests {
 
     @Test("JPush's envelope and FCM's are opened")
     func envelopes() async throws {
-        let jpush = try await json(#"{"cn.jpush.android.MESSAGE":"{\"topic\":\"t\"}","cn.jpush.android.MSG_ID":"1"}"#)
+        let jpush = try await ToolRun.inspect(
+            #"{"cn.jpush.android.MESSAGE":"{\"topic\":\"t\"}","cn.jpush.android.MSG_ID":"1"}"#)
         #expect(jpush.contains(#""kind":"pushToUser","certainty":"certain","dialect":"jpush","evidence":["topic"]"#))
         #expect(jpush.contains(#""data":{},"fields":{"topic":"t"}"#) && jpush.contains(#""strength":"strong""#))
-        let fcm = try await json(#"{"message":{"token":"x","data":{"topic":"t","n":"1"}}}"#, "--transport", "fcm")
+        let fcm = try await ToolRun.inspect(
+            #"{"message":{"token":"x","data":{"topic":"t","n":"1"}}}"#, "--transport", "fcm")
         #expect(fcm.contains(#""kind":"pushToUser","certainty":"certain","dialect":"long","evidence":["topic"]"#))
         #expect(fcm.contains(#""data":{"n":"1"},"fields":{"topic":"t"}"#))
     }

@@ -1,4 +1,5 @@
 import Synchronization
+import Testing
 
 @testable import kiipush
 
@@ -20,5 +21,13 @@ struct ToolRun {
         code = await Tool.run(arguments, console)
         output = printed.withLock { $0 }
         errors = reported.withLock { $0 }
+    }
+
+    /// The line that `inspect --format json` prints of a payload that it must read without an error.
+    static func inspect(_ text: String, _ options: String...) async throws -> String {
+        let file = try TemporaryFile(text)
+        let run = await ToolRun(["inspect", "--format", "json"] + options + [file.path])
+        #expect(run.errors.isEmpty, "\(file.path)")
+        return try #require(run.output.first)
     }
 }
