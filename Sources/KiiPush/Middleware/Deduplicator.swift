@@ -61,6 +61,7 @@ public struct Deduplicator: Middleware {
 
     /// Reserves the message, or drops it.
     public func admit(_ message: inout RoutedMessage) throws -> Verdict {
+        if case .all = message.permit { return .pass }
         let keys = message.message.dedupeKeys(app: message.app, secret: secret)
         do {
             switch try store.begin(keys, now: message.arrivedAt) {
@@ -84,6 +85,12 @@ public struct Deduplicator: Middleware {
         guard let lease = message.lease else { return }
         end(lease, isRemembered: outcome.isRemembered)
         waiters.finish(lease, outcome.disposition)
+    }
+
+    /// Lets those go who wait for a message that is held: like its own transport's, theirs is told to come again.
+    public func hold(_ message: RoutedMessage) {
+        guard let lease = message.lease else { return }
+        waiters.hold(lease, .retryLater)
     }
 
     /// Tells the store; what it cannot remember it is to forget, so that no copy waits for a message that has ended.
