@@ -61,15 +61,23 @@ extension PushReceiver {
     /// Call it now and then, or let ``run()`` do it: a receiver does nothing while nobody calls it.
     @discardableResult
     public func handleDue() async -> [Outcome] {
-        guard let loopGuard else { return [] }
         var outcomes: [Outcome] = []
-        while let (held, breaker) = loopGuard.takeDue() {
-            if let outcome = await held.owner.receiver?.run(held, .breaker(breaker)) {
-                outcomes.append(outcome)
-            }
-            loopGuard.turnEnded(breaker)
+        while let next = await handleNextDue({ _ in }) {
+            if let outcome = next.outcome { outcomes.append(outcome) }
         }
         return outcomes
+    }
+
+    /// Handles the held message whose turn it is, after `willHandle` was called with it; nil when none is due.
+    ///
+    /// - Returns: the message and its outcome; no outcome when another breaker holds it now.
+    package func handleNextDue(_ willHandle: (HeldMessage) -> Void) async -> (message: HeldMessage, outcome: Outcome?)?
+    {
+        guard let loopGuard, let (held, breaker) = loopGuard.takeDue() else { return nil }
+        willHandle(held)
+        let outcome = await held.owner.receiver?.run(held, .breaker(breaker))
+        loopGuard.turnEnded(breaker)
+        return (held, outcome)
     }
 
     /// Handles held messages when their turn comes, until the task is cancelled.
