@@ -213,7 +213,7 @@ public final class PushReceiver: Sendable {
     @inline(__always)
     func handle(_ message: inout RoutedMessage) async -> Outcome {
         var failure: (route: Route, error: any Error)?
-        var isRefused = false
+        var loopEnd: LoopLayer?
         var succeeded = MatchedRoutes()
         for route in message.routes {
             let context = HandlerContext(message, route, chain.loopGuard)
@@ -225,8 +225,12 @@ public final class PushReceiver: Sendable {
                 message.recorder?.end("handle \(route.id)", "handled")
             } catch {
                 route.failed.add(1, ordering: .relaxed)
-                // A refused write would be refused again: trying again is no use.
-                if error is LoopRefusal { isRefused = true } else { failure = failure ?? (route, error) }
+                // What ends a loop would end it again: trying again is no use.
+                if let end = error as? any LoopEnd {
+                    loopEnd = loopEnd ?? end.layer
+                } else {
+                    failure = failure ?? (route, error)
+                }
                 message.recorder?.end("handle \(route.id)", failed: error)
             }
         }
@@ -234,7 +238,7 @@ public final class PushReceiver: Sendable {
             return .failed(
                 Outcome.Failure(place: failure.route.id, isStage: false, error: failure.error, handled: succeeded))
         }
-        return isRefused ? .looped(.ownBucket) : .handled(succeeded)
+        return loopEnd.map { .looped($0) } ?? .handled(succeeded)
     }
 
     // MARK: Watching

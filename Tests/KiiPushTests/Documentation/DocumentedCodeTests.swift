@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushContracts
 import KiiPushTesting
+import Synchronization
 import Testing
 
 /// The code of doc comments, so that it compiles and does what the comment says.
@@ -68,6 +69,22 @@ struct DocumentedCodeTests {
         #expect(first.name == (fails ? "failed" : "handled"))
         let echo = PayloadFixture.pushToApp(sender: nil, sentAt: 2, modifiedAt: 2)
         #expect(await "\(receiver.receive(echo.payload(.long)))" == (fails ? "failed (settings)" : "looped (echo)"))
+    }
+
+    @Test("an object's lineage goes on, and ends after eight hops", arguments: [nil, "1;8;th.1", "1;9;th.1", "odd"])
+    func continuing(stamp: String?) async {
+        let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.2")])
+        let written = Mutex<String?>(nil)
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            var fields = [Lineage.key: stamp]
+            let context = try context.continuing(fields[Lineage.key] ?? nil)
+            fields[Lineage.key] = context.stamp
+            written.withLock { $0 = context.stamp }
+        }
+        let outcome = await receiver.receive(PayloadFixture.pushToApp().payload(.long))
+        #expect("\(outcome)" == (stamp == "1;9;th.1" ? "looped (lineage)" : "handled"))
+        let expected: [String?: String] = [nil: "1;1;th.2", "1;8;th.1": "1;9;th.1", "odd": "1;1;th.2"]
+        #expect(written.withLock { $0 } == expected[stamp])
     }
 
     private struct Cloud {
