@@ -18,12 +18,14 @@ final class InFlightWaiters: Sendable {
     private let state = Mutex(State())
     /// Lets the common case, nobody waits, go by without the lock.
     private let count = Atomic<Int>(0)
+    /// The ends that the store does not know of, for which nobody may wait.
+    let untold = UntoldEnds()
 
     /// Waits until the message of a lease has ended.
     ///
     /// - Parameters:
     ///   - lease: the lease of the message that is handled.
-    ///   - endedBefore: asks the seen store once more, for the message may end while this call begins; nil while it
+    ///   - endedBefore: asks once more, for the message may end while this call begins; nil while it
     ///     is in flight.
     /// - Returns: what the transport of the message was told.
     func wait(for lease: SeenLease, endedBefore: () -> Disposition?) async -> Disposition {
