@@ -62,7 +62,7 @@ struct FCMEnvelopeTests {
     @Test("a payload with a key twice is refused, wrapped or not, with the place of the second one")
     func keyTwice() throws {
         let doubled = #"{"bucketID":"b","x":{"y":1,"y":2},"bucketID":"c"}"#
-        let shapes = [doubled, #"{"data":\#(doubled)}"#, #"{"to":"t","message": {"n":1,"data": \#(doubled)}}"#]
+        let shapes = [doubled, #"{"data":\#(doubled)}"#, #"{"token":"t","message": {"n":1,"data": \#(doubled)}}"#]
         for payload in shapes {
             let second = try #require(payload.firstRange(of: #""bucketID":"c""#)?.lowerBound)
             let offset = payload.utf8.distance(from: payload.startIndex, to: second)

@@ -45,7 +45,7 @@ struct DedupeKeyTests {
 
     @Test("one event and one message to a topic have one key however the network wraps them")
     func wrapped() throws {
-        let data: [(String, DataValue)] = [("n", .number("10.50")), ("yes", .bool(true)), ("t", .string("é\"\n"))]
+        let data: [(String, DataValue)] = [("n", .number("10.50")), ("yes", .bool(true)), ("text", .string("é\"\n"))]
         for fixture in [PayloadFixture.pushToApp(), .pushToUser(data: data)] {
             let plain = try keys(fixture.payload(.long))
             #expect(try keys(fixture.payload(.short)).primary == plain.primary)

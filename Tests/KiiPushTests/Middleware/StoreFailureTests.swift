@@ -145,10 +145,13 @@ final class Script: Sendable {
         let leave = Gate()
         private let next = Mutex<Gate?>(nil)
 
-        /// Opens `gate` when a copy gets into the handler too.
+        /// Opens `gate` when a copy gets into the handler: too, or because the first one did not.
         func again(_ gate: Gate) { next.withLock { $0 = gate } }
 
-        func enteredAgain() { next.withLock { $0 }?.open() }
+        func enter() {
+            entered.open()
+            next.withLock { $0 }?.open()
+        }
     }
 
     private struct State {
@@ -176,12 +179,8 @@ final class Script: Sendable {
             let fails = state.toFail.remove(message) != nil
             return (state.held[message], state.isEntered.insert(message).inserted, fails)
         }
-        if let steps, isFirst {
-            steps.entered.open()
-            await steps.leave.wait()
-        } else {
-            steps?.enteredAgain()
-        }
+        steps?.enter()
+        if isFirst { await steps?.leave.wait() }
         if fails { throw TestError() }
         state.withLock { $0.successes[message, default: 0] += 1 }
     }
