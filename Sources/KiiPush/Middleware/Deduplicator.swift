@@ -88,6 +88,7 @@ public struct Deduplicator: Middleware {
 
     /// Reserves the message, or drops it.
     public func admit(_ message: inout RoutedMessage) throws -> Verdict {
+        if case .all = message.permit { return .pass }
         let keys =
             self.keys.isAutomatic
             ? message.message.dedupeKeys(app: message.app, secret: secret)
@@ -114,5 +115,10 @@ public struct Deduplicator: Middleware {
         let isRemembered = outcome.isRemembered
         let time = isRemembered ? clock.now : message.arrivedAt
         leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)
+    }
+
+    /// Lets those go who wait for a message that is held: like its own transport's, theirs is told to come again.
+    public func hold(_ message: RoutedMessage) {
+        if let lease = message.lease { leases.hold(lease, .retryLater) }
     }
 }

@@ -69,6 +69,9 @@ struct Leases: Sendable {
         waiters.finish(lease, disposition)
     }
 
+    /// Tells those who wait for a message that is held; its lease goes on.
+    func hold(_ lease: SeenLease, _ disposition: Disposition) { waiters.hold(lease, disposition) }
+
     /// Tells a store that seems well up to two ends that it missed, so that the list empties faster than it fills.
     @inline(never)
     private func tellMore() {

@@ -47,11 +47,13 @@ final class TraceRecorder: Sendable {
     }
 
     private let clock: any ReceiverClock
+    private let listener: @Sendable (Trace) -> Void
     private let start: MonotonicInstant
     private let record: Mutex<Record>
 
-    init(_ clock: any ReceiverClock) {
+    init(_ clock: any ReceiverClock, _ listener: @escaping @Sendable (Trace) -> Void) {
         self.clock = clock
+        self.listener = listener
         start = clock.now
         record = Mutex(Record(stageStart: start))
     }
@@ -75,10 +77,12 @@ final class TraceRecorder: Sendable {
     // The type only: an error's own text may hold what a handler read from the payload.
     func end(_ name: String, failed error: any Error) { end(name, "threw \(type(of: error))") }
 
-    func trace(_ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome) -> Trace {
-        Trace(
-            messageID: id, message: message, transport: transport, stages: record.withLock { $0.stages },
-            outcome: outcome, nanoseconds: start.duration(to: clock.now).inNanoseconds)
+    /// Tells the listener what was taken down.
+    func finish(_ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome) {
+        listener(
+            Trace(
+                messageID: id, message: message, transport: transport, stages: record.withLock { $0.stages },
+                outcome: outcome, nanoseconds: start.duration(to: clock.now).inNanoseconds))
     }
 }
 

@@ -8,16 +8,28 @@ public final class Route: Sendable {
     /// Whether the routes declared after it may take the same message too.
     public let flow: RouteFlow
 
+    /// What the loop guard does for this route.
+    public let loop: RouteLoopPolicy
+
     let criteria: RouteCriteria
     let handler: RouteHandler
+    /// The id as two words, for keys that name the route: the same in every process, and after the rules are reloaded.
+    let digest: DedupeKey
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
+    let held = Atomic<Int>(0)
 
-    init(id: String, criteria: RouteCriteria, flow: RouteFlow, handler: RouteHandler) {
+    init(
+        id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard, handler: RouteHandler
+    ) {
         self.id = id
         self.criteria = criteria
         self.flow = flow
+        self.loop = loop
         self.handler = handler
+        var digest = KeyedDigest(.published)
+        digest.add(0, id.utf8.span, 0..<id.utf8.count)
+        self.digest = digest.finish()
     }
 }
 

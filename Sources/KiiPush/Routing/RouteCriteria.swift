@@ -30,3 +30,12 @@ struct RouteCriteria: Sendable, Hashable {
         return true
     }
 }
+
+extension RouteCriteria {
+    /// Whether a Push to App about a bucket could meet the criteria, as far as they ask for kind, bucket and scope.
+    func mayTake(_ wanted: KiiBucket) -> Bool {
+        guard kind == nil || kind == .pushToApp, topic == nil else { return false }
+        if let bucket, !bucket.matches(wanted.name) { return false }
+        return scope?.matches(wanted.scope) ?? true
+    }
+}

@@ -51,6 +51,34 @@ struct DocumentedCodeTests {
         #expect(try PushMessage(payload).object?.uri.description == "kiicloud://users/U1/buckets/settings/objects/o-1")
     }
 
+    @Test("an announced write is done or failed, as the announcement's own example says", arguments: [true, false])
+    func ownWrite(fails: Bool) async {
+        let receiver = PushReceiver(app: "0123abcd")
+        let cloud = Cloud(fails: fails)
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            let write = try context.willWrite(event.object)
+            do {
+                write.done(modifiedAt: try await cloud.put(event.object))
+            } catch {
+                write.failed()
+                throw error
+            }
+        }
+        let first = await receiver.receive(PayloadFixture.pushToApp(sentAt: 1, modifiedAt: 1).payload(.long))
+        #expect(first.name == (fails ? "failed" : "handled"))
+        let echo = PayloadFixture.pushToApp(sender: nil, sentAt: 2, modifiedAt: 2)
+        #expect(await "\(receiver.receive(echo.payload(.long)))" == (fails ? "failed (settings)" : "looped (echo)"))
+    }
+
+    private struct Cloud {
+        struct Unreachable: Error {}
+        let fails: Bool
+        func put(_ object: KiiObject) async throws -> Int64 {
+            if fails { throw Unreachable() }
+            return 2
+        }
+    }
+
     private typealias MyStore = InMemorySeenStore
 
     @Test("my store keeps the promises of a seen store")

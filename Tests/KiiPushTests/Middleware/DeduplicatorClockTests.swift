@@ -9,6 +9,9 @@ private final class JumpingClock: ReceiverClock {
     private let time = Mutex(MonotonicInstant(nanoseconds: 0))
     var now: MonotonicInstant { time.withLock { $0 } }
 
+    /// A deduplicator never sleeps; a test that did would fail.
+    func sleep(until instant: MonotonicInstant) throws { throw TestError() }
+
     func set(_ duration: Duration) {
         time.withLock { $0 = MonotonicInstant(nanoseconds: 0).advanced(by: duration) }
     }
