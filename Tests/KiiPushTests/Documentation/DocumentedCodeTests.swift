@@ -103,6 +103,25 @@ struct DocumentedCodeTests {
         await SeenStoreContract { window in MyStore(window: window) }.verify()
     }
 
+    @Test("the key maker's own example names orders")
+    func keyMaker() throws {
+        let orders = DedupeKeyMaker(
+            pushToUser: { message, key in
+                guard let order = message.data["order"]?.string else { return nil }
+                key.add(message.topic?.name)
+                key.add(order)
+                return .strong
+            })
+        let deduplicator = Deduplicator(keys: orders)
+        #expect(deduplicator.counts == Deduplicator(clock: ManualClock()).counts)
+        let copies = try (1...2).map { sentAt in
+            let data: [(String, DataValue)] = [("order", .string("A-1"))]
+            return try PushMessage(PayloadFixture.pushToUser(sentAt: Int64(sentAt), data: data).payload(.long))
+        }
+        let keys = copies.map { orders.keys(of: $0, secret: .published) }
+        #expect(keys[0] == keys[1] && copies[0].sentAt != copies[1].sentAt)
+    }
+
     private struct QuietHours: Middleware {
         func admit(_ message: inout RoutedMessage) -> Verdict { .refuse("quiet hours") }
     }
