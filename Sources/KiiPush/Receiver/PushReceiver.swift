@@ -92,21 +92,17 @@ public final class PushReceiver: Sendable {
     /// next from running. A duplicate of a message that is being handled returns when that one has ended, so a handler
     /// must not wait for the receipt of the very payload that it handles.
     public func receive(_ payload: RawPayload) async -> Outcome {
-        switch prepare(payload) {
-        case .ended(let outcome): return outcome
-        case .routed(var message): return await run(&message)
+        do {
+            var message = try prepare(payload)
+            return await run(&message)
+        } catch {
+            return .undecodable(error)
         }
     }
 
-    /// What becomes of a payload before the chain.
-    enum Prepared {
-        case ended(Outcome)
-        case routed(RoutedMessage)
-    }
-
-    /// Decodes a payload and looks up its routes.
+    /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
     @inline(__always)
-    func prepare(_ payload: RawPayload) -> Prepared {
+    func prepare(_ payload: RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, listener) = currentSetup()
         let id = lastID.add(1, ordering: .relaxed).newValue
         let recorder = listener.map { TraceRecorder(clock, $0) }
@@ -118,7 +114,7 @@ public final class PushReceiver: Sendable {
             recorder?.end("decode", error.description)
             counters.count(outcome)
             recorder?.finish(id, nil, payload.transport, outcome)
-            return .ended(outcome)
+            throw error
         }
         recorder?.end("decode", "\(message.kind), \(message.certainty.rawValue)")
         recorder?.begin()
@@ -129,7 +125,7 @@ public final class PushReceiver: Sendable {
         // A payload that had to wait before it came here is judged by the present, as the ones before it were.
         if payload.arrivedAt != nil { routed.judgedAt = clock.now }
         routed.recorder = recorder
-        return .routed(routed)
+        return routed
     }
 
     /// Sends a message through the chain to its handlers, and settles it.
@@ -145,7 +141,7 @@ public final class PushReceiver: Sendable {
         }
         chain.settle(message, outcome, passed)
         counters.count(outcome)
-        if !message.held.isEmpty { holdRemainder(message, outcome) }
+        if message.hasHeld { holdRemainder(message, outcome) }
         message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
         return outcome
     }
@@ -217,7 +213,7 @@ public final class PushReceiver: Sendable {
     @inline(__always)
     func handle(_ message: inout RoutedMessage) async -> Outcome {
         var failure: (route: Route, error: any Error)?
-        var isRefused = false
+        var loopEnd: LoopLayer?
         var succeeded = MatchedRoutes()
         for route in message.routes {
             let context = HandlerContext(message, route, chain.loopGuard)
@@ -229,8 +225,12 @@ public final class PushReceiver: Sendable {
                 message.recorder?.end("handle \(route.id)", "handled")
             } catch {
                 route.failed.add(1, ordering: .relaxed)
-                // A refused write would be refused again: trying again is no use.
-                if error is LoopRefusal { isRefused = true } else { failure = failure ?? (route, error) }
+                // What ends a loop would end it again: trying again is no use.
+                if let end = error as? any LoopEnd {
+                    loopEnd = loopEnd ?? end.layer
+                } else {
+                    failure = failure ?? (route, error)
+                }
                 message.recorder?.end("handle \(route.id)", failed: error)
             }
         }
@@ -238,7 +238,7 @@ public final class PushReceiver: Sendable {
             return .failed(
                 Outcome.Failure(place: failure.route.id, isStage: false, error: failure.error, handled: succeeded))
         }
-        return isRefused ? .looped(.ownBucket) : .handled(succeeded)
+        return loopEnd.map { .looped($0) } ?? .handled(succeeded)
     }
 
     // MARK: Watching

@@ -13,6 +13,10 @@ public final class Route: Sendable {
 
     let criteria: RouteCriteria
     let handler: RouteHandler
+    /// Whether nothing limits it.
+    let isUnlimited: Bool
+    /// The limits of its own rate, if it has one.
+    let limits: Breaker.Limits?
     /// The id as two words, for keys that name the route: the same in every process, and after the rules are reloaded.
     let digest: DedupeKey
     let handled = Atomic<Int>(0)
@@ -26,6 +30,8 @@ public final class Route: Sendable {
         self.criteria = criteria
         self.flow = flow
         self.loop = loop
+        limits = if case .own(let rate) = loop.rate { Breaker.Limits(rate) } else { nil }
+        isUnlimited = loop.rate == .unlimited
         self.handler = handler
         var digest = KeyedDigest(.published)
         digest.add(0, id.utf8.span, 0..<id.utf8.count)
