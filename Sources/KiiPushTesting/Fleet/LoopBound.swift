@@ -2,38 +2,42 @@ public import KiiPush
 
 /// How many messages of one loop a device handles at most, worked out from the settings of its loop guard.
 ///
-/// The rate layer needs nothing of a handler and nothing of a payload, so what it lets through is what any loop can do:
+/// The rate layer needs nothing of a handler and nothing of a payload, so what it lets through is what any loop can do.
+/// Of one key, on one route:
 ///
-/// - Until its breaker opens, ``LoopRate/messages`` pass (of a bucket in which each message is about another object,
-///   ``LoopRate/wideMessages``).
-/// - Then one probe a cool-down, which doubles from ``LoopRate/coolDown`` up to an hour: ``probes``.
-/// - A probe whose echo is lost, or comes later than ``LoopRate/per``, looks like the end of the loop: what was held
-///   follows, at most 100 messages, and the breaker counts anew.
+/// - Until its breaker opens, ``KiiPush/LoopRate/messages`` pass.
+/// - Then one probe a cool-down, which doubles from ``KiiPush/LoopRate/coolDown`` up to an hour: ``probes``.
+/// - Where a probe's echo does not come within ``KiiPush/LoopRate/per``, since it was lost or other devices hold it, the
+///   loop seems to have ended: what was held follows, at most 100 messages, and the breaker counts anew.
 ///
-/// A loop that is slower than the rate opens no breaker: ``pace`` is what it can do at most.
+/// A loop that makes a new object each time is bounded by the bucket's breaker instead, in the same way.
 public struct LoopBound: Sendable, Hashable {
-    /// How many probes fit into the time.
+    /// How many probes fit into the time, when each finds the loop still there.
     public let probes: Int
-    /// For a loop over one object, topic and sender, on a network that loses nothing and needs less than ``LoopRate/per``.
-    public let messages: Int
-    /// The same on a network that loses messages, with clocks that jump.
-    public let messagesWithLoss: Int
-    /// For a loop that makes a new object each time, on a network that loses nothing.
-    public let wideMessages: Int
-    /// The same on a network that loses messages, with clocks that jump.
-    public let wideMessagesWithLoss: Int
-    /// How many messages a second a loop can have handled for ever without opening a breaker.
-    public let pace: Double
 
-    /// How many messages of one key are held at most, and follow at once when the loop seems to have ended.
+    /// For a loop faster than the rate whose echoes come back to the device that probed: the messages and the probes.
+    public let storm: Int
+
+    /// For a loop faster than the rate on a network that loses messages: at each probe, all that was held may follow,
+    /// and the breaker may count anew.
+    public let stormWithLoss: Int
+
+    /// For anything at all, also a loop too slow to open a breaker, which goes on: in each ``KiiPush/LoopRate/per`` as
+    /// many as may pass, and after each cool-down what was held.
+    public let anything: Int
+
+    /// How many messages of one key are held at most.
     public static let mostHeld = 100
 
     /// Works out the bound.
     ///
     /// - Parameters:
     ///   - rate: the rate of the guard, or of the route.
+    ///   - isWide: whether each message is about another object, so that the breaker of the bucket counts.
     ///   - time: for how long the loop goes on.
-    public init(_ rate: LoopRate = .standard, in time: Duration) {
+    public init(_ rate: LoopRate = .standard, isWide: Bool = false, in time: Duration) {
+        let messages = isWide ? rate.wideMessages : rate.messages
+        let span = isWide ? rate.widePer : rate.per
         var (probes, coolDown, next) = (0, max(rate.coolDown, .milliseconds(1)), Duration.zero)
         while next + coolDown <= time {
             next += coolDown
@@ -41,17 +45,13 @@ public struct LoopBound: Sendable, Hashable {
             coolDown = min(coolDown * 2, LoopRate.longestCoolDown)
         }
         self.probes = probes
-        messages = rate.messages + probes
-        messagesWithLoss =
-            rate.messages * (min(probes, Self.periods(of: rate.per, in: time)) + 1) + probes * (1 + Self.mostHeld)
-        wideMessages = rate.wideMessages + probes
-        wideMessagesWithLoss =
-            rate.wideMessages * (min(probes, Self.periods(of: rate.widePer, in: time)) + 1) + probes
-            * (1 + Self.mostHeld)
-        pace = Double(rate.messages) / max(rate.per / .seconds(1), .leastNonzeroMagnitude)
+        storm = messages + probes
+        let spans = Self.whole(time, span)
+        stormWithLoss = messages * (min(probes, spans) + 1) + probes * (1 + Self.mostHeld)
+        anything = messages * (spans + 1) + (Self.whole(time, rate.coolDown + rate.per) + 1) * (1 + Self.mostHeld)
     }
 
-    private static func periods(of span: Duration, in time: Duration) -> Int {
-        span > .zero ? Int(clamping: Int64(time / span)) : .max
+    private static func whole(_ time: Duration, _ span: Duration) -> Int {
+        span > .zero ? Int(min(time / span, 1e9)) : 1_000_000_000
     }
 }

@@ -33,7 +33,8 @@ extension SimulatedFleet {
 
     func deliver(_ step: Step, _ event: Int, _ attempt: UInt8, _ style: PayloadFixture.KeyStyle) async {
         let device = Int(step.device)
-        let payload = log.payload(of: event, style)
+        var payload = log.payload(of: event, style)
+        payload.isRedelivered = attempt > 1
         log.reach(event, device)
         cloud.setCause(log.next(after: event))
         let outcome = await receivers[device].receive(payload)
@@ -63,7 +64,7 @@ extension SimulatedFleet {
         default: break
         }
         guard outcome.disposition == .retryLater else { return }
-        guard attempt < Self.mostAttempts else {
+        guard attempt < mostAttempts else {
             log.givenUp += 1
             return
         }

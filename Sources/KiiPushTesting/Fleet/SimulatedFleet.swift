@@ -19,11 +19,9 @@ public import KiiPush
 /// ```
 ///
 /// Nothing sleeps and nothing is random but by the seed: an hour of ten devices takes a moment, and the same seed gives
-/// the same report. A device's transport waits for the end of a message that is held, and delivers again, up to
-/// ``mostAttempts`` times, what it is told to. Not for use by several tasks at once.
+/// the same report. A device's transport waits for the end of a message that is held, and delivers again, up
+/// to five times or as often as you say, what it is told to. Not for use by several tasks at once.
 public final class SimulatedFleet {
-    /// How often a delivery is tried at most.
-    public static let mostAttempts = 5
     /// How long a transport waits before it delivers again what it was told to.
     public static let redelivery = Duration.seconds(30)
 
@@ -38,6 +36,7 @@ public final class SimulatedFleet {
 
     let keys: [PayloadFixture.KeyStyle]
     let chaos: Chaos
+    let mostAttempts: Int
     var random: SeededGenerator
     var queue = EventQueue<Step>()
     var log: FleetLog
@@ -70,11 +69,12 @@ public final class SimulatedFleet {
     ///   - keys: the key styles in which pushes come; device 0 has the first one, and so on, again from the front.
     ///   - chaos: what the network and the clock do.
     ///   - seed: which of all possible runs it is.
+    ///   - attempts: how often a transport tries to deliver a message at most, 1…100.
     ///   - sample: how much virtual time there is between two of the report's samples.
     ///   - receiver: makes a device's receiver, with its clock, its chain and its handlers.
     public init(
         devices count: Int, keys: [PayloadFixture.KeyStyle] = [.long], chaos: Chaos = .none, seed: UInt64 = 1,
-        sample: Duration = .seconds(1), receiver: (SimulatedDevice) -> PushReceiver
+        attempts: Int = 5, sample: Duration = .seconds(1), receiver: (SimulatedDevice) -> PushReceiver
     ) {
         precondition(count > 0 && !keys.isEmpty, "a fleet has a device, and a device has a key style")
         clock = ManualClock()
@@ -84,6 +84,7 @@ public final class SimulatedFleet {
         receivers = devices.map(receiver)
         self.keys = keys
         self.chaos = chaos
+        mostAttempts = min(max(attempts, 1), 100)
         random = SeededGenerator(seed: seed)
         log = FleetLog(devices: count, interval: max(1, sample.inMilliseconds))
         nextLook = Array(repeating: .max, count: count)

@@ -11,7 +11,7 @@
 /// What comes while nothing is handled was not caused here. So the messages of the middle of the cool-down, when those
 /// that were still on their way have come and nobody else probes yet, say how many come anyway; a probe has brought
 /// more only when there are over twice as many after it. Else an object that honestly changes each second, held once
-/// after a burst, would never be handled again.
+/// after a burst, would never be handled again. What a transport delivers again counts neither here nor there.
 struct Breaker {
     enum Phase: Equatable {
         case closed
@@ -78,7 +78,7 @@ struct Breaker {
     }
 
     /// Judges a message that comes; counting it, if it passes, is left to ``count(_:)``.
-    mutating func judge(_ now: Int64, _ limit: Limit) -> Answer {
+    mutating func judge(_ now: Int64, _ limit: Limit, isNew: Bool) -> Answer {
         self.limit = limit
         if case .quiet(let end, _) = phase, end <= now { close(now) }
         switch phase {
@@ -87,14 +87,15 @@ struct Breaker {
             open(now)
             return .hold
         case .open(let end):
-            if isMiddle(now) { cameAnyway += 1 }
+            if isNew && isMiddle(now) { cameAnyway += 1 }
             return end <= now && held.isEmpty && promised == 0 ? .passAsProbe : .hold
         case .probing(let seen):
-            phase = .probing(seen: seen + 1)
+            phase = .probing(seen: isNew ? seen + 1 : seen)
             return .hold
-        case .quiet(let end, let seen):
+        case .quiet(let end, let seen) where isNew:
             if isMore(seen + 1) { open(now) } else { phase = .quiet(until: end, seen: seen + 1) }
             return .hold
+        case .quiet: return .hold
         case .draining:
             // It queues behind what is held, and counts as passed: a loop that outlives the probe opens it again.
             if passes.count(limit.span, now) >= limit.messages { open(now) } else { count(now) }

@@ -7,6 +7,14 @@ struct HonestTraffic {
     var chaos = Chaos.rough
     var seconds = 3600
 
+    /// How it ended, and what was expected and did not come true.
+    struct Result {
+        let report: FleetReport
+        let broken: [String]
+    }
+
+    var network: String { chaos == .none ? "quick" : "rough" }
+
     /// Handlers that change nothing in the cloud.
     private func receiver(_ device: SimulatedDevice) -> PushReceiver {
         let receiver = PushReceiver(app: SimulatedCloud.app, me: [device.identity], clock: device.clock)
@@ -15,7 +23,7 @@ struct HonestTraffic {
         return receiver
     }
 
-    func run() async -> (report: FleetReport, broken: [String]) {
+    func run() async -> Result {
         let fleet = SimulatedFleet(devices: devices, keys: [.long, .short], chaos: chaos) { receiver($0) }
         // 1,000 objects of one bucket, at once.
         fleet.at(.seconds(5)) { fleet in
@@ -38,6 +46,6 @@ struct HonestTraffic {
         if report.unhandled > 0 { broken.append("\(report.unhandled) honest messages were lost") }
         if report.handledTwice > 0 { broken.append("\(report.handledTwice) messages were handled twice") }
         if report.stop != .quiet { broken.append("it did not come to an end: \(report.stop)") }
-        return (report, broken)
+        return Result(report: report, broken: broken)
     }
 }

@@ -21,70 +21,83 @@ enum Loop: String, CaseIterable {
         }
     }
 
-    /// The handlers; those that announce nothing stamp nothing either.
-    func addHandlers(to receiver: PushReceiver, of device: SimulatedDevice, announces: Bool) {
+    /// The handlers, as careful as they can be: they announce what they write, and stamp it.
+    func addCarefulHandlers(to receiver: PushReceiver, of device: SimulatedDevice) {
         switch self {
         case .update:
             receiver.onPushToApp("update", bucket: "settings", object: "*") { event, context in
-                guard announces else { return _ = try device.put(event.object) }
+                let found = device.cloud.fields(of: event.object)?[Lineage.key]?.string
+                let context = try context.continuing(found)
                 let write = try context.willWrite(event.object)
                 do {
-                    write.done(modifiedAt: try device.put(event.object))
+                    let fields = [Lineage.key: DataValue.string(context.stamp)]
+                    write.done(modifiedAt: try device.put(event.object, fields))
                 } catch {
                     write.failed()
                     throw error
                 }
             }
         case .create:
-            receiver.onPushToApp("create", bucket: "settings") { event, context in
-                guard announces else { return _ = try device.create(in: event.bucket) }
-                let write = try context.willCreate(in: event.bucket)
-                let made = try device.create(in: event.bucket)
-                write.done(id: made.id, modifiedAt: made.modifiedAt)
+            receiver.onPushToApp("create", bucket: "settings", object: "*") { event, context in
+                let found = device.cloud.fields(of: event.object)?[Lineage.key]?.string
+                let context = try context.continuing(found)
+                let creation = try context.willCreate(in: event.bucket)
+                let made = try device.create(in: event.bucket, [Lineage.key: .string(context.stamp)])
+                creation.done(id: made.id, modifiedAt: made.modifiedAt)
             }
         case .pingPong:
-            for (from, to) in [(Self.topics[0], Self.topics[1]), (Self.topics[1], Self.topics[0])] {
+            for (from, to) in Self.ways {
                 receiver.onPushToUser(from.name, topic: .exactly(from.name)) { message, context in
                     var data: [String: DataValue] = [:]
-                    if announces { context.stamp(&data) }
+                    context.stamp(&data)
                     try device.send(data, to: to)
                 }
             }
         }
     }
 
+    /// The same handlers without a care.
+    func addCarelessHandlers(to receiver: PushReceiver, of device: SimulatedDevice) {
+        switch self {
+        case .update:
+            receiver.onPushToApp("update", bucket: "settings", object: "*") { event, _ in try device.put(event.object) }
+        case .create:
+            receiver.onPushToApp("create", bucket: "settings") { event, _ in try device.create(in: event.bucket) }
+        case .pingPong:
+            for (from, to) in Self.ways {
+                receiver.onPushToUser(from.name, topic: .exactly(from.name)) { _, _ in try device.send([:], to: to) }
+            }
+        }
+    }
+
+    private static var ways: [(from: KiiTopic, to: KiiTopic)] { [(topics[0], topics[1]), (topics[1], topics[0])] }
+
     /// How many messages of one cause a device handles at most.
     ///
-    /// A ping-pong has two topics, and each sender in each of them counts by itself, up to what the topic may have.
-    func bound(devices: Int, in time: Duration, hasLoss: Bool) -> Int {
-        let bound = LoopBound(in: time)
+    /// A ping-pong has two topics, and in each of them every sender counts by itself: the devices, and the person who
+    /// began it.
+    func bound(_ value: KeyPath<LoopBound, Int>, devices: Int, in time: Duration) -> Int {
         switch self {
-        case .update: return hasLoss ? bound.messagesWithLoss : bound.messages
-        case .create: return hasLoss ? bound.wideMessagesWithLoss : bound.wideMessages
-        case .pingPong:
-            // The person who began it is one sender more.
-            let narrow = (devices + 1) * (hasLoss ? bound.messagesWithLoss : bound.messages)
-            return 2 * min(narrow, hasLoss ? bound.wideMessagesWithLoss : bound.wideMessages + narrow)
+        case .update: LoopBound(in: time)[keyPath: value]
+        case .create: LoopBound(isWide: true, in: time)[keyPath: value]
+        case .pingPong: 2 * (devices + 1) * LoopBound(in: time)[keyPath: value]
         }
     }
 }
 
 /// What a device has against loops in one run.
-enum Protection: CaseIterable {
-    case off, identity, echo, lineage, rate, killSwitch, all, silent
-
-    var title: String {
-        switch self {
-        case .off: "off"
-        case .identity: "identity"
-        case .echo: "echo"
-        case .lineage: "lineage"
-        case .rate: "rate"
-        case .killSwitch: "kill switch"
-        case .all: "all"
-        case .silent: "all, silent"
-        }
-    }
+enum Protection: String, CaseIterable {
+    /// No layer.
+    case off
+    case identity
+    case echo
+    case lineage
+    case rate
+    /// Thrown once the loop is at its cap.
+    case killSwitch = "kill"
+    case all
+    /// All layers, under handlers that announce nothing and stamp nothing.
+    case careless
 
     private var layers: Set<LoopLayer> {
         switch self {
@@ -94,22 +107,26 @@ enum Protection: CaseIterable {
         case .lineage: [.lineage]
         case .rate: [.rate]
         case .killSwitch: [.killSwitch]
-        case .all, .silent: Set(LoopLayer.allCases)
+        case .all, .careless: Set(LoopLayer.allCases)
         }
     }
 
     /// A device's receiver, with the chain that every receiver has.
     ///
-    /// Handlers that announce nothing are on devices that do not say who they are, either.
+    /// Careless handlers are on devices that do not say who they are, either.
     func receiver(_ device: SimulatedDevice, _ loop: Loop) -> PushReceiver {
-        let announces = self != .silent
+        let isCareful = self != .careless
         let receiver = PushReceiver(app: SimulatedCloud.app, clock: device.clock) {
             Deduplicator(clock: device.clock)
             LoopGuard(
-                me: announces ? [device.identity] : [], settings: LoopSettings(layers: layers), clock: device.clock)
+                me: isCareful ? [device.identity] : [], settings: LoopSettings(layers: layers), clock: device.clock)
             ScopeRouter()
         }
-        loop.addHandlers(to: receiver, of: device, announces: announces)
+        if isCareful {
+            loop.addCarefulHandlers(to: receiver, of: device)
+        } else {
+            loop.addCarelessHandlers(to: receiver, of: device)
+        }
         return receiver
     }
 }
