@@ -26,7 +26,8 @@ public final class SimulatedCloud: Sendable {
     }
 
     private struct State {
-        var contents: [KiiObject: [String: DataValue]] = [:]
+        /// By URI, which is the same whether or not the bucket's type is known.
+        var contents: [KiiURI: [String: DataValue]] = [:]
         var lastTimes: [KiiURI: Int64] = [:]
         var lastObject = 0
         var causes = 0
@@ -54,7 +55,7 @@ public final class SimulatedCloud: Sendable {
     // MARK: Reading and writing
 
     /// An object's fields; nil when there is no such object.
-    public func fields(of object: KiiObject) -> [String: DataValue]? { state.withLock { $0.contents[object] } }
+    public func fields(of object: KiiObject) -> [String: DataValue]? { state.withLock { $0.contents[object.uri] } }
 
     /// Writes an object from outside the fleet, and so makes a new cause.
     ///
@@ -109,7 +110,8 @@ public final class SimulatedCloud: Sendable {
         -> Int64
     {
         let modifiedAt = time(of: object.uri, &state)
-        let event = state.contents.updateValue(fields, forKey: object) == nil ? KiiEvent.objectCreated : .objectUpdated
+        let event =
+            state.contents.updateValue(fields, forKey: object.uri) == nil ? KiiEvent.objectCreated : .objectUpdated
         make(
             .pushToApp(
                 bucket: object.bucket.name, object: object.id, event: event, scope: object.bucket.scope,

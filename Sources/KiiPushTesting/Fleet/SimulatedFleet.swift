@@ -65,7 +65,7 @@ public final class SimulatedFleet {
     /// Makes a fleet.
     ///
     /// - Parameters:
-    ///   - devices: how many there are.
+    ///   - count: how many there are.
     ///   - keys: the key styles in which pushes come; device 0 has the first one, and so on, again from the front.
     ///   - chaos: what the network and the clock do.
     ///   - seed: which of all possible runs it is.

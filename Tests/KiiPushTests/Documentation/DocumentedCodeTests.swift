@@ -96,6 +96,21 @@ struct DocumentedCodeTests {
         }
     }
 
+    @Test("the fleet's own example ends, and shows what it says")
+    func fleet() async {
+        let fleet = SimulatedFleet(devices: 10) { device in
+            let receiver = PushReceiver(app: SimulatedCloud.app, me: [device.identity], clock: device.clock)
+            receiver.onPushToApp(bucket: "settings", object: "*") { event, context in
+                let write = try context.willWrite(event.object)
+                write.done(modifiedAt: try device.put(event.object))
+            }
+            return receiver
+        }
+        fleet.cloud.put(KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1"))
+        let report = await fleet.run(for: .seconds(3600))
+        #expect(report.mostHandled <= LoopBound(in: .seconds(3600)).storm)
+    }
+
     private typealias MyStore = InMemorySeenStore
 
     @Test("my store keeps the promises of a seen store")

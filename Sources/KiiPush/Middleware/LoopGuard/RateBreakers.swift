@@ -34,9 +34,8 @@ struct RateBreakers {
 
     // MARK: Judging
 
-    /// Judges a message for a route, and counts it if it passes.
-    ///
-    /// - Parameter isNew: whether no transport says that it delivers it again.
+    /// Judges a message for a route, and counts it if it passes; `isNew` unless its transport says that it delivers it
+    /// again.
     mutating func judge(_ keys: RateKeys, _ limits: Breaker.Limits, _ now: Int64, isNew: Bool) -> Answer {
         let narrowPlace = narrow.place(of: keys.narrow, limits.narrow, now)
         var first = Breaker.Answer.pass
