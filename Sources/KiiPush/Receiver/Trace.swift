@@ -24,6 +24,8 @@ public struct Trace: Sendable {
     public let stages: [Stage]
     /// How it ended.
     public let outcome: Outcome
+    /// How often rules had been loaded when its routes were looked up; see ``PushReceiver/load(_:actions:)``.
+    public let generation: Int
     /// How long all of it took.
     public let nanoseconds: Int64
 }
@@ -47,11 +49,13 @@ final class TraceRecorder: Sendable {
     }
 
     private let clock: any ReceiverClock
+    private let generation: Int
     private let start: MonotonicInstant
     private let record: Mutex<Record>
 
-    init(_ clock: any ReceiverClock) {
+    init(_ clock: any ReceiverClock, generation: Int = 0) {
         self.clock = clock
+        self.generation = generation
         start = clock.now
         record = Mutex(Record(stageStart: start))
     }
@@ -78,7 +82,7 @@ final class TraceRecorder: Sendable {
     func trace(_ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome) -> Trace {
         Trace(
             messageID: id, message: message, transport: transport, stages: record.withLock { $0.stages },
-            outcome: outcome, nanoseconds: start.duration(to: clock.now).inNanoseconds)
+            outcome: outcome, generation: generation, nanoseconds: start.duration(to: clock.now).inNanoseconds)
     }
 }
 

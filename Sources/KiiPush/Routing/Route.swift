@@ -10,14 +10,19 @@ public final class Route: Sendable {
 
     let criteria: RouteCriteria
     let handler: RouteHandler
+    /// The rule that declares it; nil for a route that code declares.
+    let declaration: RoutingRule?
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
 
-    init(id: String, criteria: RouteCriteria, flow: RouteFlow, handler: RouteHandler) {
+    init(
+        id: String, criteria: RouteCriteria, flow: RouteFlow, handler: RouteHandler, declaration: RoutingRule? = nil
+    ) {
         self.id = id
         self.criteria = criteria
         self.flow = flow
         self.handler = handler
+        self.declaration = declaration
     }
 }
 
