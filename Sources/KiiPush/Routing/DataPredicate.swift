@@ -127,7 +127,7 @@ extension DataPredicate: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
 /// let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
 /// ```
 public struct DataCondition: Sendable, Hashable {
-    /// The key, literally: a root key of the payload that is the sender's own. A dot in it is a dot.
+    /// The key, literally: a root key of the payload that is the sender's own, in which a dot is a dot.
     public let key: String
     /// What its value must be.
     public let predicate: DataPredicate

@@ -19,6 +19,7 @@ struct RuleCompiler {
     /// - Parameters:
     ///   - rules: the rules.
     ///   - taken: the ids of the routes that code declares.
+    /// - Returns: the routes.
     /// - Throws: `RulesError` when an id is taken, a handler is not registered, or nobody runs or prints.
     func routes(_ rules: [RoutingRule], taken: (String) -> Bool) throws(RulesError) -> [Route] {
         var problems: [RulesError.Problem] = []

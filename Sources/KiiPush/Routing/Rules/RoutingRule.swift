@@ -72,7 +72,7 @@ public struct RoutingRule: Sendable {
 }
 
 extension RulesReader {
-    private static let ruleKeys = ["id", "when", "then", "continue", "writes", "delivery", "loop"]
+    static let ruleKeys = ["id", "when", "then", "continue", "writes", "delivery", "loop"]
 
     /// The rules of a file; one that has a problem is left out, and the file is refused for it.
     mutating func rules(
@@ -127,7 +127,7 @@ extension RulesReader {
         return id
     }
 
-    private static let actions = ["handler", "run", "print"]
+    static let actions = ["handler", "run", "print"]
 
     private mutating func action(_ node: RulesNode) -> (action: RoutingRule.Action, offset: Int)? {
         guard let object = object(node, "an object with handler, run or print", keys: Self.actions) else { return nil }

@@ -13,6 +13,9 @@ public struct RoutingRules: Sendable {
     /// The largest file, in bytes.
     public static let mostBytes = 16 << 20
 
+    /// The format as a JSON Schema, draft 2020-12, for editors and for programs that write rules.
+    public static var schema: String { String(decoding: PackageResources.rules_schema_json, as: UTF8.self) }
+
     static let limits = PayloadLimits(bytes: mostBytes, depth: 64, members: 1_000_000)
 
     /// The file, as the caller named it; errors begin with it.

@@ -104,7 +104,7 @@ extension RulesReader {
     }
 
     private static let stepActions = ["payload", "raw", "write", "kill", "revive"]
-    private static let stepKeys = ["at"] + stepActions + ["transport", "fail", "expect"]
+    static let stepKeys = ["at"] + stepActions + ["transport", "fail", "expect"]
 
     private mutating func step(_ node: RulesNode, _ now: inout Duration, _ known: RuleNames) -> RuleTestStep? {
         guard let object = object(node, "a step: an object with at and what happens", keys: Self.stepKeys) else {
@@ -186,7 +186,7 @@ extension RulesReader {
         return names
     }
 
-    private static let expectKeys = ["outcome", "reason", "layer", "code", "rules", "handlers", "kind", "certainty"]
+    static let expectKeys = ["outcome", "reason", "layer", "code", "rules", "handlers", "kind", "certainty"]
 
     private mutating func expectation(_ node: RulesNode) -> RuleExpectation? {
         guard let object = object(node, "an object with what is expected", keys: Self.expectKeys) else { return nil }
