@@ -9,17 +9,61 @@ import Synchronization
 /// clock.advance(by: .seconds(601))
 /// ```
 public final class ManualClock: ReceiverClock {
-    private let time: Mutex<MonotonicInstant>
+    private struct State {
+        var time: MonotonicInstant
+        var lastSleeper: UInt64 = 0
+        var sleepers: [UInt64: (end: MonotonicInstant, continuation: CheckedContinuation<Void, any Error>)] = [:]
+    }
+
+    private let state: Mutex<State>
 
     /// Makes a clock that stands at `start`.
-    public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 0)) { time = Mutex(start) }
+    public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 0)) { state = Mutex(State(time: start)) }
 
     /// The moment at which the clock stands.
-    public var now: MonotonicInstant { time.withLock { $0 } }
+    public var now: MonotonicInstant { state.withLock { $0.time } }
 
-    /// Turns the clock on; it cannot be turned back, since no monotonic clock goes back.
+    /// Turns the clock on, and wakes those whose time has come; it cannot be turned back, since no monotonic clock goes
+    /// back.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "a monotonic clock does not go back")
-        time.withLock { $0 = $0.advanced(by: duration) }
+        let woken = state.withLock { state in
+            state.time = state.time.advanced(by: duration)
+            let woken = state.sleepers.filter { $0.value.end <= state.time }
+            for number in woken.keys { state.sleepers[number] = nil }
+            return woken.values.sorted { $0.end < $1.end }
+        }
+        for sleeper in woken { sleeper.continuation.resume() }
     }
+
+    /// Returns when the clock has been turned to `instant`.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled before.
+    public func sleep(until instant: MonotonicInstant) async throws {
+        let number = state.withLock { state in
+            state.lastSleeper += 1
+            return state.lastSleeper
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.time >= instant || Task.isCancelled { return true }
+                    state.sleepers[number] = (instant, continuation)
+                    return false
+                }
+                guard isOver else { return }
+                if Task.isCancelled {
+                    continuation.resume(throwing: CancellationError())
+                } else {
+                    continuation.resume()
+                }
+            }
+        } onCancel: {
+            let sleeper = state.withLock { $0.sleepers.removeValue(forKey: number) }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// When the next sleeper wakes; nil when nobody sleeps.
+    public var nextWake: MonotonicInstant? { state.withLock { $0.sleepers.values.map(\.end).min() } }
 }

@@ -5,10 +5,6 @@ enum NetworkKeys {
     /// The stamp by which a message that a handler sent is recognised, however many devices it went through.
     static let stamp = "_kl"
 
-    static func contains(_ text: Span<UInt8>, _ key: JSONToken) -> Bool {
-        key.matches(stamp.utf8.span, in: text) || isAdded(text, key)
-    }
-
     /// Whether the network adds this key, differently for each delivery.
     static func isAdded(_ text: Span<UInt8>, _ key: JSONToken) -> Bool {
         if key.hasEscapes {

@@ -1,16 +1,18 @@
-/// Which of the keys we know a root key is: fifteen short ones, seventeen long ones, and `aps`.
+/// Which of the keys we know a root key is: fifteen short ones, seventeen long ones, `aps` and the
+/// stamp.
 ///
 /// Both styles are recognised while the payload is read, since what decides between them may come last.
 struct RootKey {
     /// The number of keys we know, and of slots that hold their values.
-    static let count = 33
+    static let count = 34
 
-    /// The key's slot: the short fields, then the long ones, then `aps`.
+    /// The key's slot: the short fields, then the long ones, then `aps`, then the stamp.
     let slot: Int
 
     static func short(_ field: KiiField) -> RootKey { RootKey(slot: Int(field.rawValue)) }
     static func long(_ field: KiiField) -> RootKey { RootKey(slot: 15 + Int(field.rawValue)) }
     static let aps = RootKey(slot: 32)
+    static let stamp = RootKey(slot: 33)
 
     /// The key under which `field` stands in a payload of `dialect`; the URIs have but one.
     static func of(_ field: KiiField, in dialect: Dialect) -> RootKey {
@@ -19,7 +21,7 @@ struct RootKey {
 
     /// Whether a sender's own data may use this key in a payload of `dialect`.
     func isData(in dialect: Dialect) -> Bool {
-        // `aps` and the two URIs are nobody's data.
+        // `aps`, the stamp and the two URIs are nobody's data.
         if slot >= 30 { return false }
         return !dialect.hasKiiKeys || (slot >= 15) == dialect.hasShortKeys
     }
@@ -45,7 +47,7 @@ struct KeyTable {
     private let slots: [Entry?]
 
     private init() {
-        var named: [(name: String, key: RootKey)] = [(ShortKeys.aps, .aps)]
+        var named: [(name: String, key: RootKey)] = [(ShortKeys.aps, .aps), (NetworkKeys.stamp, .stamp)]
         for field in KiiField.allCases {
             named.append((field.longName, .long(field)))
             if field != .sourceURI, field != .senderURI { named.append((field.shortName, .short(field))) }

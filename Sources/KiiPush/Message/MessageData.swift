@@ -60,6 +60,6 @@ public struct MessageData: Sendable {
 
     private func isData(_ text: Span<UInt8>, _ key: JSONToken) -> Bool {
         if let known = key.rootKey(in: text) { return known.isData(in: storage.dialect) }
-        return !NetworkKeys.contains(text, key)
+        return !NetworkKeys.isAdded(text, key)
     }
 }

@@ -13,6 +13,8 @@ final class MessageStorage: Sendable {
     let body: Body
     let fields: FieldTable
     let aps: JSONToken
+    /// What stands under the stamp's key, whatever it is.
+    let stamp: JSONToken
     let reading: Reading
 
     /// Decodes and classifies a payload.
@@ -27,7 +29,7 @@ final class MessageStorage: Sendable {
         }
         var dialect = Dialect.plain(format, aps: root.slots.span[RootKey.aps.slot])
         var envelopeID: String?
-        if root.wrapped.isAny, let envelope = Envelope.open(root, buffer, format, limits) {
+        if root.wrapped.isAny, let envelope = try Envelope.open(root, buffer, format, limits) {
             (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
             envelopeID = envelope.messageID
         }
@@ -56,6 +58,7 @@ final class MessageStorage: Sendable {
         self.body = body
         self.fields = fields
         aps = root.slots.span[RootKey.aps.slot]
+        stamp = root.slots.span[RootKey.stamp.slot]
         self.reading = reading
     }
 

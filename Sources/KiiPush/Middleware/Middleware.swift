@@ -6,8 +6,9 @@
 /// has succeeded is lost when it fails.
 ///
 /// Promises to implementers: one `admit` a message; one `settle` for each message that this stage passed, in reverse
-/// order of the stages, however the message ended, and none for a message that it dropped itself. Both are called
-/// from many tasks at once, so keep state in a `final class` around one `Mutex`.
+/// order of the stages, however the message ended, and none for a message that it dropped itself. A message that the
+/// loop guard holds is admitted once and settled once too, in between ``hold(_:)`` tells of it. All are called from many
+/// tasks at once, so keep state in a `final class` around one `Mutex`.
 public protocol Middleware: Sendable {
     /// The name in traces; the type's, unless you say otherwise.
     var name: String { get }
@@ -22,6 +23,9 @@ public protocol Middleware: Sendable {
 
     /// Learns how a message ended that this stage passed.
     func settle(_ message: RoutedMessage, _ outcome: Outcome)
+
+    /// Learns that a message which this stage passed is held; how it ends is settled when it does.
+    func hold(_ message: RoutedMessage)
 }
 
 extension Middleware {
@@ -30,4 +34,7 @@ extension Middleware {
 
     /// Does nothing, for a stage that keeps nothing.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {}
+
+    /// Does nothing: what was reserved stays reserved.
+    public func hold(_ message: RoutedMessage) {}
 }

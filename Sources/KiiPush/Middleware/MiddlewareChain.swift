@@ -7,10 +7,17 @@ public protocol MiddlewareChain: Sendable {
     func admit(_ message: inout RoutedMessage, passed: inout Int) throws -> Verdict
     /// Tells the first `passed` stages how a message ended, the last one first.
     func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int)
+    /// Tells the first `passed` stages that a message is held.
+    func hold(_ message: RoutedMessage, passed: Int)
     /// How many stages there are.
     var count: Int { get }
+    /// The stages, first to last.
+    var stages: [any Middleware] { get }
+}
+
+extension MiddlewareChain {
     /// The names of the stages, first to last.
-    var names: [String] { get }
+    var names: [String] { stages.map(\.name) }
 }
 
 /// Puts middleware into a chain, in the order written; `if`, `else` and `switch` may hold different types.
@@ -56,10 +63,12 @@ public struct EmptyChain: MiddlewareChain {
     public func admit(_ message: inout RoutedMessage, passed: inout Int) throws -> Verdict { .pass }
     /// Does nothing.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int) {}
+    /// Does nothing.
+    public func hold(_ message: RoutedMessage, passed: Int) {}
     /// None.
     public var count: Int { 0 }
     /// None.
-    public var names: [String] { [] }
+    public var stages: [any Middleware] { [] }
 }
 
 /// One stage of a chain; times it while someone listens.
@@ -92,10 +101,15 @@ public struct ChainStage<Stage: Middleware>: MiddlewareChain {
         if passed > 0 { stage.settle(message, outcome) }
     }
 
+    /// Tells the stage, if it passed the message.
+    public func hold(_ message: RoutedMessage, passed: Int) {
+        if passed > 0 { stage.hold(message) }
+    }
+
     /// One.
     public var count: Int { 1 }
-    /// The stage's name.
-    public var names: [String] { [name] }
+    /// The stage.
+    public var stages: [any Middleware] { [stage] }
 }
 
 /// Two chains, one behind the other.
@@ -117,10 +131,17 @@ public struct ChainPair<First: MiddlewareChain, Second: MiddlewareChain>: Middle
         first.settle(message, outcome, passed: min(passed, before))
     }
 
+    /// Tells the second, then the first.
+    public func hold(_ message: RoutedMessage, passed: Int) {
+        let before = first.count
+        if passed > before { second.hold(message, passed: passed - before) }
+        first.hold(message, passed: min(passed, before))
+    }
+
     /// Those of both.
     public var count: Int { first.count + second.count }
     /// Those of both.
-    public var names: [String] { first.names + second.names }
+    public var stages: [any Middleware] { first.stages + second.stages }
 }
 
 /// A chain that may be missing.
@@ -138,10 +159,13 @@ public struct OptionalChain<Wrapped: MiddlewareChain>: MiddlewareChain {
         wrapped?.settle(message, outcome, passed: passed)
     }
 
+    /// Tells it if it is there.
+    public func hold(_ message: RoutedMessage, passed: Int) { wrapped?.hold(message, passed: passed) }
+
     /// Its own, or none.
     public var count: Int { wrapped?.count ?? 0 }
     /// Its own, or none.
-    public var names: [String] { wrapped?.names ?? [] }
+    public var stages: [any Middleware] { wrapped?.stages ?? [] }
 }
 
 /// One of two chains of different types.
@@ -168,6 +192,14 @@ public enum EitherChain<First: MiddlewareChain, Second: MiddlewareChain>: Middle
         }
     }
 
+    /// Tells the one that is there.
+    public func hold(_ message: RoutedMessage, passed: Int) {
+        switch self {
+        case .first(let chain): chain.hold(message, passed: passed)
+        case .second(let chain): chain.hold(message, passed: passed)
+        }
+    }
+
     /// Those of the one that is there.
     public var count: Int {
         switch self {
@@ -177,10 +209,10 @@ public enum EitherChain<First: MiddlewareChain, Second: MiddlewareChain>: Middle
     }
 
     /// Those of the one that is there.
-    public var names: [String] {
+    public var stages: [any Middleware] {
         switch self {
-        case .first(let chain): chain.names
-        case .second(let chain): chain.names
+        case .first(let chain): chain.stages
+        case .second(let chain): chain.stages
         }
     }
 }
@@ -192,12 +224,17 @@ public enum EitherChain<First: MiddlewareChain, Second: MiddlewareChain>: Middle
 struct CompiledChain: Sendable {
     let admit: @Sendable (inout RoutedMessage, _ passed: inout Int) throws -> Verdict
     let settle: @Sendable (RoutedMessage, Outcome, _ passed: Int) -> Void
+    let hold: @Sendable (RoutedMessage, _ passed: Int) -> Void
     let names: [String]
+    /// The first loop guard, which holds messages and takes announcements.
+    let loopGuard: LoopGuard?
 
     init(_ chain: some MiddlewareChain) {
         admit = { try chain.admit(&$0, passed: &$1) }
         settle = { chain.settle($0, $1, passed: $2) }
+        hold = { chain.hold($0, passed: $1) }
         names = chain.names
+        loopGuard = chain.stages.lazy.compactMap { $0 as? LoopGuard }.first
     }
 }
 

@@ -11,17 +11,25 @@ public struct RoutedMessage: Sendable {
     /// When the payload arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
 
+    /// When the chain judges it: when it arrived, unless it had to wait since.
+    var judgedAt: MonotonicInstant
+
     /// The app that the receiver serves; a payload that names none counts as that app's.
     public let app: String?
 
     /// The routes that take the message and have not been stopped, in order of declaration.
     public internal(set) var routes: MatchedRoutes
 
-    /// Why the first stopped route was stopped; the outcome when no other route is left.
-    private(set) var stopped: DropReason?
-
     /// Whether a route would have taken the message were it not ambiguous.
-    let isTooAmbiguous: Bool
+    private(set) var isTooAmbiguous: Bool
+
+    /// Whether the loop guard has counted it for its routes.
+    var isCounted = false
+
+    /// What is known of the few that are stopped, held or released: none, or one.
+    ///
+    /// An array, so that the many others carry one empty reference and not ten fields.
+    private var special: [Special] = []
 
     /// What the deduplicator reserved, to be confirmed or undone.
     var lease: SeenLease?
@@ -38,18 +46,121 @@ public struct RoutedMessage: Sendable {
         self.message = message
         self.id = id
         self.arrivedAt = arrivedAt
+        judgedAt = arrivedAt
         self.app = app
         routes = match.routes
         isTooAmbiguous = match.isTooAmbiguous
+    }
+
+    /// Whether the message is of the receiver's app, as far as it says.
+    var isOfApp: Bool {
+        let named = message.storage.reading.app
+        guard let app, named.isPresent else { return true }
+        let buffer = message.storage.buffer
+        return buffer.span.matches(named.range, app)
+    }
+}
+
+extension RoutedMessage {
+    /// Why a route is stopped.
+    enum Stop: Hashable {
+        case drop(DropReason)
+        case hold(RateBreakers.ID)
+    }
+
+    private struct Special {
+        var stopped: Stop?
+        var firstHold: RateBreakers.ID?
+        var held = MatchedRoutes()
+        var countedAndStopped = MatchedRoutes()
+        var probed: [RateBreakers.ID] = []
+        var permit = Permit.none
+    }
+
+    /// Whether it is stopped, held, released or a probe.
+    var isSpecial: Bool { !special.isEmpty }
+
+    /// Why the first stopped route was stopped; the outcome when no other route is left.
+    var stopped: Stop? { special.first?.stopped }
+
+    /// The routes that are stopped until a breaker lets them go.
+    var held: MatchedRoutes { special.first?.held ?? MatchedRoutes() }
+
+    /// Whether there are such routes.
+    var hasHeld: Bool { special.first?.firstHold != nil }
+
+    /// The breaker of the first of them.
+    var firstHold: RateBreakers.ID? { special.first?.firstHold }
+
+    /// What the message need not pass again, since it has waited or is replayed.
+    var permit: Permit { special.first?.permit ?? .none }
+
+    /// The breakers whose probe it is.
+    var probed: [RateBreakers.ID] { special.first?.probed ?? [] }
+
+    /// The routes for which the loop guard counted the message, whether or not a later stage stopped them.
+    var counted: [Route] {
+        isCounted
+            ? routes.filter { !$0.isUnlimited } + (special.first?.countedAndStopped.map { $0 } ?? []) : []
     }
 
     /// Stops those routes that `condition` holds for; the others run, and if none is left the reason is the outcome.
     ///
     /// A stopped route still counts as the match: none that was declared after it takes its place.
     public mutating func stopRoutes(_ reason: DropReason, where condition: (Route) -> Bool) {
-        let left = routes.filter { !condition($0) }
-        guard left.count < routes.count else { return }
-        stopped = stopped ?? reason
-        routes = MatchedRoutes(left)
+        for route in routes where condition(route) { stop(route, .drop(reason)) }
+    }
+
+    mutating func stop(_ route: Route, _ reason: Stop) {
+        routes = MatchedRoutes(routes.filter { $0 !== route })
+        let isCounted = isCounted
+        change { special in
+            special.stopped = special.stopped ?? reason
+            guard case .hold(let breaker) = reason else {
+                if isCounted, !route.isUnlimited { special.countedAndStopped.append(route) }
+                return
+            }
+            special.held.append(route)
+            special.firstHold = special.firstHold ?? breaker
+        }
+    }
+
+    mutating func probe(_ breakers: [RateBreakers.ID]) { change { $0.probed += breakers } }
+
+    /// Lets it pass what it need not pass again.
+    mutating func permit(_ permit: Permit) { change { $0.permit = permit } }
+
+    /// Begins anew with the routes that it was held for, as they are now.
+    mutating func resume(_ match: RouteMatch, _ permit: Permit, now: MonotonicInstant, _ recorder: TraceRecorder?) {
+        routes = match.routes
+        isTooAmbiguous = match.isTooAmbiguous
+        isCounted = false
+        special = [Special(permit: permit)]
+        judgedAt = now
+        self.recorder = recorder
+    }
+
+    private mutating func change(_ body: (inout Special) -> Void) {
+        if special.isEmpty { special.append(Special()) }
+        body(&special[0])
+    }
+}
+
+/// What a message need not pass again.
+enum Permit: Sendable {
+    /// It is here for the first time.
+    case none
+    /// It was held by this breaker, whose turn it has; others may hold it.
+    case breaker(RateBreakers.ID)
+    /// Somebody let it go: no breaker holds it, and the deduplicator does not ask for it.
+    case all
+
+    /// Whether the breaker that a message was held by lets it pass.
+    func isFrom(_ keys: RateKeys) -> Bool {
+        switch self {
+        case .none: false
+        case .breaker(let breaker): breaker.key == (breaker.isWide ? keys.wide : keys.narrow)
+        case .all: true
+        }
     }
 }

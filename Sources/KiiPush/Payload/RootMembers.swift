@@ -3,7 +3,7 @@
 /// A sender's own keys are only checked and counted here; `MessageData` finds them when someone asks.
 struct RootMembers {
     /// The values of the keys that `RootKey` knows, by slot.
-    private(set) var slots = InlineArray<33, JSONToken>(repeating: .absent)
+    private(set) var slots = InlineArray<34, JSONToken>(repeating: .absent)
 
     /// A bit for each slot that holds a value, so that nobody has to look at the others.
     private(set) var used: UInt64 = 0

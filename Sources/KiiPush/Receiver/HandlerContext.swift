@@ -1,11 +1,127 @@
-/// What a handler is told beside the message itself.
+/// What a handler is told beside the message itself, and what it tells: which writes it is about to make, and which
+/// messages it sends on.
 public struct HandlerContext: Sendable {
-    /// The route that called the handler.
-    public let route: String
-
     /// The message's number in its receiver, as in traces.
     public let messageID: UInt64
 
     /// When the payload arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
+
+    private let matched: Route
+    private let message: PushMessage
+    /// Where the message's lineage is, unless the handler has found a longer one.
+    private var lineage: Lineage?
+    private let loopGuard: LoopGuard?
+    private let recorder: TraceRecorder?
+
+    init(_ routed: RoutedMessage, _ route: Route, _ loopGuard: LoopGuard?) {
+        messageID = routed.id
+        arrivedAt = routed.arrivedAt
+        matched = route
+        message = routed.message
+        lineage = nil
+        recorder = routed.recorder
+        self.loopGuard = loopGuard
+    }
+
+    /// The route that called the handler.
+    public var route: String { matched.id }
+
+    // MARK: Writing
+
+    /// Announces a write to an object, so that the event it causes is cut and does not call a handler here.
+    ///
+    /// Call it before the write, and ``OwnWrite/done(modifiedAt:)`` or ``OwnWrite/failed()`` after it. One announcement
+    /// cuts one event of the object, for as long as ``LoopSettings/echo`` says, if its sender is absent or an identity
+    /// of this device, and with the same time of modification where both are known. Deleting an object is a write too.
+    ///
+    /// - Parameter object: the object, whether or not it exists yet.
+    /// - Returns: the announced write.
+    /// - Throws: ``LoopRefusal`` when the handler's own route takes events of that bucket and refuses such writes; by
+    ///   default they are only reported, to ``LoopGuard/onRisk(_:)``.
+    public func willWrite(_ object: KiiObject) throws -> OwnWrite {
+        try judge(object.bucket, object.uri)
+        return loopGuard?.announce(object, nil) ?? OwnWrite(loopGuard: nil, key: nil, number: 0)
+    }
+
+    /// Announces a new object in a bucket, whose id the server will make.
+    ///
+    /// Its event is cut only when it comes after ``OwnCreation/done(id:modifiedAt:)``, since before nothing tells it
+    /// from somebody else's. Where you can, choose the id yourself and announce the object.
+    ///
+    /// - Parameter bucket: the bucket in which it will be made.
+    /// - Returns: the announced object.
+    /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
+    public func willCreate(in bucket: KiiBucket) throws -> OwnCreation {
+        try judge(bucket, bucket.uri)
+        return OwnCreation(loopGuard: loopGuard, bucket: bucket)
+    }
+
+    private func judge(_ bucket: KiiBucket, _ target: KiiURI) throws {
+        guard let loopGuard, matched.loop.ownBucket != .allow, loopGuard.settings.layers.contains(.ownBucket) else {
+            return
+        }
+        let cause: LoopRisk.Cause
+        if let own = message.bucket, own.isSamePlace(as: bucket) {
+            cause = .sameBucket
+        } else if matched.criteria.mayTake(bucket) {
+            cause = .sameRoute
+        } else {
+            return
+        }
+        let risk = LoopRisk(route: matched.id, target: target, cause: cause, messageID: messageID)
+        loopGuard.report(risk)
+        recorder?.end("write", "risk: \(cause.rawValue)")
+        if matched.loop.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
+    }
+
+    // MARK: Sending on
+
+    /// The stamp for a Push to User that the handler sends: put it under ``Lineage/key`` into the message's data.
+    ///
+    /// It counts one handler more than the message that the handler was called with.
+    public var stamp: String {
+        ((lineage ?? message.lineage)?.next ?? Lineage(hops: 1, origin: loopGuard?.origin ?? "")).stamp
+    }
+
+    /// Puts the stamp into the data of a Push to User that the handler sends.
+    public func stamp(_ data: inout [String: String]) { data[Lineage.key] = stamp }
+
+    /// Puts the stamp into the data of a Push to User that the handler sends.
+    public func stamp(_ data: inout [String: DataValue]) { data[Lineage.key] = .string(stamp) }
+}
+
+extension HandlerContext {
+    /// Goes on with the lineage of an object that the handler has fetched, so that a loop over objects ends too.
+    ///
+    /// A Push to App carries no data, but the object that it is about does. Where handlers put the stamp into the
+    /// objects that they write, under ``Lineage/key``, and read it here before they write again, a loop over many
+    /// devices ends after ``LoopSettings/hops`` writes, however slow it is.
+    ///
+    /// ```swift
+    /// let context = try context.continuing(fields[Lineage.key] ?? nil)
+    /// fields[Lineage.key] = context.stamp
+    /// ```
+    ///
+    /// - Parameter stamp: what stands in the object under the key, if anything does; an unreadable one counts as none.
+    /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
+    /// - Throws: ``LineageTooLong`` when the object has come through too many handlers; let it out of the handler, and
+    ///   the message ends as `looped` (`lineage`).
+    public func continuing(_ stamp: String?) throws -> HandlerContext {
+        guard let found = stamp.flatMap({ Lineage($0) }) else { return self }
+        let settings = loopGuard?.settings ?? .standard
+        if settings.layers.contains(.lineage), found.hops > settings.hops {
+            throw LineageTooLong(hops: found.hops, limit: settings.hops)
+        }
+        var context = self
+        if found.hops > (lineage ?? message.lineage)?.hops ?? 0 { context.lineage = found }
+        return context
+    }
+}
+
+extension KiiBucket {
+    /// Whether two buckets are the same one, to the byte, whatever is known of their types.
+    func isSamePlace(as other: KiiBucket) -> Bool {
+        name.isExactly(other.name) && KiiURI(owner: .init(scope)) == KiiURI(owner: .init(other.scope))
+    }
 }

@@ -12,19 +12,22 @@ final class InFlightWaiters: Sendable {
 
     private struct State {
         var waiters: [UInt64: [Waiter]] = [:]
+        /// The leases of messages that are held, for which nobody should wait: it may take hours.
+        var held: [UInt64: Disposition] = [:]
         var lastNumber: UInt64 = 0
     }
 
     private let state = Mutex(State())
-    /// Lets the common case, nobody waits, go by without the lock.
+    /// How many wait or are held; lets the common case, none, go by without the lock.
     private let count = Atomic<Int>(0)
+    /// The ends that the store does not know of, for which nobody may wait.
+    let untold = UntoldEnds()
 
     /// Waits until the message of a lease has ended.
     ///
     /// - Parameters:
     ///   - lease: the lease of the message that is handled.
-    ///   - endedBefore: asks the seen store once more, for the message may end while this call begins; nil while it
-    ///     is in flight.
+    ///   - endedBefore: asks once more, for the message may end while this call begins; nil while it is in flight.
     /// - Returns: what the transport of the message was told.
     func wait(for lease: SeenLease, endedBefore: () -> Disposition?) async -> Disposition {
         await withCheckedContinuation { continuation in
@@ -36,13 +39,25 @@ final class InFlightWaiters: Sendable {
                 return state.lastNumber
             }
             // Only this one gives up: those who came in time are about to be told.
-            if let disposition = endedBefore() { end(lease, disposition) { $0.number == number } }
+            if let disposition = endedBefore() ?? state.withLock({ $0.held[lease.number] }) {
+                end(lease, disposition) { $0.number == number }
+            }
         }
+    }
+
+    /// Tells all who wait for a lease, and who will, that its message is held.
+    func hold(_ lease: SeenLease, _ disposition: Disposition) {
+        state.withLock { $0.held[lease.number] = disposition }
+        count.add(1, ordering: .sequentiallyConsistent)
+        end(lease, disposition) { _ in true }
     }
 
     /// Tells all who wait for a lease how its message ended; call it when the seen store has been told.
     func finish(_ lease: SeenLease, _ disposition: Disposition) {
         guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
+        if state.withLock({ $0.held.removeValue(forKey: lease.number) }) != nil {
+            count.subtract(1, ordering: .sequentiallyConsistent)
+        }
         end(lease, disposition) { _ in true }
     }
 

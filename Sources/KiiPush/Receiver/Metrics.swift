@@ -2,7 +2,8 @@ import Synchronization
 
 /// How many messages a receiver took in, and how they ended; a snapshot.
 ///
-/// Every message is counted once: the counts of the outcomes add up to ``received``.
+/// Every message is counted once: the counts of the outcomes add up to ``received``. A message that is held counts as
+/// `held` for as long as it is, and then as what it ended as.
 public struct Metrics: Sendable, Hashable {
     /// The count of one outcome and reason.
     public struct Count: Sendable, Hashable {
@@ -22,6 +23,8 @@ public struct Metrics: Sendable, Hashable {
         public let handled: Int
         /// How often it failed.
         public let failed: Int
+        /// How often the loop guard held a message for it.
+        public let held: Int
     }
 
     /// One count for each outcome and reason that there can be.
@@ -46,11 +49,12 @@ final class OutcomeCounters: Sendable {
     private static let labels: [(outcome: String, reason: String?)] =
         [("handled", nil), ("duplicate", "done"), ("duplicate", "inFlight")]
         + LoopLayer.allCases.map { ("looped", $0.rawValue) }
+        + [("held", "rate")] + DeadLetter.Reason.allCases.map { ("deadLettered", $0.rawValue) }
         + [("refused", "app"), ("refused", "scope"), ("refused", "other")]
         + [("unrouted", "noRoute"), ("unrouted", "ambiguous"), ("failed", "handler"), ("failed", "stage")]
         + DecodeError.Code.allCases.map { ("undecodable", $0.rawValue) }
 
-    private let counters = InlineArray<32, Atomic<Int>> { _ in Atomic(0) }
+    private let counters = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
 
     func count(_ outcome: Outcome) {
         let number: Int
@@ -60,6 +64,11 @@ final class OutcomeCounters: Sendable {
         }
         counters[number].add(1, ordering: .relaxed)
     }
+
+    /// Takes back the count of a message that was held and has ended now.
+    func uncountHeld() { counters[Self.heldNumber].subtract(1, ordering: .relaxed) }
+
+    private static let heldNumber = labels.firstIndex { $0.outcome == "held" } ?? 0
 
     private static func number(of outcome: Outcome) -> Int {
         let reason: String? =
@@ -80,7 +89,7 @@ final class OutcomeCounters: Sendable {
             routes: routes.map {
                 Metrics.RouteCount(
                     route: $0.id, handled: $0.handled.load(ordering: .relaxed),
-                    failed: $0.failed.load(ordering: .relaxed))
+                    failed: $0.failed.load(ordering: .relaxed), held: $0.held.load(ordering: .relaxed))
             })
     }
 }

@@ -1,6 +1,6 @@
 /// How a message ended.
 ///
-/// Every message ends in exactly one.
+/// Every message ends in exactly one; ``held(_:)`` alone is no end, and another one follows it.
 @nonexhaustive
 public enum Outcome: Sendable {
     /// All handlers of its routes succeeded.
@@ -9,6 +9,10 @@ public enum Outcome: Sendable {
     case duplicate(Duplicate)
     /// The loop guard stopped it.
     case looped(LoopLayer)
+    /// The loop guard holds it: not its end yet, which is reported when it comes.
+    case held(HeldMessage)
+    /// It was put aside, where it can be looked at and replayed.
+    case deadLettered(DeadLetter.Reason)
     /// It is not for this receiver.
     case refused(Refusal)
     /// No route takes it.
@@ -64,6 +68,8 @@ extension Outcome {
         case .handled: "handled"
         case .duplicate: "duplicate"
         case .looped: "looped"
+        case .held: "held"
+        case .deadLettered: "deadLettered"
         case .refused: "refused"
         case .unrouted: "unrouted"
         case .failed: "failed"
@@ -78,6 +84,8 @@ extension Outcome {
         case .duplicate(.done): "done"
         case .duplicate(.inFlight): "inFlight"
         case .looped(let layer): layer.rawValue
+        case .held: LoopLayer.rate.rawValue
+        case .deadLettered(let reason): reason.rawValue
         case .refused(let refusal): refusal.reason
         case .unrouted(let why): why.rawValue
         case .failed(let failure): failure.place
@@ -86,11 +94,14 @@ extension Outcome {
     }
 
     /// What the transport is told.
+    ///
+    /// Of a message that is held it is ``Disposition/retryLater``: it lies in memory only. A transport that can wait
+    /// does better to wait for ``HeldMessage/end()`` and take the disposition of that.
     public var disposition: Disposition {
         switch self {
-        case .handled, .duplicate(.done), .looped, .refused, .unrouted: .accept
+        case .handled, .duplicate(.done), .looped, .deadLettered, .refused, .unrouted: .accept
         case .duplicate(.inFlight(let disposition)): disposition
-        case .failed: .retryLater
+        case .failed, .held: .retryLater
         case .undecodable: .reject
         }
     }
@@ -98,8 +109,8 @@ extension Outcome {
     /// Whether the seen store remembers the message, so that it is a duplicate when it comes again.
     var isRemembered: Bool {
         switch self {
-        case .handled, .looped: true
-        case .duplicate, .refused, .unrouted, .failed, .undecodable: false
+        case .handled, .looped, .deadLettered: true
+        case .duplicate, .held, .refused, .unrouted, .failed, .undecodable: false
         }
     }
 }

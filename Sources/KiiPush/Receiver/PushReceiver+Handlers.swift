@@ -11,15 +11,16 @@ extension PushReceiver {
     ///   - sender: the senders that it takes; APNs never names one.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
     ///   - flow: whether later routes may take the same message.
+    ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the message; one that throws is the outcome ``Outcome/failed(_:)``.
     public func onPushToApp(
         _ id: String? = nil, scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop,
+        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (PushToAppMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, scope: scope, events: events, sender: sender, certainty: certainty)
-        add(id, criteria, flow, .pushToApp(handler))
+        add(id, criteria, flow, loop, .pushToApp(handler))
     }
 
     /// Calls `handler` for each Push to App about one of the buckets.
@@ -32,15 +33,17 @@ extension PushReceiver {
     ///   - sender: the senders that it takes; APNs never names one.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
     ///   - flow: whether later routes may take the same message.
+    ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the event; its bucket and scope are there.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern, scope: ScopePattern? = nil, events: [KiiEvent]? = nil,
         sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop,
+        loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, bucket: bucket, scope: scope, events: events, sender: sender, certainty: certainty)
-        add(id, criteria, flow, .bucket(handler))
+        add(id, criteria, flow, loop, .bucket(handler))
     }
 
     /// Calls `handler` for each Push to App about one of the objects.
@@ -54,17 +57,18 @@ extension PushReceiver {
     ///   - sender: the senders that it takes; APNs never names one.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
     ///   - flow: whether later routes may take the same message.
+    ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the event; its object, bucket and scope are there.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern = .any, object: TextPattern, scope: ScopePattern? = nil,
         events: [KiiEvent]? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
-        then flow: RouteFlow = .stop,
+        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (ObjectEvent, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, bucket: bucket, object: object, scope: scope, events: events, sender: sender,
             certainty: certainty)
-        add(id, criteria, flow, .object(handler))
+        add(id, criteria, flow, loop, .object(handler))
     }
 
     /// Calls `handler` for each Push to User, whether or not its topic's scope is known.
@@ -75,14 +79,15 @@ extension PushReceiver {
     ///   - sender: the senders that it takes.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
     ///   - flow: whether later routes may take the same message.
+    ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the message.
     public func onPushToUser(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop,
+        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (PushToUserMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(kind: .pushToUser, scope: scope, sender: sender, certainty: certainty)
-        add(id, criteria, flow, .pushToUser(handler))
+        add(id, criteria, flow, loop, .pushToUser(handler))
     }
 
     /// Calls `handler` for each Push to User that was sent to one of the topics.
@@ -94,15 +99,16 @@ extension PushReceiver {
     ///   - sender: the senders that it takes.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
     ///   - flow: whether later routes may take the same message.
+    ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the message; its topic and scope are there.
     public func onPushToUser(
         _ id: String? = nil, topic: TextPattern, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop,
+        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (TopicMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToUser, topic: topic, scope: scope, sender: sender, certainty: certainty)
-        add(id, criteria, flow, .topic(handler))
+        add(id, criteria, flow, loop, .topic(handler))
     }
 
     /// Calls `handler` for each Direct Push.
@@ -113,14 +119,15 @@ extension PushReceiver {
     ///   - certainty: how sure the kind must be. A Direct Push is rarely more than likely: nothing in most of them says
     ///     what they are.
     ///   - flow: whether later routes may take the same message.
+    ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the message.
     public func onDirectPush(
         _ id: String? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
-        then flow: RouteFlow = .stop,
+        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (DirectPushMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(kind: .directPush, sender: sender, certainty: certainty)
-        add(id, criteria, flow, .directPush(handler))
+        add(id, criteria, flow, loop, .directPush(handler))
     }
 
     /// Calls `handler` for each message of any kind; declared last, for whatever no other route takes.
@@ -131,12 +138,13 @@ extension PushReceiver {
     ///   - sender: the senders that it takes.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
     ///   - flow: whether later routes may take the same message.
+    ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the message.
     public func onAny(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop,
+        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
     ) {
-        add(id, RouteCriteria(scope: scope, sender: sender, certainty: certainty), flow, .any(handler))
+        add(id, RouteCriteria(scope: scope, sender: sender, certainty: certainty), flow, loop, .any(handler))
     }
 }

@@ -17,10 +17,14 @@ public final class PushReceiver: Sendable {
     /// The app that is served; payloads that name none count as this one's.
     public let app: String?
 
-    private let limits: PayloadLimits
-    private let clock: any ReceiverClock
-    private let chain: CompiledChain
-    private let counters = OutcomeCounters()
+    let limits: PayloadLimits
+    let clock: any ReceiverClock
+    let chain: CompiledChain
+    let counters = OutcomeCounters()
+
+    /// Where messages are put aside that nobody will handle unless somebody replays them.
+    public let deadLetters: any DeadLetterStore
+
     private let lastID = Atomic<UInt64>(0)
     let setup = Mutex(Setup())
 
@@ -83,15 +87,18 @@ public final class PushReceiver: Sendable {
     ///   - app: the app that is served.
     ///   - limits: the bounds within which payloads are read.
     ///   - clock: the receiver's clock; give the same one to the stages that take one.
+    ///   - deadLetters: where messages are put aside.
     ///   - middleware: the chain, first stage first. Keep the order ``Deduplicator``, ``LoopGuard``, ``ScopeRouter``,
     ///     and put your own stages where they belong among them.
     public init(
         app: String? = nil, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
+        deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
         @MiddlewareBuilder middleware: () -> some MiddlewareChain
     ) {
         self.app = app
         self.limits = limits
         self.clock = clock
+        self.deadLetters = deadLetters
         chain = CompiledChain(middleware())
     }
 
@@ -103,9 +110,20 @@ public final class PushReceiver: Sendable {
     /// next from running. A duplicate of a message that is being handled returns when that one has ended, so a handler
     /// must not wait for the receipt of the very payload that it handles.
     public func receive(_ payload: RawPayload) async -> Outcome {
+        do {
+            var message = try prepare(payload)
+            return await run(&message)
+        } catch {
+            return .undecodable(error)
+        }
+    }
+
+    /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
+    @inline(__always)
+    func prepare(_ payload: RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, listener) = currentSetup()
         let id = lastID.add(1, ordering: .relaxed).newValue
-        let recorder = listener == nil ? nil : TraceRecorder(clock, generation: table.generation)
+        let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
         let message: PushMessage
         do {
             message = try PushMessage(payload, limits: limits)
@@ -113,8 +131,8 @@ public final class PushReceiver: Sendable {
             let outcome = Outcome.undecodable(error)
             recorder?.end("decode", error.description)
             counters.count(outcome)
-            if let recorder { listener?(recorder.trace(id, nil, payload.transport, outcome)) }
-            return outcome
+            recorder?.finish(id, nil, payload.transport, outcome)
+            throw error
         }
         recorder?.end("decode", "\(message.kind), \(message.certainty.rawValue)")
         recorder?.begin()
@@ -122,16 +140,27 @@ public final class PushReceiver: Sendable {
         recorder?.end("route", match.routes.isEmpty ? "none" : match.routes.ids.joined(separator: ", "))
 
         var routed = RoutedMessage(message, id: id, arrivedAt: payload.arrivedAt ?? clock.now, app: app, match: match)
+        // A payload that had to wait before it came here is judged by the present, as the ones before it were.
+        if payload.arrivedAt != nil { routed.judgedAt = clock.now }
         routed.recorder = recorder
+        return routed
+    }
+
+    /// Sends a message through the chain to its handlers, and settles it.
+    @inline(__always)
+    func run(_ message: inout RoutedMessage) async -> Outcome {
         var passed = 0
-        let outcome: Outcome =
-            switch admit(&routed, passed: &passed) {
-            case .handle: await handle(&routed)
-            case .wait(let lease): await wait(for: lease, routed)
-            case .end(let outcome): outcome
-            }
-        settle(routed, outcome, passed: passed)
-        if let recorder = routed.recorder { listener?(recorder.trace(id, message, payload.transport, outcome)) }
+        let outcome: Outcome
+        switch admit(&message, passed: &passed) {
+        case .handle: outcome = await handle(&message)
+        case .hold(let breaker): return hold(message, breaker, passed)
+        case .wait(let lease): outcome = await wait(for: lease, message)
+        case .end(let end): outcome = end
+        }
+        chain.settle(message, outcome, passed)
+        counters.count(outcome)
+        if message.hasHeld { holdRemainder(message, outcome) }
+        message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
         return outcome
     }
 
@@ -145,22 +174,18 @@ public final class PushReceiver: Sendable {
     }
 
     /// What is to be done with a message when the chain has judged it.
-    private enum Next {
+    enum Next {
         case handle
         /// Share the end of the message that this one repeats.
         case wait(SeenLease)
+        /// Keep it until this breaker lets it go.
+        case hold(RateBreakers.ID)
         case end(Outcome)
     }
 
     private func admit(_ message: inout RoutedMessage, passed: inout Int) -> Next {
         do {
-            switch try chain.admit(&message, &passed) {
-            case .drop(let reason): return next(reason)
-            case .pass:
-                guard message.routes.isEmpty else { return .handle }
-                if let reason = message.stopped { return next(reason) }
-                return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
-            }
+            return next(try chain.admit(&message, &passed), message)
         } catch {
             let failure = error as? StageFailure
             return .end(
@@ -171,7 +196,20 @@ public final class PushReceiver: Sendable {
         }
     }
 
-    /// What is to be done with a message that a stage dropped.
+    /// What is to be done with a message that the chain, or the loop guard alone, has judged so.
+    func next(_ verdict: Verdict, _ message: RoutedMessage) -> Next {
+        switch verdict {
+        case .drop(let reason): return next(reason)
+        case .pass:
+            guard message.routes.isEmpty else { return .handle }
+            switch message.stopped {
+            case .drop(let reason): return next(reason)
+            case .hold(let breaker): return .hold(breaker)
+            case nil: return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
+            }
+        }
+    }
+
     private func next(_ reason: DropReason) -> Next {
         switch reason {
         case .duplicate: .end(.duplicate(.done))
@@ -191,11 +229,12 @@ public final class PushReceiver: Sendable {
 
     /// Calls the handlers of a message that the chain passed.
     @inline(__always)
-    private func handle(_ message: inout RoutedMessage) async -> Outcome {
+    func handle(_ message: inout RoutedMessage) async -> Outcome {
         var failure: (route: Route, error: any Error)?
+        var loopEnd: LoopLayer?
         var succeeded = MatchedRoutes()
         for route in message.routes {
-            let context = HandlerContext(route: route.id, messageID: message.id, arrivedAt: message.arrivedAt)
+            let context = HandlerContext(message, route, chain.loopGuard)
             message.recorder?.begin()
             do {
                 try await route.handler(message.message, context)
@@ -204,18 +243,20 @@ public final class PushReceiver: Sendable {
                 message.recorder?.end("handle \(route.id)", "handled")
             } catch {
                 route.failed.add(1, ordering: .relaxed)
-                failure = failure ?? (route, error)
+                // What ends a loop would end it again: trying again is no use.
+                if let end = error as? any LoopEnd {
+                    loopEnd = loopEnd ?? end.layer
+                } else {
+                    failure = failure ?? (route, error)
+                }
                 message.recorder?.end("handle \(route.id)", failed: error)
             }
         }
-        guard let failure else { return .handled(succeeded) }
-        return .failed(
-            Outcome.Failure(place: failure.route.id, isStage: false, error: failure.error, handled: succeeded))
-    }
-
-    private func settle(_ message: RoutedMessage, _ outcome: Outcome, passed: Int) {
-        chain.settle(message, outcome, passed)
-        counters.count(outcome)
+        if let failure {
+            return .failed(
+                Outcome.Failure(place: failure.route.id, isStage: false, error: failure.error, handled: succeeded))
+        }
+        return loopEnd.map { .looped($0) } ?? .handled(succeeded)
     }
 
     // MARK: Watching
@@ -232,14 +273,22 @@ public final class PushReceiver: Sendable {
     /// The names of the stages that a message passes, in order.
     public var middleware: [String] { chain.names }
 
+    /// The chain's loop guard, for its kill switch and its settings; nil when the chain has none.
+    public var loopGuard: LoopGuard? { chain.loopGuard }
+
+    /// The listener as it is now.
+    var listener: (@Sendable (Trace) -> Void)? { setup.withLock { $0.listener } }
+
     // MARK: Registering
 
     /// Adds a route behind those that are there.
-    func add(_ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ handler: RouteHandler) {
+    func add(
+        _ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ loop: RouteLoopPolicy, _ handler: RouteHandler
+    ) {
         setup.withLock { setup in
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
-            setup.append(Route(id: id, criteria: criteria, flow: flow, handler: handler))
+            setup.append(Route(id: id, criteria: criteria, flow: flow, loop: loop, handler: handler))
         }
     }
 }

@@ -36,6 +36,11 @@ public struct MonotonicInstant: Sendable, Hashable, Comparable {
 public protocol ReceiverClock: Sendable {
     /// The present moment; never before one that was returned earlier.
     var now: MonotonicInstant { get }
+
+    /// Returns when `instant` has come.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled before.
+    func sleep(until instant: MonotonicInstant) async throws
 }
 
 /// The machine's monotonic clock, which goes on while the device sleeps.
@@ -48,6 +53,11 @@ public struct SystemClock: ReceiverClock {
     /// The present moment.
     public var now: MonotonicInstant {
         MonotonicInstant(nanoseconds: beginning.duration(to: .now).inNanoseconds)
+    }
+
+    /// Returns when `instant` has come.
+    public func sleep(until instant: MonotonicInstant) async throws {
+        try await Task.sleep(until: beginning.advanced(by: .nanoseconds(instant.nanoseconds)), clock: .continuous)
     }
 }
 

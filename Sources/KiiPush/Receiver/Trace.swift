@@ -50,12 +50,14 @@ final class TraceRecorder: Sendable {
 
     private let clock: any ReceiverClock
     private let generation: Int
+    private let listener: @Sendable (Trace) -> Void
     private let start: MonotonicInstant
     private let record: Mutex<Record>
 
-    init(_ clock: any ReceiverClock, generation: Int = 0) {
+    init(_ clock: any ReceiverClock, generation: Int, _ listener: @escaping @Sendable (Trace) -> Void) {
         self.clock = clock
         self.generation = generation
+        self.listener = listener
         start = clock.now
         record = Mutex(Record(stageStart: start))
     }
@@ -79,10 +81,12 @@ final class TraceRecorder: Sendable {
     // The type only: an error's own text may hold what a handler read from the payload.
     func end(_ name: String, failed error: any Error) { end(name, "threw \(type(of: error))") }
 
-    func trace(_ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome) -> Trace {
-        Trace(
-            messageID: id, message: message, transport: transport, stages: record.withLock { $0.stages },
-            outcome: outcome, generation: generation, nanoseconds: start.duration(to: clock.now).inNanoseconds)
+    /// Tells the listener what was taken down.
+    func finish(_ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome) {
+        listener(
+            Trace(
+                messageID: id, message: message, transport: transport, stages: record.withLock { $0.stages },
+                outcome: outcome, generation: generation, nanoseconds: start.duration(to: clock.now).inNanoseconds))
     }
 }
 

@@ -8,21 +8,38 @@ public final class Route: Sendable {
     /// Whether the routes declared after it may take the same message too.
     public let flow: RouteFlow
 
+    /// What the loop guard does for this route.
+    public let loop: RouteLoopPolicy
+
     let criteria: RouteCriteria
     let handler: RouteHandler
     /// The rule that declares it; nil for a route that code declares.
     let declaration: RoutingRule?
+    /// Whether nothing limits it.
+    let isUnlimited: Bool
+    /// The limits of its own rate, if it has one.
+    let limits: Breaker.Limits?
+    /// The id as two words, for keys that name the route: the same in every process, and after the rules are reloaded.
+    let digest: DedupeKey
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
+    let held = Atomic<Int>(0)
 
     init(
-        id: String, criteria: RouteCriteria, flow: RouteFlow, handler: RouteHandler, declaration: RoutingRule? = nil
+        id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard, handler: RouteHandler,
+        declaration: RoutingRule? = nil
     ) {
         self.id = id
         self.criteria = criteria
         self.flow = flow
+        self.loop = loop
+        limits = if case .own(let rate) = loop.rate { Breaker.Limits(rate) } else { nil }
+        isUnlimited = loop.rate == .unlimited
         self.handler = handler
         self.declaration = declaration
+        var digest = KeyedDigest(.published)
+        digest.add(0, id.utf8.span, 0..<id.utf8.count)
+        self.digest = digest.finish()
     }
 }
 

@@ -58,6 +58,16 @@ struct RouteCriteria: Sendable, Hashable {
     }
 }
 
+extension RouteCriteria {
+    /// Whether a Push to App about a bucket could meet the criteria, as far as they ask for kind, bucket and scope.
+    func mayTake(_ wanted: KiiBucket) -> Bool {
+        guard kinds.contains(KindSet(.pushToApp)), topic == nil else { return false }
+        if let bucket, !bucket.matches(wanted.name) { return false }
+        if let scopeID, !(wanted.scope.id.map { scopeID.matches($0) } ?? false) { return false }
+        return scope?.matches(wanted.scope) ?? true
+    }
+}
+
 /// Some of the three kinds.
 struct KindSet: OptionSet, Hashable {
     let rawValue: UInt8

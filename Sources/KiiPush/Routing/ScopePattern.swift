@@ -44,6 +44,21 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
         return false
     }
 
+    /// Whether a scope matches.
+    func matches(_ scope: KiiScope) -> Bool {
+        let (kind, wanted): (MessageScope.Kind, String?) =
+            switch scope {
+            case .app: (.app, nil)
+            case .user(let user): (.user, user.id)
+            case .group(let group): (.group, group.id)
+            case .thing(let thing): (.thing, thing.id)
+            }
+        return alternatives.contains { alternative in
+            guard alternative.kind == kind, let id = alternative.id else { return alternative.kind == kind }
+            return wanted.map { id.matches($0) } ?? false
+        }
+    }
+
     /// The ids of a pattern that names only single owners, for an index.
     var exactIDs: [String]? {
         var ids: [String] = []

@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushContracts
 import KiiPushTesting
+import Synchronization
 import Testing
 
 /// The code of doc comments, so that it compiles and does what the comment says.
@@ -68,11 +69,74 @@ struct DocumentedCodeTests {
         #expect(hot.allSatisfy { $0.holds(for: message) })
     }
 
+    @Test("an announced write is done or failed, as the announcement's own example says", arguments: [true, false])
+    func ownWrite(fails: Bool) async {
+        let receiver = PushReceiver(app: "0123abcd")
+        let cloud = Cloud(fails: fails)
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            let write = try context.willWrite(event.object)
+            do {
+                write.done(modifiedAt: try await cloud.put(event.object))
+            } catch {
+                write.failed()
+                throw error
+            }
+        }
+        let first = await receiver.receive(PayloadFixture.pushToApp(sentAt: 1, modifiedAt: 1).payload(.long))
+        #expect(first.name == (fails ? "failed" : "handled"))
+        let echo = PayloadFixture.pushToApp(sender: nil, sentAt: 2, modifiedAt: 2)
+        #expect(await "\(receiver.receive(echo.payload(.long)))" == (fails ? "failed (settings)" : "looped (echo)"))
+    }
+
+    @Test("an object's lineage goes on, and ends after eight hops", arguments: [nil, "1;8;th.1", "1;9;th.1", "odd"])
+    func continuing(stamp: String?) async {
+        let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.2")])
+        let written = Mutex<String?>(nil)
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            var fields = [Lineage.key: stamp]
+            let context = try context.continuing(fields[Lineage.key] ?? nil)
+            fields[Lineage.key] = context.stamp
+            written.withLock { $0 = context.stamp }
+        }
+        let outcome = await receiver.receive(PayloadFixture.pushToApp().payload(.long))
+        #expect("\(outcome)" == (stamp == "1;9;th.1" ? "looped (lineage)" : "handled"))
+        let expected: [String?: String] = [nil: "1;1;th.2", "1;8;th.1": "1;9;th.1", "odd": "1;1;th.2"]
+        #expect(written.withLock { $0 } == expected[stamp])
+    }
+
+    private struct Cloud {
+        struct Unreachable: Error {}
+        let fails: Bool
+        func put(_ object: KiiObject) async throws -> Int64 {
+            if fails { throw Unreachable() }
+            return 2
+        }
+    }
+
     private typealias MyStore = InMemorySeenStore
 
     @Test("my store keeps the promises of a seen store")
     func contract() async {
         await SeenStoreContract { window in MyStore(window: window) }.verify()
+    }
+
+    @Test("the key maker's own example names orders")
+    func keyMaker() throws {
+        let orders = DedupeKeyMaker(
+            pushToUser: { message, key in
+                guard let order = message.data["order"]?.string else { return nil }
+                key.add(message.topic?.name)
+                key.add(order)
+                return .strong
+            })
+        let deduplicator = Deduplicator(keys: orders)
+        #expect(deduplicator.counts == Deduplicator(clock: ManualClock()).counts)
+        let copies = try (1...2).map { sentAt in
+            let data: [(String, DataValue)] = [("order", .string("A-1"))]
+            return try PushMessage(PayloadFixture.pushToUser(sentAt: Int64(sentAt), data: data).payload(.long))
+        }
+        let keys = copies.map { orders.keys(of: $0, secret: .published) }
+        #expect(keys[0] == keys[1] && copies[0].sentAt != copies[1].sentAt)
     }
 
     private struct QuietHours: Middleware {

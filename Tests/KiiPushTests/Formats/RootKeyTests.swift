@@ -4,11 +4,13 @@ import Testing
 
 struct RootKeyTests {
     private static let names: [String] =
-        KiiField.allCases.map(\.longName) + KiiField.allCases.map(\.shortName).filter { $0.utf8.count <= 3 } + ["aps"]
+        KiiField.allCases.map(\.longName) + KiiField.allCases.map(\.shortName).filter { $0.utf8.count <= 3 } + [
+            "aps", "_kl",
+        ]
 
     private func find(_ name: String) -> RootKey? { RootKey.find(name.utf8.span, 0..<name.utf8.count) }
 
-    @Test("there are 33 keys, each with a slot of its own")
+    @Test("there are 34 keys, each with a slot of its own")
     func slots() {
         #expect(Self.names.count == RootKey.count)
         #expect(Set(Self.names.compactMap { find($0)?.slot }) == Set(0..<RootKey.count))

@@ -30,7 +30,7 @@ struct MemoryTests {
             let clock = ManualClock()
             let receiver = PushReceiver(app: "0123abcd") {
                 Deduplicator(window: SeenWindow(count: 100), clock: clock)
-                LoopGuard(clock: clock)
+                LoopGuard(settings: .standard.without(.rate), clock: clock)
                 ScopeRouter()
             }
             receiver.onDirectPush { _, _ in }

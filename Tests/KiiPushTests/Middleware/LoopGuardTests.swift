@@ -7,6 +7,8 @@ struct LoopGuardTests {
     let clock = ManualClock()
 
     private func admit(_ payload: RawPayload, _ loopGuard: LoopGuard, app: String? = nil) throws -> Verdict {
+        var payload = payload
+        payload.arrivedAt = clock.now
         var message = try RoutedMessage(payload, app: app)
         return loopGuard.admit(&message)
     }
@@ -183,7 +185,7 @@ struct LoopGuardTests {
         var message = try RoutedMessage(PayloadFixture.pushToApp().payload(.long), routes: routes)
         #expect(loopGuard.admit(&message) == .pass)
         #expect(message.routes.ids == ["a", "c"])
-        #expect(message.stopped == .looped(.killSwitch))
+        #expect(message.stopped == .drop(.looped(.killSwitch)))
 
         loopGuard.revive(.route("b"))
         message = try RoutedMessage(PayloadFixture.pushToApp().payload(.long), routes: routes)

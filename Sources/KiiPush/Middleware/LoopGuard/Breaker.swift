@@ -1,0 +1,188 @@
+/// The breaker of one key: counts what passes, and once that is too much holds what comes until a probe finds it quiet.
+///
+/// ```
+///          too many               cool-down over, the oldest goes alone
+/// closed ────────────▶ open ──────────────────────────────────────────▶ probing
+///    ▲                  ▲  a message came since the probe: cool-down doubled │
+///    │ nothing held     └───────────────────────────────┬─────────────────── │ it ended
+///    └───────────── draining ◀── nothing came in `per` ── quiet ◀────────────┘
+/// ```
+struct Breaker {
+    enum Phase: Equatable {
+        case closed
+        case open(until: Int64)
+        /// One message runs alone; `sawMore` if another came meanwhile.
+        case probing(sawMore: Bool)
+        /// The probe has ended; a message that comes before `until` shows that the loop goes on.
+        case quiet(until: Int64)
+        /// What was held follows in order; `isBusy` while one of it runs.
+        case draining(isBusy: Bool)
+    }
+
+    /// How many messages a breaker counts, in nanoseconds.
+    struct Limit {
+        let messages: Int
+        let span: Int64
+        let per: Int64
+        let coolDown: Int64
+
+        fileprivate init(_ rate: LoopRate, isWide: Bool) {
+            messages = isWide ? rate.wideMessages : rate.messages
+            span = (isWide ? rate.widePer : rate.per).inNanoseconds
+            per = rate.per.inNanoseconds
+            coolDown = rate.coolDown.inNanoseconds
+        }
+    }
+
+    /// The limits of a rate's two breakers; made once, since a `Duration` is divided to be one number.
+    struct Limits {
+        let narrow: Limit
+        let wide: Limit
+
+        init(_ rate: LoopRate) {
+            narrow = Limit(rate, isWide: false)
+            wide = Limit(rate, isWide: true)
+        }
+    }
+
+    let key: PlaceKey
+    private(set) var phase = Phase.closed
+    private(set) var held: [HeldMessage] = []
+    /// Places that were promised to messages which are about to be held.
+    private(set) var promised = 0
+    private var passes = PassWindow()
+    private var limit: Limit
+    private var coolDown: Int64
+    private var closedAt: Int64 = .min
+
+    init(_ key: PlaceKey, _ limit: Limit) {
+        self.key = key
+        self.limit = limit
+        coolDown = limit.coolDown
+    }
+
+    /// What a breaker says about a message that comes.
+    enum Answer {
+        case pass
+        /// It may pass, alone: the cool-down is over, and nothing older is held.
+        case passAsProbe
+        case hold
+    }
+
+    /// Judges a message that comes; counting it, if it passes, is left to ``count(_:)``.
+    mutating func judge(_ now: Int64, _ limit: Limit) -> Answer {
+        self.limit = limit
+        if case .quiet(let end) = phase, end <= now { close(now) }
+        switch phase {
+        case .closed:
+            if passes.count(limit.span, now) < limit.messages { return .pass }
+            open(now)
+            return .hold
+        case .open(let end):
+            return end <= now && held.isEmpty && promised == 0 ? .passAsProbe : .hold
+        case .probing:
+            phase = .probing(sawMore: true)
+            return .hold
+        case .quiet:
+            open(now)
+            return .hold
+        case .draining:
+            // It queues behind what is held, and counts as passed: a loop that outlives the probe opens it again.
+            if passes.count(limit.span, now) >= limit.messages { open(now) } else { count(now) }
+            return .hold
+        }
+    }
+
+    /// Counts a message that passes, or lets it be the probe.
+    mutating func count(_ now: Int64) {
+        if case .open = phase { phase = .probing(sawMore: false) }
+        passes.add(now, limit.span, limit: limit.messages)
+    }
+
+    /// Takes back a message that passed and was not handled.
+    mutating func takeBack() { passes.takeBack() }
+
+    /// Opens; with twice the cool-down if it was open a moment ago, for then the loop goes on.
+    private mutating func open(_ now: Int64) {
+        let wasOpen = phase != .closed || (closedAt != .min && now - closedAt < coolDown)
+        let doubled = min(coolDown.multipliedReportingOverflow(by: 2).partialValue, Self.longestCoolDown)
+        coolDown = wasOpen ? max(doubled, limit.coolDown) : limit.coolDown
+        phase = .open(until: MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: coolDown).nanoseconds)
+    }
+
+    private static let longestCoolDown = LoopRate.longestCoolDown.inNanoseconds
+
+    /// Ends the quiet time: what is held follows, or all is as before.
+    private mutating func close(_ now: Int64) {
+        closedAt = now
+        phase = held.isEmpty && promised == 0 ? .closed : .draining(isBusy: false)
+    }
+
+    // MARK: Held messages
+
+    /// Promises a place, if there is one left.
+    mutating func promise(upTo most: Int) -> Bool {
+        guard held.count + promised < most else { return false }
+        promised += 1
+        return true
+    }
+
+    /// Puts a message into its promised place.
+    mutating func hold(_ message: HeldMessage, _ now: Int64) {
+        promised -= 1
+        held.append(message)
+        // Everything before it may have been released meanwhile; then it is due at once.
+        if phase == .closed { phase = .draining(isBusy: false) }
+    }
+
+    /// Takes out the held messages that a condition holds for.
+    mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
+        let removed = held.filter(condition)
+        if !removed.isEmpty { held.removeAll(where: condition) }
+        return removed
+    }
+
+    /// When there is something to do; nil when nothing is, or one message of it runs.
+    var due: Int64? {
+        switch phase {
+        case .closed, .probing, .draining(isBusy: true): nil
+        case .open(let end): held.isEmpty ? nil : end
+        case .quiet(let end): end
+        case .draining(isBusy: false): .min
+        }
+    }
+
+    /// The message whose turn it is, oldest first; nil when none is due.
+    mutating func takeDue(_ now: Int64) -> HeldMessage? {
+        if case .quiet(let end) = phase, end <= now { close(now) }
+        if case .draining(isBusy: false) = phase, held.isEmpty, promised == 0 { phase = .closed }
+        switch phase {
+        case .open(let end) where end <= now && !held.isEmpty: phase = .probing(sawMore: false)
+        case .draining(isBusy: false) where !held.isEmpty: phase = .draining(isBusy: true)
+        default: return nil
+        }
+        return held.removeFirst()
+    }
+
+    /// Learns that the message whose turn it was has ended.
+    mutating func turnEnded(_ now: Int64) {
+        switch phase {
+        case .probing(sawMore: true): open(now)
+        case .probing(sawMore: false):
+            phase = .quiet(until: MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: limit.per).nanoseconds)
+        case .draining: phase = held.isEmpty && promised == 0 ? .closed : .draining(isBusy: false)
+        case .closed, .open, .quiet: break
+        }
+    }
+
+    /// Whether it can be forgotten: closed, with nothing that still counts.
+    mutating func isIdle(_ now: Int64) -> Bool {
+        guard phase == .closed, promised == 0 else { return false }
+        // A growing cool-down is remembered for as long as it was.
+        if closedAt != .min, now - closedAt < coolDown { return false }
+        return passes.count(limit.span, now) == 0
+    }
+
+    /// Whether it can be forgotten when there is no more room.
+    var isExpendable: Bool { phase == .closed && promised == 0 }
+}

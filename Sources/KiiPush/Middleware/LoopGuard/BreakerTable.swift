@@ -1,0 +1,86 @@
+/// The breakers of all keys that have been seen lately, found in constant time and forgotten a few at a time.
+struct BreakerTable {
+    private let capacity: Int
+    private var breakers: [Breaker] = []
+    /// The places in `breakers` that are free again.
+    private var free: [UInt32] = []
+    private var slots = KeySlots(tables: 16)
+    /// Each breaker's place once, so that every one is looked at in its turn and forgotten when it is idle.
+    private var round = ChunkedQueue<UInt32>()
+    /// The places of those that are not closed.
+    private var tripped: Set<UInt32> = []
+    /// How many keys were forgotten while they still counted, for want of room.
+    private(set) var forgottenEarly = 0
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    /// How many keys are known.
+    var count: Int { round.count }
+
+    /// The place of a key's breaker, made when it is new; nil when there is no room, since all that are known are open.
+    mutating func place(of key: PlaceKey, _ limit: Breaker.Limit, _ now: Int64) -> UInt32? {
+        if let place = find(key) { return place }
+        forgetIdle(now)
+        guard round.count < capacity || makeRoom() else { return nil }
+        let place: UInt32
+        if let unused = free.popLast() {
+            place = unused
+            breakers[Int(place)] = Breaker(key, limit)
+        } else {
+            place = UInt32(breakers.count)
+            breakers.append(Breaker(key, limit))
+        }
+        slots.insert(key.digest, place)
+        round.append(place)
+        return place
+    }
+
+    /// The place of a key's breaker, if it is known.
+    func find(_ key: PlaceKey) -> UInt32? {
+        slots.find(key.digest) { breakers[Int($0)].key == key }
+    }
+
+    /// The breakers that are not closed.
+    var trippedBreakers: [Breaker] { tripped.map { breakers[Int($0)] } }
+
+    /// Lets `body` use a breaker where it lies, and keeps book of whether it is tripped.
+    @inline(__always)
+    mutating func use<Result>(_ place: UInt32, _ body: (inout Breaker) -> Result) -> Result {
+        let wasClosed = breakers[Int(place)].phase == .closed
+        let result = body(&breakers[Int(place)])
+        let isClosed = breakers[Int(place)].phase == .closed
+        if wasClosed != isClosed {
+            if isClosed { tripped.remove(place) } else { tripped.insert(place) }
+        }
+        return result
+    }
+
+    // MARK: Forgetting
+
+    /// Forgets up to two idle ones for each new one, so that those of keys that are seen no more go by and by.
+    private mutating func forgetIdle(_ now: Int64) {
+        for _ in 0..<2 {
+            guard let place = round.popFirst() else { return }
+            if breakers[Int(place)].isIdle(now) { forget(place) } else { round.append(place) }
+        }
+    }
+
+    /// Forgets one that is closed, though it still counts; looks at eight, and gives up when all of them are open.
+    private mutating func makeRoom() -> Bool {
+        for _ in 0..<8 {
+            guard let place = round.popFirst() else { return true }
+            if breakers[Int(place)].isExpendable {
+                forget(place)
+                forgottenEarly += 1
+                return true
+            }
+            round.append(place)
+        }
+        return false
+    }
+
+    private mutating func forget(_ place: UInt32) {
+        slots.remove(breakers[Int(place)].key.digest, place)
+        free.append(place)
+    }
+}

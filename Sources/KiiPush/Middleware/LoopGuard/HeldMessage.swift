@@ -1,0 +1,82 @@
+import Synchronization
+
+/// A message that the loop guard holds, until its breaker finds the loop ended, or somebody releases or drops it.
+///
+/// It lies in memory, with its reservation in the seen store: a transport that can deliver again should keep it until
+/// ``end()`` tells what became of it.
+public final class HeldMessage: Sendable, Identifiable {
+    /// The number under which it is listed; of two held by one guard the later one's is higher.
+    public let id: UInt64
+    /// The routes that it is held for; others may have handled it already.
+    public let routes: [String]
+    /// The message on its way, with what the stages keep of it.
+    let routed: RoutedMessage
+    /// How many stages have passed it and are to be told its end; nil for a remainder, of which they know it.
+    let passed: Int?
+    /// The receiver to whose handlers it goes; weak, or a receiver that is let go with messages held would stay for ever.
+    let owner: WeakReceiver
+    private let state = Mutex(State())
+
+    private struct State {
+        var outcome: Outcome?
+        var lastWaiter: UInt64 = 0
+        var waiters: [UInt64: CheckedContinuation<Outcome?, Never>] = [:]
+    }
+
+    init(id: UInt64, _ routed: RoutedMessage, passed: Int?, owner: PushReceiver) {
+        self.id = id
+        self.routed = routed
+        self.passed = passed
+        routes = routed.held.ids
+        self.owner = WeakReceiver(owner)
+    }
+
+    /// The message.
+    public var message: PushMessage { routed.message }
+    /// The message's number in its receiver, as in traces.
+    public var messageID: UInt64 { routed.id }
+    /// When it arrived, on the receiver's clock.
+    public var arrivedAt: MonotonicInstant { routed.arrivedAt }
+    /// How many bytes its payload has.
+    var bytes: Int { routed.message.raw.bytes.count }
+    /// Whether other routes handled the message when it came, so that its outcome is known and this is what is left.
+    public var isRemainder: Bool { passed == nil }
+
+    /// Waits for what becomes of the message.
+    ///
+    /// - Returns: its outcome; nil when the waiting task was cancelled.
+    public func end() async -> Outcome? {
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                let isOver = state.withLock { state in
+                    if state.outcome == nil && !Task.isCancelled { state.waiters[number] = waiter }
+                    return state.waiters[number] == nil
+                }
+                if isOver { waiter.resume(returning: state.withLock { $0.outcome }) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: nil)
+        }
+    }
+
+    /// Tells those who wait; the first outcome counts.
+    func finish(_ outcome: Outcome) {
+        let waiters = state.withLock { state in
+            state.outcome = state.outcome ?? outcome
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(returning: outcome) }
+    }
+}
+
+/// A receiver, as long as somebody else keeps it.
+final class WeakReceiver: Sendable {
+    weak let receiver: PushReceiver?
+
+    init(_ receiver: PushReceiver) { self.receiver = receiver }
+}

@@ -1,0 +1,44 @@
+/// Who this device is, ready to be compared with a payload's sender.
+struct Identities {
+    private struct Identity {
+        let kind: Reading.SenderKind
+        let id: String
+
+        init(_ sender: Sender) {
+            kind =
+                switch sender {
+                case .user: .user
+                case .thing: .thing
+                case .admin: .admin
+                }
+            id = sender.id
+        }
+    }
+
+    private let me: [Identity]
+    private let shared: [Identity]
+
+    init(me: [Sender], writesAs: [Sender]) {
+        self.me = me.map(Identity.init)
+        shared = writesAs.map(Identity.init)
+    }
+
+    /// The id of the first identity.
+    var first: String? { me.first?.id }
+
+    /// Whether only this device can have sent the message.
+    func isMe(_ message: PushMessage) -> Bool { Self.contains(me, message) }
+
+    /// Whether this device can have caused the message: it names nobody, or somebody that this device writes as.
+    func mayHaveWritten(_ message: PushMessage) -> Bool {
+        message.storage.reading.senderKind == .none || Self.contains(me, message) || Self.contains(shared, message)
+    }
+
+    private static func contains(_ identities: [Identity], _ message: PushMessage) -> Bool {
+        let reading = message.storage.reading
+        guard !identities.isEmpty, reading.senderKind != .none else { return false }
+        let buffer = message.storage.buffer
+        let text = buffer.span
+        return identities.contains { $0.kind == reading.senderKind && text.matches(reading.sender.range, $0.id) }
+    }
+}

@@ -1,0 +1,78 @@
+/// What a kill switch ends.
+public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
+    /// Every message.
+    case everything
+    /// Every message about a bucket; of one app only, if the URI names it.
+    case bucket(KiiURI)
+    /// What one route would handle; other routes that take the same message still do.
+    case route(String)
+
+    /// Reads a target as it is typed: `*`, a bucket's `kiicloud://` URI, or a route's id.
+    ///
+    /// Nil for any other URI: taken for a route's id it would stop nothing, and nobody would know.
+    public init?(_ text: String) {
+        if text == "*" {
+            self = .everything
+        } else if text.begins(exactlyWith: "kiicloud:") {
+            guard let uri = KiiURI(text), case .bucket = uri.resource else { return nil }
+            self = .bucket(uri)
+        } else {
+            self = .route(text)
+        }
+    }
+
+    /// The target as it is typed.
+    public var description: String {
+        switch self {
+        case .everything: "*"
+        case .bucket(let uri): uri.description
+        case .route(let id): id
+        }
+    }
+}
+
+/// What is switched off, each until its end: by calls, and by a list that somebody else keeps, such as a file.
+struct KillSwitch {
+    private var byCall: [KillTarget: MonotonicInstant] = [:]
+    private var byList: [KillTarget: MonotonicInstant] = [:]
+
+    var isIdle: Bool { byCall.isEmpty && byList.isEmpty }
+
+    /// Switches a target off until `end`; a later end that it has already stays.
+    mutating func kill(_ target: KillTarget, until end: MonotonicInstant) {
+        byCall[target] = max(byCall[target] ?? end, end)
+    }
+
+    /// Switches a target on again, whoever switched it off.
+    mutating func revive(_ target: KillTarget) {
+        byCall[target] = nil
+        byList[target] = nil
+    }
+
+    mutating func setList(_ ends: [KillTarget: MonotonicInstant]) { byList = ends }
+
+    /// The targets that are off at `now`; forgets those whose time is over.
+    mutating func targets(at now: MonotonicInstant) -> [KillTarget: MonotonicInstant] {
+        byCall = byCall.filter { $0.value > now }
+        byList = byList.filter { $0.value > now }
+        return byCall.merging(byList) { max($0, $1) }
+    }
+}
+
+/// The targets that are off while one message is judged.
+struct ActiveKills {
+    private let targets: Set<KillTarget>
+
+    init(_ targets: some Sequence<KillTarget>) { self.targets = Set(targets) }
+
+    /// Whether a message is ended as a whole.
+    func stop(_ message: PushMessage, app: String?) -> Bool {
+        if targets.contains(.everything) { return true }
+        guard let uri = message.bucket?.uri else { return false }
+        let inApp = KiiURI(appID: message.appID ?? app, owner: uri.owner, resource: uri.resource)
+        return targets.contains(.bucket(uri)) || targets.contains(.bucket(inApp))
+    }
+
+    /// Whether a route is off.
+    func stop(route id: String) -> Bool { targets.contains(.route(id)) }
+}

@@ -1,0 +1,214 @@
+import Synchronization
+
+/// Ends messages that would feed a loop: a handler that causes the very pushes that it handles.
+///
+/// Kii's own guide warns of it: a handler that writes to the bucket it listens to starts a loop on every device, and
+/// only a new release on all of them ends it. Put the guard second in the chain, behind ``Deduplicator``. Five layers,
+/// each with a reason and a counter of its own, each of which can be switched off in ``LoopSettings/layers``:
+///
+/// - *Identity*: the sender is one of `me`, identities that only this device writes as. A user with several devices
+///   does not belong there: the other devices' messages would be cut too. Payloads without a sender, such as any APNs
+///   Push to App, pass.
+/// - *Echo*: the event of a write that a handler announced with ``HandlerContext/willWrite(_:)``.
+/// - *Lineage*: a Push to User that has come through more handlers than ``LoopSettings/hops``, as its stamp says.
+/// - *Rate*: more messages of one object, topic or sender than ``LoopSettings/rate`` lets pass. These are not ended but
+///   held, up to 100 of a key and 1,000 or 8 MiB in all, and follow when the loop has ended; see ``PushReceiver/handleDue()``.
+/// - *Kill switch*: ``kill(_:for:)`` ends messages of a route, of a bucket, or all, at once and until a time, held ones
+///   too, without a new release.
+///
+/// Identity, echo, lineage, and a kill of a bucket or of everything judge the message; the rate, and a kill of a route,
+/// judge each of its routes. All state lives in memory and in constant bounds; it survives a change of the settings and
+/// of the routes, which it knows by their ids.
+public final class LoopGuard: Middleware {
+    private let clock: any ReceiverClock
+    private let secret = DedupeSecret.random()
+    private let state: Mutex<LoopState>
+    private let riskCount = Atomic<Int>(0)
+
+    /// Makes a guard.
+    ///
+    /// - Parameters:
+    ///   - me: identities that only this device writes as: a thing, or a user with one device.
+    ///   - writesAs: identities that this device writes as, and others too, such as a user with several devices; their
+    ///     messages pass, but for the events of announced writes.
+    ///   - settings: the layers that are on, and their numbers.
+    ///   - clock: the receiver's clock.
+    public init(
+        me: [Sender] = [], writesAs: [Sender] = [], settings: LoopSettings = .standard,
+        clock: any ReceiverClock = SystemClock()
+    ) {
+        self.clock = clock
+        state = Mutex(LoopState(Identities(me: me, writesAs: writesAs), settings))
+    }
+
+    /// The layers that are on, and their numbers; a change counts from the next message on and forgets nothing.
+    public var settings: LoopSettings {
+        get { state.withLock { $0.settings } }
+        set { state.withLock { $0.settings = newValue } }
+    }
+
+    /// Changes who this device is.
+    public func setIdentities(me: [Sender], writesAs: [Sender] = []) {
+        let identities = Identities(me: me, writesAs: writesAs)
+        state.withLock { $0.identities = identities }
+    }
+
+    // MARK: In the chain
+
+    /// Ends what this device caused itself and what is switched off, and holds what comes too often.
+    public func admit(_ message: inout RoutedMessage) -> Verdict {
+        state.withLock { state in
+            if let layer = state.layerThatEnds(message, secret) { return .drop(.looped(layer)) }
+            return state.judgeRoutes(&message, secret)
+        }
+    }
+
+    /// Takes back what was counted of a message that was not handled, and tells the breakers whose probe it was.
+    public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
+        let isHandled = if case .handled = outcome { true } else { false }
+        if isHandled, !message.isSpecial { return }
+        let handled: MatchedRoutes =
+            switch outcome {
+            case .handled(let routes): routes
+            case .failed(let failure): failure.handled
+            default: MatchedRoutes()
+            }
+        let failed = message.counted.filter { route in !handled.contains { $0 === route } }
+        let now = clock.now.nanoseconds
+        state.withLock { state in
+            for route in failed {
+                let keys = RateKeys(message.message, route, secret)
+                if !message.permit.isFrom(keys) { state.breakers.takeBack(keys) }
+            }
+            for breaker in message.probed { state.breakers.turnEnded(breaker, now) }
+        }
+    }
+
+    // MARK: Kill switch
+
+    /// Switches a target off, until `duration` is over or ``revive(_:)`` is called; a target killed twice ends last.
+    ///
+    /// What is held of it goes to the dead letters at once, from where it can be replayed.
+    public func kill(_ target: KillTarget, for duration: Duration) {
+        let end = clock.now.advanced(by: duration)
+        state.withLock { $0.killSwitch.kill(target, until: end) }
+        endHeldOfKilled()
+    }
+
+    /// Switches a target on again; does nothing when it is not off.
+    public func revive(_ target: KillTarget) { state.withLock { $0.killSwitch.revive(target) } }
+
+    /// Takes over a list of kills that is kept elsewhere, such as a watched file, in place of the last such list.
+    ///
+    /// What ``kill(_:for:)`` switched off stays off.
+    ///
+    /// - Parameter kills: each target with the time that it is to stay off from now on.
+    public func setKills(_ kills: [KillTarget: Duration]) {
+        let now = clock.now
+        state.withLock { $0.killSwitch.setList(kills.mapValues { now.advanced(by: $0) }) }
+        endHeldOfKilled()
+    }
+
+    /// The targets that are switched off now.
+    public var killed: Set<KillTarget> { Set(killedUntil.keys) }
+
+    /// The targets that are switched off now, each with its end.
+    public var killedUntil: [KillTarget: MonotonicInstant] {
+        let now = clock.now
+        return state.withLock { $0.killSwitch.targets(at: now) }
+    }
+
+    private func endHeldOfKilled() {
+        let now = clock.now
+        let ended = state.withLock { state in
+            let kills = ActiveKills(state.killSwitch.targets(at: now).keys)
+            return state.breakers.removeHeld { held in
+                kills.stop(held.message, app: held.owner.receiver?.app) || held.routes.allSatisfy(kills.stop(route:))
+            }
+        }
+        for held in ended { held.owner.receiver?.deadLetter(held, .killSwitch) }
+    }
+
+    // MARK: Own writes
+
+    func announce(_ object: KiiObject, _ modifiedAt: Int64?) -> OwnWrite {
+        let key = PlaceKey(object, secret)
+        let now = clock.now
+        let number = state.withLock { state in
+            state.writes.announce(key, modifiedAt, until: now.advanced(by: state.settings.echo), now: now)
+        }
+        return OwnWrite(loopGuard: self, key: key, number: number)
+    }
+
+    func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64) {
+        state.withLock { $0.writes.complete(number, of: key, modifiedAt: modifiedAt) }
+    }
+
+    func withdraw(_ number: UInt64, of key: PlaceKey) {
+        state.withLock { _ = $0.writes.remove(number, of: key) }
+    }
+
+    /// Calls `listener` with each announced write that could start a loop, in place of an earlier listener.
+    ///
+    /// It is called by the handler's task, before the write happens; keep it short. Risks are counted in ``risks``
+    /// whether or not somebody listens.
+    public func onRisk(_ listener: (@Sendable (LoopRisk) -> Void)?) { state.withLock { $0.listener = listener } }
+
+    /// How many announced writes could start a loop.
+    public var risks: Int { riskCount.load(ordering: .relaxed) }
+
+    func report(_ risk: LoopRisk) {
+        riskCount.add(1, ordering: .relaxed)
+        state.withLock { $0.listener }?(risk)
+    }
+
+    /// The name under which handlers here begin a lineage: this device's first identity, else one of the process.
+    var origin: String {
+        state.withLock { $0.identities.first } ?? DedupeKey(first: secret.first, second: secret.second).description
+    }
+
+    /// How many keys of the rate layer, and how many announced writes, were forgotten for want of room.
+    public var forgottenEarly: Int { state.withLock { $0.breakers.forgottenEarly + $0.writes.givenUp } }
+}
+
+// MARK: Held messages
+
+extension LoopGuard {
+    /// A number for the next held message, and a promised place for it; nil when there is none left.
+    func promise(_ breaker: RateBreakers.ID, bytes: Int) -> UInt64? {
+        state.withLock { state in
+            guard state.breakers.promise(breaker, bytes: bytes) else { return nil }
+            state.lastHeld += 1
+            return state.lastHeld
+        }
+    }
+
+    func hold(_ message: HeldMessage, _ breaker: RateBreakers.ID) {
+        let now = clock.now.nanoseconds
+        state.withLock { $0.breakers.hold(message, breaker, now) }
+    }
+
+    /// The messages that are held, oldest first.
+    public var held: [HeldMessage] { state.withLock { $0.breakers.held } }
+
+    /// When the next held message is due; nil when none is.
+    ///
+    /// A time that is over says that one is due now.
+    public var nextDue: MonotonicInstant? {
+        state.withLock { $0.breakers.nextDue }.map { MonotonicInstant(nanoseconds: $0) }
+    }
+
+    func takeDue() -> (message: HeldMessage, breaker: RateBreakers.ID)? {
+        let now = clock.now.nanoseconds
+        return state.withLock { $0.breakers.takeDue(now) }
+    }
+
+    func turnEnded(_ breaker: RateBreakers.ID) {
+        let now = clock.now.nanoseconds
+        state.withLock { $0.breakers.turnEnded(breaker, now) }
+    }
+
+    func removeHeld(where condition: @Sendable (HeldMessage) -> Bool) -> [HeldMessage] {
+        state.withLock { $0.breakers.removeHeld(where: condition) }
+    }
+}

@@ -1,0 +1,112 @@
+/// What a loop is told by: 128 bits for an object, a bucket or a topic, alone or together with a route.
+struct PlaceKey: Sendable, Hashable {
+    let digest: DedupeKey
+
+    /// The object of a message that has one.
+    init(objectOf message: PushMessage, _ secret: DedupeSecret) {
+        var digest = KeyedDigest(secret)
+        let buffer = message.storage.buffer
+        let reading = message.storage.reading
+        digest.add(scopeOf: reading, buffer.span)
+        digest.add(Meaning.bucket, buffer.span, reading.bucket.range)
+        digest.add(Meaning.object, buffer.span, reading.object.range)
+        self.init(digest)
+    }
+
+    /// An object that a handler names.
+    init(_ object: KiiObject, _ secret: DedupeSecret) {
+        var digest = KeyedDigest(secret)
+        digest.add(object.bucket.scope)
+        digest.add(Meaning.bucket, object.bucket.name)
+        digest.add(Meaning.object, object.id)
+        self.init(digest)
+    }
+
+    fileprivate init(_ digest: KeyedDigest) { self.digest = digest.finish() }
+}
+
+/// The two keys under which a route counts a message that it lets pass.
+struct RateKeys {
+    /// Per object, else per topic and sender, else per bucket, else per sender.
+    let narrow: PlaceKey
+    /// Per bucket or topic; nil for a message of neither.
+    let wide: PlaceKey?
+
+    init(_ message: PushMessage, _ route: Route, _ secret: DedupeSecret) {
+        let reading = message.storage.reading
+        let buffer = message.storage.buffer
+        let text = buffer.span
+        var digest = KeyedDigest(secret)
+        digest.add(route.digest.first)
+        digest.add(route.digest.second)
+        let hasPlace = reading.hasBucket || reading.hasTopic
+        guard hasPlace else {
+            digest.add(senderOf: reading, text)
+            narrow = PlaceKey(digest)
+            wide = nil
+            return
+        }
+        digest.add(scopeOf: reading, text)
+        if reading.hasBucket {
+            digest.add(Meaning.bucket, text, reading.bucket.range)
+        } else {
+            digest.add(Meaning.topic, text, reading.topic.range)
+        }
+        wide = PlaceKey(digest)
+        if reading.hasObject {
+            digest.add(Meaning.object, text, reading.object.range)
+        } else if !reading.hasBucket {
+            digest.add(senderOf: reading, text)
+        }
+        narrow = PlaceKey(digest)
+    }
+}
+
+/// The meanings of the parts of a key, so that equal bytes in another place make another key.
+private enum Meaning {
+    static let bucket: UInt8 = 1
+    static let object: UInt8 = 2
+    static let topic: UInt8 = 3
+    static let sender: UInt8 = 4
+    static let scope: UInt8 = 5
+}
+
+extension KeyedDigest {
+    fileprivate mutating func add(_ meaning: UInt8, _ text: String) {
+        add(meaning, text.utf8.span, 0..<text.utf8.count)
+    }
+
+    fileprivate mutating func add(scopeOf reading: Reading, _ text: Span<UInt8>) {
+        add(UInt64(reading.scopeKind.number))
+        add(Meaning.scope, text, reading.scopeID.range)
+    }
+
+    fileprivate mutating func add(_ scope: KiiScope) {
+        let (kind, id): (MessageScope.Kind, String) =
+            switch scope {
+            case .app: (.app, "")
+            case .user(let user): (.user, user.id)
+            case .group(let group): (.group, group.id)
+            case .thing(let thing): (.thing, thing.id)
+            }
+        add(UInt64(kind.number))
+        add(Meaning.scope, id)
+    }
+
+    fileprivate mutating func add(senderOf reading: Reading, _ text: Span<UInt8>) {
+        add(UInt64(reading.senderKind.rawValue))
+        add(Meaning.sender, text, reading.sender.range)
+    }
+}
+
+extension MessageScope.Kind {
+    fileprivate var number: UInt8 {
+        switch self {
+        case .unknown: 0
+        case .app: 1
+        case .user: 2
+        case .group: 3
+        case .thing: 4
+        }
+    }
+}

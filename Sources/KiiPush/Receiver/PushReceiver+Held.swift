@@ -1,0 +1,187 @@
+import Synchronization
+
+// Messages that the loop guard holds: keeping them, letting them go, and putting aside those that nobody may handle.
+
+extension PushReceiver {
+    // MARK: Keeping
+
+    /// Keeps a message that none of its routes may handle now; the outcome of one that there is no room for.
+    ///
+    /// The stages are told before the breaker gets it: from then on it may be its turn.
+    func hold(_ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int) -> Outcome {
+        let outcome: Outcome
+        if let held = makeHeld(message, breaker, passed) {
+            outcome = .held(held)
+            chain.hold(message, passed)
+            counters.count(outcome)
+            loopGuard?.hold(held, breaker)
+        } else {
+            outcome = deadLetter(message, .heldFull, message.held.ids)
+            chain.settle(message, outcome, passed)
+            counters.count(outcome)
+        }
+        message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
+        return outcome
+    }
+
+    /// Keeps for the held routes a message that others have handled.
+    ///
+    /// One that failed will be delivered again and held then.
+    func holdRemainder(_ message: RoutedMessage, _ outcome: Outcome) {
+        guard case .handled = outcome, let breaker = message.firstHold else { return }
+        if let held = makeHeld(message, breaker, nil) {
+            loopGuard?.hold(held, breaker)
+        } else {
+            _ = deadLetter(message, .heldFull, message.held.ids)
+        }
+    }
+
+    private func makeHeld(_ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int?) -> HeldMessage? {
+        guard let id = loopGuard?.promise(breaker, bytes: message.message.raw.bytes.count) else { return nil }
+        for route in message.held { route.held.add(1, ordering: .relaxed) }
+        return HeldMessage(id: id, message, passed: passed, owner: self)
+    }
+
+    private func deadLetter(_ message: RoutedMessage, _ reason: DeadLetter.Reason, _ routes: [String]) -> Outcome {
+        let letter = DeadLetter(
+            payload: message.message.raw, reason: reason, routes: routes, arrivedAt: message.arrivedAt)
+        do {
+            _ = try deadLetters.add(letter)
+            return .deadLettered(reason)
+        } catch {
+            return .failed(
+                Outcome.Failure(place: "deadLetters", isStage: true, error: error, handled: MatchedRoutes()))
+        }
+    }
+
+    // MARK: Letting go
+
+    /// Handles the held messages whose turn it is, and returns their outcomes, in the order in which they ended.
+    ///
+    /// Call it now and then, or let ``run()`` do it: a receiver does nothing while nobody calls it.
+    @discardableResult
+    public func handleDue() async -> [Outcome] {
+        guard let loopGuard else { return [] }
+        var outcomes: [Outcome] = []
+        while let (held, breaker) = loopGuard.takeDue() {
+            if let outcome = await held.owner.receiver?.run(held, .breaker(breaker)) {
+                outcomes.append(outcome)
+            }
+            loopGuard.turnEnded(breaker)
+        }
+        return outcomes
+    }
+
+    /// Handles held messages when their turn comes, until the task is cancelled.
+    ///
+    /// Start one task with it beside the transport. It looks at least once a second, on the receiver's clock.
+    public func run() async {
+        while !Task.isCancelled {
+            await handleDue()
+            let latest = clock.now.advanced(by: .seconds(1))
+            do { try await clock.sleep(until: min(loopGuard?.nextDue ?? latest, latest)) } catch { return }
+        }
+    }
+
+    /// The messages of this receiver that are held, oldest first.
+    public var held: [HeldMessage] { loopGuard?.held.filter { $0.owner.receiver === self } ?? [] }
+
+    /// Handles held messages now, whatever their breakers say, oldest first.
+    ///
+    /// The kill switch still counts, and so do the routes as they are now.
+    ///
+    /// - Parameter condition: which ones.
+    /// - Returns: their outcomes.
+    @discardableResult
+    public func releaseHeld(where condition: @Sendable (HeldMessage) -> Bool = { _ in true }) async -> [Outcome] {
+        var outcomes: [Outcome] = []
+        for held in takeHeld(where: condition) {
+            if let outcome = await run(held, .all) { outcomes.append(outcome) }
+        }
+        return outcomes
+    }
+
+    /// Ends held messages as `looped` (`rate`), without handling them; returns how many there were.
+    @discardableResult
+    public func dropHeld(where condition: @Sendable (HeldMessage) -> Bool = { _ in true }) -> Int {
+        let dropped = takeHeld(where: condition)
+        for held in dropped { end(held, held.routed, .looped(.rate)) }
+        return dropped.count
+    }
+
+    private func takeHeld(where condition: @Sendable (HeldMessage) -> Bool) -> [HeldMessage] {
+        loopGuard?.removeHeld { [self] in $0.owner.receiver === self && condition($0) } ?? []
+    }
+
+    /// Puts a held message aside.
+    func deadLetter(_ held: HeldMessage, _ reason: DeadLetter.Reason) {
+        end(held, held.routed, deadLetter(held.routed, reason, held.routes))
+    }
+
+    /// Handles a held message, or leaves it to another breaker that holds it: nil then.
+    func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome? {
+        var message = held.routed
+        let (table, listener) = currentSetup()
+        var match = table.match(message.message.storage)
+        match.routes = MatchedRoutes(match.routes.filter { route in held.routes.contains { $0.isExactly(route.id) } })
+        let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
+        message.resume(match, permit, now: clock.now, recorder)
+        message.recorder?.begin()
+        let verdict = loopGuard?.admit(&message) ?? .pass
+        message.recorder?.end("LoopGuard", verdict)
+        var outcome: Outcome
+        switch next(verdict, message) {
+        case .handle: outcome = await handle(&message)
+        case .hold(let breaker):
+            if loopGuard?.promise(breaker, bytes: held.bytes) != nil {
+                loopGuard?.hold(held, breaker)
+                return nil
+            }
+            outcome = deadLetter(message, .heldFull, held.routes)
+        case .end(let end): outcome = end
+        // Only the deduplicator says so, and a message that was held has passed it.
+        case .wait: outcome = .unrouted(.noRoute)
+        }
+        if held.isRemainder, case .failed = outcome { outcome = deadLetter(message, .failed, held.routes) }
+        end(held, message, outcome)
+        if message.hasHeld { holdRemainder(message, outcome) }
+        return outcome
+    }
+
+    /// Settles a held message.
+    private func end(_ held: HeldMessage, _ message: RoutedMessage, _ outcome: Outcome) {
+        if let passed = held.passed {
+            chain.settle(message, outcome, passed)
+            counters.uncountHeld()
+            counters.count(outcome)
+        } else {
+            loopGuard?.settle(message, outcome)
+        }
+        held.finish(outcome)
+        message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
+    }
+
+    // MARK: Dead letters
+
+    /// Handles a dead letter once more, and takes it out of the store when it is handled.
+    ///
+    /// It goes through the whole chain, but neither the deduplicator nor a breaker stops it. Only the routes that did
+    /// not handle it are called, if they still take it.
+    ///
+    /// - Returns: its outcome; of any but `handled` the letter stays in the store.
+    @discardableResult
+    public func replay(_ letter: DeadLetter) async -> Outcome {
+        do {
+            var message = try prepare(letter.payload)
+            message.routes = MatchedRoutes(
+                message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
+            message.permit(.all)
+            let outcome = await run(&message)
+            // A letter that cannot be taken out may be replayed again, which at-least-once allows.
+            if case .handled = outcome { _ = try? deadLetters.remove(letter.id) }
+            return outcome
+        } catch {
+            return .undecodable(error)
+        }
+    }
+}

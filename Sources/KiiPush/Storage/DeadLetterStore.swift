@@ -1,0 +1,112 @@
+import Synchronization
+
+/// A message that nobody will handle unless somebody replays it.
+public struct DeadLetter: Sendable, Identifiable {
+    /// Why a message was put aside.
+    @nonexhaustive
+    public enum Reason: String, Sendable, Hashable, CaseIterable {
+        /// The loop guard should hold it and had no more room: 100 of a key, 1,000 or 8 MiB in all.
+        case heldFull
+        /// It was held when its route, its bucket or everything was switched off.
+        case killSwitch
+        /// Its handler failed, and no transport will deliver it again since other routes have handled it.
+        case failed
+    }
+
+    /// The letter's number in its store; 0 until it is stored.
+    public internal(set) var id: UInt64
+    /// The payload as received.
+    public let payload: RawPayload
+    /// Why it was put aside.
+    public let reason: Reason
+    /// The routes that did not handle it.
+    public let routes: [String]
+    /// When it arrived, on the receiver's clock.
+    public let arrivedAt: MonotonicInstant
+
+    /// Makes a letter that is not stored yet.
+    public init(payload: RawPayload, reason: Reason, routes: [String], arrivedAt: MonotonicInstant) {
+        id = 0
+        self.payload = payload
+        self.reason = reason
+        self.routes = routes
+        self.arrivedAt = arrivedAt
+    }
+}
+
+/// Keeps the messages that were put aside, until somebody replays or drops them.
+public protocol DeadLetterStore: Sendable {
+    /// Keeps a letter and returns its number.
+    ///
+    /// - Throws: when it cannot keep the letter, also for want of room; the message then ends as ``Outcome/failed(_:)``,
+    ///   so that its transport delivers it again.
+    func add(_ letter: DeadLetter) throws -> UInt64
+
+    /// All letters, oldest first.
+    func letters() throws -> [DeadLetter]
+
+    /// Forgets a letter; whether there was one of that number.
+    @discardableResult
+    func remove(_ id: UInt64) throws -> Bool
+}
+
+/// A dead-letter store that lives as long as the process.
+public final class InMemoryDeadLetterStore: DeadLetterStore {
+    /// There is no more room; replay or drop what is there.
+    public struct Full: Error, CustomStringConvertible {
+        /// How many letters are kept, and how many bytes their payloads have.
+        public let count: Int, bytes: Int
+        /// What to do, in words.
+        public var description: String {
+            "\(count) dead letters of \(bytes) bytes are kept already; replay or drop some"
+        }
+    }
+
+    private struct State {
+        var letters: [DeadLetter] = []
+        var lastID: UInt64 = 0
+        var bytes = 0
+    }
+
+    private let capacity: Int
+    private let mostBytes: Int
+    private let state = Mutex(State())
+
+    /// Makes an empty store.
+    ///
+    /// - Parameters:
+    ///   - capacity: how many letters it keeps; it refuses more, rather than lose one.
+    ///   - bytes: how many bytes their payloads may have in all.
+    public init(capacity: Int = 1000, bytes: Int = 8 << 20) {
+        self.capacity = max(capacity, 0)
+        mostBytes = bytes
+    }
+
+    /// Keeps a letter and returns its number.
+    public func add(_ letter: DeadLetter) throws -> UInt64 {
+        try state.withLock { state in
+            let bytes = state.bytes + letter.payload.bytes.count
+            guard state.letters.count < capacity, bytes <= mostBytes else {
+                throw Full(count: state.letters.count, bytes: state.bytes)
+            }
+            state.lastID += 1
+            state.bytes = bytes
+            state.letters.append(letter)
+            state.letters[state.letters.count - 1].id = state.lastID
+            return state.lastID
+        }
+    }
+
+    /// All letters, oldest first.
+    public func letters() -> [DeadLetter] { state.withLock { $0.letters } }
+
+    /// Forgets a letter; whether there was one of that number.
+    @discardableResult
+    public func remove(_ id: UInt64) -> Bool {
+        state.withLock { state in
+            guard let index = state.letters.firstIndex(where: { $0.id == id }) else { return false }
+            state.bytes -= state.letters.remove(at: index).payload.bytes.count
+            return true
+        }
+    }
+}
