@@ -96,6 +96,23 @@ struct DocumentedCodeTests {
         }
     }
 
+    @Test("the rules' own example loads them")
+    func rules() throws {
+        let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"reload"}}]}"#
+        let rules = try RoutingRules(text, file: "rules.json")
+        let receiver = PushReceiver(rules: rules)
+        receiver.register("reload") { message, context in print(message.kind) }
+        try receiver.load(rules)
+        #expect(receiver.routes.map(\.id) == ["all"])
+    }
+
+    @Test("the data conditions' own example asks for data")
+    func data() throws {
+        let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
+        let message = try PushMessage(RawPayload(#"{"temp":"31","mode":"auto-2"}"#))
+        #expect(hot.allSatisfy { $0.holds(for: message) })
+    }
+
     private typealias MyStore = InMemorySeenStore
 
     @Test("my store keeps the promises of a seen store")
