@@ -52,23 +52,6 @@ struct DocumentedCodeTests {
         #expect(try PushMessage(payload).object?.uri.description == "kiicloud://users/U1/buckets/settings/objects/o-1")
     }
 
-    @Test("the rules' own example loads them")
-    func rules() throws {
-        let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"reload"}}]}"#
-        let rules = try RoutingRules(text, file: "rules.json")
-        let receiver = PushReceiver(rules: rules)
-        receiver.register("reload") { message, context in print(message.kind) }
-        try receiver.load(rules)
-        #expect(receiver.routes.map(\.id) == ["all"])
-    }
-
-    @Test("the data conditions' own example asks for data")
-    func data() throws {
-        let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
-        let message = try PushMessage(RawPayload(#"{"temp":"31","mode":"auto-2"}"#))
-        #expect(hot.allSatisfy { $0.holds(for: message) })
-    }
-
     @Test("an announced write is done or failed, as the announcement's own example says", arguments: [true, false])
     func ownWrite(fails: Bool) async {
         let receiver = PushReceiver(app: "0123abcd")
@@ -111,6 +94,23 @@ struct DocumentedCodeTests {
             if fails { throw Unreachable() }
             return 2
         }
+    }
+
+    @Test("the rules' own example loads them")
+    func rules() throws {
+        let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"reload"}}]}"#
+        let rules = try RoutingRules(text, file: "rules.json")
+        let receiver = PushReceiver(rules: rules)
+        receiver.register("reload") { message, context in print(message.kind) }
+        try receiver.load(rules)
+        #expect(receiver.routes.map(\.id) == ["all"])
+    }
+
+    @Test("the data conditions' own example asks for data")
+    func data() throws {
+        let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
+        let message = try PushMessage(RawPayload(#"{"temp":"31","mode":"auto-2"}"#))
+        #expect(hot.allSatisfy { $0.holds(for: message) })
     }
 
     private typealias MyStore = InMemorySeenStore
