@@ -132,7 +132,8 @@ extension PushReceiver {
         let (table, listener) = currentSetup()
         var match = table.match(message.message.storage)
         match.routes = MatchedRoutes(match.routes.filter { route in held.routes.contains { $0.isExactly(route.id) } })
-        message.resume(match, permit, now: clock.now, listener.map { TraceRecorder(clock, $0) })
+        message.resume(
+            match, permit, now: clock.now, listener.map { TraceRecorder(clock, generation: table.generation, $0) })
         message.recorder?.begin()
         let verdict = loopGuard?.admit(&message) ?? .pass
         message.recorder?.end("LoopGuard", verdict)

@@ -26,15 +26,33 @@ public final class PushReceiver: Sendable {
     public let deadLetters: any DeadLetterStore
 
     private let lastID = Atomic<UInt64>(0)
-    private let setup = Mutex(Setup())
+    let setup = Mutex(Setup())
 
     /// What can change while the receiver runs; read once a message.
-    private struct Setup {
-        var routes: [Route] = []
+    struct Setup {
+        private(set) var routes: [Route] = []
         var ids: Set<String> = []
         var listener: (@Sendable (Trace) -> Void)?
         /// Compiled when a message needs it and routes have been added since.
         var table: RouteTable?
+        var rules = LoadedRules()
+        /// Counts the changes of the routes, for a load that was overtaken by another.
+        private(set) var revision = 0
+
+        /// Adds a route behind those that are there.
+        mutating func append(_ route: Route) {
+            routes.append(route)
+            table = nil
+            revision += 1
+        }
+
+        /// Takes other routes, compiled before.
+        mutating func replaceRoutes(_ routes: [Route], _ table: RouteTable) {
+            self.routes = routes
+            self.table = table
+            ids = Set(routes.map(\.id))
+            revision += 1
+        }
 
         /// An id for the next route, made of its kind and place; a later place where somebody chose that very id.
         func freeID(_ kind: String) -> String {
@@ -105,7 +123,7 @@ public final class PushReceiver: Sendable {
     func prepare(_ payload: RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, listener) = currentSetup()
         let id = lastID.add(1, ordering: .relaxed).newValue
-        let recorder = listener.map { TraceRecorder(clock, $0) }
+        let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
         let message: PushMessage
         do {
             message = try PushMessage(payload, limits: limits)
@@ -149,7 +167,7 @@ public final class PushReceiver: Sendable {
     /// The routes and the listener as they are now.
     func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
         setup.withLock { setup in
-            let table = setup.table ?? RouteTable(setup.routes)
+            let table = setup.table ?? RouteTable(setup.routes, generation: setup.rules.generation)
             setup.table = table
             return (table, setup.listener)
         }
@@ -270,8 +288,7 @@ public final class PushReceiver: Sendable {
         setup.withLock { setup in
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
-            setup.routes.append(Route(id: id, criteria: criteria, flow: flow, loop: loop, handler: handler))
-            setup.table = nil
+            setup.append(Route(id: id, criteria: criteria, flow: flow, loop: loop, handler: handler))
         }
     }
 }

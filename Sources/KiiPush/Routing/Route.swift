@@ -19,12 +19,15 @@ public final class Route: Sendable {
     let limits: Breaker.Limits?
     /// The id as two words, for keys that name the route: the same in every process, and after the rules are reloaded.
     let digest: DedupeKey
+    /// The rule that declares it; nil for a route that code declares.
+    let declaration: RoutingRule?
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
     let held = Atomic<Int>(0)
 
     init(
-        id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard, handler: RouteHandler
+        id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard, handler: RouteHandler,
+        declaration: RoutingRule? = nil
     ) {
         self.id = id
         self.criteria = criteria
@@ -36,6 +39,7 @@ public final class Route: Sendable {
         var digest = KeyedDigest(.published)
         digest.add(0, id.utf8.span, 0..<id.utf8.count)
         self.digest = digest.finish()
+        self.declaration = declaration
     }
 }
 

@@ -111,6 +111,41 @@ struct DocumentedCodeTests {
         #expect(report.mostHandled <= LoopBound(in: .seconds(3600)).storm)
     }
 
+    @Test("the rules' own example loads them")
+    func rules() throws {
+        let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"reload"}}]}"#
+        let rules = try RoutingRules(text, file: "rules.json")
+        let receiver = PushReceiver(rules: rules)
+        receiver.register("reload") { message, context in print(message.kind) }
+        try receiver.load(rules)
+        #expect(receiver.routes.map(\.id) == ["all"])
+    }
+
+    @Test("the data conditions' own example asks for data")
+    func data() throws {
+        let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
+        let message = try PushMessage(RawPayload(#"{"temp":"31","mode":"auto-2"}"#))
+        #expect(hot.allSatisfy { $0.holds(for: message) })
+    }
+
+    @Test("the guide to loop safety has held messages take their turns, and dead letters replayed")
+    func loopSafety() async throws {
+        let receiver = PushReceiver(clock: ManualClock())
+        let loopGuard = try #require(receiver.loopGuard)
+        receiver.onPushToApp("thermostat", bucket: "thermostats") { _, _ in }
+        let turns = Task { await receiver.run() }
+        defer { turns.cancel() }
+        for number in 1...25 {
+            let fixture = PayloadFixture.pushToApp(bucket: "thermostats", sentAt: Int64(number), modifiedAt: nil)
+            _ = await receiver.receive(fixture.payload(.long))
+        }
+        #expect(receiver.held.count == 5)
+        loopGuard.kill(.route("thermostat"), for: .seconds(3600))
+        loopGuard.revive(.route("thermostat"))
+        for letter in try receiver.deadLetters.letters() { await receiver.replay(letter) }
+        #expect(try receiver.deadLetters.letters().isEmpty && receiver.metrics.routes.map(\.handled) == [25])
+    }
+
     private typealias MyStore = InMemorySeenStore
 
     @Test("my store keeps the promises of a seen store")

@@ -32,7 +32,7 @@ struct SimulatedFleetTests {
     func everyDevice(keys: [PayloadFixture.KeyStyle]) async {
         let fleet = SimulatedFleet(devices: 5, keys: keys, receiver: listener)
         fleet.cloud.put(Self.object)
-        fleet.cloud.send(["text": "hello"], to: Self.topic, by: .user(id: "U-1"))
+        fleet.cloud.send(["text": .string("hello")], to: Self.topic, by: .user(id: "U-1"))
         let report = await fleet.run(for: .seconds(10))
         #expect(report.stop == .quiet && report.events == 2 && report.causes == 2)
         #expect(report.deliveries == 10 && report.count("handled") == 10 && report.mostHandled == 1)
@@ -84,11 +84,11 @@ struct SimulatedFleetTests {
     @Test("copies are dropped, also those that come with the other key style")
     func copies() async {
         let fleet = SimulatedFleet(devices: 4, chaos: Chaos(duplication: 1), receiver: listener)
-        for _ in 1...50 { fleet.cloud.put(Self.object) }
+        for _ in 1...10 { fleet.cloud.put(Self.object) }
         let report = await fleet.run(for: .seconds(60))
-        #expect(report.duplicated == 200 && report.deliveries == 400)
-        #expect(report.handledTwice == 0 && report.unhandled + report.stopped + report.handled >= 200)
-        #expect(report.count("duplicate", "done") + report.count("duplicate", "inFlight") >= 200)
+        #expect(report.duplicated == 40 && report.deliveries == 80)
+        #expect(report.handled == 40 && report.handledTwice == 0 && report.unhandled == 0)
+        #expect(report.count("duplicate", "done") == 40)
     }
 
     @Test("what is lost never arrives, and nothing else is lost")
@@ -138,7 +138,7 @@ struct SimulatedFleetTests {
         let report = await fleet.run(for: .seconds(3600), deliveries: 3000)
         #expect(report.stop == .cap && report.deliveries == 3000)
         #expect(report.growth == Double(devices))
-        #expect(report.eventsByGeneration.prefix(3) == [1, devices, devices * devices])
+        #expect(report.eventsByGeneration.prefix(2) == [1, devices])
     }
 
     @Test("with the rate layer it stays under the bound of the settings, for as long as it is watched")
@@ -154,7 +154,7 @@ struct SimulatedFleetTests {
             fleet.cloud.put(Self.object)
             let report = await fleet.run(for: .seconds(hours * 3600))
             #expect(report.mostHandled == bound.storm)
-            #expect(report.held == report.released + 3 && report.stop == .timeOver)
+            #expect(report.released == 3 * bound.probes && report.stop == .timeOver)
         }
     }
 
@@ -171,7 +171,7 @@ struct SimulatedFleetTests {
     @Test(
         "the bound follows from the settings",
         arguments: [
-            (3600, 5, 25, 625, 12_472), (86_400, 28, 48, 3408, 301_252), (59, 0, 20, 20, 221), (60, 1, 21, 141, 241),
+            (3600, 5, 25, 625, 12_472), (86_400, 28, 48, 3408, 297_555), (59, 0, 20, 20, 221), (60, 1, 21, 141, 241),
         ])
     func numbers(seconds: Int, probes: Int, storm: Int, withLoss: Int, anything: Int) {
         let bound = LoopBound(in: .seconds(seconds))

@@ -61,6 +61,8 @@ struct Plan {
                 // What a thousand devices write reaches a thousand each: a storm of theirs is cut off, too.
                 var run = LoopRun(
                     loop: loop, keys: keys, devices: 1000, cap: 2000, capOfRate: isQuick ? 10_000 : 50_000)
+                // A kill ends what was on its way, one by one: two million messages here, which one run shows as well as six.
+                if loop != .update || keys == .short { run.protections.removeAll { $0 == .killSwitch } }
                 if isQuick { run.protections = [.off, .lineage, .careless] }
                 if !isQuick || loop == .update { loops.append(run) }
             }
@@ -79,6 +81,11 @@ struct Plan {
             loops.append(LoopRun(loop: .update, keys: .short, devices: 100, protections: [.careless]))
         }
         honest = [HonestTraffic(chaos: .none), HonestTraffic(chaos: .rough)]
-        if !isQuick { honest.append(HonestTraffic(devices: 50, chaos: .rough)) }
+        if !isQuick {
+            // A jump for so many deliveries: more devices have more of them.
+            var rough = Chaos.rough
+            rough.jumps /= 5
+            honest.append(HonestTraffic(devices: 50, chaos: rough))
+        }
     }
 }
