@@ -80,6 +80,7 @@ struct BreakerTable {
 
     private mutating func forget(_ place: UInt32) {
         slots.remove(breakers[Int(place)].key.digest, place)
+        tripped.remove(place)
         free.append(place)
     }
 }
