@@ -48,6 +48,8 @@ extension LoopState {
 
     private mutating func isEcho(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
         guard !writes.isIdle, message.message.storage.reading.hasObject else { return false }
+        // One that was held came before the writes that are announced now, and was asked for those before.
+        guard case .none = message.permit else { return false }
         guard identities.mayHaveWritten(message.message), message.isOfApp else { return false }
         let key = PlaceKey(objectOf: message.message, secret)
         return writes.take(key, modifiedAt: message.message.modifiedAt, now: message.judgedAt)
