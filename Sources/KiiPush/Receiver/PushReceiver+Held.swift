@@ -24,11 +24,15 @@ extension PushReceiver {
         return outcome
     }
 
-    /// Keeps for the held routes a message that others have handled.
+    /// Keeps for the held routes a message that others have handled, or whose write was refused.
     ///
     /// One that failed will be delivered again and held then.
     func holdRemainder(_ message: RoutedMessage, _ outcome: Outcome) {
-        guard case .handled = outcome, case .hold(let breaker)? = message.firstHold else { return }
+        guard case .hold(let breaker)? = message.firstHold else { return }
+        switch outcome {
+        case .handled, .looped(.ownBucket): break
+        default: return
+        }
         if let held = makeHeld(message, breaker, nil) {
             loopGuard?.hold(held, breaker)
         } else {
@@ -58,14 +62,17 @@ extension PushReceiver {
 
     /// Handles the held messages whose turn it is, and returns their outcomes, in the order in which they ended.
     ///
-    /// Call it now and then, or let ``run()`` do it: a receiver does nothing while nobody calls it.
+    /// Call it now and then, or let ``run()`` do it: a receiver does nothing while nobody calls it. Where the task is
+    /// cancelled it begins no other one; what waits stays held.
     @discardableResult
     public func handleDue() async -> [Outcome] {
         guard let loopGuard else { return [] }
         var outcomes: [Outcome] = []
-        while let (held, breaker) = loopGuard.takeDue() {
-            if let outcome = await held.owner.receiver?.run(held, .breaker(breaker)) {
-                outcomes.append(outcome)
+        while !Task.isCancelled, let (held, breaker) = loopGuard.takeDue() {
+            if let receiver = held.owner.receiver {
+                if let outcome = await receiver.run(held, .breaker(breaker)) { outcomes.append(outcome) }
+            } else {
+                held.abandon()
             }
             loopGuard.turnEnded(breaker)
         }
@@ -110,7 +117,9 @@ extension PushReceiver {
     }
 
     private func takeHeld(where condition: @Sendable (HeldMessage) -> Bool) -> [HeldMessage] {
-        loopGuard?.removeHeld { [self] in $0.owner.receiver === self && condition($0) } ?? []
+        // Asked before the guard's lock is taken, so that the condition may ask the guard.
+        let chosen = Set(held.filter(condition).map(\.id))
+        return chosen.isEmpty ? [] : loopGuard?.removeHeld { chosen.contains($0.id) } ?? []
     }
 
     /// Puts a held message aside.

@@ -84,6 +84,12 @@ public final class PushReceiver: Sendable {
         chain = CompiledChain(middleware())
     }
 
+    /// What is held ends as ``Outcome/failed(_:)``, so that its transport delivers it again.
+    deinit {
+        let id = ObjectIdentifier(self)
+        for held in loopGuard?.removeHeld(where: { $0.owner.id == id }) ?? [] { held.abandon() }
+    }
+
     // MARK: Receiving
 
     /// Takes one payload in and returns when its handlers have.
@@ -188,11 +194,10 @@ public final class PushReceiver: Sendable {
         case .drop(let reason): return next(reason)
         case .pass:
             guard message.routes.isEmpty else { return .handle }
-            switch message.stopped {
-            case .drop(let reason): return next(reason)
-            case .hold(let breaker): return .hold(breaker)
-            case nil: return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
-            }
+            // A route that is held keeps the message, whatever ended the others: it may handle it yet.
+            if case .hold(let breaker)? = message.firstHold { return .hold(breaker) }
+            if case .drop(let reason)? = message.stopped { return next(reason) }
+            return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
         }
     }
 
