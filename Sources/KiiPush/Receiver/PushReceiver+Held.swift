@@ -24,20 +24,23 @@ extension PushReceiver {
         return outcome
     }
 
-    /// Keeps for the held routes a message that others have handled, or whose write was refused.
+    /// Keeps for the held routes a message that others have handled, or whose write was refused; returns its outcome.
     ///
-    /// One that failed will be delivered again and held then.
-    func holdRemainder(_ message: RoutedMessage, _ outcome: Outcome) {
-        guard case .hold(let breaker)? = message.firstHold else { return }
+    /// One that failed will be delivered again and held then. So will one that there is no room for, neither here nor
+    /// in the dead letters: to be handled twice by the others is better than never by these.
+    func holdRemainder(_ message: RoutedMessage, _ outcome: Outcome) -> Outcome {
+        guard case .hold(let breaker)? = message.firstHold else { return outcome }
         switch outcome {
         case .handled, .looped(.ownBucket): break
-        default: return
+        default: return outcome
         }
         if let held = makeHeld(message, breaker, nil) {
             loopGuard?.hold(held, breaker)
-        } else {
-            _ = deadLetter(message, .heldFull, message.held.ids)
+            return outcome
         }
+        let aside = deadLetter(message, .heldFull, message.held.ids)
+        if case .failed = aside { return aside }
+        return outcome
     }
 
     private func makeHeld(_ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int?) -> HeldMessage? {
@@ -151,8 +154,8 @@ extension PushReceiver {
         case .wait: outcome = .unrouted(.noRoute)
         }
         if held.isRemainder, case .failed = outcome { outcome = deadLetter(message, .failed, held.routes) }
+        if !message.held.isEmpty { outcome = holdRemainder(message, outcome) }
         end(held, message, outcome)
-        if !message.held.isEmpty { holdRemainder(message, outcome) }
         return outcome
     }
 

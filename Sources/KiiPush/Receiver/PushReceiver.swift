@@ -142,16 +142,16 @@ public final class PushReceiver: Sendable {
     @inline(__always)
     func run(_ message: inout RoutedMessage) async -> Outcome {
         var passed = 0
-        let outcome: Outcome
+        var outcome: Outcome
         switch admit(&message, passed: &passed) {
         case .handle: outcome = await handle(&message)
         case .hold(let breaker): return hold(message, breaker, passed)
         case .wait(let lease): outcome = await wait(for: lease, message)
         case .end(let end): outcome = end
         }
+        if !message.held.isEmpty { outcome = holdRemainder(message, outcome) }
         chain.settle(message, outcome, passed)
         counters.count(outcome)
-        if !message.held.isEmpty { holdRemainder(message, outcome) }
         message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
         return outcome
     }
