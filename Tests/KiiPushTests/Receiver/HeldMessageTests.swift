@@ -74,6 +74,9 @@ struct HeldMessageTests {
         var again = "duplicate (done)"
     }
 
+    private static let bucket = KillTarget.bucket(
+        KiiURI(appID: "0123abcd", owner: .app, resource: .bucket(name: "settings", isEncrypted: false)))
+
     static let ends: [End] = [
         End(
             testDescription: "its turn",
@@ -99,7 +102,7 @@ struct HeldMessageTests {
             outcome: "deadLettered (killSwitch)", store: "commit", letters: [.killSwitch]),
         End(
             testDescription: "its bucket killed",
-            act: { $0.loopGuard.kill(KillTarget("kiicloud://0123abcd/buckets/settings")!, for: .seconds(1)) },
+            act: { $0.loopGuard.kill(bucket, for: .seconds(1)) },
             outcome: "deadLettered (killSwitch)", store: "commit", letters: [.killSwitch]),
         End(
             testDescription: "everything killed by a list", act: { $0.loopGuard.setKills([.everything: .seconds(1)]) },

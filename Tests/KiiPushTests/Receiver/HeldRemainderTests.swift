@@ -163,6 +163,22 @@ struct HeldRemainderTests {
         #expect(bench.receiver.metrics.nonzero == ["handled: 2"])
     }
 
+    @Test(
+        "a remainder that finds no room is put aside, and where there is no room either the message is delivered again")
+    func noRoom() async {
+        let bench = HoldingBench(Self.freeAndTight, letters: InMemoryDeadLetterStore(capacity: 1))
+        for number in 0...100 { #expect(await bench.send(number) == "handled") }
+        #expect(bench.receiver.held.count == 100)
+        #expect(await bench.send(101) == "handled")
+        #expect(bench.letters.letters().map(\.routes) == [["tight"]])
+        #expect(await bench.send(102) == "failed (deadLetters)")
+        #expect(bench.leases == 0)
+        bench.receiver.dropHeld()
+        #expect(await bench.send(102) == "handled")
+        #expect(bench.receiver.held.map { $0.message.modifiedAt } == [102])
+        #expect(bench.receiver.metrics.nonzero == ["handled: 103", "failed stage: 1"])
+    }
+
     @Test("a route that is registered meanwhile does not get a message that was held for others")
     func routeAdded() async {
         let bench = HoldingBench()

@@ -17,8 +17,8 @@ struct HoldingBench {
 
     /// - Parameters:
     ///   - routes: the ids of the routes, each with what the loop guard does for it.
+    ///   - rate: how many messages of an object pass where a route says nothing else.
     ///   - letters: where messages are put aside.
-    ///   - me: as the guard's.
     ///   - stage: what a stage behind the guard does to a message.
     init(
         _ routes: [(id: String, loop: RouteLoopPolicy)] = [("r", .standard)], rate: LoopRate = LoopRate(messages: 1),
