@@ -24,14 +24,14 @@ extension PushReceiver {
         return outcome
     }
 
-    /// Keeps for the held routes a message that others have handled, or whose write was refused; returns its outcome.
+    /// Keeps for the held routes a message that others have handled, or would have fed a loop with; returns its outcome.
     ///
     /// One that failed will be delivered again and held then. So will one that there is no room for, neither here nor
     /// in the dead letters: to be handled twice by the others is better than never by these.
     func holdRemainder(_ message: RoutedMessage, _ outcome: Outcome) -> Outcome {
-        guard case .hold(let breaker)? = message.firstHold else { return outcome }
+        guard let breaker = message.firstHold else { return outcome }
         switch outcome {
-        case .handled, .looped(.ownBucket): break
+        case .handled, .looped(.ownBucket), .looped(.lineage): break
         default: return outcome
         }
         if let held = makeHeld(message, breaker, nil) {
@@ -136,7 +136,8 @@ extension PushReceiver {
         let (table, listener) = currentSetup()
         var match = table.match(message.message.storage)
         match.routes = MatchedRoutes(match.routes.filter { route in held.routes.contains { $0.isExactly(route.id) } })
-        message.resume(match, permit, now: clock.now, listener.map { TraceRecorder(clock, $0) })
+        message.resume(
+            match, permit, now: clock.now, listener.map { TraceRecorder(clock, generation: table.generation, $0) })
         message.recorder?.begin()
         let verdict = loopGuard?.admit(&message) ?? .pass
         message.recorder?.end("LoopGuard", verdict)
@@ -154,7 +155,7 @@ extension PushReceiver {
         case .wait: outcome = .unrouted(.noRoute)
         }
         if held.isRemainder, case .failed = outcome { outcome = deadLetter(message, .failed, held.routes) }
-        if !message.held.isEmpty { outcome = holdRemainder(message, outcome) }
+        if message.hasHeld { outcome = holdRemainder(message, outcome) }
         end(held, message, outcome)
         return outcome
     }
@@ -182,16 +183,17 @@ extension PushReceiver {
     /// - Returns: its outcome; of any but `handled` the letter stays in the store.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome {
-        switch prepare(letter.payload) {
-        case .ended(let outcome): return outcome
-        case .routed(var message):
+        do {
+            var message = try prepare(letter.payload)
             message.routes = MatchedRoutes(
                 message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
-            message.permit = .all
+            message.permit(.all)
             let outcome = await run(&message)
             // A letter that cannot be taken out may be replayed again, which at-least-once allows.
             if case .handled = outcome { _ = try? deadLetters.remove(letter.id) }
             return outcome
+        } catch {
+            return .undecodable(error)
         }
     }
 }

@@ -26,8 +26,7 @@ public final class HeldMessage: Sendable, Identifiable {
     init(id: UInt64, _ routed: RoutedMessage, passed: Int?, owner: PushReceiver) {
         self.id = id
         var waiting = routed
-        // What was counted is settled by now; ending this message must not take it back again.
-        (waiting.counted, waiting.probed) = (MatchedRoutes(), [])
+        waiting.forgetCounts()
         self.routed = waiting
         self.passed = passed
         routes = routed.held.ids

@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPush
 
 struct BreakerTableTests {
-    private let limit = Breaker.Limit(LoopRate(messages: 1), isWide: false)
+    private let limit = Breaker.Limits(LoopRate(messages: 1)).narrow
 
     /// How many breakers there is room for by now, used or not.
     private func room(_ table: BreakerTable) -> Int {
@@ -82,7 +82,7 @@ struct BreakerTableTests {
         let later: Int64 = 120_000_000_000
         let later20 = table.place(of: PlaceKey(20), limit, later)
         #expect(later20 != nil)
-        for _ in 0..<20 { _ = table.place(of: PlaceKey(20), limit, later) }
+        for number in 100..<120 { _ = table.place(of: PlaceKey(number), limit, later) }
         #expect(table.trippedBreakers.isEmpty)
         #expect(table.forgottenEarly == 0)
     }

@@ -182,7 +182,7 @@ struct BreakerTests {
     @Test("each event leads to the phase that it should", arguments: rows)
     func steps(row: Row) throws {
         let rate = LoopRate(messages: 2, per: .nanoseconds(10), coolDown: .nanoseconds(60))
-        let limit = Breaker.Limit(rate, isWide: false)
+        let limit = Breaker.Limits(rate).narrow
         var breaker = Breaker(try key("o"), limit)
         var lastHeld: UInt64 = 0
         func makeHeld() throws -> HeldMessage {
@@ -234,7 +234,7 @@ struct BreakerTests {
 
     /// The cool-downs in seconds of a loop that goes on at each probe.
     private func coolDowns(from seconds: Int64, probes: Int) throws -> [Int64] {
-        let limit = Breaker.Limit(LoopRate(messages: 1, coolDown: .seconds(seconds)), isWide: false)
+        let limit = Breaker.Limits(LoopRate(messages: 1, coolDown: .seconds(seconds))).narrow
         var breaker = Breaker(try key("o"), limit)
         breaker.count(0)
         _ = breaker.judge(0, limit)
@@ -255,7 +255,7 @@ struct BreakerTests {
         "it is forgotten how long it was open when it has been closed for as long", arguments: [(239, 480), (240, 60)])
     func reset(closedFor: Int64, coolDown: Int64) throws {
         let second: Int64 = 1_000_000_000
-        let limit = Breaker.Limit(LoopRate(messages: 1, per: .seconds(1)), isWide: false)
+        let limit = Breaker.Limits(LoopRate(messages: 1, per: .seconds(1))).narrow
         var breaker = Breaker(try key("o"), limit)
         breaker.count(0)
         var now: Int64 = 0

@@ -215,4 +215,19 @@ struct RateTests {
         loopGuard.settle(message, .looped(.ownBucket))
         #expect(try loopGuard.judge(payload, at: clock.now) == "held")
     }
+
+    @Test("a message that fails takes nothing back of a route that was killed and never got it")
+    func killedRoute() throws {
+        let loopGuard = LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 2)), clock: clock)
+        let payload = PayloadFixture.pushToApp().payload(.long)
+        for _ in 0..<2 { #expect(try loopGuard.judge(payload, at: clock.now) == "pass") }
+        loopGuard.kill(.route("r"), for: .seconds(5))
+        for _ in 0..<2 {
+            var message = try RoutedMessage(payload, at: 1, routes: [Route("r")])
+            #expect(loopGuard.admit(&message) == .pass)
+            loopGuard.settle(message, .looped(.killSwitch))
+        }
+        loopGuard.revive(.route("r"))
+        #expect(try loopGuard.judge(payload, at: .seconds(2)) == "held")
+    }
 }
