@@ -1,6 +1,6 @@
 import Testing
 
-@testable import kiipush
+import KiiPushLinux
 
 @Suite("UTCDate")
 struct UTCDateTests {
