@@ -44,9 +44,10 @@ struct DirectoryEvent {
         return UInt32(littleEndian: four.reversed().reduce(0) { $0 << 8 | UInt32($1) })
     }
 
-    /// Whether it is about a file of this name in the file's own directory.
+    /// Whether it may be about a file of this name in the file's own directory; if events were lost, one may have been.
     func tells(of fileName: [UInt8], in watched: DirectoryWatch?) -> Bool {
-        watch == watched?.number && watched?.isOwn == true && name.elementsEqual(fileName)
+        if mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
+        return watch == watched?.number && watched?.isOwn == true && name.elementsEqual(fileName)
     }
 
     /// Whether the watch leads nowhere, or to another place than its path.
