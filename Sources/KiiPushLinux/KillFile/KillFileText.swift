@@ -65,6 +65,7 @@ struct KillFileText {
             throw malformed(kills.range.lowerBound, "expected a list of kills")
         }
         for element in elements { entries.append(entry(element)) }
+        problems.sort { ($0.line, $0.column) < ($1.line, $1.column) }
     }
 
     /// Reads a kill; one that lacks a part, or has it twice, switches nothing off.

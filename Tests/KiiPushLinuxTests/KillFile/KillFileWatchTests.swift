@@ -209,7 +209,7 @@ struct KillFileWatchTests {
         #expect(loopGuard.killed == [.route("b")])
         #expect(
             scene.takeReports() == [
-                #"\#(folder.path)/kill.json:1:90: no time; it is one such as "2026-11-21T12:00:00Z""#
+                #"\#(folder.path)/kill.json:1:91: no time; it is one such as "2026-11-21T12:00:00Z""#
             ])
     }
 
