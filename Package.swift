@@ -16,7 +16,7 @@ let package = Package(
         .default(enabledTraits: []),
     ],
     targets: [
-        .target(name: "KiiPush"),
+        .target(name: "KiiPush", resources: [.embedInCode("Routing/Rules/rules.schema.json")]),
         .target(name: "KiiPushLinux", dependencies: ["KiiPush"]),
         .target(name: "KiiPushTesting", dependencies: ["KiiPush"]),
         .target(name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushTesting"]),

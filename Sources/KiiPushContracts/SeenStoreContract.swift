@@ -102,6 +102,20 @@ struct SeenStoreTrial: Sendable {
         let all = [lease.keys.primary, lease.keys.secondary, keys.primary, keys.secondary]
         expect(all.contains(found.keys.primary), "\(when) a lease should have the keys of the message")
     }
+
+    func expectCounts(_ counts: SeenCounts, _ when: String) throws {
+        guard let found = store.counts else { return fail("\(when) a store that counts should count") }
+        let pairs = [
+            ("messages in flight", found.inFlight, counts.inFlight),
+            ("messages with strong keys", found.strong.remembered, counts.strong.remembered),
+            ("messages with a weak key", found.weak.remembered, counts.weak.remembered),
+            ("strong ones forgotten early", found.strong.evictedEarly, counts.strong.evictedEarly),
+            ("weak ones forgotten early", found.weak.evictedEarly, counts.weak.evictedEarly),
+        ]
+        for (what, isCounted, isThere) in pairs {
+            expect(isCounted == isThere, "\(when) there should be \(isThere) \(what), it counts \(isCounted)")
+        }
+    }
 }
 
 extension SeenState {

@@ -80,6 +80,47 @@ extension SeenStorePromise {
             try trial.expectDone(try strong(1), at: 100, "when a commit came late")
             try trial.expectDone(try strong(2), at: 100, "when it was committed late")
         },
+        SeenStorePromise("a message that is asked for by a call that waited is done", window: brief) { trial in
+            try trial.handle(try strong(1), at: 1000)
+            try trial.handle(try weak(2), at: 1000)
+            try trial.expectDone(try strong(1), at: 941, "for a call that waited for nearly its age")
+            try trial.expectDone(try weak(2), at: 941, "for a call that waited for nearly a minute")
+        },
+        SeenStorePromise("a clock that is set back by years keeps no message for years", window: brief) { trial in
+            for keys in [try strong(1), try weak(2)] {
+                try trial.handle(keys, at: years)
+                try trial.handle(keys, at: 0)
+                try trial.expectDone(keys, at: 4, "on the clock that was set back")
+                try trial.begin(keys, at: 61, "when its age is over on the clock that was set back")
+            }
+        },
+        SeenStorePromise("a clock that is set forward by years makes no new message a duplicate", window: brief) {
+            trial in
+            for keys in [try strong(1), try weak(2)] {
+                try trial.handle(keys, at: 0)
+                try trial.handle(keys, at: years)
+                try trial.expectDone(keys, at: years + 4, "on the clock that was set forward")
+            }
+        },
+    ]
+
+    // MARK: Counts
+
+    static let counts = [
+        SeenStorePromise("a store that counts tells what it holds, and what it forgot early", window: few) { trial in
+            guard trial.store.counts != nil else { return }
+            let lease = try trial.begin(try strong(1, 11), at: 0, "the first time")
+            let other = try trial.begin(try weak(2), at: 0, "the first time")
+            try trial.expectCounts(SeenCounts(inFlight: 2), "with two messages in flight")
+            try trial.store.release(other)
+            try trial.store.commit(lease, now: .seconds(0))
+            try trial.expectCounts(SeenCounts(strong: .init(remembered: 1)), "when they have ended")
+            for number in 3...7 { try trial.handle(try strong(number), at: 0) }
+            try trial.handle(try weak(2), at: 0)
+            try trial.expectCounts(
+                SeenCounts(strong: .init(remembered: 3, evictedEarly: 3), weak: .init(remembered: 1)),
+                "when three did not fit")
+        }
     ]
 
     // MARK: At once
@@ -134,6 +175,8 @@ extension SeenStorePromise {
 
     /// Ages of 60 and 5 seconds.
     static let brief = SeenWindow(age: .seconds(60), count: 1000, weakAge: .seconds(5))
+    /// Thirty years in seconds.
+    static let years: Int64 = 946_728_000
     /// Three messages.
     static let few = SeenWindow(count: 3)
 

@@ -2,7 +2,7 @@ import KiiPush
 
 extension SeenStorePromise {
     /// Every promise, in the order of the protocol's documentation.
-    static let all = life + keys + leases + windows + time + [atOnce, twoKeysAtOnce]
+    static let all = life + keys + leases + windows + time + counts + [atOnce, twoKeysAtOnce]
 
     // MARK: The life of a message
 

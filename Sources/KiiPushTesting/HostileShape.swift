@@ -89,6 +89,12 @@ public struct HostileShape: Sendable {
         HostileShape("members under 30 objects") {
             deep("{\"a\":", members($0 - 300, most: 990) { "\"k\($0)\":\"\($0)\"" }, "}", 29)
         },
+        HostileShape("one key again and again, nested") {
+            #"{"text":"# + members($0 - 20, most: 1023) { _ in "\"k\":[1,2,3]" } + "}"
+        },
+        HostileShape("nested objects of two keys") {
+            "{\"text\":[" + repeated("{\"a\":1,\"b\":2},", min($0 / 14 - 2, 500)) + "1]}"
+        },
         HostileShape("empty arrays") { "{\"text\":[" + repeated("[],", ($0 - 20) / 3) + "[]]}" },
         HostileShape("arrays in arrays, again and again") {
             let one = repeated("[", 20) + repeated("]", 20)

@@ -24,6 +24,22 @@ struct DemoTests {
         #expect(run.output.filter { $0.hasPrefix("    handler: ") }.count == 5)
     }
 
+    @Test("a loop is cut, probed, released, and does not begin where its write is announced")
+    func loop() async {
+        let text = await ToolRun("demo").output.joined(separator: "\n")
+        let story = [
+            "20 pushes were handled, each caused the next one; then: held (rate)",
+            "outcome of what was held: handled", "the next probe is due in 120 seconds",
+            "outcome of what was held: handled", "1 push was handled, each caused the next one; then: looped (echo)",
+        ]
+        var left = text[...]
+        for line in story {
+            let found = left.ranges(of: line).first
+            #expect(found != nil, "\(line)")
+            left = found.map { left[$0.upperBound...] } ?? left
+        }
+    }
+
     @Test("the demo tells the same story each time")
     func sameStory() async {
         let first = await ToolRun("demo")

@@ -14,17 +14,16 @@ struct Envelope {
     let messageID: String?
 
     /// Takes out what `outer` wraps; nil when it wraps nothing, as nearly always.
+    ///
+    /// - Throws: `duplicateKey` when the payload that was taken out has a key twice.
     static func open(
         _ outer: RootMembers, _ text: [UInt8], _ format: Transport.Format, _ limits: PayloadLimits
-    ) -> Envelope? {
+    ) throws(DecodeError) -> Envelope? {
         if format == .jpush || format == .unknown && outer.wrapped.isJPush {
             return jpush(outer, text, limits)
         }
-        guard format == .fcm || format == .unknown, outer.used == 0, let (inner, root) = data(outer, text, limits),
-            // Without a stated transport a sender's own data may be called so; Kii's keys inside tell.
-            format == .fcm || !root.fields(in: .long).isEmpty
-        else { return nil }
-        return Envelope(text: inner, root: root, dialect: .long, messageID: nil)
+        guard format == .fcm || format == .unknown, outer.used == 0 else { return nil }
+        return try fcm(outer, text, isStated: format == .fcm, limits)
     }
 
     /// Reads a payload that is no QuickBlox event, and leaves in `root` what stands in it.
@@ -95,10 +94,33 @@ struct Envelope {
 
     // MARK: FCM
 
-    /// The `data` of an FCM message object, flat or inside `message`.
-    private static func data(
-        _ outer: RootMembers, _ bytes: [UInt8], _ limits: PayloadLimits
-    ) -> (text: [UInt8], root: RootMembers)? {
+    /// The payload in an FCM message object, under `data`, flat or inside `message`.
+    ///
+    /// Without a stated transport a sender's own data may be called so; Kii's keys inside tell. A key that stands twice
+    /// in the payload is an error here as in one that is not wrapped: taken for a sender's data, it would be another
+    /// kind of message.
+    private static func fcm(
+        _ outer: RootMembers, _ bytes: [UInt8], isStated: Bool, _ limits: PayloadLimits
+    ) throws(DecodeError) -> Envelope? {
+        let token = data(outer, bytes)
+        guard token.kind == .object else { return nil }
+        let inner = Array(bytes[token.range])
+        var root = RootMembers()
+        var failure: DecodeError?
+        do throws(DecodeError) {
+            try root.read(inner.span, limits: limits)
+        } catch {
+            failure = error
+        }
+        guard isStated || !root.fields(in: .long).isEmpty else { return nil }
+        if let failure {
+            throw DecodeError(failure.code, at: Int(token.start) + failure.offset, "in data: \(failure.detail)")
+        }
+        return Envelope(text: inner, root: root, dialect: .long, messageID: nil)
+    }
+
+    /// The value of `data`, flat or inside `message`.
+    private static func data(_ outer: RootMembers, _ bytes: [UInt8]) -> JSONToken {
         var token = outer.wrapped.data
         if !token.isPresent, outer.wrapped.message.isPresent {
             let text = bytes.span
@@ -107,10 +129,7 @@ struct Envelope {
                 if key.matches("data".utf8.span, in: text) { token = value }
             }
         }
-        guard token.kind == .object else { return nil }
-        let inner = Array(bytes[token.range])
-        guard let root = try? RootMembers(inner.span, limits: limits) else { return nil }
-        return (inner, root)
+        return token
     }
 }
 

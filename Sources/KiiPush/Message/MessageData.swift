@@ -46,7 +46,8 @@ public struct MessageData: Sendable {
         }
     }
 
-    private func first<Result>(_ body: (Span<UInt8>, JSONToken, JSONToken) -> Result?) -> Result? {
+    /// The first thing that `body` makes of a member, which ends the search.
+    func first<Result>(_ body: (Span<UInt8>, JSONToken, JSONToken) -> Result?) -> Result? {
         let buffer = storage.buffer
         let text = buffer.span.extracting(storage.payloadRange)
         var members = ObjectMembers(text)

@@ -29,7 +29,7 @@ final class MessageStorage: Sendable {
         }
         var dialect = Dialect.plain(format, aps: root.slots.span[RootKey.aps.slot])
         var envelopeID: String?
-        if root.wrapped.isAny, let envelope = Envelope.open(root, buffer, format, limits) {
+        if root.wrapped.isAny, let envelope = try Envelope.open(root, buffer, format, limits) {
             (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
             envelopeID = envelope.messageID
         }

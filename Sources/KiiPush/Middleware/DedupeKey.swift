@@ -34,7 +34,14 @@ public struct DedupeKeys: Sendable, Hashable {
     /// How much an equal key proves.
     public let strength: Strength
 
-    /// Names a message by keys of your own making.
+    /// Names a message by keys that exist already, as a store reads them back.
+    ///
+    /// To name messages in another way, give the deduplicator a ``DedupeKeyMaker``.
+    ///
+    /// - Parameters:
+    ///   - primary: the key.
+    ///   - secondary: another key by which the message is known too.
+    ///   - strength: how much an equal key proves.
     public init(primary: DedupeKey, secondary: DedupeKey? = nil, strength: Strength) {
         self.primary = primary
         self.secondary = secondary
@@ -53,7 +60,8 @@ extension PushMessage {
     /// - Else, and for every ambiguous message: a digest of the whole payload less what a network adds; weak.
     ///
     /// The first three are equal over all transports. In a digest the order of members counts for nothing, and a
-    /// number or boolean equals the string of the same text.
+    /// number or boolean equals the string of the same text; of a nested key that stands twice the first counts.
+    /// A kind of message that is better named in another way gets a ``DedupeKeyMaker``.
     ///
     /// - Parameters:
     ///   - app: the app of a payload that names none.
@@ -65,8 +73,8 @@ extension PushMessage {
             if let key = commandKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
             if let (transport, id) = transportID {
                 var digest = KeyedDigest(secret)
-                digest.add(Part.transport, transport.utf8.span, 0..<transport.utf8.count)
-                digest.add(Part.transportID, id.utf8.span, 0..<id.utf8.count)
+                digest.add(KeyPart.transport, transport.utf8.span, 0..<transport.utf8.count)
+                digest.add(KeyPart.transportID, id.utf8.span, 0..<id.utf8.count)
                 return DedupeKeys(primary: digest.finish(), strength: .strong)
             }
         }
@@ -81,11 +89,11 @@ extension PushMessage {
         let buffer = storage.buffer
         let text = buffer.span
         var digest = digestOfPlace(app, text, secret)
-        digest.add(Part.bucket, text, reading.bucket.range)
-        digest.add(Part.object, text, reading.object.range)
-        digest.add(Part.event, text, storage.fields[.type].range)
-        let bySentAt = sentAt.map { digest.key(Part.sentAt, $0) }
-        let byModifiedAt = modifiedAt.map { digest.key(Part.modifiedAt, $0) }
+        digest.add(KeyPart.bucket, text, reading.bucket.range)
+        digest.add(KeyPart.object, text, reading.object.range)
+        digest.add(KeyPart.event, text, storage.fields[.type].range)
+        let bySentAt = sentAt.map { digest.key(KeyPart.sentAt, $0) }
+        let byModifiedAt = modifiedAt.map { digest.key(KeyPart.modifiedAt, $0) }
         guard let primary = bySentAt ?? byModifiedAt else { return nil }
         return DedupeKeys(primary: primary, secondary: bySentAt == nil ? nil : byModifiedAt, strength: .strong)
     }
@@ -96,12 +104,12 @@ extension PushMessage {
         let buffer = storage.buffer
         let text = buffer.span
         var digest = digestOfPlace(app, text, secret)
-        digest.add(Part.topic, text, reading.topic.range)
-        digest.add(Part.sender, text, reading.sender.range)
+        digest.add(KeyPart.topic, text, reading.topic.range)
+        digest.add(KeyPart.sender, text, reading.sender.range)
         var sum = MemberSum(secret)
         data.forEach { text, key, value in sum.add(text, key, value) }
         sum.add(to: &digest)
-        return DedupeKeys(primary: digest.key(Part.sentAt, sentAt), strength: .strong)
+        return DedupeKeys(primary: digest.key(KeyPart.sentAt, sentAt), strength: .strong)
     }
 
     /// What app and scope come to, with which the keys of a bucket's events and a topic's messages begin.
@@ -118,7 +126,7 @@ extension PushMessage {
         var digest = KeyedDigest(secret)
         let buffer = storage.buffer
         addApp(app, buffer.span, &digest)
-        digest.add(Part.command, id.utf8.span, 0..<id.utf8.count)
+        digest.add(KeyPart.command, id.utf8.span, 0..<id.utf8.count)
         return digest.finish()
     }
 
@@ -141,13 +149,14 @@ extension PushMessage {
         return digest.finish()
     }
 
+    /// Takes in the app: the one that the payload names, else the receiver's.
     @inline(__always)
-    private func addApp(_ app: String?, _ text: Span<UInt8>, _ digest: inout KeyedDigest) {
+    func addApp(_ app: String?, _ text: Span<UInt8>, _ digest: inout KeyedDigest) {
         let named = storage.reading.app
         if named.isPresent {
-            digest.add(Part.app, text, named.range)
+            digest.add(KeyPart.app, text, named.range)
         } else if let app {
-            digest.add(Part.app, app.utf8.span, 0..<app.utf8.count)
+            digest.add(KeyPart.app, app.utf8.span, 0..<app.utf8.count)
         }
     }
 
@@ -158,33 +167,10 @@ extension PushMessage {
         case .user: digest.add(2)
         case .group: digest.add(3)
         case .thing: digest.add(4)
-        case .unknown: digest.add(Part.scopeType, text, storage.fields[.scopeType].range)
+        case .unknown: digest.add(KeyPart.scopeType, text, storage.fields[.scopeType].range)
         }
-        digest.add(Part.scopeID, text, storage.reading.scopeID.range)
+        digest.add(KeyPart.scopeID, text, storage.reading.scopeID.range)
     }
-}
-
-/// The meanings of the parts of a key, so that equal bytes in another place make another key.
-private enum Part {
-    static let app: UInt8 = 1
-    static let scopeType: UInt8 = 2
-    static let scopeID: UInt8 = 3
-    static let bucket: UInt8 = 4
-    static let object: UInt8 = 5
-    static let event: UInt8 = 6
-    static let sentAt: UInt8 = 7
-    static let modifiedAt: UInt8 = 8
-    static let topic: UInt8 = 9
-    static let sender: UInt8 = 10
-    static let transport: UInt8 = 11
-    static let transportID: UInt8 = 12
-    static let key: UInt8 = 13
-    static let scalar: UInt8 = 14
-    static let null: UInt8 = 15
-    static let array: UInt8 = 16
-    static let members: UInt8 = 17
-    static let command: UInt8 = 18
-    static let arrayEnd: UInt8 = 19
 }
 
 extension KeyedDigest {
@@ -194,84 +180,5 @@ extension KeyedDigest {
         copy.add(UInt64(meaning) << 56)
         copy.add(UInt64(bitPattern: time))
         return copy.finish()
-    }
-}
-
-/// A digest of an object's members that does not depend on their order: the sum of a keyed digest of each.
-private struct MemberSum {
-    private let secret: DedupeSecret
-    private var first: UInt64 = 0
-    private var second: UInt64 = 0
-    private var count: UInt64 = 0
-
-    init(_ secret: DedupeSecret) { self.secret = secret }
-
-    mutating func add(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) {
-        var digest = KeyedDigest(secret)
-        digest.add(Part.key, text, string: key)
-        add(text, value, to: &digest)
-        add(digest)
-    }
-
-    private mutating func add(_ digest: KeyedDigest) {
-        let member = digest.finish()
-        first &+= member.first
-        second &+= member.second
-        count += 1
-    }
-
-    private func add(_ text: Span<UInt8>, _ value: JSONToken, to digest: inout KeyedDigest) {
-        switch value.kind {
-        case .string, .number, .true, .false: digest.add(Part.scalar, text, string: value)
-        case .null, .absent: digest.add(UInt64(Part.null))
-        case .array, .object:
-            var reader = JSONReader(at: Int(value.start), limits: .checked)
-            add(text, &reader, to: &digest)
-        }
-    }
-
-    /// Takes in the value that comes next: each byte once, however deep it lies.
-    private func add(_ text: Span<UInt8>, _ reader: inout JSONReader, to digest: inout KeyedDigest) {
-        var isFirst = true
-        switch reader.peek(text) {
-        case UInt8(ascii: "["):
-            reader.advance()
-            digest.add(UInt64(Part.array))
-            while reader.nextElement(text, isFirst: isFirst) {
-                isFirst = false
-                add(text, &reader, to: &digest)
-            }
-            // Another word than the first one, or `[[],[]]` and `[[[]]]` would be the same.
-            digest.add(UInt64(Part.arrayEnd))
-        case UInt8(ascii: "{"):
-            reader.advance()
-            var nested = MemberSum(secret)
-            while let key = try? reader.nextKey(text, isFirst: isFirst) {
-                isFirst = false
-                var member = KeyedDigest(secret)
-                member.add(Part.key, text, string: key)
-                add(text, &reader, to: &member)
-                nested.add(member)
-            }
-            nested.add(to: &digest)
-        default:
-            if let token = try? reader.readValue(text, depth: 0) { add(text, token, to: &digest) }
-        }
-    }
-
-    func add(to digest: inout KeyedDigest) {
-        digest.add(UInt64(Part.members))
-        digest.add(first)
-        digest.add(second)
-        digest.add(count)
-    }
-}
-
-extension KeyedDigest {
-    /// Takes in the text of a scalar, unescaped.
-    fileprivate mutating func add(_ meaning: UInt8, _ text: Span<UInt8>, string token: JSONToken) {
-        guard token.hasEscapes else { return add(meaning, text, token.range) }
-        let bytes = JSONString.unescaped(text, token.range)
-        add(meaning, bytes.span, 0..<bytes.count)
     }
 }

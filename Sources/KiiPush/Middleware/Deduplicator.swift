@@ -1,15 +1,24 @@
-import Synchronization
-
 /// Drops a message that was handled before, or is being handled now.
 ///
 /// Networks deliver twice: one copy a subscription, one a device's installation, a redelivery after a lost
 /// acknowledgement, the same event over two transports. The deduplicator reserves a message's keys when it comes in
 /// and confirms them only when it has ended for good, so that a message whose handler failed is handled when it is
-/// delivered again. Which keys: ``PushMessage/dedupeKeys(app:secret:)``.
+/// delivered again. Which keys: ``PushMessage/dedupeKeys(app:secret:)``, or your own by ``DedupeKeyMaker``.
 ///
 /// Put it first in the chain. It promises: while the window lasts, a message that was handled is not handled again,
 /// within one process. It cannot tell two honest messages apart that are the same to the byte, so for messages without
 /// a strong key it looks back only five seconds.
+///
+/// A store that throws loses no message and keeps no copy waiting:
+/// - When it cannot begin a message, the message passes or fails, as ``StoreFailure`` says.
+/// - When it cannot be told how a message ended, the end is kept and told again: when a copy comes, which is then
+///   judged anew, and when the store takes the end of another message. What it still cannot remember when a copy
+///   comes, it is to forget; if it cannot do that either, the copy passes or fails, as ``StoreFailure`` says.
+/// - At most 1,024 such ends are kept, and those of the messages that were in flight by then. While so many wait, no
+///   message is begun before the store has been told one of them, and ``StoreFailure`` decides.
+/// - When a copy that waits cannot learn how the first one ended, its transport is told to retry later.
+///
+/// ``counts`` shows each of these.
 public struct Deduplicator: Middleware {
     /// What happens to a message when the store cannot tell.
     public enum StoreFailure: Sendable, Hashable {
@@ -19,62 +28,82 @@ public struct Deduplicator: Middleware {
         case closed
     }
 
-    private let store: any SeenStore
+    /// What an operator should watch; a snapshot.
+    public struct Counts: Sendable, Hashable {
+        /// How often the store threw when this deduplicator asked it; above zero, the store is sick.
+        public let storeFailures: Int
+
+        /// How many ends of messages the store could not be told and is still to be told; zero when it is well again.
+        public let untoldEnds: Int
+
+        /// What the store counts itself: messages in flight, remembered, and forgotten too early; nil if it does not.
+        public let store: SeenCounts?
+    }
+
+    private let leases: Leases
     private let clock: any ReceiverClock
     private let secret: DedupeSecret
+    private let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
-    private let waiters: InFlightWaiters
-    private let failures = FailureCount()
 
-    /// How often the store threw; each time a message passed, failed or was forgotten as `onStoreFailure` says.
-    public var storeFailures: Int { failures.count.load(ordering: .relaxed) }
+    /// The counts as they are now; reading them takes constant time.
+    public var counts: Counts {
+        Counts(storeFailures: leases.storeFailures, untoldEnds: leases.untoldEnds, store: leases.storeCounts)
+    }
 
     /// Makes a deduplicator that remembers in memory.
     ///
     /// - Parameters:
     ///   - window: how long and how many messages are remembered.
+    ///   - keys: what names a message.
     ///   - clock: the receiver's clock.
-    public init(window: SeenWindow = .standard, clock: any ReceiverClock = SystemClock()) {
-        self.init(store: InMemorySeenStore(window: window), secret: .random(), clock: clock)
+    public init(
+        window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: any ReceiverClock = SystemClock()
+    ) {
+        self.init(store: InMemorySeenStore(window: window), secret: .random(), keys: keys, clock: clock)
     }
 
     /// Makes a deduplicator on a store of yours.
     ///
-    /// Receivers may share a store, each with a deduplicator of its own and all with one secret: then a message that
-    /// comes to several of them is handled by one.
+    /// Receivers may share a store, each with a deduplicator of its own and all with one secret and the same `keys`:
+    /// then a message that comes to several of them is handled by one. The store must then be a class: what waits for
+    /// a store's leases is known by the object.
     ///
     /// - Parameters:
     ///   - store: where messages are remembered.
     ///   - secret: what the keys are made with; a store that outlives the process needs one that does too.
+    ///   - keys: what names a message.
     ///   - onStoreFailure: what happens to a message when the store throws.
     ///   - clock: the receiver's clock.
     public init(
-        store: any SeenStore, secret: DedupeSecret, onStoreFailure: StoreFailure = .open,
-        clock: any ReceiverClock = SystemClock()
+        store: any SeenStore, secret: DedupeSecret, keys: DedupeKeyMaker = .automatic,
+        onStoreFailure: StoreFailure = .open, clock: any ReceiverClock = SystemClock()
     ) {
-        self.store = store
+        leases = Leases(store)
         self.secret = secret
+        self.keys = keys
         self.onStoreFailure = onStoreFailure
         self.clock = clock
-        waiters = .of(store)
     }
 
     /// Reserves the message, or drops it.
     public func admit(_ message: inout RoutedMessage) throws -> Verdict {
         if case .all = message.permit { return .pass }
-        let keys = message.message.dedupeKeys(app: message.app, secret: secret)
+        let keys =
+            self.keys.isAutomatic
+            ? message.message.dedupeKeys(app: message.app, secret: secret)
+            : self.keys.keys(of: message.message, app: message.app, secret: secret)
         do {
-            switch try store.begin(keys, now: message.arrivedAt) {
+            switch try leases.begin(keys, now: message.arrivedAt) {
             case .fresh(let lease):
                 message.lease = lease
                 return .pass
             case .inFlight(let lease):
-                message.first = FirstInFlight(store: store, waiters: waiters)
+                message.first = FirstInFlight(leases)
                 return .drop(.duplicateInFlight(lease))
             case .done: return .drop(.duplicate)
             }
         } catch {
-            failures.count.add(1, ordering: .relaxed)
             if onStoreFailure == .closed { throw error }
             return .pass
         }
@@ -83,65 +112,13 @@ public struct Deduplicator: Middleware {
     /// Confirms the reservation if the message ended for good, and undoes it if it is to be handled when it comes again.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         guard let lease = message.lease else { return }
-        end(lease, isRemembered: outcome.isRemembered)
-        waiters.finish(lease, outcome.disposition)
+        let isRemembered = outcome.isRemembered
+        let time = isRemembered ? clock.now : message.arrivedAt
+        leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)
     }
 
     /// Lets those go who wait for a message that is held: like its own transport's, theirs is told to come again.
     public func hold(_ message: RoutedMessage) {
-        guard let lease = message.lease else { return }
-        waiters.hold(lease, .retryLater)
-    }
-
-    /// Tells the store; what it cannot remember it is to forget, so that no copy waits for a message that has ended.
-    ///
-    /// At worst the message is handled again, which at-least-once allows.
-    private func end(_ lease: SeenLease, isRemembered: Bool) {
-        do {
-            if isRemembered { return try store.commit(lease, now: clock.now) }
-        } catch {
-            failures.count.add(1, ordering: .relaxed)
-        }
-        do {
-            try store.release(lease)
-        } catch {
-            failures.count.add(1, ordering: .relaxed)
-        }
-    }
-}
-
-/// A count that a value can share with its copies.
-private final class FailureCount: Sendable {
-    let count = Atomic<Int>(0)
-}
-
-/// The message in flight that a duplicate repeats; an object, to take little room in the messages that repeat none.
-final class FirstInFlight: Sendable {
-    private let store: any SeenStore
-    private let waiters: InFlightWaiters
-
-    init(store: any SeenStore, waiters: InFlightWaiters) {
-        self.store = store
-        self.waiters = waiters
-    }
-
-    /// What its transport is told, when it has ended.
-    func end(of lease: SeenLease, now: MonotonicInstant) async -> Disposition {
-        await waiters.wait(for: lease) { endedBefore(lease, now) }
-    }
-
-    /// What the store knows of a message that ended before anyone could wait for it; nil while it is in flight.
-    private func endedBefore(_ lease: SeenLease, _ now: MonotonicInstant) -> Disposition? {
-        // A store that cannot tell leaves it to the transport to try again, which is always safe.
-        guard let isInFlight = try? store.isInFlight(lease) else { return .retryLater }
-        if isInFlight { return nil }
-        switch try? store.begin(lease.keys, now: now) {
-        case .done?: return .accept
-        case .fresh(let own)?:
-            try? store.release(own)
-            waiters.finish(own, .retryLater)
-            return .retryLater
-        case .inFlight?, nil: return .retryLater
-        }
+        if let lease = message.lease { leases.hold(lease, .retryLater) }
     }
 }

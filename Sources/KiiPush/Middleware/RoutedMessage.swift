@@ -23,19 +23,13 @@ public struct RoutedMessage: Sendable {
     /// Whether a route would have taken the message were it not ambiguous.
     private(set) var isTooAmbiguous: Bool
 
-    /// Why the first stopped route was stopped; the outcome when no other route is left.
-    private(set) var stopped: Stop?
+    /// Whether the loop guard has counted it for its routes.
+    var isCounted = false
 
-    /// The routes that are stopped until the breaker of the first of them lets them go, and that breaker.
-    private(set) var held = MatchedRoutes()
-    private(set) var firstHold: Stop?
-
-    /// What the message need not pass again, since it has waited or is replayed.
-    var permit = Permit.none
-
-    /// The routes for which the loop guard counted the message, and the breakers whose probe it is.
-    var counted = MatchedRoutes()
-    var probed: [RateBreakers.ID] = []
+    /// What is known of the few that are stopped, held or released: none, or one.
+    ///
+    /// An array, so that the many others carry one empty reference and not ten fields.
+    private var special: [Special] = []
 
     /// What the deduplicator reserved, to be confirmed or undone.
     var lease: SeenLease?
@@ -45,12 +39,6 @@ public struct RoutedMessage: Sendable {
 
     /// What each stage said and how long it took, while someone listens.
     var recorder: TraceRecorder?
-
-    /// Why a route is stopped.
-    enum Stop: Hashable {
-        case drop(DropReason)
-        case hold(RateBreakers.ID)
-    }
 
     init(
         _ message: PushMessage, id: UInt64, arrivedAt: MonotonicInstant, app: String?, match: RouteMatch
@@ -64,6 +52,58 @@ public struct RoutedMessage: Sendable {
         isTooAmbiguous = match.isTooAmbiguous
     }
 
+    /// Whether the message is of the receiver's app, as far as it says.
+    var isOfApp: Bool {
+        let named = message.storage.reading.app
+        guard let app, named.isPresent else { return true }
+        let buffer = message.storage.buffer
+        return buffer.span.matches(named.range, app)
+    }
+}
+
+extension RoutedMessage {
+    /// Why a route is stopped.
+    enum Stop: Hashable {
+        case drop(DropReason)
+        case hold(RateBreakers.ID)
+    }
+
+    private struct Special {
+        var stopped: Stop?
+        var firstHold: RateBreakers.ID?
+        var held = MatchedRoutes()
+        var countedAndStopped = MatchedRoutes()
+        var probed: [RateBreakers.ID] = []
+        var permit = Permit.none
+    }
+
+    /// Whether it is stopped, held, released or a probe.
+    var isSpecial: Bool { !special.isEmpty }
+
+    /// Why the first stopped route was stopped; the outcome when no other route is left.
+    var stopped: Stop? { special.first?.stopped }
+
+    /// The routes that are stopped until a breaker lets them go.
+    var held: MatchedRoutes { special.first?.held ?? MatchedRoutes() }
+
+    /// Whether there are such routes.
+    var hasHeld: Bool { special.first?.firstHold != nil }
+
+    /// The breaker of the first of them.
+    var firstHold: RateBreakers.ID? { special.first?.firstHold }
+
+    /// What the message need not pass again, since it has waited or is replayed.
+    var permit: Permit { special.first?.permit ?? .none }
+
+    /// The breakers whose probe it is.
+    var probed: [RateBreakers.ID] { special.first?.probed ?? [] }
+
+    /// The routes for which the loop guard counted the message, whether or not a later stage stopped them.
+    var counted: [Route] {
+        isCounted
+            ? routes.filter { !$0.isUnlimited } + (special.first?.countedAndStopped.map { $0 } ?? []) : []
+    }
+
     /// Stops those routes that `condition` holds for; the others run, and if none is left the reason is the outcome.
     ///
     /// A stopped route still counts as the match: none that was declared after it takes its place.
@@ -72,31 +112,37 @@ public struct RoutedMessage: Sendable {
     }
 
     mutating func stop(_ route: Route, _ reason: Stop) {
-        stopped = stopped ?? reason
         routes = MatchedRoutes(routes.filter { $0 !== route })
-        if case .hold = reason {
-            held.append(route)
-            firstHold = firstHold ?? reason
+        let isCounted = isCounted
+        change { special in
+            special.stopped = special.stopped ?? reason
+            guard case .hold(let breaker) = reason else {
+                if isCounted, !route.isUnlimited { special.countedAndStopped.append(route) }
+                return
+            }
+            special.held.append(route)
+            special.firstHold = special.firstHold ?? breaker
         }
     }
+
+    mutating func probe(_ breakers: [RateBreakers.ID]) { change { $0.probed += breakers } }
+
+    /// Lets it pass what it need not pass again.
+    mutating func permit(_ permit: Permit) { change { $0.permit = permit } }
 
     /// Begins anew with the routes that it was held for, as they are now.
     mutating func resume(_ match: RouteMatch, _ permit: Permit, now: MonotonicInstant, _ recorder: TraceRecorder?) {
         routes = match.routes
         isTooAmbiguous = match.isTooAmbiguous
-        (stopped, firstHold) = (nil, nil)
-        (held, counted, probed) = (MatchedRoutes(), MatchedRoutes(), [])
-        self.permit = permit
+        isCounted = false
+        special = [Special(permit: permit)]
         judgedAt = now
         self.recorder = recorder
     }
 
-    /// Whether the message is of the receiver's app, as far as it says.
-    var isOfApp: Bool {
-        let named = message.storage.reading.app
-        guard let app, named.isPresent else { return true }
-        let buffer = message.storage.buffer
-        return buffer.span.matches(named.range, app)
+    private mutating func change(_ body: (inout Special) -> Void) {
+        if special.isEmpty { special.append(Special()) }
+        body(&special[0])
     }
 }
 

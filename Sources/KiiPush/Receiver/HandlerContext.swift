@@ -9,6 +9,8 @@ public struct HandlerContext: Sendable {
 
     private let matched: Route
     private let message: PushMessage
+    /// Where the message's lineage is, unless the handler has found a longer one.
+    private var lineage: Lineage?
     private let loopGuard: LoopGuard?
     private let recorder: TraceRecorder?
 
@@ -17,6 +19,7 @@ public struct HandlerContext: Sendable {
         arrivedAt = routed.arrivedAt
         matched = route
         message = routed.message
+        lineage = nil
         recorder = routed.recorder
         self.loopGuard = loopGuard
     }
@@ -78,7 +81,7 @@ public struct HandlerContext: Sendable {
     ///
     /// It counts one handler more than the message that the handler was called with.
     public var stamp: String {
-        (message.lineage?.next ?? Lineage(hops: 1, origin: loopGuard?.origin ?? "")).stamp
+        ((lineage ?? message.lineage)?.next ?? Lineage(hops: 1, origin: loopGuard?.origin ?? "")).stamp
     }
 
     /// Puts the stamp into the data of a Push to User that the handler sends.
@@ -86,6 +89,34 @@ public struct HandlerContext: Sendable {
 
     /// Puts the stamp into the data of a Push to User that the handler sends.
     public func stamp(_ data: inout [String: DataValue]) { data[Lineage.key] = .string(stamp) }
+}
+
+extension HandlerContext {
+    /// Goes on with the lineage of an object that the handler has fetched, so that a loop over objects ends too.
+    ///
+    /// A Push to App carries no data, but the object that it is about does. Where handlers put the stamp into the
+    /// objects that they write, under ``Lineage/key``, and read it here before they write again, a loop over many
+    /// devices ends after ``LoopSettings/hops`` writes, however slow it is.
+    ///
+    /// ```swift
+    /// let context = try context.continuing(fields[Lineage.key] ?? nil)
+    /// fields[Lineage.key] = context.stamp
+    /// ```
+    ///
+    /// - Parameter stamp: what stands in the object under the key, if anything does; an unreadable one counts as none.
+    /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
+    /// - Throws: ``LineageTooLong`` when the object has come through too many handlers; let it out of the handler, and
+    ///   the message ends as `looped` (`lineage`).
+    public func continuing(_ stamp: String?) throws -> HandlerContext {
+        guard let found = stamp.flatMap({ Lineage($0) }) else { return self }
+        let settings = loopGuard?.settings ?? .standard
+        if settings.layers.contains(.lineage), found.hops > settings.hops {
+            throw LineageTooLong(hops: found.hops, limit: settings.hops)
+        }
+        var context = self
+        if found.hops > (lineage ?? message.lineage)?.hops ?? 0 { context.lineage = found }
+        return context
+    }
 }
 
 extension KiiBucket {

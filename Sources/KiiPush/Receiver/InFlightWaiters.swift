@@ -20,13 +20,14 @@ final class InFlightWaiters: Sendable {
     private let state = Mutex(State())
     /// How many wait or are held; lets the common case, none, go by without the lock.
     private let count = Atomic<Int>(0)
+    /// The ends that the store does not know of, for which nobody may wait.
+    let untold = UntoldEnds()
 
     /// Waits until the message of a lease has ended.
     ///
     /// - Parameters:
     ///   - lease: the lease of the message that is handled.
-    ///   - endedBefore: asks the seen store once more, for the message may end while this call begins; nil while it
-    ///     is in flight.
+    ///   - endedBefore: asks once more, for the message may end while this call begins; nil while it is in flight.
     /// - Returns: what the transport of the message was told.
     func wait(for lease: SeenLease, endedBefore: () -> Disposition?) async -> Disposition {
         await withCheckedContinuation { continuation in

@@ -28,7 +28,7 @@ extension PushReceiver {
     ///
     /// One that failed will be delivered again and held then.
     func holdRemainder(_ message: RoutedMessage, _ outcome: Outcome) {
-        guard case .handled = outcome, case .hold(let breaker)? = message.firstHold else { return }
+        guard case .handled = outcome, let breaker = message.firstHold else { return }
         if let held = makeHeld(message, breaker, nil) {
             loopGuard?.hold(held, breaker)
         } else {
@@ -124,7 +124,8 @@ extension PushReceiver {
         let (table, listener) = currentSetup()
         var match = table.match(message.message.storage)
         match.routes = MatchedRoutes(match.routes.filter { route in held.routes.contains { $0.isExactly(route.id) } })
-        message.resume(match, permit, now: clock.now, listener.map { TraceRecorder(clock, $0) })
+        message.resume(
+            match, permit, now: clock.now, listener.map { TraceRecorder(clock, generation: table.generation, $0) })
         message.recorder?.begin()
         let verdict = loopGuard?.admit(&message) ?? .pass
         message.recorder?.end("LoopGuard", verdict)
@@ -143,7 +144,7 @@ extension PushReceiver {
         }
         if held.isRemainder, case .failed = outcome { outcome = deadLetter(message, .failed, held.routes) }
         end(held, message, outcome)
-        if !message.held.isEmpty { holdRemainder(message, outcome) }
+        if message.hasHeld { holdRemainder(message, outcome) }
         return outcome
     }
 
@@ -170,16 +171,17 @@ extension PushReceiver {
     /// - Returns: its outcome; of any but `handled` the letter stays in the store.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome {
-        switch prepare(letter.payload) {
-        case .ended(let outcome): return outcome
-        case .routed(var message):
+        do {
+            var message = try prepare(letter.payload)
             message.routes = MatchedRoutes(
                 message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
-            message.permit = .all
+            message.permit(.all)
             let outcome = await run(&message)
             // A letter that cannot be taken out may be replayed again, which at-least-once allows.
             if case .handled = outcome { _ = try? deadLetters.remove(letter.id) }
             return outcome
+        } catch {
+            return .undecodable(error)
         }
     }
 }

@@ -26,15 +26,33 @@ public final class PushReceiver: Sendable {
     public let deadLetters: any DeadLetterStore
 
     private let lastID = Atomic<UInt64>(0)
-    private let setup = Mutex(Setup())
+    let setup = Mutex(Setup())
 
     /// What can change while the receiver runs; read once a message.
-    private struct Setup {
-        var routes: [Route] = []
+    struct Setup {
+        private(set) var routes: [Route] = []
         var ids: Set<String> = []
         var listener: (@Sendable (Trace) -> Void)?
         /// Compiled when a message needs it and routes have been added since.
         var table: RouteTable?
+        var rules = LoadedRules()
+        /// Counts the changes of the routes, for a load that was overtaken by another.
+        private(set) var revision = 0
+
+        /// Adds a route behind those that are there.
+        mutating func append(_ route: Route) {
+            routes.append(route)
+            table = nil
+            revision += 1
+        }
+
+        /// Takes other routes, compiled before.
+        mutating func replaceRoutes(_ routes: [Route], _ table: RouteTable) {
+            self.routes = routes
+            self.table = table
+            ids = Set(routes.map(\.id))
+            revision += 1
+        }
 
         /// An id for the next route, made of its kind and place; a later place where somebody chose that very id.
         func freeID(_ kind: String) -> String {
@@ -92,24 +110,20 @@ public final class PushReceiver: Sendable {
     /// next from running. A duplicate of a message that is being handled returns when that one has ended, so a handler
     /// must not wait for the receipt of the very payload that it handles.
     public func receive(_ payload: RawPayload) async -> Outcome {
-        switch prepare(payload) {
-        case .ended(let outcome): return outcome
-        case .routed(var message): return await run(&message)
+        do {
+            var message = try prepare(payload)
+            return await run(&message)
+        } catch {
+            return .undecodable(error)
         }
     }
 
-    /// What becomes of a payload before the chain.
-    enum Prepared {
-        case ended(Outcome)
-        case routed(RoutedMessage)
-    }
-
-    /// Decodes a payload and looks up its routes.
+    /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
     @inline(__always)
-    func prepare(_ payload: RawPayload) -> Prepared {
+    func prepare(_ payload: RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, listener) = currentSetup()
         let id = lastID.add(1, ordering: .relaxed).newValue
-        let recorder = listener.map { TraceRecorder(clock, $0) }
+        let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
         let message: PushMessage
         do {
             message = try PushMessage(payload, limits: limits)
@@ -118,7 +132,7 @@ public final class PushReceiver: Sendable {
             recorder?.end("decode", error.description)
             counters.count(outcome)
             recorder?.finish(id, nil, payload.transport, outcome)
-            return .ended(outcome)
+            throw error
         }
         recorder?.end("decode", "\(message.kind), \(message.certainty.rawValue)")
         recorder?.begin()
@@ -129,7 +143,7 @@ public final class PushReceiver: Sendable {
         // A payload that had to wait before it came here is judged by the present, as the ones before it were.
         if payload.arrivedAt != nil { routed.judgedAt = clock.now }
         routed.recorder = recorder
-        return .routed(routed)
+        return routed
     }
 
     /// Sends a message through the chain to its handlers, and settles it.
@@ -145,7 +159,7 @@ public final class PushReceiver: Sendable {
         }
         chain.settle(message, outcome, passed)
         counters.count(outcome)
-        if !message.held.isEmpty { holdRemainder(message, outcome) }
+        if message.hasHeld { holdRemainder(message, outcome) }
         message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
         return outcome
     }
@@ -153,7 +167,7 @@ public final class PushReceiver: Sendable {
     /// The routes and the listener as they are now.
     func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
         setup.withLock { setup in
-            let table = setup.table ?? RouteTable(setup.routes)
+            let table = setup.table ?? RouteTable(setup.routes, generation: setup.rules.generation)
             setup.table = table
             return (table, setup.listener)
         }
@@ -217,7 +231,7 @@ public final class PushReceiver: Sendable {
     @inline(__always)
     func handle(_ message: inout RoutedMessage) async -> Outcome {
         var failure: (route: Route, error: any Error)?
-        var isRefused = false
+        var loopEnd: LoopLayer?
         var succeeded = MatchedRoutes()
         for route in message.routes {
             let context = HandlerContext(message, route, chain.loopGuard)
@@ -229,8 +243,12 @@ public final class PushReceiver: Sendable {
                 message.recorder?.end("handle \(route.id)", "handled")
             } catch {
                 route.failed.add(1, ordering: .relaxed)
-                // A refused write would be refused again: trying again is no use.
-                if error is LoopRefusal { isRefused = true } else { failure = failure ?? (route, error) }
+                // What ends a loop would end it again: trying again is no use.
+                if let end = error as? any LoopEnd {
+                    loopEnd = loopEnd ?? end.layer
+                } else {
+                    failure = failure ?? (route, error)
+                }
                 message.recorder?.end("handle \(route.id)", failed: error)
             }
         }
@@ -238,7 +256,7 @@ public final class PushReceiver: Sendable {
             return .failed(
                 Outcome.Failure(place: failure.route.id, isStage: false, error: failure.error, handled: succeeded))
         }
-        return isRefused ? .looped(.ownBucket) : .handled(succeeded)
+        return loopEnd.map { .looped($0) } ?? .handled(succeeded)
     }
 
     // MARK: Watching
@@ -270,8 +288,7 @@ public final class PushReceiver: Sendable {
         setup.withLock { setup in
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
-            setup.routes.append(Route(id: id, criteria: criteria, flow: flow, loop: loop, handler: handler))
-            setup.table = nil
+            setup.append(Route(id: id, criteria: criteria, flow: flow, loop: loop, handler: handler))
         }
     }
 }

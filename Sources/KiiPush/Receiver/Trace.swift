@@ -24,6 +24,8 @@ public struct Trace: Sendable {
     public let stages: [Stage]
     /// How it ended.
     public let outcome: Outcome
+    /// How often rules had been loaded when its routes were looked up; see ``PushReceiver/load(_:actions:)``.
+    public let generation: Int
     /// How long all of it took.
     public let nanoseconds: Int64
 }
@@ -47,12 +49,14 @@ final class TraceRecorder: Sendable {
     }
 
     private let clock: any ReceiverClock
+    private let generation: Int
     private let listener: @Sendable (Trace) -> Void
     private let start: MonotonicInstant
     private let record: Mutex<Record>
 
-    init(_ clock: any ReceiverClock, _ listener: @escaping @Sendable (Trace) -> Void) {
+    init(_ clock: any ReceiverClock, generation: Int, _ listener: @escaping @Sendable (Trace) -> Void) {
         self.clock = clock
+        self.generation = generation
         self.listener = listener
         start = clock.now
         record = Mutex(Record(stageStart: start))
@@ -82,7 +86,7 @@ final class TraceRecorder: Sendable {
         listener(
             Trace(
                 messageID: id, message: message, transport: transport, stages: record.withLock { $0.stages },
-                outcome: outcome, nanoseconds: start.duration(to: clock.now).inNanoseconds))
+                outcome: outcome, generation: generation, nanoseconds: start.duration(to: clock.now).inNanoseconds))
     }
 }
 

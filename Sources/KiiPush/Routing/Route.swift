@@ -13,23 +13,33 @@ public final class Route: Sendable {
 
     let criteria: RouteCriteria
     let handler: RouteHandler
+    /// Whether nothing limits it.
+    let isUnlimited: Bool
+    /// The limits of its own rate, if it has one.
+    let limits: Breaker.Limits?
     /// The id as two words, for keys that name the route: the same in every process, and after the rules are reloaded.
     let digest: DedupeKey
+    /// The rule that declares it; nil for a route that code declares.
+    let declaration: RoutingRule?
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
     let held = Atomic<Int>(0)
 
     init(
-        id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard, handler: RouteHandler
+        id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard, handler: RouteHandler,
+        declaration: RoutingRule? = nil
     ) {
         self.id = id
         self.criteria = criteria
         self.flow = flow
         self.loop = loop
+        limits = if case .own(let rate) = loop.rate { Breaker.Limits(rate) } else { nil }
+        isUnlimited = loop.rate == .unlimited
         self.handler = handler
         var digest = KeyedDigest(.published)
         digest.add(0, id.utf8.span, 0..<id.utf8.count)
         self.digest = digest.finish()
+        self.declaration = declaration
     }
 }
 

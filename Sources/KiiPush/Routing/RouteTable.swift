@@ -5,12 +5,15 @@
 /// declaration. So ten thousand routes for ten thousand buckets cost what ten do.
 final class RouteTable: Sendable {
     let routes: [Route]
+    /// How often rules had been loaded when it was made.
+    let generation: Int
     private let index: TextIndex
     /// Routes that ask for no exact text, by kind.
     private let unfiled: [[Int32]]
 
-    init(_ routes: [Route]) {
+    init(_ routes: [Route], generation: Int = 0) {
         self.routes = routes
+        self.generation = generation
         var uses: [FiledText: Int] = [:]
         for route in routes {
             for texts in FiledText.all(of: route.criteria) {
@@ -25,7 +28,7 @@ final class RouteTable: Sendable {
             if let rarest = choices.min(by: { commonest($0) < commonest($1) }) {
                 for text in Set(rarest) { filed[text, default: []].append(Int32(number)) }
             } else {
-                for kind in PushKind.allCases where route.criteria.kind ?? kind == kind {
+                for kind in route.criteria.kinds.kinds {
                     unfiled[kind.tableIndex].append(Int32(number))
                 }
             }

@@ -11,11 +11,13 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     let alternatives: [Alternative]
 
     private init(_ kind: MessageScope.Kind, _ id: TextPattern?) {
-        alternatives = [Alternative(kind: kind, id: id)]
+        self.init([Alternative(kind: kind, id: id)])
     }
 
+    init(_ alternatives: [Alternative]) { self.alternatives = alternatives }
+
     /// Any of several patterns.
-    public init(arrayLiteral patterns: ScopePattern...) { alternatives = patterns.flatMap(\.alternatives) }
+    public init(arrayLiteral patterns: ScopePattern...) { self.init(patterns.flatMap(\.alternatives)) }
 
     /// The app's own scope.
     public static let app = ScopePattern(.app, nil)
@@ -25,6 +27,13 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     public static func group(_ id: TextPattern? = .any) -> ScopePattern { ScopePattern(.group, id) }
     /// A thing's scope.
     public static func thing(_ id: TextPattern? = .any) -> ScopePattern { ScopePattern(.thing, id) }
+
+    /// Whether a message states such a scope; one of an unknown type only matches a pattern that takes any.
+    @inline(__always)
+    func matches(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
+        if storage.reading.scopeKind == .unknown, !storage.fields[.scopeType].isPresent { return false }
+        return matches(text, storage.reading)
+    }
 
     func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
         // By index: a loop over the values would copy each pattern first.
@@ -71,11 +80,13 @@ public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     let alternatives: [Alternative]
 
     private init(_ kind: Reading.SenderKind, _ id: TextPattern) {
-        alternatives = [Alternative(kind: kind, id: id)]
+        self.init([Alternative(kind: kind, id: id)])
     }
 
+    init(_ alternatives: [Alternative]) { self.alternatives = alternatives }
+
     /// Any of several patterns.
-    public init(arrayLiteral patterns: SenderPattern...) { alternatives = patterns.flatMap(\.alternatives) }
+    public init(arrayLiteral patterns: SenderPattern...) { self.init(patterns.flatMap(\.alternatives)) }
 
     /// A user.
     public static func user(_ id: TextPattern = .any) -> SenderPattern { SenderPattern(.user, id) }

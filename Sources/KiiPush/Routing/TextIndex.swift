@@ -39,6 +39,7 @@ struct FiledText: Hashable {
     static func all(of criteria: RouteCriteria) -> [[FiledText]] {
         let texts: [(Field, [String]?)] = [
             (.object, criteria.object?.exactTexts), (.scopeID, criteria.scope?.exactIDs),
+            (.scopeID, criteria.scopeID?.exactTexts),
             (.bucket, criteria.bucket?.exactTexts), (.topic, criteria.topic?.exactTexts),
             (.sender, criteria.sender?.exactIDs),
         ]

@@ -12,7 +12,7 @@ public struct TextPattern: Sendable, Hashable {
     let alternatives: [Alternative]
 
     /// Whether one of the alternatives is only a star, as in most patterns for scopes.
-    private let takesAny: Bool
+    let takesAnything: Bool
 
     /// Any value.
     public static let any: TextPattern = "*"
@@ -32,9 +32,9 @@ public struct TextPattern: Sendable, Hashable {
         self.init([pieces.count == 1 ? .exactly(pattern) : .pieces(pieces)])
     }
 
-    private init(_ alternatives: [Alternative]) {
+    init(_ alternatives: [Alternative]) {
         self.alternatives = alternatives
-        takesAny = alternatives.contains(.pieces(["", ""]))
+        takesAnything = alternatives.contains(.pieces(["", ""]))
     }
 
     /// The texts of a pattern without stars, for an index; nil when there is a star.
@@ -49,7 +49,7 @@ public struct TextPattern: Sendable, Hashable {
 
     /// Whether `range` matches.
     func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
-        if takesAny { return true }
+        if takesAnything { return true }
         for index in alternatives.indices {
             switch alternatives[index] {
             case .exactly(let exact): if text.matches(range, exact) { return true }
@@ -57,6 +57,12 @@ public struct TextPattern: Sendable, Hashable {
             }
         }
         return false
+    }
+
+    /// Whether there is a transport whose name matches.
+    func matches(_ transport: Transport?) -> Bool {
+        guard let name = transport?.name else { return false }
+        return matches(name)
     }
 
     /// Whether a text matches.

@@ -9,6 +9,8 @@ struct KeyWindow {
     }
 
     private let age: Int64
+    /// How much earlier than its commit a message may be asked for; earlier still, the clock was set back.
+    private let lag: Int64
     private let limit: Int
     private var entries = ChunkedQueue<Entry>()
     /// The numbers of those entries that are the second key of the message before them.
@@ -20,6 +22,7 @@ struct KeyWindow {
 
     init(age: Duration, count: Int) {
         self.age = age.inNanoseconds
+        lag = max(self.age, SeenWindow.leastLag.inNanoseconds)
         // Numbers must not meet while both are in use.
         limit = min(count, 1 << 29)
         slots = KeySlots(tables: limit < 100_000 ? 16 : 256)
@@ -27,10 +30,13 @@ struct KeyWindow {
 
     private var messages: Int { entries.count - seconds.count }
 
+    var counts: SeenCounts.Window { SeenCounts.Window(remembered: messages, evictedEarly: evictedEarly) }
+
     mutating func contains(_ key: DedupeKey, _ now: MonotonicInstant) -> Bool {
         forgetOld(now)
         // What is too old may still lie in the queue, since only a few are taken out at a time.
-        return find(key).map { !isOver(entry($0).time, now) } ?? false
+        guard let time = find(key).map({ entry($0).time }) else { return false }
+        return !isOver(time, now) && !isOfTimeToCome(time, now)
     }
 
     mutating func insert(_ keys: DedupeKeys, _ now: MonotonicInstant) {
@@ -38,13 +44,21 @@ struct KeyWindow {
         append(keys.primary, now)
         if let second = keys.secondary { seconds.append(append(second, now)) }
         if messages > limit {
-            if let first = entries.first, !isOver(first.time, now) { evictedEarly += 1 }
+            if let time = entries.first?.time, !isOver(time, now), !isOfTimeToCome(time, now) { evictedEarly += 1 }
             forgetFirst()
         }
     }
 
     private func isOver(_ time: MonotonicInstant, _ now: MonotonicInstant) -> Bool {
         now >= time.advanced(byNanoseconds: age)
+    }
+
+    /// Whether a message was handled so long after `now` that the clock must have been set back since.
+    ///
+    /// Such a message counts as forgotten, or it would be a duplicate until the clock is there again, for years. But it
+    /// is not taken out: the call may have waited that long, and for others the message is still young.
+    private func isOfTimeToCome(_ time: MonotonicInstant, _ now: MonotonicInstant) -> Bool {
+        now < time.advanced(byNanoseconds: -lag)
     }
 
     /// Forgets up to two messages that are too old: twice as many as can come in, so none stays for long.

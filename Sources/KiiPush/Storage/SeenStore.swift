@@ -9,9 +9,15 @@
 ///   No two leases of a store have the same number.
 /// - A lease that has ended, and one that the store never gave, change nothing.
 /// - A handled message is remembered from its `commit` on; being asked for again does not make that longer.
-/// - The only time is the `now` that is passed in. It may stand still, and where threads overtake each other it may be
-///   a little earlier than in the call before.
+/// - The only time is the `now` that is passed in. It may stand still, and it may be earlier than in the call before:
+///   threads overtake each other, and a message may have waited since it arrived. A message that was committed after
+///   `now` is done.
+/// - A clock that is set drops no honest message. Set forward, what was remembered is too old. Set back by more than
+///   the message's age, and by more than a minute, it counts as forgotten; set back by less, it is remembered for as
+///   much longer.
 /// - Messages with weak keys never displace those with strong ones.
+/// - A call that throws has changed nothing. A `begin` that throws has reserved nothing: nobody knows of the lease, so
+///   nobody would end it.
 ///
 /// To test a store of yours, run `SeenStoreContract` from KiiPushContracts; it checks each of these.
 public protocol SeenStore: Sendable {
@@ -25,13 +31,31 @@ public protocol SeenStore: Sendable {
     func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState
 
     /// Remembers a message as handled, for as long as the window is.
+    ///
+    /// - Parameters:
+    ///   - lease: the message's lease.
+    ///   - now: when it ended; long ago, if the store threw when it was told so first.
+    /// - Throws: when the store cannot remember it; it will be told again. Until then the lease is in flight.
     func commit(_ lease: SeenLease, now: MonotonicInstant) throws
 
     /// Forgets a reservation, so that the message counts as new when it comes again.
+    ///
+    /// - Throws: when the store cannot; it will be told again. Until then the lease is in flight.
     func release(_ lease: SeenLease) throws
 
     /// Whether a lease has neither been confirmed nor undone.
+    ///
+    /// - Throws: when the store cannot tell; the transport of the copy that asks is then told to retry later.
     func isInFlight(_ lease: SeenLease) throws -> Bool
+
+    /// What the store holds now, and what it forgot too early; nil, unless you implement it, for a store that does not
+    /// count. Reading it should take constant time.
+    var counts: SeenCounts? { get }
+}
+
+extension SeenStore {
+    /// Nil: the store does not count.
+    public var counts: SeenCounts? { nil }
 }
 
 /// What a seen store knows of a message.
@@ -66,6 +90,9 @@ public struct SeenWindow: Sendable, Hashable {
     public var count: Int
     /// For how long a message with only a weak key is remembered.
     public var weakAge: Duration
+
+    /// By how much a message may at least be asked for before its commit; earlier, the clock was set back.
+    static let leastLag = Duration.seconds(60)
 
     /// 10 minutes, 20,000 messages, 5 seconds for weak keys.
     public static let standard = SeenWindow()

@@ -21,6 +21,7 @@ enum DemoCommand {
             return .usage
         }
         await Demo(console).run()
+        await LoopDemo(console).run()
         return .fine
     }
 }

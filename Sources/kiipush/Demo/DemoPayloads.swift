@@ -12,6 +12,15 @@ enum DemoPayloads {
         var kills: KillTarget?
     }
 
+    /// A change of one object at some time, in milliseconds.
+    static func counterChanged(at time: Int64) -> RawPayload {
+        RawPayload(
+            """
+            {"aps":{"content-available":1},"bi":"counter","bt":"rw","oi":"visits","sa":"0123abcd","st":"APP",\
+            "t":"DATA_OBJECT_UPDATED","w":\(1_403_844_866_395 + time)}
+            """, transport: .apns)
+    }
+
     static let steps: [Step] = [
         Step(
             title: " 1  An object was created in a user's bucket, over APNs",

@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushContracts
 import KiiPushTesting
+import Synchronization
 import Testing
 
 /// The code of doc comments, so that it compiles and does what the comment says.
@@ -70,6 +71,22 @@ struct DocumentedCodeTests {
         #expect(await "\(receiver.receive(echo.payload(.long)))" == (fails ? "failed (settings)" : "looped (echo)"))
     }
 
+    @Test("an object's lineage goes on, and ends after eight hops", arguments: [nil, "1;8;th.1", "1;9;th.1", "odd"])
+    func continuing(stamp: String?) async {
+        let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.2")])
+        let written = Mutex<String?>(nil)
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            var fields = [Lineage.key: stamp]
+            let context = try context.continuing(fields[Lineage.key] ?? nil)
+            fields[Lineage.key] = context.stamp
+            written.withLock { $0 = context.stamp }
+        }
+        let outcome = await receiver.receive(PayloadFixture.pushToApp().payload(.long))
+        #expect("\(outcome)" == (stamp == "1;9;th.1" ? "looped (lineage)" : "handled"))
+        let expected: [String?: String] = [nil: "1;1;th.2", "1;8;th.1": "1;9;th.1", "odd": "1;1;th.2"]
+        #expect(written.withLock { $0 } == expected[stamp])
+    }
+
     private struct Cloud {
         struct Unreachable: Error {}
         let fails: Bool
@@ -79,11 +96,47 @@ struct DocumentedCodeTests {
         }
     }
 
+    @Test("the rules' own example loads them")
+    func rules() throws {
+        let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"reload"}}]}"#
+        let rules = try RoutingRules(text, file: "rules.json")
+        let receiver = PushReceiver(rules: rules)
+        receiver.register("reload") { message, context in print(message.kind) }
+        try receiver.load(rules)
+        #expect(receiver.routes.map(\.id) == ["all"])
+    }
+
+    @Test("the data conditions' own example asks for data")
+    func data() throws {
+        let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
+        let message = try PushMessage(RawPayload(#"{"temp":"31","mode":"auto-2"}"#))
+        #expect(hot.allSatisfy { $0.holds(for: message) })
+    }
+
     private typealias MyStore = InMemorySeenStore
 
     @Test("my store keeps the promises of a seen store")
     func contract() async {
         await SeenStoreContract { window in MyStore(window: window) }.verify()
+    }
+
+    @Test("the key maker's own example names orders")
+    func keyMaker() throws {
+        let orders = DedupeKeyMaker(
+            pushToUser: { message, key in
+                guard let order = message.data["order"]?.string else { return nil }
+                key.add(message.topic?.name)
+                key.add(order)
+                return .strong
+            })
+        let deduplicator = Deduplicator(keys: orders)
+        #expect(deduplicator.counts == Deduplicator(clock: ManualClock()).counts)
+        let copies = try (1...2).map { sentAt in
+            let data: [(String, DataValue)] = [("order", .string("A-1"))]
+            return try PushMessage(PayloadFixture.pushToUser(sentAt: Int64(sentAt), data: data).payload(.long))
+        }
+        let keys = copies.map { orders.keys(of: $0, secret: .published) }
+        #expect(keys[0] == keys[1] && copies[0].sentAt != copies[1].sentAt)
     }
 
     private struct QuietHours: Middleware {

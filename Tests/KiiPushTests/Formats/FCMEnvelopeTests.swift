@@ -59,10 +59,32 @@ struct FCMEnvelopeTests {
         }
     }
 
+    @Test("a payload with a key twice is refused, wrapped or not, with the place of the second one")
+    func keyTwice() throws {
+        let doubled = #"{"bucketID":"b","x":{"y":1,"y":2},"bucketID":"c"}"#
+        let shapes = [doubled, #"{"data":\#(doubled)}"#, #"{"token":"t","message": {"n":1,"data": \#(doubled)}}"#]
+        for payload in shapes {
+            let second = try #require(payload.firstRange(of: #""bucketID":"c""#)?.lowerBound)
+            let offset = payload.utf8.distance(from: payload.startIndex, to: second)
+            for transport in [nil, Transport.fcm] {
+                let error = #expect(throws: DecodeError.self) { try PushMessage(json: payload, over: transport) }
+                #expect(error?.code == .duplicateKey && error?.offset == offset, "\(payload)")
+            }
+        }
+        // Without a stated transport and without Kii's keys it is a sender's data; over FCM it is the payload.
+        let foreign = #"{"data":{"x":1,"x":2}}"#
+        #expect(try PushMessage(json: foreign).data.keys == ["data"])
+        let error = #expect(throws: DecodeError.self) { try PushMessage(json: foreign, over: .fcm) }
+        #expect(error?.code == .duplicateKey && error?.detail.hasPrefix("in data: ") == true)
+        // What is nested in it may have a key twice, as everywhere.
+        let nested = #"{"data":{"bucketID":"b","x":{"y":1,"y":2}}}"#
+        #expect(try PushMessage(json: nested, over: .fcm).kind == .pushToApp)
+    }
+
     @Test(
-        "what is no object, or has a key twice, is no payload but data",
+        "what is no object is no payload but data",
         arguments: [
-            #""text""#, "1", "null", #"["bucketID"]"#, #""{\"bucketID\":\"b\"}""#, #"{"bucketID":"b","bucketID":"c"}"#,
+            #""text""#, "1", "null", #"["bucketID"]"#, #""{\"bucketID\":\"b\"}""#,
             // Of a nested key that stands twice the first counts.
             #""text","data":{"bucketID":"b"}"#,
         ])

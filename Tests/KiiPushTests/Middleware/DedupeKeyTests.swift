@@ -33,6 +33,50 @@ struct DedupeKeyTests {
         #expect(apns.secondary == nil, "APNs never says when an object was modified")
     }
 
+    /// What a payload is wrapped in: FCM's own message objects, and JPush's extras.
+    static let wrappings: [@Sendable (String) -> (String, Transport)] = [
+        { ($0, .fcm) }, { ("{\"data\":\($0)}", .fcm) }, { ("{\"message\":{\"data\":\($0),\"token\":\"t\"}}", .fcm) },
+        { ($0, .jpush) }, { ("{\"cn.jpush.android.EXTRA\":\(JSONWriter.quoted($0))}", .jpush) },
+        {
+            let id = #""cn.jpush.android.MSG_ID":"17""#
+            return ("{\(id),\"cn.jpush.android.MESSAGE\":\(JSONWriter.quoted($0))}", .jpush)
+        },
+    ]
+
+    @Test("one event and one message to a topic have one key however the network wraps them")
+    func wrapped() throws {
+        let data: [(String, DataValue)] = [("n", .number("10.50")), ("yes", .bool(true)), ("text", .string("é\"\n"))]
+        for fixture in [PayloadFixture.pushToApp(), .pushToUser(data: data)] {
+            let plain = try keys(fixture.payload(.long))
+            #expect(try keys(fixture.payload(.short)).primary == plain.primary)
+            for wrap in Self.wrappings {
+                for style in [PayloadFixture.KeyStyle.long, .strings] {
+                    let (json, transport) = wrap(fixture.json(style))
+                    #expect(try keys(json, transport) == plain, "\(transport) \(json)")
+                }
+            }
+        }
+    }
+
+    @Test("the order of a message's members, and numbers that are strings, make no other message")
+    func memberOrder() throws {
+        let members = [
+            #""topic":"t""#, #""objectScopeType":"APP""#, #""when":17"#, #""sender":"u""#, #""n":1"#, #""b":false"#,
+            #""o":"x""#,
+        ]
+        let strings = members.map { $0.replacing("17", with: "\"17\"").replacing(":1", with: ":\"1\"") }
+            .map { $0.replacing("false", with: "\"false\"").replacing("\"\"", with: "\"") }
+        let plain = try keys("{\(members.joined(separator: ","))}", .mqtt)
+        #expect(plain.strength == .strong)
+        for list in [members, strings] {
+            for shift in list.indices {
+                let turned = list[shift...] + list[..<shift]
+                #expect(try keys("{\(turned.joined(separator: ","))}", .mqtt) == plain, "\(turned)")
+                #expect(try keys("{\(turned.reversed().joined(separator: ","))}", .mqtt) == plain, "\(turned)")
+            }
+        }
+    }
+
     @Test("an event has a key with the time of the push and one with the time of the modification, where it has both")
     func twoTimes() throws {
         let both = try keys(PayloadFixture.pushToApp(sentAt: 100, modifiedAt: 50).payload(.long))

@@ -126,6 +126,32 @@ struct DeduplicatorTests {
         #expect(try send(events[0], deduplicator) == .pass)
     }
 
+    @Test("however many messages come, no more is held than the windows count, and what was pushed out is counted")
+    func bounded() throws {
+        let deduplicator = Deduplicator(window: SeenWindow(count: 100), clock: clock)
+        var message = try RoutedMessage(event)
+        _ = try deduplicator.admit(&message)
+        for number in 0..<5000 {
+            try send(PayloadFixture.pushToApp(sentAt: Int64(number)).payload(.long), deduplicator)
+            let data: [(String, DataValue)] = [("text", .string("\(number)"))]
+            try send(PayloadFixture.directPush(data: data).payload(.long), deduplicator)
+        }
+        let counts = deduplicator.counts
+        // The events have one time of modification, which the first one has in flight.
+        #expect(counts.store?.strong == .init(remembered: 0))
+        #expect(counts.store?.weak == .init(remembered: 100, evictedEarly: 4900))
+        #expect(counts.store?.inFlight == 1 && counts.storeFailures == 0 && counts.untoldEnds == 0)
+        deduplicator.settle(message, .handled(MatchedRoutes()))
+        #expect(deduplicator.counts.store?.strong == .init(remembered: 1))
+        #expect(deduplicator.counts.store?.inFlight == 0)
+    }
+
+    @Test("a store that does not count leaves its counts out")
+    func noCounts() {
+        let deduplicator = Deduplicator(store: FailingStore(), secret: .published, clock: clock)
+        #expect(deduplicator.counts.store == nil && deduplicator.counts.storeFailures == 0)
+    }
+
     @Test("the bounds are ten minutes, 20,000 messages and five seconds unless told otherwise")
     func standardWindow() {
         #expect(SeenWindow.standard == SeenWindow(age: .seconds(600), count: 20_000, weakAge: .seconds(5)))
@@ -149,35 +175,10 @@ struct DeduplicatorTests {
         let open = Deduplicator(store: FailingStore(), secret: .published, clock: clock)
         #expect(try send(event, open) == .pass)
         #expect(try send(event, open) == .pass, "it may be handled twice, and is not lost")
-        #expect(open.storeFailures == 2)
+        #expect(open.counts.storeFailures == 2)
 
         let closed = Deduplicator(store: FailingStore(), secret: .published, onStoreFailure: .closed, clock: clock)
         #expect(throws: TestError.self) { try send(event, closed) }
-    }
-
-    @Test("a store that fails when a message ends does not change how it ended", arguments: [true, false])
-    func settleFailure(isHandled: Bool) throws {
-        let deduplicator = Deduplicator(store: FailingStore(canBegin: true), secret: .published, clock: clock)
-        #expect(try send(event, deduplicator, isHandled ? .handled(MatchedRoutes()) : .refused(.scope)) == .pass)
-        #expect(deduplicator.storeFailures == (isHandled ? 2 : 1), "what it cannot remember it is to forget")
-    }
-
-    @Test("a message that the store cannot remember is forgotten, so that its copies do not wait for ever")
-    func commitFailure() throws {
-        let deduplicator = Deduplicator(store: ForgetfulStore(), secret: .published, clock: clock)
-        #expect(try send(event, deduplicator) == .pass)
-        #expect(try send(event, deduplicator) == .pass)
-        #expect(deduplicator.storeFailures == 2)
-    }
-
-    /// A store that can reserve and undo, and never remember.
-    private struct ForgetfulStore: SeenStore {
-        let store = InMemorySeenStore()
-
-        func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState { store.begin(keys, now: now) }
-        func commit(_ lease: SeenLease, now: MonotonicInstant) throws { throw TestError() }
-        func release(_ lease: SeenLease) { store.release(lease) }
-        func isInFlight(_ lease: SeenLease) -> Bool { store.isInFlight(lease) }
     }
 
     @Test("what a deduplicator remembers is known by its secret only")
@@ -190,14 +191,9 @@ struct DeduplicatorTests {
         #expect(try send(event, other) == .pass)
     }
 
-    /// A store that cannot tell, or that can begin and do no more.
+    /// A store that cannot tell.
     private struct FailingStore: SeenStore {
-        var canBegin = false
-
-        func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState {
-            guard canBegin else { throw TestError() }
-            return .fresh(SeenLease(number: 1, keys: keys))
-        }
+        func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState { throw TestError() }
         func commit(_ lease: SeenLease, now: MonotonicInstant) throws { throw TestError() }
         func release(_ lease: SeenLease) throws { throw TestError() }
         func isInFlight(_ lease: SeenLease) throws -> Bool { throw TestError() }

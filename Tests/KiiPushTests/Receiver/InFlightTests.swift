@@ -71,6 +71,32 @@ struct InFlightTests {
         #expect(await "\(second)" == "duplicate (inFlight)")
     }
 
+    @Test("of many copies that come at once one is handled, and the others share its end", arguments: [true, false])
+    func manyAtOnce(succeeds: Bool) async {
+        let calls = EventLog()
+        let deduplicator = Deduplicator()
+        let receiver = PushReceiver { deduplicator }
+        receiver.onPushToApp("r") { _, _ in
+            calls.add("call")
+            for _ in 0..<20 { await Task.yield() }
+            if !succeeds { throw TestError() }
+        }
+        let payloads = PayloadFixture.KeyStyle.allCases.map { PayloadFixture.pushToApp().payload($0) }
+        let outcomes = await withTaskGroup { group in
+            for number in 0..<300 { group.addTask { await receiver.receive(payloads[number % payloads.count]) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count == 300 && receiver.metrics.received == 300)
+        let ended = outcomes.filter { $0.name == (succeeds ? "handled" : "failed") }
+        // Those that come behind a failure are handled again.
+        #expect(succeeds ? ended.count == 1 : ended.count >= 1)
+        #expect(calls.events.count == ended.count)
+        let disposition = succeeds ? Disposition.accept : .retryLater
+        #expect(outcomes.allSatisfy { $0.disposition == disposition })
+        #expect(deduplicator.counts.store == SeenCounts(strong: .init(remembered: succeeds ? 1 : 0)))
+        #expect(deduplicator.counts.storeFailures == 0 && deduplicator.counts.untoldEnds == 0)
+    }
+
     @Test("two receivers that share a store share the end of a message too")
     func sharedStore() async {
         let entered = Gate()

@@ -89,7 +89,7 @@ struct RouteSpec {
                     }
                 })
         }
-        criteria.events = events?.map { KiiEvent($0) }
+        criteria.events = events.map { .anyOf($0.map { .exactly($0) }) }
         criteria.sender = sender.map { alternatives in
             join(
                 alternatives.map { type, id in

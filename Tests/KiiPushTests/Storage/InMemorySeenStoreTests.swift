@@ -13,18 +13,59 @@ struct InMemorySeenStoreTests {
     func evictedEarly() {
         let store = InMemorySeenStore(window: SeenWindow(age: .seconds(60), count: 2))
         for number in 0..<5 { store.handle(.numbered(number), at: Int64(number)) }
-        #expect(store.evictedEarly == 3)
+        #expect(store.counts?.strong == .init(remembered: 2, evictedEarly: 3))
         // Both that are left have gone by age when the next two come.
         for number in 5..<7 { store.handle(.numbered(number), at: 100) }
-        #expect(store.evictedEarly == 3)
+        #expect(store.counts?.strong == .init(remembered: 2, evictedEarly: 3))
     }
 
     @Test("messages with weak keys have a count of their own")
     func strengths() {
         let store = InMemorySeenStore(window: SeenWindow(count: 2))
         for number in 0..<2 { store.handle(.numbered(number), at: 0) }
-        for number in 2..<4 { store.handle(.numbered(number, strength: .weak), at: 0) }
-        #expect(store.evictedEarly == 0)
+        for number in 2..<5 { store.handle(.numbered(number, strength: .weak), at: 0) }
+        #expect(
+            store.counts
+                == SeenCounts(strong: .init(remembered: 2), weak: .init(remembered: 2, evictedEarly: 1)))
+    }
+
+    @Test("messages in flight are counted once, however many keys they have, until they end")
+    func inFlight() {
+        let store = InMemorySeenStore()
+        guard case .fresh(let one) = store.begin(.numbered(1, 2), now: .seconds(0)),
+            case .fresh(let other) = store.begin(.numbered(3, strength: .weak), now: .seconds(0))
+        else {
+            Issue.record("both should be fresh")
+            return
+        }
+        _ = store.begin(.numbered(4, 2), now: .seconds(0))
+        #expect(store.counts == SeenCounts(inFlight: 2))
+        for _ in 0..<2 { store.commit(one, now: .seconds(0)) }
+        for _ in 0..<2 { store.release(other) }
+        #expect(store.counts == SeenCounts(strong: .init(remembered: 1)))
+    }
+
+    @Test("a clock that was set back leaves no more messages than the window counts, and counts none as early")
+    func setBack() {
+        let store = InMemorySeenStore(window: SeenWindow(count: 10))
+        for number in 0..<10 { store.handle(.numbered(number), at: 1_000_000_000) }
+        for number in 10..<20 { store.handle(.numbered(number), at: Int64(number)) }
+        #expect(store.counts?.strong == .init(remembered: 10))
+        for number in 20..<30 { store.handle(.numbered(number), at: 30) }
+        #expect(store.counts?.strong == .init(remembered: 10, evictedEarly: 10))
+        // Forward again: all are too old, and go as new ones come.
+        for number in 30..<40 { store.handle(.numbered(number), at: 2_000_000_000) }
+        #expect(store.counts?.strong == .init(remembered: 10, evictedEarly: 10))
+    }
+
+    @Test("a call that waited takes no young message out")
+    func lateQuestion() {
+        var window = KeyWindow(age: .seconds(60), count: 10)
+        for number in 0..<5 { window.insert(.numbered(number), .seconds(1000)) }
+        for _ in 0..<5 { _ = window.contains(DedupeKeys.numbered(9).primary, .seconds(1)) }
+        window.insert(.numbered(5), .seconds(1))
+        let young = (0..<5).map { window.contains(DedupeKeys.numbered($0).primary, .seconds(1000)) }
+        #expect(young == Array(repeating: true, count: 5))
     }
 
     @Test("a key that came again beside a new one is not forgotten with its first message")

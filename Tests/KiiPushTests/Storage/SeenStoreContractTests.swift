@@ -52,7 +52,7 @@ final class PlainSeenStore: SeenStore {
         case knowsOnlyFirstKeys, leaseEndsByAge, leaseEndsByCount, commitsEndedLeases, endsUnknownLeases
         case renewsOnCommit, renewsOnQuestion, countsFromBegin, ignoresWeakAge, ignoresStrongAge, ignoresCount
         case forgetsNewest, countsKeys, oneCountForAll, remembersOneOfNone, needsTimeToPass, losesOvertaken
-        case sameNumbers, givesOneTwice
+        case sameNumbers, givesOneTwice, forgetsWhatWaited, keepsForYears, neverTooOld, countsKeysAsMessages
 
         /// The promise that it breaks.
         var promise: String {
@@ -80,6 +80,10 @@ final class PlainSeenStore: SeenStore {
             case .remembersOneOfNone: "a window that counts none remembers none"
             case .needsTimeToPass: "a store works while time stands still"
             case .losesOvertaken: "a message is done for a call whose time is before its commit"
+            case .forgetsWhatWaited: "a message that is asked for by a call that waited is done"
+            case .keepsForYears: "a clock that is set back by years keeps no message for years"
+            case .neverTooOld: "a clock that is set forward by years makes no new message a duplicate"
+            case .countsKeysAsMessages: "a store that counts tells what it holds, and what it forgot early"
             case .givesOneTwice: "of many calls that begin one message at once, exactly one gets it"
             }
         }
@@ -99,6 +103,7 @@ final class PlainSeenStore: SeenStore {
         var entries: [Entry] = []
         var lastNumber: UInt64 = 0
         var questions = 0
+        var evictedEarly: [DedupeKeys.Strength: Int] = [:]
     }
 
     private let window: SeenWindow
@@ -151,7 +156,10 @@ final class PlainSeenStore: SeenStore {
         if fault == .losesOvertaken, now < committed { return false }
         let isWeak = entry.strength == .weak
         if fault == (isWeak ? .ignoresWeakAge : .ignoresStrongAge) { return true }
-        return now < start.advanced(by: isWeak ? window.weakAge : window.age)
+        let age = isWeak ? window.weakAge : window.age
+        let lag = fault == .forgetsWhatWaited ? age / 2 : max(age, .seconds(60))
+        if fault != .keepsForYears, now < start.advanced(by: .zero - lag) { return false }
+        return now < start.advanced(by: age) || fault == .neverTooOld
     }
 
     private func reserve(
@@ -196,7 +204,25 @@ final class PlainSeenStore: SeenStore {
         let oldest =
             fault == .forgetsNewest
             ? state.entries.lastIndex(where: isCounted) : state.entries.firstIndex(where: isCounted)
-        if let oldest { state.entries.remove(at: oldest) }
+        guard let oldest else { return }
+        let removed = state.entries.remove(at: oldest)
+        if let now = entry.committed, let committed = removed.committed, isYoung(removed, committed, now) {
+            state.evictedEarly[removed.strength, default: 0] += 1
+        }
+    }
+
+    var counts: SeenCounts? {
+        state.withLock { state in
+            func window(_ strength: DedupeKeys.Strength) -> SeenCounts.Window {
+                let entries = state.entries.filter { $0.committed != nil && $0.strength == strength }
+                let keys = entries.reduce(0) { $0 + $1.keys.count }
+                return SeenCounts.Window(
+                    remembered: fault == .countsKeysAsMessages ? keys : entries.count,
+                    evictedEarly: state.evictedEarly[strength] ?? 0)
+            }
+            return SeenCounts(
+                inFlight: state.entries.count { $0.committed == nil }, strong: window(.strong), weak: window(.weak))
+        }
     }
 
     func release(_ lease: SeenLease) {

@@ -26,12 +26,22 @@ struct Breaker {
         let per: Int64
         let coolDown: Int64
 
-        /// The limit of the narrow breakers, or of the wide ones.
-        init(_ rate: LoopRate, isWide: Bool) {
+        fileprivate init(_ rate: LoopRate, isWide: Bool) {
             messages = isWide ? rate.wideMessages : rate.messages
             span = (isWide ? rate.widePer : rate.per).inNanoseconds
             per = rate.per.inNanoseconds
             coolDown = rate.coolDown.inNanoseconds
+        }
+    }
+
+    /// The limits of a rate's two breakers; made once, since a `Duration` is divided to be one number.
+    struct Limits {
+        let narrow: Limit
+        let wide: Limit
+
+        init(_ rate: LoopRate) {
+            narrow = Limit(rate, isWide: false)
+            wide = Limit(rate, isWide: true)
         }
     }
 

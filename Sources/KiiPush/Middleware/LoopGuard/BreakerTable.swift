@@ -19,8 +19,8 @@ struct BreakerTable {
 
     /// The place of a key's breaker, made when it is new; nil when there is no room, since all that are known are open.
     mutating func place(of key: PlaceKey, _ limit: Breaker.Limit, _ now: Int64) -> UInt32? {
-        forgetIdle(now)
         if let place = find(key) { return place }
+        forgetIdle(now)
         guard round.count < capacity || makeRoom() else { return nil }
         let place: UInt32
         if let unused = free.popLast() {
@@ -57,6 +57,7 @@ struct BreakerTable {
 
     // MARK: Forgetting
 
+    /// Forgets up to two idle ones for each new one, so that those of keys that are seen no more go by and by.
     private mutating func forgetIdle(_ now: Int64) {
         for _ in 0..<2 {
             guard let place = round.popFirst() else { return }

@@ -65,19 +65,22 @@ public final class LoopGuard: Middleware {
 
     /// Takes back what was counted of a message that was not handled, and tells the breakers whose probe it was.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
-        let handled: Set<String>
-        switch outcome {
-        case .handled where message.probed.isEmpty: return
-        case .handled(let routes): handled = Set(routes.ids)
-        case .failed(let failure): handled = Set(failure.handled.ids)
-        default: handled = []
-        }
-        guard !message.counted.isEmpty || !message.probed.isEmpty else { return }
-        state.withLock { state in
-            for route in message.counted where !handled.contains(route.id) {
-                state.breakers.takeBack(RateKeys(message.message, route, secret))
+        let isHandled = if case .handled = outcome { true } else { false }
+        if isHandled, !message.isSpecial { return }
+        let handled: MatchedRoutes =
+            switch outcome {
+            case .handled(let routes): routes
+            case .failed(let failure): failure.handled
+            default: MatchedRoutes()
             }
-            for breaker in message.probed { state.breakers.turnEnded(breaker, clock.now.nanoseconds) }
+        let failed = message.counted.filter { route in !handled.contains { $0 === route } }
+        let now = clock.now.nanoseconds
+        state.withLock { state in
+            for route in failed {
+                let keys = RateKeys(message.message, route, secret)
+                if !message.permit.isFrom(keys) { state.breakers.takeBack(keys) }
+            }
+            for breaker in message.probed { state.breakers.turnEnded(breaker, now) }
         }
     }
 

@@ -29,10 +29,36 @@ public struct LoopRisk: Sendable, Hashable, CustomStringConvertible {
 /// A write was refused since it could start a loop, as the route's ``RouteLoopPolicy`` says.
 ///
 /// Let it out of the handler: the message then ends as `looped` (`ownBucket`), and is not tried again.
-public struct LoopRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+public struct LoopRefusal: LoopEnd, Sendable, Hashable, CustomStringConvertible {
     /// What was refused.
     public let risk: LoopRisk
 
     /// The refusal in words, with what to do.
     public var description: String { "\(risk); write to another bucket, or allow it in the route's loop policy" }
+}
+
+/// What a handler fetched has come through too many handlers: to write it again would go on with a loop.
+///
+/// Let it out of the handler: the message then ends as `looped` (`lineage`), and is not tried again.
+public struct LineageTooLong: LoopEnd, Sendable, Hashable, CustomStringConvertible {
+    /// How many handlers it has come through.
+    public let hops: Int
+    /// How many it may.
+    public let limit: Int
+
+    /// The lineage in words.
+    public var description: String { "it has come through \(hops) handlers, and may through \(limit)" }
+}
+
+/// An error of a handler that ends a loop, so that its message is not tried again.
+protocol LoopEnd: Error {
+    var layer: LoopLayer { get }
+}
+
+extension LoopRefusal {
+    var layer: LoopLayer { .ownBucket }
+}
+
+extension LineageTooLong {
+    var layer: LoopLayer { .lineage }
 }

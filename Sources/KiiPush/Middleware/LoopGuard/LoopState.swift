@@ -1,8 +1,14 @@
 /// All that a loop guard knows: a state machine without a clock of its own.
 struct LoopState {
     var identities: Identities
-    var settings: LoopSettings { didSet { layers = LayerMask(settings.layers) } }
+    var settings: LoopSettings {
+        didSet {
+            layers = LayerMask(settings.layers)
+            limits = Breaker.Limits(settings.rate)
+        }
+    }
     private var layers: LayerMask
+    private var limits: Breaker.Limits
     var killSwitch = KillSwitch()
     var writes = OwnWrites()
     var breakers = RateBreakers()
@@ -13,6 +19,7 @@ struct LoopState {
         self.identities = identities
         self.settings = settings
         layers = LayerMask(settings.layers)
+        limits = Breaker.Limits(settings.rate)
     }
 }
 
@@ -62,6 +69,7 @@ extension LoopState {
             kills = active
         }
         let isLimited = layers.rate
+        message.isCounted = isLimited
         for route in message.routes {
             if let kills, kills.stop(route: route.id) {
                 message.stop(route, .drop(.looped(.killSwitch)))
@@ -73,19 +81,12 @@ extension LoopState {
     }
 
     private mutating func judgeRate(_ message: inout RoutedMessage, _ route: Route, _ secret: DedupeSecret) {
-        let rate: LoopRate
-        switch route.loop.rate {
-        case .guards: rate = settings.rate
-        case .own(let own): rate = own
-        case .unlimited: return
-        }
+        if route.isUnlimited { return }
         let keys = RateKeys(message.message, route, secret)
-        if message.permit.isFrom(keys) { return }
-        switch breakers.judge(keys, rate, message.judgedAt.nanoseconds) {
-        case .pass: message.counted.append(route)
-        case .passAsProbe(let probed):
-            message.counted.append(route)
-            message.probed += probed
+        if message.isSpecial, message.permit.isFrom(keys) { return }
+        switch breakers.judge(keys, route.limits ?? limits, message.judgedAt.nanoseconds) {
+        case .pass: break
+        case .passAsProbe(let breakers): message.probe(breakers)
         case .hold(let breaker): message.stop(route, .hold(breaker))
         }
     }

@@ -63,8 +63,13 @@ struct PassWindow {
 
     /// Gives the room of forgotten marks back, each moved once at most for each time that it was put in.
     private mutating func tidy() {
-        guard head > 0, head * 2 >= older.count else { return }
-        older.removeFirst(head)
+        if head == older.count {
+            if head > 0 { older.removeAll(keepingCapacity: true) }
+        } else if head > 32, head * 2 >= older.count {
+            older.removeFirst(head)
+        } else {
+            return
+        }
         head = 0
     }
 }

@@ -35,16 +35,14 @@ struct RateBreakers {
     // MARK: Judging
 
     /// Judges a message for a route, and counts it if it passes.
-    mutating func judge(_ keys: RateKeys, _ rate: LoopRate, _ now: Int64) -> Answer {
-        let narrowLimit = Breaker.Limit(rate, isWide: false)
-        let wideLimit = Breaker.Limit(rate, isWide: true)
-        let narrowPlace = narrow.place(of: keys.narrow, narrowLimit, now)
+    mutating func judge(_ keys: RateKeys, _ limits: Breaker.Limits, _ now: Int64) -> Answer {
+        let narrowPlace = narrow.place(of: keys.narrow, limits.narrow, now)
         var first = Breaker.Answer.pass
-        if let place = narrowPlace { first = narrow.use(place) { $0.judge(now, narrowLimit) } }
+        if let place = narrowPlace { first = narrow.use(place) { $0.judge(now, limits.narrow) } }
         if case .hold = first { return .hold(ID(isWide: false, key: keys.narrow)) }
         var second = Breaker.Answer.pass
-        let widePlace = keys.wide.flatMap { wide.place(of: $0, wideLimit, now) }
-        if let place = widePlace { second = wide.use(place) { $0.judge(now, wideLimit) } }
+        let widePlace = keys.wide.flatMap { wide.place(of: $0, limits.wide, now) }
+        if let place = widePlace { second = wide.use(place) { $0.judge(now, limits.wide) } }
         if case .hold = second, let key = keys.wide { return .hold(ID(isWide: true, key: key)) }
 
         if let place = narrowPlace { narrow.use(place) { $0.count(now) } }

@@ -1,0 +1,130 @@
+/// What names a message for the ``Deduplicator``: automatic, or a replacement of yours for a kind.
+///
+/// The automatic keys are those of ``PushMessage/dedupeKeys(app:secret:)``. Replace a kind's when its messages say
+/// better what they are: an order number that a sender puts into each copy, say, while the time of the push differs.
+///
+/// ```swift
+/// let orders = DedupeKeyMaker(
+///     pushToUser: { message, key in
+///         guard let order = message.data["order"]?.string else { return nil }
+///         key.add(message.topic?.name)
+///         key.add(order)
+///         return .strong
+///     })
+/// let deduplicator = Deduplicator(keys: orders)
+/// ```
+///
+/// A replacement runs once a message, synchronously, and must return the same for every copy of a message. Promises:
+/// - Messages of two apps, of two kinds or of two strengths never have one key, and a replaced key is never equal to
+///   an automatic one: both start with a part of their own under the receiver's secret.
+/// - For a message that is ambiguous no replacement is asked. It keeps the weak digest of its whole payload, so that a
+///   payload that imitates another can hide no honest message.
+/// - Where a replacement returns nil, or adds no part that is there, the message has its automatic keys.
+public struct DedupeKeyMaker: Sendable {
+    /// Names a message of one kind: adds what names it to the key, and says what an equal key proves; nil leaves the
+    /// message its automatic keys.
+    ///
+    /// `.strong` means that an equal key is the same message, which is then dropped for the window's age, ten minutes
+    /// unless told otherwise; `.weak` that it may be another one, so that only five seconds count.
+    public typealias Replacement<Message> = @Sendable (Message, inout DedupeKeyBuilder) -> DedupeKeys.Strength?
+
+    /// Replaces nothing.
+    public static let automatic = DedupeKeyMaker()
+
+    private let pushToApp: Replacement<PushToAppMessage>?
+    private let pushToUser: Replacement<PushToUserMessage>?
+    private let directPush: Replacement<DirectPushMessage>?
+    /// Whether nothing is replaced, as nearly always.
+    let isAutomatic: Bool
+
+    /// Replaces the keys of some kinds.
+    ///
+    /// - Parameters:
+    ///   - pushToApp: names a Push to App; nil leaves it automatic.
+    ///   - pushToUser: names a Push to User; nil leaves it automatic.
+    ///   - directPush: names a Direct Push; nil leaves it automatic.
+    public init(
+        pushToApp: Replacement<PushToAppMessage>? = nil, pushToUser: Replacement<PushToUserMessage>? = nil,
+        directPush: Replacement<DirectPushMessage>? = nil
+    ) {
+        self.pushToApp = pushToApp
+        self.pushToUser = pushToUser
+        self.directPush = directPush
+        isAutomatic = pushToApp == nil && pushToUser == nil && directPush == nil
+    }
+
+    /// The keys that a message has in a deduplicator with this maker.
+    ///
+    /// - Parameters:
+    ///   - message: the message.
+    ///   - app: the app of a payload that names none.
+    ///   - secret: what the keys are made with.
+    /// - Returns: one key or two, and what an equal one proves.
+    public func keys(of message: PushMessage, app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
+        if !isAutomatic, message.certainty != .ambiguous, let keys = replaced(message, app, secret) { return keys }
+        return message.dedupeKeys(app: app, secret: secret)
+    }
+
+    private func replaced(_ message: PushMessage, _ app: String?, _ secret: DedupeSecret) -> DedupeKeys? {
+        var key = DedupeKeyBuilder(message, app, secret)
+        let strength: DedupeKeys.Strength? =
+            switch message.kind {
+            case .pushToApp: pushToApp.flatMap { name in PushToAppMessage(message).flatMap { name($0, &key) } }
+            case .pushToUser: pushToUser.flatMap { name in PushToUserMessage(message).flatMap { name($0, &key) } }
+            case .directPush: directPush.flatMap { name in DirectPushMessage(message).flatMap { name($0, &key) } }
+            }
+        // A key of no parts would make all messages of the kind one.
+        guard let strength, key.hasParts else { return nil }
+        return DedupeKeys(primary: key.finish(strength), strength: strength)
+    }
+}
+
+/// Takes in, part after part, what names a message; a ``DedupeKeyMaker/Replacement`` fills it.
+///
+/// Parts never run together: `"ab"`, `"c"` is another key than `"a"`, `"bc"`, and the text `"1"` another part than the
+/// number 1. Order counts. Texts are compared by their bytes: two spellings of one character are two texts. There is
+/// no bound to the number and size of parts but the payload's own; the key has 128 bits whatever goes in.
+public struct DedupeKeyBuilder {
+    private var digest: KeyedDigest
+    /// Whether a part was added that is there; a key of none names nothing.
+    private(set) var hasParts = false
+
+    /// Begins with what keeps this key apart from all others: that it is a replaced one, the kind, the app.
+    fileprivate init(_ message: PushMessage, _ app: String?, _ secret: DedupeSecret) {
+        digest = KeyedDigest(secret)
+        let kind: UInt64 =
+            switch message.kind {
+            case .pushToApp: 1
+            case .pushToUser: 2
+            case .directPush: 3
+            }
+        digest.add(UInt64(KeyPart.replaced) << 56 | kind)
+        let buffer = message.storage.buffer
+        message.addApp(app, buffer.span, &digest)
+    }
+
+    /// Adds a text; nil is a part that is missing, and another one than the empty text.
+    public mutating func add(_ text: String?) {
+        guard let text else { return addMissing() }
+        digest.add(KeyPart.text, text.utf8.span, 0..<text.utf8.count)
+        hasParts = true
+    }
+
+    /// Adds a number, such as ``PushMessage/sentAt``; nil is a part that is missing, and another one than 0.
+    public mutating func add(_ number: Int64?) {
+        guard let number else { return addMissing() }
+        digest.add(UInt64(KeyPart.number) << 56)
+        digest.add(UInt64(bitPattern: number))
+        hasParts = true
+    }
+
+    /// Adds a number.
+    public mutating func add(_ number: Int) { add(Int64(number)) }
+
+    private mutating func addMissing() { digest.add(UInt64(KeyPart.missing) << 56) }
+
+    fileprivate consuming func finish(_ strength: DedupeKeys.Strength) -> DedupeKey {
+        digest.add(UInt64(KeyPart.replaced) << 56 | (strength == .strong ? 1 : 2))
+        return digest.finish()
+    }
+}

@@ -1,0 +1,142 @@
+/// What a value of the sender's data must be for a route to take the message.
+///
+/// Literals ask for the value itself: `"eco"`, `30`, `true`; a `*` in a string literal stands for any run of
+/// characters, and a list means any of. A number or boolean and a string of the same text are equal, since FCM has only
+/// strings: `30` and `"30"` are, `30` and `30.0` are not. On a missing key only ``exists(_:)`` with false and
+/// ``not(_:)`` can hold.
+public struct DataPredicate: Sendable, Hashable {
+    indirect enum Test: Sendable, Hashable {
+        /// A text with one alternative, of which stars are stars.
+        case like(TextPattern)
+        /// A string, number, boolean or null.
+        case equals(DataValue)
+        case anyOf([DataValue])
+        case prefix(String)
+        case suffix(String)
+        /// Larger than a JSON number, by its text.
+        case greater(String)
+        case less(String)
+        case exists(Bool)
+        case not(DataPredicate)
+        /// Operators of different names.
+        case all([DataPredicate])
+        case any([DataPredicate])
+    }
+
+    let test: Test
+
+    init(_ test: Test) { self.test = test }
+
+    // MARK: Making one
+
+    /// The text matches a pattern; `*` alone asks only that the key is there.
+    public static func matches(_ pattern: TextPattern) -> DataPredicate {
+        // As the rules file would have it, so that a route that code declares prints as the rule that it equals.
+        let parts = pattern.alternatives.map { alternative in
+            switch alternative {
+            case .exactly(let text) where text.utf8.contains(UInt8(ascii: "*")): equals(text)
+            case .exactly, .pieces: DataPredicate(.like(TextPattern([alternative])))
+            }
+        }
+        return parts.count == 1 ? parts[0] : DataPredicate(.any(parts))
+    }
+
+    /// The text is just this one; a star is a star.
+    public static func equals(_ text: String) -> DataPredicate { DataPredicate(.equals(.string(text))) }
+    /// The value is this number, or a string of the same text.
+    public static func equals(_ number: Int) -> DataPredicate { DataPredicate(.equals(.number(String(number)))) }
+    /// The value is this boolean, or a string of the same text.
+    public static func equals(_ bool: Bool) -> DataPredicate { DataPredicate(.equals(.bool(bool))) }
+    /// The key is there, with null for its value.
+    public static let null = DataPredicate(.equals(.null))
+    /// The text is one of these; a star is a star.
+    public static func anyOf(_ texts: [String]) -> DataPredicate { DataPredicate(.anyOf(texts.map { .string($0) })) }
+    /// The text begins with this one.
+    public static func prefix(_ text: String) -> DataPredicate { DataPredicate(.prefix(text)) }
+    /// The text ends with this one.
+    public static func suffix(_ text: String) -> DataPredicate { DataPredicate(.suffix(text)) }
+    /// The value is a number, or a string that holds one, and larger than this; compared without rounding.
+    public static func greater(_ number: Int) -> DataPredicate { DataPredicate(.greater(String(number))) }
+    /// The value is a number, or a string that holds one, and larger than this; compared without rounding.
+    public static func greater(_ number: Double) -> DataPredicate { DataPredicate(.greater(text(of: number))) }
+    /// The value is a number, or a string that holds one, and smaller than this; compared without rounding.
+    public static func less(_ number: Int) -> DataPredicate { DataPredicate(.less(String(number))) }
+    /// The value is a number, or a string that holds one, and smaller than this; compared without rounding.
+    public static func less(_ number: Double) -> DataPredicate { DataPredicate(.less(text(of: number))) }
+    /// The key is there, whatever its value; or, with false, is not.
+    public static func exists(_ isThere: Bool = true) -> DataPredicate { DataPredicate(.exists(isThere)) }
+    /// The plain opposite: holds on a missing key wherever `predicate` does not.
+    public static func not(_ predicate: DataPredicate) -> DataPredicate { DataPredicate(.not(predicate)) }
+
+    /// Any of several predicates.
+    public static func any(_ predicates: [DataPredicate]) -> DataPredicate {
+        predicates.count == 1 ? predicates[0] : DataPredicate(.any(predicates))
+    }
+
+    /// All of several predicates.
+    public static func all(_ predicates: [DataPredicate]) -> DataPredicate {
+        if predicates.count == 1 { return predicates[0] }
+        let names = predicates.compactMap(\.operatorName)
+        if names.count == predicates.count, Set(names).count == names.count, !names.isEmpty {
+            return DataPredicate(.all(predicates))
+        }
+        // An object of the rules file has each operator once; what does not fit is said with the operators there are.
+        return .not(DataPredicate(.any(predicates.map { .not($0) })))
+    }
+
+    private static func text(of number: Double) -> String {
+        precondition(!number.isNaN, "NaN is neither greater nor less than a number; compare with another one")
+        return number.isFinite ? String(number) : number < 0 ? "-1e999" : "1e999"
+    }
+
+    /// The operator by which the rules file writes it; nil for a bare value or list, and for several operators.
+    var operatorName: String? {
+        switch test {
+        case .like, .any, .all: nil
+        case .equals: "equals"
+        case .anyOf: "anyOf"
+        case .prefix: "prefix"
+        case .suffix: "suffix"
+        case .greater: "greater"
+        case .less: "less"
+        case .exists: "exists"
+        case .not: "not"
+        }
+    }
+
+    /// The operators of the rules file.
+    static let operators = ["equals", "anyOf", "prefix", "suffix", "greater", "less", "exists", "not"]
+}
+
+extension DataPredicate: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByArrayLiteral
+{
+    /// The text matches a pattern in which `*` stands for any run of characters.
+    public init(stringLiteral pattern: String) { self = .matches(TextPattern(pattern)) }
+    /// The value is this number, or a string of the same text.
+    public init(integerLiteral number: Int) { self = .equals(number) }
+    /// The value is this boolean, or a string of the same text.
+    public init(booleanLiteral bool: Bool) { self = .equals(bool) }
+    /// Any of several predicates.
+    public init(arrayLiteral predicates: DataPredicate...) { self = .any(predicates) }
+}
+
+/// What one key of the sender's data must be.
+///
+/// ```swift
+/// let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
+/// ```
+public struct DataCondition: Sendable, Hashable {
+    /// The key, literally: a root key of the payload that is the sender's own, in which a dot is a dot.
+    public let key: String
+    /// What its value must be.
+    public let predicate: DataPredicate
+
+    /// Asks for the value of a key.
+    public static func data(_ key: String, _ predicate: DataPredicate) -> DataCondition {
+        DataCondition(key: key, predicate: predicate)
+    }
+
+    /// Whether a message's data fulfils the condition.
+    public func holds(for message: PushMessage) -> Bool { [self].hold(message.storage) }
+}

@@ -1,0 +1,124 @@
+// Rules as text: what a route of the code equals, and what a rule was read as.
+
+extension Route {
+    /// The rule that this route equals, as one line of JSON.
+    ///
+    /// A route that code declares prints with its own id for the handler's name. Reading the text gives a rule that
+    /// takes the same messages; only an empty pattern and an empty list of them, which take none, are refused there.
+    public var rule: String {
+        if let declaration { return declaration.description }
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("id", id)
+            writer.key("when")
+            criteria.write(to: &writer)
+            writer.key("then")
+            RoutingRule.Action.handler(id).write(to: &writer)
+            if flow == .continue { writer.member("continue", true) }
+        }
+        return writer.text
+    }
+}
+
+extension RoutingRule: CustomStringConvertible {
+    /// The rule as one line of JSON.
+    public var description: String {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.text
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("id", id)
+            writer.key("when")
+            criteria.write(to: &writer)
+            writer.key("then")
+            action.write(to: &writer)
+            if flow == .continue { writer.member("continue", true) }
+            if !writes.isEmpty { writer.member("writes", writes.map(\.description)) }
+            if let delivery {
+                writer.key("delivery")
+                delivery.write(to: &writer)
+            }
+            if let loop {
+                writer.key("loop")
+                loop.write(to: &writer)
+            }
+        }
+    }
+}
+
+extension RoutingRule.Action {
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            switch self {
+            case .handler(let name): writer.member("handler", name)
+            case .run(let arguments): writer.member("run", arguments)
+            case .print: writer.member("print", true)
+            }
+        }
+    }
+}
+
+extension RoutingRule.Loop {
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            if let ownBucket { writer.member("ownBucket", ownBucket.rawValue) }
+            switch rate {
+            case nil: break
+            case .off: writer.member("rate", false)
+            case .limited(let rate):
+                writer.key("rate")
+                rate.write(to: &writer)
+            }
+        }
+    }
+}
+
+extension RuleLoopSettings.Rate {
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("messages", messages)
+            writer.member("per", per.ruleText)
+            writer.member("coolDown", coolDown.ruleText)
+        }
+    }
+}
+
+extension RuleDeliverySettings {
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("attempts", attempts)
+            writer.member("backoff", backoff.ruleText)
+            writer.member("maxBackoff", maxBackoff.ruleText)
+            writer.member("timeout", timeout.ruleText)
+            writer.member("order", order.rawValue)
+            writer.member("onFailure", onFailure.rawValue)
+        }
+    }
+}
+
+extension JSONWriter {
+    mutating func member(_ name: String, _ text: String) {
+        key(name)
+        string(text)
+    }
+
+    mutating func member(_ name: String, _ number: Int) {
+        key(name)
+        integer(Int64(number))
+    }
+
+    mutating func member(_ name: String, _ value: Bool) {
+        key(name)
+        bool(value)
+    }
+
+    mutating func member(_ name: String, _ texts: [String]) {
+        key(name)
+        array { writer in
+            for text in texts { writer.string(text) }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+// The settings of the chain and of the delivery.
+
+extension RulesReader {
+    // MARK: Identities and scopes
+
+    /// `["user:U1", "thing:th.x"]`: single identities.
+    mutating func identities(_ node: RulesNode) -> [Sender] {
+        list(node, "a list of identities such as \"thing:th.1\"")?.compactMap { identity($0) } ?? []
+    }
+
+    private mutating func identity(_ node: RulesNode) -> Sender? {
+        let expected = "an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
+        guard let text = name(node, expected) else { return nil }
+        guard let (type, id) = owner(text, node, expected, types: Self.senderTypes) else { return nil }
+        guard !id.utf8.contains(UInt8(ascii: "*")) else {
+            report(node.offset, "expected a single identity, found a pattern with '*'")
+            return nil
+        }
+        return type == "user" ? .user(id: id) : type == "thing" ? .thing(id: id) : .admin(id)
+    }
+
+    static let senderTypes = ["user", "thing", "admin"]
+
+    /// The two parts of `user:U1`; reports what is no such text.
+    mutating func owner(_ text: String, _ node: RulesNode, _ expected: String, types: [String]) -> (String, String)? {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))'")
+            return nil
+        }
+        let type = String(text[..<colon])
+        let id = String(text[text.utf8.index(after: colon)...])
+        guard types.contains(where: { $0.isExactly(type) }) else {
+            report(node.offset, NearestName.unknown("type", type, known: types) + "; expected \(expected)")
+            return nil
+        }
+        guard !id.isEmpty else {
+            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))' without an id")
+            return nil
+        }
+        return (type, id)
+    }
+
+    /// `["app", "user:U1", "group:*"]`.
+    mutating func serving(_ node: RulesNode) -> ScopePattern? {
+        let expected = "a list of scopes such as \"app\", \"user:ID\", \"group:*\" or \"thing:ID\""
+        guard let nodes = list(node, expected) else { return nil }
+        if nodes.isEmpty { report(node.offset, "an empty list serves nothing; leave it out to serve every scope") }
+        return ScopePattern(
+            nodes.compactMap { node in
+                guard let text = name(node, "a scope such as \"app\" or \"user:ID\"") else { return nil }
+                return ownedScope(RulesText(text: text, isExact: false, node: node))
+            })
+    }
+
+    /// `app`, `user:U1`, `group:*`.
+    mutating func ownedScope(_ text: RulesText) -> ScopePattern.Alternative? {
+        if text.text == "app" { return ScopePattern.Alternative(kind: .app, id: nil) }
+        let expected = "\"app\", \"user:ID\", \"group:ID\" or \"thing:ID\""
+        let types = ["user", "group", "thing"]
+        guard let (type, id) = owner(text.text, text.node, expected, types: types) else { return nil }
+        let kind: MessageScope.Kind = type == "user" ? .user : type == "group" ? .group : .thing
+        return ScopePattern.Alternative(kind: kind, id: text.isExact ? .exactly(id) : TextPattern(id))
+    }
+
+    // MARK: Dedupe
+
+    mutating func dedupe(_ node: RulesNode) -> SeenWindow {
+        var window = SeenWindow.standard
+        guard let object = object(node, "an object with window, count and weak", keys: ["window", "count", "weak"])
+        else { return window }
+        if let age = object["window"].flatMap({ duration($0) }) { window.age = age }
+        if let count = object["count"].flatMap({ integer($0, in: 0...1_000_000_000) }) { window.count = count }
+        if let age = object["weak"].flatMap({ duration($0) }) { window.weakAge = age }
+        return window
+    }
+
+    // MARK: Loop
+
+    mutating func loop(_ node: RulesNode) -> RuleLoopSettings {
+        var settings = RuleLoopSettings()
+        let keys = ["rate", "hops", "echo", "writesAs"]
+        guard let object = object(node, "an object with rate, hops, echo and writesAs", keys: keys) else {
+            return settings
+        }
+        if let node = object["rate"] { settings.rate = rate(node, from: settings.rate, orFalse: false) }
+        if let hops = object["hops"].flatMap({ integer($0, in: 0...1_000_000) }) { settings.hops = hops }
+        if let echo = object["echo"].flatMap({ duration($0) }) { settings.echo = echo }
+        if let node = object["writesAs"] { settings.writesAs = identities(node) }
+        return settings
+    }
+
+    private mutating func rate(
+        _ node: RulesNode, from base: RuleLoopSettings.Rate, orFalse: Bool
+    ) -> RuleLoopSettings.Rate {
+        var rate = base
+        let expected = "an object with messages, per and coolDown" + (orFalse ? ", or false" : "")
+        guard let object = object(node, expected, keys: ["messages", "per", "coolDown"]) else { return rate }
+        if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { rate.messages = most }
+        if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { rate.per = per }
+        if let coolDown = object["coolDown"].flatMap({ duration($0, isPositive: true) }) { rate.coolDown = coolDown }
+        return rate
+    }
+
+    /// The key `loop` of a rule.
+    mutating func ruleLoop(_ node: RulesNode, from base: RuleLoopSettings) -> RoutingRule.Loop {
+        var loop = RoutingRule.Loop()
+        guard let object = object(node, "an object with ownBucket and rate", keys: ["ownBucket", "rate"]) else {
+            return loop
+        }
+        if let node = object["ownBucket"] { loop.ownBucket = choice(node, "answer to a write to the own bucket") }
+        if let node = object["rate"] {
+            loop.rate = node.token.kind == .false ? .off : .limited(rate(node, from: base.rate, orFalse: true))
+        }
+        return loop
+    }
+
+    // MARK: Delivery
+
+    /// Settings that override some of `base`.
+    mutating func delivery(_ node: RulesNode, from base: RuleDeliverySettings) -> RuleDeliverySettings {
+        var settings = base
+        let keys = ["attempts", "backoff", "maxBackoff", "timeout", "order", "onFailure"]
+        guard let object = object(node, "an object with \(keys.joined(separator: ", "))", keys: keys) else {
+            return settings
+        }
+        if let attempts = object["attempts"].flatMap({ integer($0, in: 1...1000) }) { settings.attempts = attempts }
+        if let backoff = object["backoff"].flatMap({ duration($0) }) {
+            settings.backoff = backoff
+            settings.maxBackoff = max(backoff, settings.maxBackoff)
+        }
+        if let node = object["maxBackoff"], let most = duration(node) {
+            settings.maxBackoff = most
+            if most < settings.backoff {
+                report(node.offset, "expected at least the backoff, \(settings.backoff.ruleText)")
+            }
+        }
+        if let timeout = object["timeout"].flatMap({ duration($0, isPositive: true) }) { settings.timeout = timeout }
+        if let order = object["order"].flatMap({ choice($0, "order", RuleDeliverySettings.Order.self) }) {
+            settings.order = order
+        }
+        if let node = object["onFailure"], let answer = choice(node, "answer", RuleDeliverySettings.OnFailure.self) {
+            settings.onFailure = answer
+        }
+        return settings
+    }
+}

@@ -1,0 +1,100 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+
+/// A clock that a test sets to any moment, as no monotonic clock should be.
+private final class JumpingClock: ReceiverClock {
+    private let time = Mutex(MonotonicInstant(nanoseconds: 0))
+    var now: MonotonicInstant { time.withLock { $0 } }
+
+    /// A deduplicator never sleeps; a test that did would fail.
+    func sleep(until instant: MonotonicInstant) throws { throw TestError() }
+
+    func set(_ duration: Duration) {
+        time.withLock { $0 = MonotonicInstant(nanoseconds: 0).advanced(by: duration) }
+    }
+}
+
+/// What a deduplicator does when the clock is set, and at the edges of its windows.
+struct DeduplicatorClockTests {
+    private let clock = JumpingClock()
+    private let deduplicator: Deduplicator
+    private let strong = PayloadFixture.pushToApp().payload(.long)
+    private let weak = PayloadFixture.directPush().payload(.long)
+    private static let year = Duration.seconds(31_557_600)
+
+    init() { deduplicator = Deduplicator(clock: clock) }
+
+    private func isPassed(_ payload: RawPayload, at time: Duration) throws -> Bool {
+        clock.set(time)
+        var payload = payload
+        payload.arrivedAt = clock.now
+        var message = try RoutedMessage(payload)
+        guard try deduplicator.admit(&message) == .pass else { return false }
+        deduplicator.settle(message, .handled(MatchedRoutes()))
+        return true
+    }
+
+    @Test("a clock that jumps by years makes no later message a duplicate, and dedupe goes on", arguments: [-30, 30])
+    func years(jump: Int) throws {
+        for payload in [strong, weak] {
+            #expect(try isPassed(payload, at: .seconds(50)))
+            let then = Self.year * jump
+            #expect(try isPassed(payload, at: then), "what was remembered before the jump is forgotten")
+            #expect(try !isPassed(payload, at: then + .seconds(4)))
+            #expect(try isPassed(payload, at: then + .seconds(700)))
+        }
+    }
+
+    @Test("there and back again, what was handled within the window is still a duplicate")
+    func thereAndBack() throws {
+        #expect(try isPassed(strong, at: .seconds(0)))
+        let other = PayloadFixture.pushToApp(sentAt: 5, modifiedAt: nil).payload(.long)
+        #expect(try isPassed(other, at: Self.year * -1))
+        #expect(try !isPassed(strong, at: .seconds(1)))
+    }
+
+    @Test("a clock that jumps while a message is handled ends its lease like any other", arguments: [-30, 30])
+    func whileHandled(jump: Int) throws {
+        var payload = strong
+        payload.arrivedAt = clock.now
+        var message = try RoutedMessage(payload)
+        #expect(try deduplicator.admit(&message) == .pass)
+        clock.set(Self.year * jump)
+        deduplicator.settle(message, .handled(MatchedRoutes()))
+        #expect(try !isPassed(strong, at: Self.year * jump + .seconds(599)))
+        #expect(try isPassed(strong, at: Self.year * jump + .seconds(600)))
+        #expect(deduplicator.counts.store?.inFlight == 0)
+    }
+
+    @Test("times at the ends of the clock's range are times like others", arguments: [Int64.min, Int64.max - 1])
+    func extremes(nanoseconds: Int64) throws {
+        for payload in [strong, weak] {
+            let time = Duration.nanoseconds(nanoseconds)
+            #expect(try isPassed(payload, at: time))
+            #expect(try !isPassed(payload, at: time))
+        }
+    }
+
+    @Test("a clock set back by less than a minute keeps a weak key for as much longer, one set back by more forgets it")
+    func setBackALittle() throws {
+        let start = Duration.seconds(1000)
+        #expect(try isPassed(weak, at: start))
+        #expect(try !isPassed(weak, at: start - .seconds(60)))
+        #expect(try isPassed(weak, at: start - .seconds(60) - .nanoseconds(1)))
+    }
+
+    @Test("a window ends at its age to the nanosecond")
+    func edges() throws {
+        for (payload, age) in [(weak, Duration.seconds(5)), (strong, .seconds(600))] {
+            let start = Duration.seconds(10_000)
+            #expect(try isPassed(payload, at: start))
+            #expect(try !isPassed(payload, at: start))
+            #expect(try !isPassed(payload, at: start + age - .nanoseconds(1)))
+            #expect(try isPassed(payload, at: start + age))
+            #expect(try !isPassed(payload, at: start + age + .nanoseconds(1)), "from its second handling on")
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Testing
+
+@testable import KiiPush
+
+/// What data predicates ask for, and that they ask the same of a JSON payload and of one that has only strings.
+struct DataPredicateTests {
+    /// A predicate in JSON, the value of the key `a` in JSON or nil for none, and whether it holds.
+    @Test(
+        "a predicate holds just for the values it should",
+        arguments: [
+            // Bare values.
+            (#""eco""#, #""eco""#, true), (#""eco""#, #""Eco""#, false), (#""eco""#, nil, false),
+            (#""e*o""#, #""eco""#, true), (#""e*o""#, #""ecology""#, false), (#""*""#, #""""#, true),
+            (#""*""#, "null", true), (#""*""#, "[1]", true), (#""*""#, nil, false), (#""3*""#, "30", true),
+            (#""a*""#, "[1]", false), (#""e.o""#, #""eco""#, false), (#""e.o""#, #""e.o""#, true),
+            (#""[a-z]+""#, #""abc""#, false), (#""^a$""#, #""^a$""#, true), (#""""#, #""""#, true),
+            (#""""#, "null", false), ("30", "30", true), ("30", #""30""#, true), ("30", "30.0", false),
+            (#""30""#, "30", true), ("true", "true", true), ("true", #""true""#, true), ("true", "1", false),
+            (#""false""#, "false", true), ("null", "null", true), ("null", #""null""#, false), ("null", nil, false),
+            (#"["a","b*",3]"#, #""bcd""#, true), (#"["a","b*",3]"#, #""3""#, true), (#"["a","b*",3]"#, "4", false),
+            (#"[{"less":3},{"greater":30}]"#, "31", true), (#"[{"less":3},{"greater":30}]"#, "5", false),
+            // Operators.
+            (#"{"equals":"e*o"}"#, #""e*o""#, true), (#"{"equals":"e*o"}"#, #""eco""#, false),
+            (#"{"equals":7}"#, #""7""#, true), (#"{"equals":null}"#, "null", true),
+            (#"{"anyOf":["a*",7]}"#, #""a*""#, true), (#"{"anyOf":["a*",7]}"#, #""ab""#, false),
+            (#"{"anyOf":["a*",7]}"#, "7", true), (#"{"anyOf":["a"]}"#, nil, false),
+            (#"{"prefix":"ab"}"#, #""abc""#, true), (#"{"prefix":"ab"}"#, #""a""#, false),
+            (#"{"prefix":"a*"}"#, #""abc""#, false), (#"{"prefix":"3"}"#, "30", true),
+            (#"{"prefix":""}"#, "[]", false), (#"{"suffix":"bc"}"#, #""abc""#, true),
+            (#"{"suffix":"bc"}"#, #""c""#, false), (#"{"suffix":"e"}"#, "true", true),
+            (#"{"suffix":""}"#, nil, false),
+            (#"{"greater":30}"#, "31", true), (#"{"greater":30}"#, #""31""#, true), (#"{"greater":30}"#, "30", false),
+            (#"{"greater":30}"#, #""30.01""#, true), (#"{"greater":30}"#, #""x""#, false),
+            (#"{"greater":30}"#, #"" 31""#, false), (#"{"greater":30}"#, "true", false),
+            (#"{"greater":30}"#, nil, false), (#"{"greater":"30"}"#, "31", true), (#"{"greater":-1}"#, "0", true),
+            (#"{"greater":9007199254740992}"#, "9007199254740993", true), (#"{"greater":30}"#, "1e2", true),
+            (#"{"less":0}"#, "-0.5", true), (#"{"less":0}"#, "-0", false), (#"{"less":1e400}"#, "1e399", true),
+            (#"{"exists":true}"#, "null", true), (#"{"exists":true}"#, nil, false),
+            (#"{"exists":false}"#, nil, true), (#"{"exists":false}"#, "0", false),
+            (#"{"not":"eco"}"#, nil, true), (#"{"not":"eco"}"#, #""eco""#, false), (#"{"not":"eco"}"#, "1", true),
+            (#"{"not":{"exists":true}}"#, nil, true), (#"{"not":{"not":"a"}}"#, #""a""#, true),
+            (#"{"not":{"not":"a"}}"#, nil, false), (#"{"not":["a","b"]}"#, #""c""#, true),
+            (#"{"greater":3,"less":9}"#, "5", true), (#"{"greater":3,"less":9}"#, "9", false),
+            (#"{"prefix":"a","not":"abc"}"#, #""abc""#, false), (#"{"prefix":"a","not":"abc"}"#, #""abd""#, true),
+            // Escapes in the payload are read before they are compared.
+            (#""caf\u00e9""#, #""café""#, true), (#""café""#, #""caf\u00e9""#, true),
+            (#"{"suffix":"\"q\""}"#, #""a \"q\"""#, true),
+        ] as [(String, String?, Bool)])
+    func holds(predicate: String, value: String?, expected: Bool) throws {
+        let criteria = try RoutingRules.criteria(#"{"data":{"a":\#(predicate)}}"#)
+        for others in ["", #","b":1,"c":"x""#] {
+            let payload = "{\"z\":0\(others)\(value.map { ",\"a\":\($0)" } ?? "")}"
+            #expect(criteria.takes(try PushMessage(RawPayload(payload))) == expected, "\(payload)")
+        }
+        // Beside a second condition, which goes another way through the payload.
+        let two = try RoutingRules.criteria(#"{"data":{"z":0,"a":\#(predicate)}}"#)
+        let payload = "{\"z\":0\(value.map { ",\"a\":\($0)" } ?? "")}"
+        #expect(two.takes(try PushMessage(RawPayload(payload))) == expected)
+        let none = try RoutingRules.criteria(#"{"data":{"z":1,"a":\#(predicate)}}"#)
+        #expect(!none.takes(try PushMessage(RawPayload(payload))))
+    }
+
+    @Test("keys are literal root keys of the sender's own data")
+    func keys() throws {
+        func takes(_ when: String, _ payload: String) throws -> Bool {
+            try RoutingRules.criteria(when).takes(PushMessage(RawPayload(payload)))
+        }
+        #expect(try takes(#"{"data":{"a.b":1}}"#, #"{"a.b":1}"#))
+        #expect(try !takes(#"{"data":{"a.b":1}}"#, #"{"a":{"b":1}}"#))
+        #expect(try takes(#"{"data":{"a*":1}}"#, #"{"a*":1}"#))
+        #expect(try !takes(#"{"data":{"a*":1}}"#, #"{"ab":1}"#))
+        #expect(try takes(#"{"data":{"caf\u00e9":1}}"#, #"{"caf\u00E9":1}"#))
+        // Two spellings of one letter are two keys.
+        #expect(try !takes(#"{"data":{"caf\u00e9":1}}"#, #"{"cafe\u0301":1}"#))
+        #expect(try takes(#"{"data":{"topic":{"exists":false}}}"#, #"{"topic":"t"}"#))
+    }
+
+    @Test("what code says is what the file says")
+    func code() throws {
+        let pairs: [(DataPredicate, String)] = [
+            ("eco", #""eco""#), ("e*", #""e*""#), (30, "30"), (true, "true"), (["a", 3], #"["a",3]"#), (.null, "null"),
+            (.equals("a*"), #"{"equals":"a*"}"#), (.matches(.exactly("a*")), #"{"equals":"a*"}"#),
+            (.matches(["a", "b*"]), #"["a","b*"]"#), (.anyOf(["a", "b"]), #"{"anyOf":["a","b"]}"#),
+            (.prefix("a"), #"{"prefix":"a"}"#), (.suffix("a"), #"{"suffix":"a"}"#), (.greater(30), #"{"greater":30}"#),
+            (.less(2.5), #"{"less":2.5}"#), (.exists(), #"{"exists":true}"#), (.exists(false), #"{"exists":false}"#),
+            (.not("a"), #"{"not":"a"}"#), (.all([.greater(3), .less(9)]), #"{"greater":3,"less":9}"#),
+            (.all([.greater(3), .greater(4)]), #"{"not":[{"not":{"greater":3}},{"not":{"greater":4}}]}"#),
+            (.all(["a*", .suffix("b")]), #"{"not":[{"not":"a*"},{"not":{"suffix":"b"}}]}"#),
+            (.less(-.infinity), #"{"less":-1e999}"#), (.any(["a"]), #""a""#),
+        ]
+        for (predicate, json) in pairs {
+            var writer = JSONWriter()
+            predicate.write(to: &writer)
+            #expect(writer.text == json)
+            #expect(try RoutingRules.criteria(#"{"data":{"a":\#(json)}}"#).data == [.data("a", predicate)])
+        }
+    }
+
+    @Test("all of several predicates hold together, however they are written")
+    func all() throws {
+        func holds(_ predicate: DataPredicate, _ value: String) throws -> Bool {
+            DataCondition.data("a", predicate).holds(for: try PushMessage(RawPayload("{\"a\":\(value)}")))
+        }
+        let both = DataPredicate.all(["a*", "*b", .not("ab")])
+        #expect(try holds(both, #""acb""#))
+        #expect(try !holds(both, #""ab""#))
+        #expect(try !holds(both, #""bb""#))
+    }
+}
+
+/// Numbers compared by their text.
+struct DecimalTextTests {
+    @Test(
+        "of two numbers the smaller one is found, without rounding",
+        arguments: [
+            ("0", "1"), ("-1", "0"), ("-2", "-1"), ("9", "10"), ("0.09", "0.1"), ("99e-1", "10"), ("1e2", "101"),
+            ("9007199254740992", "9007199254740993"), ("1e308", "1e309"), ("-1e309", "-1e308"),
+            ("0.1", "0.10000000000000000000000000001"), ("5e-324", "6e-324"), ("1e-99999999999999999999", "1"),
+            ("1", "1E+99999999999999999999"), ("-0.001", "0e5"),
+        ])
+    func order(smaller: String, larger: String) throws {
+        let (left, right) = (try #require(number(smaller)), try #require(number(larger)))
+        #expect(left < right)
+        #expect(!(right < left))
+    }
+
+    @Test(
+        "equal numbers are not smaller than each other, however they are written",
+        arguments: [("0", "-0"), ("0.0", "0e9"), ("10", "1e1"), ("100.0", "1E+2"), ("0.05", "5e-2"), ("-7.0", "-7")])
+    func equality(left: String, right: String) throws {
+        let (left, right) = (try #require(number(left)), try #require(number(right)))
+        #expect(!(left < right))
+        #expect(!(right < left))
+    }
+
+    @Test("what is no JSON number has no value", arguments: ["", "x", "01", "+1", " 1", "1 ", ".5", "1.", "0x1", "1e"])
+    func refused(text: String) { #expect(number(text) == nil) }
+
+    private func number(_ text: String) -> DecimalText? { DecimalText(text.utf8.span, 0..<text.utf8.count) }
+}
