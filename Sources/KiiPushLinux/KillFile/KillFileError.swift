@@ -1,24 +1,22 @@
+public import KiiPush
+
 /// One thing that is wrong with a kill file, and where.
 public struct KillFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file's path.
     public let path: String
-    /// The line, from 1.
-    public let line: Int
-    /// The column, from 1, in bytes.
-    public let column: Int
+    /// Where in the file.
+    public let position: SourcePosition
     /// What is wrong there, and what is due.
     public let what: String
 
     init(path: String, at offset: Int, in bytes: [UInt8], _ what: String) {
-        let place = TextPlace(offset, in: bytes)
         self.path = path
-        line = place.line
-        column = place.column
+        position = SourcePosition(offset, in: bytes)
         self.what = what
     }
 
     /// `file:line:column: what`, on one line.
-    public var description: String { "\(EscapedText(path)):\(line):\(column): \(what)" }
+    public var description: String { "\(EscapedText(path)):\(position): \(what)" }
 }
 
 /// Why a kill file was not read or not written.

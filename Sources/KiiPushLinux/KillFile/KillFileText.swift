@@ -65,7 +65,7 @@ struct KillFileText {
             throw malformed(kills.range.lowerBound, "expected a list of kills")
         }
         for element in elements { entries.append(entry(element)) }
-        problems.sort { ($0.line, $0.column) < ($1.line, $1.column) }
+        problems.sort { $0.position < $1.position }
     }
 
     /// Reads a kill; one that lacks a part, or has it twice, switches nothing off.

@@ -87,7 +87,7 @@ struct InspectCommand {
             }
             if options.isStrict, message.certainty == .ambiguous { report(message, source: source, line: line) }
         } catch {
-            let place = TextPlace(error.offset, in: bytes)
+            let place = SourcePosition(error.offset, in: bytes)
             report(
                 error, source: source, at: line.map { ($0, error.offset + 1) } ?? (place.line, place.column),
                 hint: Self.hint(bytes, error))

@@ -59,10 +59,10 @@ struct KillOptions {
 
     private static func duration(of arguments: inout Arguments) throws(Arguments.Mistake) -> Duration {
         let text = try arguments.value(of: "--for")
-        guard let duration = Duration(written: text), duration > .zero else {
+        guard let duration = Duration(rule: text), duration > .zero else {
             throw Arguments.Mistake(
                 text:
-                    "--for takes a whole number above 0 and ms, s, m, h or d, such as 90m, up to 36500d; not '\(escaped(text))'"
+                    "--for takes a number above 0 and ms, s, m, h or d, such as 90m, up to 36500d; not '\(escaped(text))'"
             )
         }
         return duration
@@ -114,7 +114,7 @@ struct KillOptions {
         end as looped (killSwitch), and those that are held for it become dead letters. A target
         that is off already ends last of the two.
 
-          --for DURATION   a whole number and ms, s, m, h or d; 1h without it. The end is
+          --for DURATION   a number and ms, s, m, h or d, such as 10m; 1h without it. The end is
                            rounded up to a second
           --list           shows what is off
         \(state)

@@ -244,10 +244,10 @@ struct KillFileTests {
                 ],"note":{"x" : 1}}
 
                 """)
-        #expect(edit.problems.map(\.line) == [2, 3, 4, 6])
+        #expect(edit.problems.map(\.position.line) == [2, 3, 4, 6])
         #expect(try file.read().problems == edit.problems)
         // Reviving a target takes also what it could not read the time of.
-        #expect(try file.revive(.route("odd"), now: now).problems.map(\.line) == [2, 3, 5])
+        #expect(try file.revive(.route("odd"), now: now).problems.map(\.position.line) == [2, 3, 5])
     }
 
     @Test("a file that would become too large is left as it is")
