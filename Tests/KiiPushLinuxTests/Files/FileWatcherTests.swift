@@ -215,15 +215,18 @@ struct FileWatcherTests {
     @Test("its descriptors close on exec, and with the watcher")
     func descriptors() async {
         await #expect(processExitsWith: .success) {
-            let before = OpenDescriptor.all.map(\.target).sorted()
+            // The runtime opens descriptors of other kinds when it likes.
+            func all() -> [OpenDescriptor] {
+                OpenDescriptor.all.filter { $0.target == "anon_inode:inotify" || $0.target.hasPrefix("socket:") }
+            }
+            let before = all().map(\.target).sorted()
             do {
                 let watchers = (0..<10).map { FileWatcher(path: "/tmp/kiipush-none-\($0)") }
-                let opened = OpenDescriptor.all.filter { !before.contains($0.target) }
+                let opened = all().filter { !before.contains($0.target) }
                 #expect(opened.count == 30 && opened.allSatisfy(\.closesOnExec))
-                #expect(opened.filter { $0.target == "anon_inode:inotify" }.count == 10)
                 #expect(watchers.allSatisfy { $0.descriptor >= 0 && $0.failure == nil })
             }
-            #expect(OpenDescriptor.all.map(\.target).sorted() == before)
+            #expect(all().map(\.target).sorted() == before)
         }
     }
 
@@ -231,12 +234,16 @@ struct FileWatcherTests {
     func withoutSystem() async {
         await #expect(processExitsWith: .success) {
             let folder = try Folder()
-            var all = [FileWatcher(path: folder["a"])]
+            func make() -> FileWatcher { FileWatcher(path: folder["a"], interval: .milliseconds(10)) }
+            var all: [FileWatcher] = []
             // A user has a bound of instances; the process's own bound of descriptors is the nearer one.
             var limit = rlimit(rlim_cur: 64, rlim_max: 64)
             unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-            while let last = all.last, last.failure == nil { all.append(FileWatcher(path: folder["a"])) }
-            let blind = FileWatcher(path: folder["a"], interval: .milliseconds(10))
+            var blind = make()
+            while blind.failure == nil {
+                all.append(blind)
+                blind = make()
+            }
             #expect(blind.descriptor == -1 && blind.failure?.rawValue == EMFILE)
             all = []
             #expect(blind.wait(timeout: .milliseconds(20)) == .timedOut)
