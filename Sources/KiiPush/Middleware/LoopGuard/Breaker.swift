@@ -78,7 +78,7 @@ struct Breaker {
     }
 
     /// Judges a message that comes; counting it, if it passes, is left to ``count(_:)``.
-    mutating func judge(_ now: Int64, _ limit: Limit, isNew: Bool) -> Answer {
+    mutating func judge(_ now: Int64, _ limit: Limit, isNew: Bool = true) -> Answer {
         self.limit = limit
         if case .quiet(let end, _) = phase, end <= now { close(now) }
         switch phase {
@@ -114,7 +114,7 @@ struct Breaker {
 
     /// Opens; with twice the cool-down if it was open a moment ago, for then the loop goes on.
     private mutating func open(_ now: Int64) {
-        let wasOpen = phase != .closed || (closedAt != .min && now - closedAt < coolDown)
+        let wasOpen = phase != .closed || (closedAt != .min && now.since(closedAt) < coolDown)
         let doubled = min(coolDown.multipliedReportingOverflow(by: 2).partialValue, Self.longestCoolDown)
         coolDown = wasOpen ? max(doubled, limit.coolDown) : limit.coolDown
         openedAt = now
@@ -123,7 +123,7 @@ struct Breaker {
     }
 
     private func isMiddle(_ now: Int64) -> Bool {
-        let age = now.subtractingReportingOverflow(openedAt).partialValue
+        let age = now.since(openedAt)
         return age >= coolDown / 4 && age <= coolDown / 4 * 3
     }
 
@@ -199,11 +199,16 @@ struct Breaker {
         }
     }
 
-    /// Whether it can be forgotten: closed, with nothing that still counts.
+    /// Whether it can be forgotten: nothing is held, and nothing still counts.
     mutating func isIdle(_ now: Int64) -> Bool {
-        guard phase == .closed, promised == 0 else { return false }
-        // A growing cool-down is remembered for as long as it was.
-        if closedAt != .min, now - closedAt < coolDown { return false }
+        guard held.isEmpty, promised == 0 else { return false }
+        // A growing cool-down is remembered for as long as it was, also where no message came to be the probe.
+        switch phase {
+        case .closed: if closedAt != .min, now.since(closedAt) < coolDown { return false }
+        case .open(let end), .quiet(let end, _): if now.since(end) < coolDown { return false }
+        case .draining(isBusy: false): break
+        case .probing, .draining(isBusy: true): return false
+        }
         return passes.count(limit.span, now) == 0
     }
 
