@@ -138,6 +138,7 @@ extension RoutedMessage {
         special = [Special(permit: permit)]
         judgedAt = now
         self.recorder = recorder
+        recorder?.take(match.routes)
     }
 
     private mutating func change(_ body: (inout Special) -> Void) {

@@ -241,6 +241,11 @@ extension RoutingRule {
     }
 }
 
+extension Route {
+    /// What tests and traces call the route's handler: as its rule does, else by the route's id.
+    var handlerName: String { declaration?.handlerName ?? id }
+}
+
 extension JSONToken {
     /// The place of the value as it is written, a string's quotes included.
     fileprivate var rangeWithQuotes: Range<Int> {
