@@ -61,6 +61,7 @@ public struct DeliveryPlan: Sendable {
     /// - Parameters:
     ///   - disturbances: what happens to it, the first one first.
     ///   - seed: the seed.
+    /// - Returns: the disturbed plan.
     public func disturbed(by disturbances: [Disturbance], seed: UInt64) -> DeliveryPlan {
         var plan = self
         for (place, disturbance) in disturbances.enumerated() {

@@ -17,6 +17,7 @@ public struct Disturbance: Sendable {
     ///   - rate: one in how many.
     ///   - span: the longest time until the copy comes.
     ///   - marked: whether the transport says that it is a redelivery; brokers also deliver twice without saying so.
+    /// - Returns: the disturbance.
     public static func duplicate(oneIn rate: Int, within span: Duration, marked: Bool = false) -> Disturbance {
         eachDelivery { step, delivery, dice in
             guard dice.hits(rate) else { return [step] }
@@ -31,6 +32,7 @@ public struct Disturbance: Sendable {
     /// Brings deliveries out of order: each comes up to `span` later than planned.
     ///
     /// - Parameter span: the longest delay; longer than the time between two, it turns their order round.
+    /// - Returns: the disturbance.
     public static func reorder(within span: Duration) -> Disturbance { delay(oneIn: 1, upTo: span) }
 
     /// Delays one in `rate`, and none of the others.
@@ -38,6 +40,7 @@ public struct Disturbance: Sendable {
     /// - Parameters:
     ///   - rate: one in how many.
     ///   - span: the longest delay.
+    /// - Returns: the disturbance.
     public static func delay(oneIn rate: Int, upTo span: Duration) -> Disturbance {
         eachDelivery { step, _, dice in
             guard dice.hits(rate) else { return [step] }
@@ -51,6 +54,7 @@ public struct Disturbance: Sendable {
     ///   - rate: one in how many.
     ///   - pause: the time until it comes again; that one fails no more, unless a further disturbance says so.
     ///   - handlers: which ones, as ``TestReceiver/send(_:failing:)`` takes them.
+    /// - Returns: the disturbance.
     public static func fail(oneIn rate: Int, again pause: Duration, handlers: [String] = ["*"]) -> Disturbance {
         eachDelivery { step, delivery, dice in
             guard dice.hits(rate) else { return [step] }
@@ -70,6 +74,7 @@ public struct Disturbance: Sendable {
     /// - Parameters:
     ///   - rate: one in how many.
     ///   - span: the longest jump.
+    /// - Returns: the disturbance.
     public static func jumpClock(oneIn rate: Int, upTo span: Duration) -> Disturbance {
         eachDelivery { step, _, dice in
             guard dice.hits(rate) else { return [step] }

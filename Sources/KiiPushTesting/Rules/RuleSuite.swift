@@ -89,6 +89,9 @@ public struct RuleCaseFailed: Error, Sendable, CustomStringConvertible {
     /// What was not as expected, in order; at least one.
     public let failures: [RuleTestFailure]
 
+    /// Reports failures, as ``RuleTestResult/failures`` has them.
+    public init(failures: [RuleTestFailure]) { self.failures = failures }
+
     /// Each failure on a line, and why below it.
     public var description: String {
         var lines: [String] = []

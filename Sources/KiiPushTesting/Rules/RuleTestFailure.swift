@@ -138,7 +138,8 @@ public struct RuleVerdict: Sendable {
                 return RuleVerdict(rule: rule.id, position: rule.position, answer: .takes)
             }
             let place = rule.conditions.first { condition in
-                condition.name == missed.name && condition.key.map { Array($0.utf8) } == missed.key.map { Array($0.utf8) }
+                condition.name == missed.name
+                    && condition.key.map { Array($0.utf8) } == missed.key.map { Array($0.utf8) }
             }
             return RuleVerdict(rule: rule.id, position: place?.position ?? rule.position, answer: .misses(missed))
         }

@@ -38,6 +38,7 @@ public final class RuleTestRunner: Sendable {
     /// - Parameters:
     ///   - test: the test.
     ///   - coverage: counted on.
+    /// - Returns: how it ended.
     public func run(_ test: RuleTest, counting coverage: inout RuleCoverage) async -> RuleTestResult {
         var run = RuleTestRun(rules, test, TestReceiver(rules: rules, routesOf: compiled), coverage: coverage)
         let result = await run.result()
@@ -50,7 +51,8 @@ public final class RuleTestRunner: Sendable {
         guard rules.tests.isEmpty else { return nil }
         return RuleTestFailure(
             file: rules.file, position: SourcePosition(line: 1, column: 1), test: nil, step: nil, stepPosition: nil,
-            key: nil, expected: nil, actual: nil, what: "the file has no tests; add a list 'tests' that shows what the rules do",
+            key: nil, expected: nil, actual: nil,
+            what: "the file has no tests; add a list 'tests' that shows what the rules do",
             stages: [], rules: [])
     }
 }
