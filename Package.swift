@@ -21,7 +21,9 @@ let package = Package(
         .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushLinux"]),
         .target(name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushTesting"]),
         .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
-        .testTarget(name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"]),
+        .testTarget(
+            name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"],
+            exclude: ["Documentation/Rules"]),
         .testTarget(name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
         .testTarget(name: "KiiPushToolTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "kiipush"]),
     ],

@@ -139,6 +139,17 @@ public final class TestReceiver: Sendable {
         }
     }
 
+    /// Switches a target off, and puts what is held of it aside at once.
+    ///
+    /// - Parameters:
+    ///   - target: the route, the bucket, or everything.
+    ///   - duration: for how long; for as long as the test lasts when it is left out.
+    /// - Returns: the held messages that ended by it, in order.
+    @discardableResult
+    public func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) async -> [TestReceipt] {
+        await released { receiver.loopGuard?.kill(target, for: duration) }
+    }
+
     private func released(_ body: () async -> Void) async -> [TestReceipt] {
         let work = TestWork(failures)
         await TestWork.$current.withValue(work) { await body() }

@@ -65,6 +65,9 @@ public struct RuleCoverage: Sendable {
         }
     }
 
+    /// Of no rules.
+    init() { tallies = [] }
+
     mutating func count(_ message: PushMessage) {
         for index in tallies.indices {
             let held = tallies[index].rule.heldConditions(message)

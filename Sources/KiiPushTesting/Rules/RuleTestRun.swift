@@ -48,8 +48,7 @@ struct RuleTestRun {
             }
             let isOfOtherApp = uri.appID != nil && rules.app != nil && uri.appID != rules.app
             if !isOfOtherApp { receiver.receiver.loopGuard?.announce(object, nil).done() }
-        // The file has no word for how long: for as long as the test lasts.
-        case .kill(let target): receiver.receiver.loopGuard?.kill(target, for: .nanoseconds(Int64.max))
+        case .kill(let target): count(await receiver.kill(target))
         case .revive(let target): receiver.receiver.loopGuard?.revive(target)
         }
     }

@@ -40,7 +40,11 @@ public final class RuleTestRunner: Sendable {
     ///   - coverage: counted on.
     /// - Returns: how it ended.
     public func run(_ test: RuleTest, counting coverage: inout RuleCoverage) async -> RuleTestResult {
-        var run = RuleTestRun(rules, test, TestReceiver(rules: rules, routesOf: compiled), coverage: coverage)
+        var counted = RuleCoverage()
+        // Moved and not copied: two of them would make the first one who counts copy what ten thousand rules have.
+        swap(&counted, &coverage)
+        var run = RuleTestRun(
+            rules, test, TestReceiver(rules: rules, routesOf: compiled), coverage: consume counted)
         let result = await run.result()
         coverage = run.coverage ?? coverage
         return result

@@ -87,7 +87,8 @@ public final class RulesGate: Sendable {
         return failures.map { RulesError.Problem(file: $0.file, position: $0.position, what: $0.reason) }
     }
 
-    private func load(_ rules: RoutingRules, _ number: UInt64) throws(RulesError) -> RulesUpdate {
+    /// Loads rules that passed, unless those of a later number are loaded.
+    func load(_ rules: RoutingRules, _ number: UInt64) throws(RulesError) -> RulesUpdate {
         try state.withLock { state throws(RulesError) in
             guard number > state.loaded else { return .overtaken }
             let generation = try receiver.load(rules, actions: actions)

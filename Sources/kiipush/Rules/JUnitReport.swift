@@ -62,8 +62,9 @@ struct JUnitReport {
                     + "line=\"\(test.line)\" time=\"\(JUnitReport.seconds(test.duration))\""
                 guard let fault = test.fault else { return [start + "/>"] }
                 let (kind, message) = (fault.kind.rawValue, JUnitReport.escaped(fault.message))
+                let text = JUnitReport.escaped(fault.text, isElement: true)
                 return [
-                    start + ">", "      <\(kind) message=\"\(message)\">\(JUnitReport.escaped(fault.text))</\(kind)>",
+                    start + ">", "      <\(kind) message=\"\(message)\">\(text)</\(kind)>",
                     "    </testcase>",
                 ]
             }
@@ -99,7 +100,12 @@ struct JUnitReport {
 
     /// A text for an element or an attribute; what XML 1.0 cannot hold at all, not even by number, stands there as
     /// `\u{1B}`.
-    static func escaped(_ text: String) -> String {
+    ///
+    /// - Parameters:
+    ///   - text: the text.
+    ///   - isElement: whether it stands in an element, where line feeds and tabs stay what they are.
+    /// - Returns: the escaped text.
+    static func escaped(_ text: String, isElement: Bool = false) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -108,6 +114,7 @@ struct JUnitReport {
             // In "]]>" it would end what has not begun.
             case ">": escaped += "&gt;"
             case "\"": escaped += "&quot;"
+            case "\t" where isElement, "\n" where isElement: escaped.unicodeScalars.append(scalar)
             case "\t", "\n", "\r": escaped += "&#\(scalar.value);"
             case "\u{00}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{FFFE}", "\u{FFFF}":
                 escaped += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
