@@ -23,7 +23,7 @@ struct RuleTestRunnerTests {
           {"name":"failure","steps":[
            {"payload":{"level":6},"fail":["loud"],
             "expect":{"outcome":"failed","reason":"loud","rules":["log","loud"],"handlers":["log","loud"],"certainty":"likely"}},
-           {"payload":{"level":6},"expect":{"outcome":"handled","handlers":["log","loud"]}}]},
+           {"payload":{"level":6},"expect":{"outcome":"handled","rules":["log","loud"],"handlers":["loud"]}}]},
           {"name":"loops","steps":[
            {"payload":{"bucketID":"settings","sender":"th.me"},"expect":{"outcome":"looped","layer":"identity","handlers":[]}},
            {"write":"kiicloud://users/U1/buckets/settings/objects/o"},
@@ -33,9 +33,9 @@ struct RuleTestRunnerTests {
             "expect":{"outcome":"duplicate"}},
            {"payload":{"topic":"t","_kl":"1;3;x"},"expect":{"outcome":"looped","layer":"lineage"}},
            {"kill":"settings"},
-           {"payload":{"bucketID":"settings","n":1},"expect":{"outcome":"looped","layer":"killSwitch","rules":["settings"]}},
+           {"payload":{"bucketID":"settings","objectScopeType":"APP","n":1},"expect":{"outcome":"looped","layer":"killSwitch","rules":["settings"]}},
            {"revive":"settings"},
-           {"payload":{"bucketID":"settings","n":2},"expect":{"outcome":"handled"}}]},
+           {"payload":{"bucketID":"settings","objectScopeType":"APP","n":2},"expect":{"outcome":"handled"}}]},
           {"name":"held messages are handled at their own time","steps":[
            {"payload":{"topic":"t","objectScopeType":"APP","when":1,"sender":"s"},"expect":{"outcome":"handled"}},
            {"at":"1s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},
@@ -47,7 +47,7 @@ struct RuleTestRunnerTests {
            {"payload":{"topic":"t","objectScopeType":"APP_AND_USER","objectScopeUserID":"U2"},
             "expect":{"outcome":"refused","reason":"scope"}},
            {"payload":{"n":1},"expect":{"outcome":"unrouted","reason":"noRoute","rules":[],"kind":"directPush"}},
-           {"payload":{"bucketID":"settings","topic":"t"},"expect":{"outcome":"unrouted","reason":"ambiguous","certainty":"ambiguous"}},
+           {"payload":{"bucketID":"settings","objectScopeType":"APP","topic":"t"},"expect":{"outcome":"unrouted","reason":"ambiguous","certainty":"ambiguous"}},
            {"raw":"{\"n\":","expect":{"outcome":"undecodable","code":"unexpectedEnd","rules":[],"handlers":[]}},
            {"payload":{"n":1,"n":2},"expect":{"outcome":"undecodable","code":"duplicateKey"}},
            {"payload":[],"expect":{"outcome":"undecodable","code":"notAnObject"}}]}]}
@@ -83,17 +83,17 @@ struct RuleTestRunnerTests {
     @Test(
         "each key that is expected wrongly is reported with what came instead",
         arguments: [
-            (#""outcome":"duplicate""#, #"2:64: outcome: expected "duplicate", found "handled""#),
-            (#""reason":"done""#, #"2:64: reason: expected "done", found nothing"#),
-            (#""layer":"echo""#, #"2:64: layer: expected "echo", found nothing"#),
-            (#""code":"empty""#, #"2:64: code: expected "empty", found nothing"#),
-            (#""rules":["b"]"#, #"2:64: rules: expected ["b"], found ["a"]"#),
-            (#""rules":["a","b"]"#, #"2:64: rules: expected ["a","b"], found ["a"]"#),
-            (#""rules":[]"#, #"2:64: rules: expected [], found ["a"]"#),
-            (#""handlers":["a"]"#, #"2:64: handlers: expected ["a"], found ["h"]"#),
-            (#""kind":"pushToApp""#, #"2:64: kind: expected "pushToApp", found "directPush""#),
-            (#""certainty":"certain""#, #"2:64: certainty: expected "certain", found "likely""#),
-            (#""outcome":"handled","handlers":["h","h"]"#, #"2:84: handlers: expected ["h","h"], found ["h"]"#),
+            (#""outcome":"duplicate""#, #"2:70: outcome: expected "duplicate", found "handled""#),
+            (#""reason":"done""#, #"2:70: reason: expected "done", found nothing"#),
+            (#""layer":"echo""#, #"2:70: layer: expected "echo", found nothing"#),
+            (#""code":"empty""#, #"2:70: code: expected "empty", found nothing"#),
+            (#""rules":["b"]"#, #"2:70: rules: expected ["b"], found ["a"]"#),
+            (#""rules":["a","b"]"#, #"2:70: rules: expected ["a","b"], found ["a"]"#),
+            (#""rules":[]"#, #"2:70: rules: expected [], found ["a"]"#),
+            (#""handlers":["a"]"#, #"2:70: handlers: expected ["a"], found ["h"]"#),
+            (#""kind":"pushToApp""#, #"2:70: kind: expected "pushToApp", found "directPush""#),
+            (#""certainty":"certain""#, #"2:70: certainty: expected "certain", found "likely""#),
+            (#""outcome":"handled","handlers":["h","h"]"#, #"2:90: handlers: expected ["h","h"], found ["h"]"#),
         ])
     func wrong(expect: String, problem: String) async throws {
         let failures = try await Self.failures(

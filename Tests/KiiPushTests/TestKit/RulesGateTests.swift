@@ -44,7 +44,7 @@ struct RulesGateTests {
             ),
             (
                 #"{"id":"b","then":{"handler":"second"}}"#, "unrouted",
-                [#"1:126: test 'T', step 1 (line 1): outcome: expected "unrouted", found "handled""#]
+                [#"1:122: test 'T', step 1 (line 1): outcome: expected "unrouted", found "handled""#]
             ),
             (
                 #"{"id":"b","then":{"handler":"third"}}"#, "handled",
