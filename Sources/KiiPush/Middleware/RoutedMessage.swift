@@ -141,6 +141,12 @@ extension RoutedMessage {
         recorder?.take(match.routes)
     }
 
+    /// Forgets what was counted, which is settled when it is held: its end must not take it back again.
+    mutating func forgetCounts() {
+        isCounted = false
+        change { ($0.countedAndStopped, $0.probed) = (MatchedRoutes(), []) }
+    }
+
     private mutating func change(_ body: (inout Special) -> Void) {
         if special.isEmpty { special.append(Special()) }
         body(&special[0])

@@ -102,6 +102,12 @@ public final class PushReceiver: Sendable {
         chain = CompiledChain(middleware())
     }
 
+    /// What is held ends as ``Outcome/failed(_:)``, so that its transport delivers it again.
+    deinit {
+        let id = ObjectIdentifier(self)
+        for held in loopGuard?.removeHeld(where: { $0.owner.id == id }) ?? [] { held.abandon() }
+    }
+
     // MARK: Receiving
 
     /// Takes one payload in and returns when its handlers have.
@@ -151,16 +157,16 @@ public final class PushReceiver: Sendable {
     @inline(__always)
     func run(_ message: inout RoutedMessage) async -> Outcome {
         var passed = 0
-        let outcome: Outcome
+        var outcome: Outcome
         switch admit(&message, passed: &passed) {
         case .handle: outcome = await handle(&message)
         case .hold(let breaker): return hold(message, breaker, passed)
         case .wait(let lease): outcome = await wait(for: lease, message)
         case .end(let end): outcome = end
         }
+        if message.hasHeld { outcome = holdRemainder(message, outcome) }
         chain.settle(message, outcome, passed)
         counters.count(outcome)
-        if message.hasHeld { holdRemainder(message, outcome) }
         message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
         return outcome
     }
@@ -203,11 +209,10 @@ public final class PushReceiver: Sendable {
         case .drop(let reason): return next(reason)
         case .pass:
             guard message.routes.isEmpty else { return .handle }
-            switch message.stopped {
-            case .drop(let reason): return next(reason)
-            case .hold(let breaker): return .hold(breaker)
-            case nil: return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
-            }
+            // A route that is held keeps the message, whatever ended the others: it may handle it yet.
+            if let breaker = message.firstHold { return .hold(breaker) }
+            if case .drop(let reason)? = message.stopped { return next(reason) }
+            return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
         }
     }
 

@@ -36,7 +36,7 @@ public struct DeliveryPlan: Sendable {
         /// How often the transport delivered it before.
         public var copy = 0
         /// The handlers that fail with it, as ``TestReceiver/send(_:failing:)`` takes them.
-        public var failing: [String] = []
+        public var failing = FailingHandlers.none
     }
 
     /// What happens, in order of time; what happens at the same time, in the order in which it was planned.

@@ -23,7 +23,7 @@ public struct Disturbance: Sendable {
             guard dice.hits(rate) else { return [step] }
             var copy = delivery
             copy.copy += 1
-            copy.failing = []
+            copy.failing = .none
             if marked { copy.payload.isRedelivered = true }
             return [step, DeliveryPlan.Step(at: step.at + dice.time(upTo: span), event: .deliver(copy))]
         }
@@ -55,7 +55,7 @@ public struct Disturbance: Sendable {
     ///   - pause: the time until it comes again; that one fails no more, unless a further disturbance says so.
     ///   - handlers: which ones, as ``TestReceiver/send(_:failing:)`` takes them.
     /// - Returns: the disturbance.
-    public static func fail(oneIn rate: Int, again pause: Duration, handlers: [String] = ["*"]) -> Disturbance {
+    public static func fail(oneIn rate: Int, again pause: Duration, handlers: FailingHandlers = .all) -> Disturbance {
         eachDelivery { step, delivery, dice in
             guard dice.hits(rate) else { return [step] }
             var (failed, again) = (delivery, delivery)

@@ -71,11 +71,11 @@ public final class TestReceiver: Sendable {
     ///
     /// - Parameters:
     ///   - payload: the payload; what does not decode has an outcome like any other.
-    ///   - handlers: the handlers that fail with this message, also when it is held first: names of stand-ins, ids of
-    ///     routes whose handlers call ``InjectedFailure/point(_:name:)``, or `*` for all of both.
+    ///   - handlers: the handlers that fail with this message, also when it is held first: stand-ins, and those of
+    ///     your own that call ``InjectedFailure/point(_:name:)``.
     /// - Returns: what became of it.
     @discardableResult
-    public func send(_ payload: RawPayload, failing handlers: [String] = []) async -> TestReceipt {
+    public func send(_ payload: RawPayload, failing handlers: FailingHandlers = .none) async -> TestReceipt {
         var id: UInt64?
         let work = TestWork(failures)
         await TestWork.$current.withValue(work) {
@@ -104,7 +104,7 @@ public final class TestReceiver: Sendable {
     /// - Returns: what became of it.
     @discardableResult
     public func send(
-        _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, failing handlers: [String] = []
+        _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, failing handlers: FailingHandlers = .none
     ) async -> TestReceipt { await send(fixture.payload(style), failing: handlers) }
 
     // MARK: Time

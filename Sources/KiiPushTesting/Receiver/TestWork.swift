@@ -20,20 +20,43 @@ final class TestWork: Sendable {
 
 /// Which handlers fail, message by message: one that is held fails when its turn comes.
 final class PlannedFailures: Sendable {
-    private let names = Mutex<[UInt64: Set<String>]>([:])
+    private let plans = Mutex<[UInt64: FailingHandlers]>([:])
 
-    var isEmpty: Bool { names.withLock { $0.isEmpty } }
+    var isEmpty: Bool { plans.withLock { $0.isEmpty } }
 
-    func plan(_ id: UInt64, _ handlers: [String]) {
-        guard !handlers.isEmpty else { return }
-        names.withLock { $0[id] = Set(handlers) }
+    func plan(_ id: UInt64, _ handlers: FailingHandlers) {
+        guard handlers != .none else { return }
+        plans.withLock { $0[id] = handlers }
     }
 
-    func forget(_ id: UInt64) { names.withLock { _ = $0.removeValue(forKey: id) } }
+    func forget(_ id: UInt64) { plans.withLock { _ = $0.removeValue(forKey: id) } }
 
-    func has(_ id: UInt64, _ handler: String) -> Bool {
-        names.withLock { $0[id].map { $0.contains(handler) || $0.contains("*") } ?? false }
+    func has(_ id: UInt64, _ handler: String) -> Bool { plans.withLock { $0[id]?.contain(handler) ?? false } }
+}
+
+/// The handlers that a test lets fail: `["reload"]`, `.all` or `.none`.
+public struct FailingHandlers: Sendable, Hashable, ExpressibleByArrayLiteral {
+    private let names: [String]
+    private let isAll: Bool
+
+    private init(_ names: [String], isAll: Bool) {
+        self.names = names
+        self.isAll = isAll
     }
+
+    /// Those of these names: what rules call a handler by, else the id of its route.
+    public init(_ names: [String]) { self.init(names, isAll: false) }
+
+    /// Those of these names.
+    public init(arrayLiteral names: String...) { self.init(names) }
+
+    /// Every handler.
+    public static let all = FailingHandlers([], isAll: true)
+
+    /// No handler.
+    public static let none = FailingHandlers([])
+
+    func contain(_ name: String) -> Bool { isAll || names.contains { $0.utf8.elementsEqual(name.utf8) } }
 }
 
 /// A handler failed since a test told it to.

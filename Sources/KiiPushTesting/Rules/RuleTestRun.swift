@@ -31,7 +31,7 @@ struct RuleTestRun {
         switch step.action {
         case .receive(let incoming):
             let payload = RawPayload(incoming.bytes, transport: incoming.transport)
-            let receipt = await receiver.send(payload, failing: incoming.fail)
+            let receipt = await receiver.send(payload, failing: FailingHandlers(incoming.fail))
             if let message = receipt.trace.message { coverage?.count(message) }
             count([receipt] + receipt.caused)
             guard let expect = step.expect, !expect.isEmpty else {

@@ -19,7 +19,7 @@ struct DeliveryPlanTests {
             switch step.event {
             case .jump(let duration): "\(step.at) jump \(duration)"
             case .deliver(let delivery):
-                "\(step.at) \(delivery.number).\(delivery.copy)\(delivery.failing.isEmpty ? "" : " fails")"
+                "\(step.at) \(delivery.number).\(delivery.copy)\(delivery.failing == .none ? "" : " fails")"
             }
         }
     }
@@ -52,7 +52,7 @@ struct DeliveryPlanTests {
         let turned = deliveries(with(.reorder(within: .seconds(30)))).map(\.number)
         #expect(turned != turned.sorted() && turned.count == 40)
         let failed = deliveries(with(.fail(oneIn: 2, again: .seconds(1))))
-        let failures = failed.filter { !$0.failing.isEmpty }
+        let failures = failed.filter { $0.failing != .none }
         #expect((10...30).contains(failures.count) && failed.count == 40 + failures.count)
         #expect(failures.allSatisfy { failure in failed.contains { $0.number == failure.number && $0.copy == 1 } })
         let jumps = with(.jumpClock(oneIn: 4, upTo: .seconds(1))).steps.count - 40

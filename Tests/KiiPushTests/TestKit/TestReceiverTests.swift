@@ -44,7 +44,7 @@ struct TestReceiverTests {
         _ = await test.send(push(1))
         let held = await test.send(push(2))
         #expect(held.outcome.name == "held" && held.settled == .init(.retryLater, seen: .keep) && held.handlers.isEmpty)
-        _ = await test.send(push(3), failing: ["*"])
+        _ = await test.send(push(3), failing: .all)
         #expect(await test.advance(by: .seconds(59)).isEmpty)
         let probe = await test.advance(by: .seconds(1))
         #expect(probe.map(\.handlers) == [["h"]] && probe.map(\.settled) == [.init(.accept, seen: .commit)])

@@ -104,7 +104,7 @@ struct Breaker {
 
     /// Opens; with twice the cool-down if it was open a moment ago, for then the loop goes on.
     private mutating func open(_ now: Int64) {
-        let wasOpen = phase != .closed || (closedAt != .min && now - closedAt < coolDown)
+        let wasOpen = phase != .closed || (closedAt != .min && now.since(closedAt) < coolDown)
         let doubled = min(coolDown.multipliedReportingOverflow(by: 2).partialValue, Self.longestCoolDown)
         coolDown = wasOpen ? max(doubled, limit.coolDown) : limit.coolDown
         phase = .open(until: MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: coolDown).nanoseconds)
@@ -175,11 +175,16 @@ struct Breaker {
         }
     }
 
-    /// Whether it can be forgotten: closed, with nothing that still counts.
+    /// Whether it can be forgotten: nothing is held, and nothing still counts.
     mutating func isIdle(_ now: Int64) -> Bool {
-        guard phase == .closed, promised == 0 else { return false }
-        // A growing cool-down is remembered for as long as it was.
-        if closedAt != .min, now - closedAt < coolDown { return false }
+        guard held.isEmpty, promised == 0 else { return false }
+        // A growing cool-down is remembered for as long as it was, also where no message came to be the probe.
+        switch phase {
+        case .closed: if closedAt != .min, now.since(closedAt) < coolDown { return false }
+        case .open(let end), .quiet(let end): if now.since(end) < coolDown { return false }
+        case .draining(isBusy: false): break
+        case .probing, .draining(isBusy: true): return false
+        }
         return passes.count(limit.span, now) == 0
     }
 

@@ -81,6 +81,7 @@ struct BreakerTable {
 
     private mutating func forget(_ place: UInt32) {
         slots.remove(breakers[Int(place)].key.digest, place)
+        tripped.remove(place)
         free.append(place)
     }
 }
