@@ -1,6 +1,7 @@
 import Foundation
 import FoundationXML
 import KiiPush
+import Synchronization
 import Testing
 
 @testable import kiipush
@@ -144,6 +145,22 @@ struct RulesTestTests {
     func usage(arguments: [String]) async {
         let run = await ToolRun(["rules"] + arguments)
         #expect(run.code == .usage && run.errors.count == 1 && run.output.isEmpty)
+    }
+
+    @Test("a long run shows how far it is, where somebody looks, and leaves nothing behind", arguments: [true, false])
+    func progress(isTerminal: Bool) {
+        let shown = Mutex<[String]>([])
+        var console = Console(print: { _ in }, error: { _ in })
+        if isTerminal { console.progress = { text in shown.withLock { $0.append(text) } } }
+        var short = Progress("a.json", 2, console)
+        short.step()
+        short.clear()
+        #expect(shown.withLock { $0.isEmpty })
+        var long = Progress("b\u{1B}.json", 2, console, after: .zero)
+        for _ in 0..<2 { long.step() }
+        for _ in 0..<2 { long.clear() }
+        let expected = ["\rb\\u{1B}.json: 1 of 2 tests\u{1B}[K", "\r\u{1B}[K"]
+        #expect(shown.withLock { $0 } == (isTerminal ? expected : []))
     }
 
     @Test("a filter that no test has is no success; help is")

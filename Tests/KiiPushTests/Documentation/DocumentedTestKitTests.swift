@@ -92,7 +92,7 @@ struct RuleSuiteTests {
                 #"{"version":1,"rules":[]}"#,
                 "r.json:1:1: the file has no tests; add a list 'tests' that shows what the rules do"
             ),
-            ("{", "r.json:1:2: the file ends where a value or a closing bracket is due; it may have been cut"),
+            ("[]", "r.json:1:1: expected an object with the rules, found a list"),
         ])
     func refused(text: String, expected: String) {
         do {

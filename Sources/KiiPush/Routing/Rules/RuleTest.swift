@@ -56,7 +56,8 @@ public struct RuleExpectation: Sendable {
     public fileprivate(set) var code: String?
     /// The ids of the routes that take it, whole and in order, also of those that a stage stopped.
     public fileprivate(set) var rules: [String]?
-    /// The handlers that were called, failed ones too, whole and in order; a rule that runs or prints stands there with its id.
+    /// The handlers that were called, failed ones too, whole and in order; a rule that runs or prints stands there with
+    /// its id.
     public fileprivate(set) var handlers: [String]?
     /// The kind of push.
     public fileprivate(set) var kind: PushKind?
