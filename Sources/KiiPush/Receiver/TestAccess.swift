@@ -57,6 +57,8 @@ extension RoutingRule {
         } + criteria.data.map { condition("data", $0.key, canMiss: true) }
     }
 
+    private static let behindTheKind = WhenCondition.allCases.filter { $0 != .kind }
+
     private var judged: [WhenCondition] {
         WhenCondition.allCases.filter { $0 == .certainty || $0.isSet(in: criteria) }
     }
@@ -65,7 +67,12 @@ extension RoutingRule {
     /// it.
     package func heldConditions(_ message: PushMessage) -> Int {
         var held = 0
-        for condition in WhenCondition.allCases where condition == .certainty || condition.isSet(in: criteria) {
+        // Asked of every rule for every message: most rules miss here, and need not be asked condition by condition.
+        if criteria.kinds != .all {
+            guard criteria.kinds.contains(KindSet(message.kind)) else { return 0 }
+            held = 1
+        }
+        for condition in Self.behindTheKind where condition == .certainty || condition.isSet(in: criteria) {
             guard condition.holds(criteria, message) else { return held }
             held += 1
         }
