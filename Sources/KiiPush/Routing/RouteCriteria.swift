@@ -63,6 +63,7 @@ extension RouteCriteria {
     func mayTake(_ wanted: KiiBucket) -> Bool {
         guard kinds.contains(KindSet(.pushToApp)), topic == nil else { return false }
         if let bucket, !bucket.matches(wanted.name) { return false }
+        if let scopeID, !(wanted.scope.id.map { scopeID.matches($0) } ?? false) { return false }
         return scope?.matches(wanted.scope) ?? true
     }
 }

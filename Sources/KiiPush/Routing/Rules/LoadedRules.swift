@@ -36,7 +36,9 @@ struct RuleCompiler {
             }
             guard let handler = handler(rule, report: { report(rule.actionPosition, $0) }) else { continue }
             routes.append(
-                Route(id: rule.id, criteria: rule.criteria, flow: rule.flow, handler: handler, declaration: rule))
+                Route(
+                    id: rule.id, criteria: rule.criteria, flow: rule.flow, loop: rule.loop ?? .standard,
+                    handler: handler, declaration: rule))
         }
         guard problems.isEmpty else { throw RulesError(problems, omitted: omitted) }
         return routes

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension PushReceiver {
-    /// Makes a receiver with the chain that a rules file asks for: its app, identities, scopes and dedupe window.
+    /// Makes a receiver with the chain that a rules file asks for: its app, identities, scopes, dedupe window and loop guard.
     ///
     /// The rules are not loaded yet: register the handlers that they name first, then call ``load(_:actions:)``. The
     /// chain stays as it is when other rules are loaded later.
@@ -15,7 +15,7 @@ extension PushReceiver {
     ) {
         self.init(app: rules.app, limits: limits, clock: clock) {
             Deduplicator(window: rules.dedupe, clock: clock)
-            LoopGuard(me: rules.me, clock: clock)
+            LoopGuard(me: rules.me, writesAs: rules.writesAs, settings: rules.loop, clock: clock)
             ScopeRouter(serving: rules.serving)
         }
     }
@@ -87,6 +87,7 @@ extension [Route] {
             guard let before = byID[ExactText(route.id)] else { continue }
             route.handled.add(before.handled.load(ordering: .relaxed), ordering: .relaxed)
             route.failed.add(before.failed.load(ordering: .relaxed), ordering: .relaxed)
+            route.held.add(before.held.load(ordering: .relaxed), ordering: .relaxed)
         }
     }
 }

@@ -10,35 +10,6 @@ public struct RoutingRule: Sendable {
         case print
     }
 
-    /// What the loop guard does otherwise for one rule.
-    public struct Loop: Sendable, Hashable {
-        /// What happens when a handler announces a write to the very bucket that it was called for.
-        public enum OwnBucket: String, Sendable, Hashable, CaseIterable {
-            /// It is reported.
-            case warn
-            /// It is reported, and refused.
-            case refuse
-            /// It is fine.
-            case allow
-        }
-
-        /// The limit of a rule's rate breakers.
-        public enum Rate: Sendable, Hashable {
-            /// This one, with the file's values where the rule names none.
-            case limited(RuleLoopSettings.Rate)
-            /// There is none.
-            case off
-        }
-
-        /// What happens at a write to the own bucket; nil leaves it to the loop guard.
-        public var ownBucket: OwnBucket?
-        /// The limit of the rate breakers; nil takes the file's.
-        public var rate: Rate?
-
-        /// Leaves everything as it is.
-        public init() {}
-    }
-
     /// A place of one condition: a key of `when`, or one of `data`.
     public struct Condition: Sendable, Hashable {
         /// The key of `when`, such as `bucket` or `data`.
@@ -60,7 +31,7 @@ public struct RoutingRule: Sendable {
     /// How its messages are delivered; nil takes the file's settings.
     public let delivery: RuleDeliverySettings?
     /// What the loop guard does otherwise; nil takes the file's settings.
-    public let loop: Loop?
+    public let loop: RouteLoopPolicy?
     /// Where the rule begins.
     public let position: SourcePosition
     /// Where what it does is said: the name of its handler, its program, or `print`.
@@ -79,7 +50,7 @@ extension RulesReader {
 
     /// The rules of a file; one that has a problem is left out, and the file is refused for it.
     mutating func rules(
-        _ node: RulesNode, loop: RuleLoopSettings, delivery: RuleDeliverySettings
+        _ node: RulesNode, loop: LoopSettings, delivery: RuleDeliverySettings
     ) -> [RoutingRule] {
         var ids: [ExactText: Int] = [:]
         var rules: [RoutingRule] = []
@@ -93,7 +64,7 @@ extension RulesReader {
     }
 
     private mutating func rule(
-        _ object: RulesObject, _ ids: inout [ExactText: Int], _ loop: RuleLoopSettings,
+        _ object: RulesObject, _ ids: inout [ExactText: Int], _ loop: LoopSettings,
         _ delivery: RuleDeliverySettings
     ) -> RoutingRule? {
         let id = required("id", of: object).flatMap { ruleID($0, &ids) }

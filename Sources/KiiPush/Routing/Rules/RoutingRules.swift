@@ -33,7 +33,9 @@ public struct RoutingRules: Sendable {
     /// How long and how many messages are remembered.
     public private(set) var dedupe = SeenWindow.standard
     /// What the loop guard does.
-    public private(set) var loop = RuleLoopSettings()
+    public private(set) var loop = LoopSettings.standard
+    /// Identities that this device writes as and others do too, from `loop`; empty when the file names none.
+    public private(set) var writesAs: [Sender] = []
     /// What the delivery does.
     public private(set) var delivery = RuleDeliverySettings()
     /// The rules, in order: the first that matches wins.
@@ -95,7 +97,7 @@ public struct RoutingRules: Sendable {
         }
         if let node = object["serving"] { serving = reader.serving(node) }
         if let node = object["dedupe"] { dedupe = reader.dedupe(node) }
-        if let node = object["loop"] { loop = reader.loop(node) }
+        if let node = object["loop"] { (loop, writesAs) = reader.loop(node) }
         if let node = object["delivery"] { delivery = reader.delivery(node, from: delivery) }
     }
 

@@ -1,34 +1,3 @@
-/// The loop guard's settings in a rules file.
-public struct RuleLoopSettings: Sendable, Hashable {
-    /// When the breaker of one key opens, and for how long.
-    public struct Rate: Sendable, Hashable {
-        /// How many messages of one key pass within ``per``: 20.
-        public var messages = 20
-        /// The time within which they are counted: 10 s.
-        public var per = Duration.seconds(10)
-        /// How long an open breaker stays open before it lets a probe through: 60 s.
-        public var coolDown = Duration.seconds(60)
-
-        /// The defaults.
-        public init() {}
-    }
-
-    /// The limit of the rate breakers.
-    public var rate = Rate()
-    /// How many handlers may have passed a message on before it is cut: 8.
-    public var hops = 8
-    /// For how long an announced write cuts the event that it causes: 60 s.
-    public var echo = Duration.seconds(60)
-    /// Identities that this device writes as and other devices do too.
-    ///
-    /// Unlike `me` they cut no message by themselves, since it may be another device's; an announced write also cuts
-    /// the event that names one of them as its sender.
-    public var writesAs: [Sender] = []
-
-    /// The defaults.
-    public init() {}
-}
-
 /// How the delivery treats a message, in a rules file.
 public struct RuleDeliverySettings: Sendable, Hashable {
     /// What keeps messages in order: those with the same key run one after another.

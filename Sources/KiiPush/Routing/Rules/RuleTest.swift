@@ -77,7 +77,7 @@ public struct RuleExpectation: Sendable {
     ]
 
     /// The layers that a test may name.
-    static let layers = ["identity", "echo", "lineage", "rate", "killSwitch"]
+    static let layers = LoopLayer.allCases.map(\.rawValue)
 }
 
 extension RulesReader {

@@ -15,6 +15,10 @@ extension Route {
             writer.key("then")
             RoutingRule.Action.handler(id).write(to: &writer)
             if flow == .continue { writer.member("continue", true) }
+            if loop != .standard {
+                writer.key("loop")
+                loop.write(to: &writer)
+            }
         }
         return writer.text
     }
@@ -61,14 +65,14 @@ extension RoutingRule.Action {
     }
 }
 
-extension RoutingRule.Loop {
+extension RouteLoopPolicy {
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            if let ownBucket { writer.member("ownBucket", ownBucket.rawValue) }
+            writer.member("ownBucket", ownBucket.rawValue)
             switch rate {
-            case nil: break
-            case .off: writer.member("rate", false)
-            case .limited(let rate):
+            case .guards: break
+            case .unlimited: writer.member("rate", false)
+            case .own(let rate):
                 writer.key("rate")
                 rate.write(to: &writer)
             }
@@ -76,8 +80,8 @@ extension RoutingRule.Loop {
     }
 }
 
-extension RuleLoopSettings.Rate {
-    func write(to writer: inout JSONWriter) {
+extension LoopRate {
+    fileprivate func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("messages", messages)
             writer.member("per", per.ruleText)

@@ -76,22 +76,19 @@ extension RulesReader {
 
     // MARK: Loop
 
-    mutating func loop(_ node: RulesNode) -> RuleLoopSettings {
-        var settings = RuleLoopSettings()
+    mutating func loop(_ node: RulesNode) -> (LoopSettings, writesAs: [Sender]) {
+        var settings = LoopSettings.standard
         let keys = ["rate", "hops", "echo", "writesAs"]
         guard let object = object(node, "an object with rate, hops, echo and writesAs", keys: keys) else {
-            return settings
+            return (settings, [])
         }
         if let node = object["rate"] { settings.rate = rate(node, from: settings.rate, orFalse: false) }
         if let hops = object["hops"].flatMap({ integer($0, in: 0...1_000_000) }) { settings.hops = hops }
         if let echo = object["echo"].flatMap({ duration($0) }) { settings.echo = echo }
-        if let node = object["writesAs"] { settings.writesAs = identities(node) }
-        return settings
+        return (settings, object["writesAs"].map { identities($0) } ?? [])
     }
 
-    private mutating func rate(
-        _ node: RulesNode, from base: RuleLoopSettings.Rate, orFalse: Bool
-    ) -> RuleLoopSettings.Rate {
+    private mutating func rate(_ node: RulesNode, from base: LoopRate, orFalse: Bool) -> LoopRate {
         var rate = base
         let expected = "an object with messages, per and coolDown" + (orFalse ? ", or false" : "")
         guard let object = object(node, expected, keys: ["messages", "per", "coolDown"]) else { return rate }
@@ -102,14 +99,18 @@ extension RulesReader {
     }
 
     /// The key `loop` of a rule.
-    mutating func ruleLoop(_ node: RulesNode, from base: RuleLoopSettings) -> RoutingRule.Loop {
-        var loop = RoutingRule.Loop()
+    mutating func ruleLoop(_ node: RulesNode, from base: LoopSettings) -> RouteLoopPolicy {
+        var loop = RouteLoopPolicy.standard
         guard let object = object(node, "an object with ownBucket and rate", keys: ["ownBucket", "rate"]) else {
             return loop
         }
-        if let node = object["ownBucket"] { loop.ownBucket = choice(node, "answer to a write to the own bucket") }
+        if let node = object["ownBucket"],
+            let answer = choice(node, "answer to a write to the own bucket", RouteLoopPolicy.OwnBucket.self)
+        {
+            loop.ownBucket = answer
+        }
         if let node = object["rate"] {
-            loop.rate = node.token.kind == .false ? .off : .limited(rate(node, from: base.rate, orFalse: true))
+            loop.rate = node.token.kind == .false ? .unlimited : .own(rate(node, from: base.rate, orFalse: true))
         }
         return loop
     }

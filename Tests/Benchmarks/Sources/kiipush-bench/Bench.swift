@@ -22,6 +22,7 @@ struct Bench {
             if options.takes(.route) { report.rows += try routeStages(options) }
             if options.takes(.whole) { report.rows += try await wholeStages(options) }
             if options.takes(.store) { report.seenKeys = try [20_000, 1_000_000].map(measureSeenKeys) }
+            if options.takes(.rules) { report.rules = try measureRules() }
             print(options.format == .json ? report.json : report.text)
         } catch {
             complain("\(error)")
@@ -61,6 +62,7 @@ struct Options {
         case route
         case whole
         case store
+        case rules
     }
 
     enum Stop: Error {

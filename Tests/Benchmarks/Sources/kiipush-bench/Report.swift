@@ -2,6 +2,7 @@
 struct Report {
     var rows: [Row] = []
     var seenKeys: [SeenKeysReport] = []
+    var rules: RulesReport?
 
     var text: String {
         var lines = [line("per message", "best ns", "median ns", "allocations")]
@@ -17,6 +18,13 @@ struct Report {
                 + "begin \(decimal(store.nanosecondsToBegin, 1)) ns, commit \(decimal(store.nanosecondsToCommit, 1)) ns, "
                 + "longest pause while it fills \(decimal(store.longestPauseInMicroseconds, 1)) µs"
         }
+        if let rules {
+            lines += [
+                "",
+                "a file of \(rules.rules) rules with tests, \(decimal(rules.megabytes, 1)) MB: "
+                    + "read \(decimal(rules.millisecondsToRead, 1)) ms, load \(decimal(rules.millisecondsToLoad, 1)) ms",
+            ]
+        }
         return lines.joined(separator: "\n")
     }
 
@@ -31,7 +39,13 @@ struct Report {
                 + #""commitNanoseconds":\#(decimal(store.nanosecondsToCommit, 1)),"#
                 + #""longestPauseMicroseconds":\#(decimal(store.longestPauseInMicroseconds, 1))}"#
         }
-        return #"{"stages":[\#(stages.joined(separator: ","))],"seenKeys":[\#(stores.joined(separator: ","))]}"#
+        let rules = self.rules.map { rules in
+            #"{"rules":\#(rules.rules),"megabytes":\#(decimal(rules.megabytes, 1)),"#
+                + #""readMilliseconds":\#(decimal(rules.millisecondsToRead, 1)),"#
+                + #""loadMilliseconds":\#(decimal(rules.millisecondsToLoad, 1))}"#
+        }
+        return #"{"stages":[\#(stages.joined(separator: ","))],"seenKeys":[\#(stores.joined(separator: ","))],"#
+            + #""rules":\#(rules ?? "null")}"#
     }
 }
 

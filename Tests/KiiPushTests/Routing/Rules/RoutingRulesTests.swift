@@ -17,7 +17,7 @@ struct RoutingRulesTests {
         #expect(rules.dedupe == SeenWindow(age: .seconds(1200), count: 1000, weakAge: .milliseconds(1500)))
         #expect(rules.loop.rate.messages == 7 && rules.loop.rate.per == .seconds(3))
         #expect(rules.loop.rate.coolDown == .seconds(120) && rules.loop.hops == 4 && rules.loop.echo == .seconds(90))
-        #expect(rules.loop.writesAs == [.user(id: "U2")])
+        #expect(rules.writesAs == [.user(id: "U2")])
         #expect(rules.delivery.attempts == 3 && rules.delivery.backoff == .milliseconds(100))
         #expect(rules.delivery.maxBackoff == .seconds(60) && rules.delivery.timeout == .seconds(3600))
         #expect(rules.delivery.order == .topic && rules.delivery.onFailure == .skip)
@@ -27,7 +27,7 @@ struct RoutingRulesTests {
     func defaults() throws {
         let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
         #expect(rules.app == nil && rules.me.isEmpty && rules.serving == nil && rules.dedupe == .standard)
-        #expect(rules.loop == RuleLoopSettings() && rules.delivery == RuleDeliverySettings())
+        #expect(rules.loop == .standard && rules.writesAs.isEmpty && rules.delivery == RuleDeliverySettings())
         #expect(rules.rules.isEmpty && rules.tests.isEmpty)
         #expect(rules.loop.rate.messages == 20 && rules.loop.rate.per == .seconds(10) && rules.loop.hops == 8)
         #expect(rules.delivery.attempts == 5 && rules.delivery.timeout == .seconds(60))
@@ -43,9 +43,9 @@ struct RoutingRulesTests {
         // What a rule does not say is the file's.
         #expect(rules.rules[0].delivery?.attempts == 9 && rules.rules[0].delivery?.order == .topic)
         #expect(rules.rules[0].loop?.ownBucket == .allow)
-        guard case .limited(let rate)? = rules.rules[0].loop?.rate else { throw TestError() }
+        guard case .own(let rate)? = rules.rules[0].loop?.rate else { throw TestError() }
         #expect(rate.messages == 100 && rate.per == .seconds(3))
-        #expect(rules.rules[1].loop?.rate == .off && rules.rules[2].loop == nil)
+        #expect(rules.rules[1].loop?.rate == .unlimited && rules.rules[2].loop == nil)
         #expect(rules.rules[0].position == SourcePosition(line: 11, column: 3))
         #expect(rules.rules[0].actionPosition == SourcePosition(line: 15, column: 24))
         let places = rules.rules[0].conditions.map { "\($0.name) \($0.key ?? "-") \($0.position)" }

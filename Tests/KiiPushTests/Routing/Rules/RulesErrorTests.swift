@@ -270,7 +270,7 @@ struct RulesErrorTests {
             ),
             (
                 #"{"name":"n","steps":[{"payload":{},"expect":{"layer":"kill"}}]}"#,
-                "2:54: unknown layer 'kill'; known: identity, echo, lineage, rate, killSwitch"
+                "2:54: unknown layer 'kill'; known: identity, echo, lineage, rate, killSwitch, ownBucket"
             ),
             (
                 #"{"name":"n","steps":[{"payload":{},"expect":{"code":"emty"}}]}"#,
