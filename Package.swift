@@ -20,7 +20,7 @@ let package = Package(
         .target(name: "KiiPushLinux", dependencies: ["KiiPush"]),
         .target(name: "KiiPushTesting", dependencies: ["KiiPush"]),
         .target(name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushTesting"]),
-        .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux"]),
+        .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
         .testTarget(name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"]),
         .testTarget(name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
         .testTarget(name: "KiiPushToolTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "kiipush"]),

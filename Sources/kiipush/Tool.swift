@@ -18,11 +18,13 @@ struct Tool {
         switch command {
         case "demo": return await DemoCommand.run(rest, console)
         case "inspect": return InspectCommand.run(rest, console)
+        case "rules": return await RulesCommand.run(rest, console)
         case "help", "--help", "-h":
             console.print(help)
             return .fine
         default:
-            console.error("kiipush: there is no command '\(escaped(command))'; the commands are demo and inspect")
+            console.error(
+                "kiipush: there is no command '\(escaped(command))'; the commands are demo, inspect and rules")
             return .usage
         }
     }
@@ -34,6 +36,7 @@ struct Tool {
 
           demo      sends documented payloads of every kind through a receiver and tells what happens
           inspect   says of a payload whether it is a Push to App, a Push to User or a Direct Push, and why
+          rules     looks at routes written as data: lint, explain, diff, graph, schema
           help      shows this
 
         'kiipush COMMAND --help' tells more about a command.

@@ -102,7 +102,7 @@ public struct RoutingRules: Sendable {
     }
 
     /// Checks the syntax of the whole text.
-    private static func checkedRoot(_ source: RulesSource) throws(RulesError) -> RulesNode {
+    static func checkedRoot(_ source: RulesSource) throws(RulesError) -> RulesNode {
         let text = source.bytes.span
         func fail(_ offset: Int, _ what: String) -> RulesError {
             RulesError(source.file, source.position(of: offset), what)

@@ -20,7 +20,7 @@ extension RulesLint {
         guard reportedSelf.insert(feed.from).inserted else { return }
         let target = NearestName.shown(feed.target.description)
         let place = position(of: feed.target, writtenBy: rule)
-        if rule.loop?.rate == .off {
+        if rule.loop?.rate == .unlimited {
             report(
                 .unguardedCycle, place, rule.id,
                 "the rule \(name(rule)) takes what it writes itself, \(target), without a rate limit: nothing but announced writes and stamps would end the loop; leave out 'rate': false, or write elsewhere"
@@ -44,7 +44,7 @@ extension RulesLint {
             steps.append(
                 "\(name(from)) (\(from.position)) writes \(target), which \(name(taker)) (\(taker.position)) takes")
         }
-        let isUnguarded = members.allSatisfy { $0.loop?.rate == .off }
+        let isUnguarded = members.allSatisfy { $0.loop?.rate == .unlimited }
         let advice =
             isUnguarded
             ? "none of them has a rate limit: nothing but announced writes and stamps would end the loop; leave out 'rate': false"

@@ -69,10 +69,10 @@ struct RuleFeeds {
 
     /// Whether the loop guard cuts whatever this device writes before it comes to a rule that asks for the sender.
     private func isCut(_ profile: RuleProfile) -> Bool {
-        guard let sender = profile.criteria.sender, !(rules.me.isEmpty && rules.loop.writesAs.isEmpty) else {
+        guard let sender = profile.criteria.sender, !(rules.me.isEmpty && rules.writesAs.isEmpty) else {
             return false
         }
-        return !rules.loop.writesAs.contains { identity in sender.takes(identity) && !rules.me.contains(identity) }
+        return !rules.writesAs.contains { identity in sender.takes(identity) && !rules.me.contains(identity) }
     }
 
     /// The rules that may take the push of a write, up to the first that takes it for good.
