@@ -42,34 +42,32 @@ extension Explanation {
         let misses = rule.misses.count
         switch rule.standing {
         case .taken:
-            let ending = rule.rule.flow == .continue ? ", and lets the next ones try" : ""
-            return "TAKES IT, for \(Self.action(rule.rule))\(ending)"
+            let ending = rule.rule.flow == .continue ? "; the next ones may try too" : ""
+            return "TAKES IT: \(Self.shown(Self.words(rule.rule.action)))\(ending)"
         case .missed:
             if rule.isNearMiss { return "near miss: only \(Self.name(rule.misses[0])) does not fit" }
-            return misses == 1 ? "does not fit" : "does not fit: \(misses) of \(rule.checks.count) conditions"
+            return misses == 1 ? "does not fit" : "does not fit: \(misses) of \(rule.told.count) conditions"
         case .notTried: return misses == 0 ? "not tried; it would fit" : "not tried; it would not fit"
         }
     }
 
-    private static func action(_ rule: RoutingRule) -> String {
-        switch rule.action {
-        case .handler(let name): "the handler '\(shown(name))'"
-        case .run(let arguments): "the program \(shown(arguments[0]))"
-        case .print: "printing"
+    private func checkLines(_ rule: Rule, indent: Int) -> [String] {
+        let checks = rule.told
+        let space = String(repeating: " ", count: indent)
+        if checks.isEmpty { return [space + "ok    it asks for nothing"] }
+        let width = checks.map { Self.name($0).count }.max() ?? 0
+        let expectedWidth = min(checks.map { Self.shown($0.expected).count }.max() ?? 0, 40)
+        return checks.map { check in
+            let expected = Self.shown(check.expected).padded(to: expectedWidth)
+            let sign = check.holds ? "ok  " : "miss"
+            return "\(space)\(sign)  \(Self.name(check).padded(to: width))  wants \(expected)  has \(actual(check))"
         }
     }
 
-    private func checkLines(_ rule: Rule, indent: Int) -> [String] {
-        let width = rule.checks.map { Self.name($0).count }.max() ?? 0
-        let expectedWidth = min(rule.checks.map { Self.shown($0.expected).count }.max() ?? 0, 32)
-        return rule.checks.map { check in
-            let expected = Self.shown(check.expected)
-            // A missing bucket or topic has a reason that one does not see in the rule.
-            let actual = check.actual.map { Self.shown($0) } ?? "nothing"
-            let sign = check.holds ? "ok  " : "miss"
-            return String(repeating: " ", count: indent)
-                + "\(sign)  \(Self.name(check).padded(to: width))  wants \(expected.padded(to: expectedWidth))  has \(actual)"
-        }
+    private func actual(_ check: RouteCheck) -> String {
+        if let actual = check.actual { return Self.shown(actual) }
+        // A missing bucket or topic has a reason that one does not see in the rule.
+        return "nothing" + (reasonForNothing(check).map { ": \($0)" } ?? "")
     }
 
     private static func name(_ check: RouteCheck) -> String {
@@ -92,9 +90,8 @@ extension Explanation {
         let near = rules.filter(\.isNearMiss).prefix(3)
         return near.map { rule in
             let check = rule.misses[0]
-            let has = check.actual.map { "has \(Self.shown($0))" } ?? "has nothing there"
             return "hint: '\(Self.shown(rule.rule.id))' (\(rule.rule.position)) would take it, but wants"
-                + " \(Self.name(check)) \(Self.shown(check.expected)), and the message \(has)"
+                + " \(Self.name(check)) \(Self.shown(check.expected)), and the message has \(actual(check))"
         }
     }
 

@@ -18,8 +18,13 @@ struct Explanation {
         let checks: [RouteCheck]
 
         var misses: [RouteCheck] { checks.filter { !$0.holds } }
+        /// The checks that tell something: one that the rule does not state shows only where it fails.
+        var told: [RouteCheck] {
+            checks.filter { check in !check.holds || rule.conditions.contains { $0.name == check.name } }
+        }
+
         /// Whether only one of several conditions does not hold.
-        var isNearMiss: Bool { standing == .missed && checks.count > 1 && misses.count == 1 }
+        var isNearMiss: Bool { standing == .missed && told.count > 1 && misses.count == 1 }
     }
 
     let source: String
@@ -52,13 +57,31 @@ struct Explanation {
         self.taker = taker
     }
 
+    /// Why the message has nothing where a rule asks for something; nil where there is nothing more to say.
+    func reasonForNothing(_ check: RouteCheck) -> String? {
+        let scopeIsMissing = "the payload names it, but states no complete scope"
+        switch check.name {
+        case "bucket", "object":
+            guard message.kind == .pushToApp else { return "a \(message.kind) has none" }
+            let field: KiiField = check.name == "bucket" ? .bucketID : .objectID
+            return message[field] == nil ? "the payload names none" : scopeIsMissing
+        case "topic":
+            guard message.kind == .pushToUser else { return "a \(message.kind) has none" }
+            return message[.topic] == nil ? "the payload names none" : scopeIsMissing
+        case "scope": return "the payload states none"
+        case "scopeID": return message.scope.kind == .app ? "the app's scope has no id" : "the payload states none"
+        case "sender": return "the payload does not say who sent it"
+        case "transport": return "none was given; use --transport"
+        default: return nil
+        }
+    }
+
     /// The outcome for somebody who does not know the word.
     var outcomeInWords: String {
         switch outcome {
         case .handled:
-            let names = handlers.map { "'\($0)'" }.joined(separator: ", ")
-            return handlers.count == 1
-                ? "the handler \(names) is called" : "the handlers \(names) are called, in this order"
+            let taken = rules.filter { $0.standing == .taken }.map { Self.words($0.rule.action) }
+            return taken.joined(separator: ", then ")
         case .duplicate: return "the same message was handled before"
         case .looped(let layer): return "the loop guard stops it: \(Self.words(layer))"
         case .held: return "the loop guard holds it back, since messages of its kind come too often"
@@ -72,6 +95,15 @@ struct Explanation {
         case .failed(let failure): return "\(failure.place) failed"
         case .undecodable(let error): return error.detail
         @unknown default: return outcome.description
+        }
+    }
+
+    /// What a rule does, in words.
+    static func words(_ action: RoutingRule.Action) -> String {
+        switch action {
+        case .handler(let name): "the handler '\(name)' is called"
+        case .run(let arguments): "the program \(arguments.first ?? "") is run"
+        case .print: "the message is printed"
         }
     }
 

@@ -5,17 +5,13 @@ struct DotText {
     init(_ graph: RulesGraph) {
         var lines = [
             "digraph rules {",
-            "  graph [rankdir=TB, ranksep=0.28, nodesep=0.5, fontname=\"Helvetica\", fontsize=14, labelloc=t, label=\(Self.quoted(graph.file))];",
+            "  graph [rankdir=TB, ordering=out, ranksep=0.28, nodesep=0.5, fontname=\"Helvetica\", fontsize=14, labelloc=t, label=\(Self.quoted(graph.file))];",
             "  node [fontname=\"Helvetica\", fontsize=11, shape=box, style=\"rounded,filled\", fillcolor=\"#f5f5f5\", color=\"#888888\"];",
             "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#555555\", arrowsize=0.7];",
         ]
         lines += Self.pipeline(graph)
-        lines += graph.nodes.enumerated().map { number, node in Self.rule(node, number) }
-        lines += graph.actions.enumerated().map { number, name in
-            "  h\(number) [label=\(Self.quoted(name)), shape=box, style=filled, fillcolor=\"#dcebfb\", color=\"#4a7fb5\", group=handlers];"
-        }
+        lines += graph.nodes.enumerated().map { number, node in Self.rule(node, number, graph.actions) }
         lines += Self.order(graph)
-        lines += Self.calls(graph)
         lines += graph.feeds.map(Self.feed)
         lines.append("}")
         text = lines.joined(separator: "\n")
@@ -31,14 +27,20 @@ struct DotText {
         return lines
     }
 
-    private static func rule(_ node: RulesGraph.Node, _ number: Int) -> String {
-        let border = node.isInCycle ? "#cc0000" : "#888888"
-        let rows = node.conditions.map { condition in
-            "<tr><td align=\"left\"><font point-size=\"9\" color=\"#444444\">\(markup(condition))</font></td></tr>"
+    /// A rule with what it asks for, what it calls and what it writes in one box: lines to handlers that many rules
+    /// share would cross all others.
+    private static func rule(_ node: RulesGraph.Node, _ number: Int, _ actions: [String]) -> String {
+        func row(_ text: String, _ color: String, background: String = "") -> String {
+            "<tr><td align=\"left\"\(background)><font point-size=\"9\" color=\"\(color)\">\(markup(text))</font></td></tr>"
         }
+        let border = node.isInCycle ? "#cc0000" : "#888888"
         let title = "<tr><td align=\"left\"><b>\(number + 1)  \(markup(node.id))</b></td></tr>"
+        let rows =
+            node.conditions.map { row($0, "#444444") }
+            + [row("→ \(actions[node.action])", "#1f5a94", background: " bgcolor=\"#dcebfb\"")]
+            + node.writes.map { row("writes \($0)", node.isInCycle ? "#cc0000" : "#8a6d3b") }
         return
-            "  r\(number) [label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"1\">\(title)\(rows.joined())</table>>, "
+            "  r\(number) [label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"1\" cellpadding=\"1\" width=\"250\">\(title)\(rows.joined())</table>>, "
             + "fillcolor=\"\(node.isInCycle ? "#fdeaea" : "#ffffff")\", color=\"\(border)\", group=rules];"
     }
 
@@ -51,19 +53,15 @@ struct DotText {
         }
     }
 
-    private static func calls(_ graph: RulesGraph) -> [String] {
-        var placed: Set<Int> = []
-        return graph.nodes.enumerated().flatMap { number, node in
-            // A handler stands beside the first rule that calls it.
-            let place = placed.insert(node.action).inserted ? ["  { rank=same; r\(number); h\(node.action); }"] : []
-            return place + ["  r\(number) -> h\(node.action) [color=\"#4a7fb5\", constraint=false];"]
-        }
-    }
-
+    /// From a rule that writes to one that takes the push.
+    ///
+    /// Each line is laid out downwards, and behind the line to the next rule, so that all of them are on the right.
     private static func feed(_ feed: RulesGraph.Feed) -> String {
         let color = feed.isInCycle ? "#cc0000" : "#8a6d3b"
-        return "  r\(feed.from) -> r\(feed.to) [constraint=false, style=dashed, penwidth=\(feed.isInCycle ? 2 : 1), "
-            + "color=\"\(color)\", fontcolor=\"\(color)\", tailport=w, headport=w, label=\(quoted("writes " + feed.target))];"
+        let (top, bottom) = (min(feed.from, feed.to), max(feed.from, feed.to))
+        let direction = feed.to < feed.from ? "dir=back, " : ""
+        return "  r\(top):e -> r\(bottom):e [\(direction)weight=0, style=dashed, penwidth=\(feed.isInCycle ? 2 : 1), "
+            + "color=\"\(color)\", tooltip=\(quoted(feed.target))];"
     }
 
     // MARK: Escaping

@@ -9,6 +9,8 @@ struct RulesGraph {
         /// The number of what it calls, in `actions`.
         let action: Int
         let continues: Bool
+        /// What it writes, as far as it says so.
+        let writes: [String]
         let isInCycle: Bool
     }
 
@@ -49,7 +51,7 @@ struct RulesGraph {
             }
             return Node(
                 id: Self.shown(rule.id), conditions: Self.conditions(rule), action: action,
-                continues: rule.flow == .continue, isInCycle: inCycle.contains(number))
+                continues: rule.flow == .continue, writes: Self.writes(rule), isInCycle: inCycle.contains(number))
         }
         self.actions = actions
         var seen: Set<Feed> = []
@@ -67,6 +69,12 @@ struct RulesGraph {
         if lines.isEmpty { lines = ["any message"] }
         if wanted.count > mostConditions { lines.append("and \(wanted.count - mostConditions) more") }
         return lines
+    }
+
+    private static func writes(_ rule: RoutingRule) -> [String] {
+        let shown = rule.writes.prefix(mostConditions).map { Self.shown($0.description) }
+        let left = rule.writes.count - shown.count
+        return left > 0 ? shown + ["\(left) more"] : shown
     }
 
     private static func name(_ action: RoutingRule.Action) -> String {

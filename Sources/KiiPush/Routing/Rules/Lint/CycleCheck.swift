@@ -33,17 +33,21 @@ extension RulesLint {
         }
     }
 
+    /// The most writes of a cycle that its report tells.
+    private static let mostSteps = 8
+
     private mutating func reportCycle(_ cycle: [RuleFeed]) {
         guard let first = cycle.first else { return }
         let members = cycle.map { rules.rules[$0.from] }
         var steps: [String] = []
-        for feed in cycle {
+        for feed in cycle.prefix(Self.mostSteps) {
             let taker = rules.rules[feed.to]
             let target = NearestName.shown(feed.target.description)
             let from = rules.rules[feed.from]
             steps.append(
                 "\(name(from)) (\(from.position)) writes \(target), which \(name(taker)) (\(taker.position)) takes")
         }
+        if cycle.count > Self.mostSteps { steps.append("and so on, over \(cycle.count) rules") }
         let isUnguarded = members.allSatisfy { $0.loop?.rate == .unlimited }
         let advice =
             isUnguarded

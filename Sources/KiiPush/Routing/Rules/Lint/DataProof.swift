@@ -77,7 +77,7 @@ struct DataProof {
         case .any(let parts): return all(parts) { $0.neverHolds($1) }
         case .all(let parts):
             if some(parts, { $0.neverHolds($1) }) { return true }
-            for (number, part) in parts.enumerated() {
+            for (number, part) in parts.enumerated() where stepsLeft > 0 {
                 if some(Array(parts[(number + 1)...]), { $0.excludes(part, $1) }) { return true }
             }
             return false
@@ -94,7 +94,7 @@ struct DataProof {
         case .all(let parts): return all(parts) { $0.alwaysHolds($1) }
         case .any(let parts):
             if some(parts, { $0.alwaysHolds($1) }) { return true }
-            for (number, part) in parts.enumerated() {
+            for (number, part) in parts.enumerated() where stepsLeft > 0 {
                 if some(Array(parts[(number + 1)...]), { $0.implies(.not(part), $1) }) { return true }
             }
             return false

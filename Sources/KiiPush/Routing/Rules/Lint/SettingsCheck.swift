@@ -42,7 +42,7 @@ extension RulesLint {
             }
         }
         for key in order {
-            guard let (rule, isAlive) = named[key], !isAlive else { continue }
+            guard let (rule, isAlive) = named[key], !isAlive, known?.contains(key) != false else { continue }
             report(
                 .unreachableHandler, rule.actionPosition, rule.id,
                 "the handler '\(NearestName.shown(key.text))' is never called: no rule that names it takes a message")

@@ -18,6 +18,9 @@ struct ShadowCheck {
     /// Whether all was compared.
     var isComplete: Bool { pairsLeft > 0 }
 
+    /// How many pairs of rules were compared.
+    var pairs: Int { Self.mostPairs - pairsLeft }
+
     /// Prepares the check.
     ///
     /// - Parameters:
