@@ -81,7 +81,7 @@ struct RulesDiffToolTests {
                 "C: 3 messages, 1 ends otherwise under NEW than under OLD", "",
                 "      1  was  duplicate (done) by a", "         now  handled by a, calling h", "         at   C:3",
             ])
-        let fast = (0..<5).map { Self.step("0s", .pushToApp(sentAt: $0)) }.joined(separator: "\n")
+        let fast = (0..<5).map { Self.step("0s", .pushToApp(sentAt: $0, modifiedAt: $0)) }.joined(separator: "\n")
         let strict = Self.rules("settings", settings: #""loop":{"rate":{"messages":2}},"#)
         let rate = try await diff(Self.rules("settings"), strict, fast)
         #expect(

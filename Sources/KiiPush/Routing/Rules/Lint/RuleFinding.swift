@@ -11,6 +11,7 @@ public struct RuleFinding: Sendable, Hashable {
     }
 
     /// What was found; the names are stable, for programs that filter them.
+    @nonexhaustive
     public enum Code: String, Sendable, Hashable, CaseIterable {
         // Errors.
 

@@ -83,7 +83,7 @@ struct LintConditionTests {
             ], settings: #""me":["thing:th.1","user:U1"],"serving":["app","user:U1"],"#)
         #expect(
             try LintSamples.findings(text) == [
-                "1:35 identityServed", "3:31 notServed", "5:32 notServed", "6:32 onlyOwnMessages",
+                "1:34 identityServed", "3:31 notServed", "5:32 notServed", "6:32 onlyOwnMessages",
             ])
     }
 

@@ -41,7 +41,7 @@ struct LintHandlerTests {
             (#"{"raw":"","expect":{"outcome":"undecodable","kind":"pushToApp"}}"#, ["8:67 impossibleTest"]),
             (#"{"payload":{},"expect":{"outcome":"handled","handlers":[]}}"#, ["8:47 impossibleTest"]),
             (#"{"payload":{}}"#, ["8:23 emptyTest"]), (#"{"payload":{},"expect":{}}"#, ["8:23 emptyTest"]),
-            ("", ["8:1 emptyTest"]),
+            ("", ["8:2 emptyTest"]),
         ])
     func tests(step: String, expected: [String]) throws {
         let tests = #"[{"name":"t","steps":[\#(step)]}]"#
