@@ -111,6 +111,15 @@ struct DocumentedCodeTests {
         #expect(report.mostHandled <= LoopBound(in: .seconds(3600)).storm)
     }
 
+    @Test("the lint's own example tells errors from warnings")
+    func lint() throws {
+        let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"relaod"}}]}"#
+        let rules = try RoutingRules(text, file: "rules.json")
+        let findings = rules.lint(handlers: ["reload", "notify"])
+        for finding in findings where finding.severity == .error { print(finding) }
+        #expect(findings.map(\.code) == [.unusedHandler, .unusedHandler, .unknownHandler])
+    }
+
     @Test("the rules' own example loads them")
     func rules() throws {
         let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"reload"}}]}"#

@@ -98,3 +98,20 @@ extension WhenCondition {
         return only.matchesContent(buffer.span, message.storage)
     }
 }
+
+extension RoutingRule {
+    /// What the rule asks for: each condition that is set, with what it wants as the rules file writes it.
+    package var wanted: [(name: String, key: String?, text: String)] {
+        let conditions = WhenCondition.allCases.filter { $0.isSet(in: criteria) }.map { condition in
+            var writer = JSONWriter()
+            condition.write(criteria, to: &writer)
+            return (name: condition.rawValue, key: nil as String?, text: writer.text)
+        }
+        return conditions
+            + criteria.data.map { condition in
+                var writer = JSONWriter()
+                condition.predicate.write(to: &writer)
+                return (name: "data", key: condition.key, text: writer.text)
+            }
+    }
+}

@@ -107,7 +107,7 @@ extension RulesReader {
     private static let stepActions = ["payload", "raw", "write", "kill", "revive"]
     static let stepKeys = ["at"] + stepActions + ["transport", "fail", "expect"]
 
-    private mutating func step(_ node: RulesNode, _ now: inout Duration, _ known: RuleNames) -> RuleTestStep? {
+    mutating func step(_ node: RulesNode, _ now: inout Duration, _ known: RuleNames) -> RuleTestStep? {
         guard let object = object(node, "a step: an object with at and what happens", keys: Self.stepKeys) else {
             return nil
         }
@@ -213,7 +213,7 @@ extension RulesReader {
 }
 
 /// The names that a file's tests may speak of.
-private struct RuleNames {
+struct RuleNames {
     let rules: [String]
     let handlers: [String]
     private let ruleSet: Set<ExactText>
