@@ -79,7 +79,7 @@ docc convert Sources/KiiPush/KiiPush.docc --fallback-display-name KiiPush --fall
     --additional-symbol-graph-dir "$graphs" --output-path .build/documentation/KiiPush.doccarchive --warnings-as-errors
 
 step "samples: each prints what its expected-output.txt says"
-swift build --quiet --package-path Samples
+swift build --quiet --build-tests --package-path Samples
 samples=$(swift build --package-path Samples --show-bin-path)
 for sample in Samples/[0-9]*/; do
     name=$(basename "$sample" | sed 's/^[0-9]*-//')
@@ -90,6 +90,8 @@ picture=.build/loop-safety.svg
 "$samples/LoopSafeSync" --svg "$picture" >/dev/null
 cmp "$picture" Sources/KiiPush/KiiPush.docc/Resources/loop-safety.svg ||
     fail "the guide's picture is not what the sample draws; LoopSafeSync --svg makes it"
+
+swift test --skip-build --package-path Samples | failures_and_sum
 
 step "linkage: the core and the tool load no Foundation"
 swift build --quiet -c release --product kiipush
@@ -109,6 +111,8 @@ done
 step "the tool, as a newcomer starts it"
 "$tool" demo >/dev/null
 echo '{"bucketID":"settings","objectScopeType":"APP"}' | "$tool" inspect
+"$tool" rules lint --strict Samples/05-RoutingRules/rules.json
+"$tool" rules test --coverage --fail-under 100 Samples/05-RoutingRules/rules.json
 
 step "benchmark, one round"
 swift build --quiet -c release --package-path Tests/Benchmarks
