@@ -18,10 +18,12 @@ let package = Package(
     targets: [
         .target(name: "KiiPush", resources: [.embedInCode("Routing/Rules/rules.schema.json")]),
         .target(name: "KiiPushLinux", dependencies: ["KiiPush"]),
-        .target(name: "KiiPushTesting", dependencies: ["KiiPush"]),
+        .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushLinux"]),
         .target(name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushTesting"]),
         .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
-        .testTarget(name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"]),
+        .testTarget(
+            name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"],
+            exclude: ["Documentation/Rules"]),
         .testTarget(name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
         .testTarget(name: "KiiPushToolTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "kiipush"]),
     ],

@@ -32,6 +32,12 @@ let package = Package(
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
             ],
             path: "03-CustomMiddleware", exclude: ["expected-output.txt"]),
+        .executableTarget(
+            name: "LoopSafeSync",
+            dependencies: [
+                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
+            ],
+            path: "04-LoopSafeSync", exclude: ["expected-output.txt"]),
     ],
     swiftLanguageModes: [.v6]
 )

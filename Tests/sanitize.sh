@@ -25,7 +25,7 @@ esac
 export SWIFT_BACKTRACE=enable=no
 # What measures memory or time means nothing here.
 skip=(--skip MemoryTests --skip CostTests --skip HostileInputTests)
-shared='Receiver|Middleware|Storage|Metrics|Handlers|InFlight|Outcome|Trace|Deduplicator|LoopGuard|ScopeRouter|SeenStore|KeyWindow'
+shared='Receiver|Middleware|Storage|Metrics|Handlers|InFlight|Outcome|Trace|Deduplicator|Loop|Held|DeadLetter|OwnBucket|Breaker|RateTests|Echo|Lineage|Identity|Kill|GuardTime|ScopeRouter|SeenStore|KeyWindow'
 
 fail() { printf 'sanitize.sh: %s\n' "$*" >&2; exit 1; }
 

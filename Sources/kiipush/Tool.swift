@@ -1,6 +1,6 @@
 import KiiPushLinux
 
-/// The command line tool: looks at payloads, and shows what the receiver does, without a network.
+/// The command line tool: looks at payloads, shows what the receiver does, and switches off what must stop.
 @main
 struct Tool {
     static func main() async {
@@ -19,12 +19,14 @@ struct Tool {
         case "demo": return await DemoCommand.run(rest, console)
         case "inspect": return InspectCommand.run(rest, console)
         case "rules": return await RulesCommand.run(rest, console)
+        case "kill": return KillCommand.kill(rest, console)
+        case "revive": return KillCommand.revive(rest, console)
         case "help", "--help", "-h":
             console.print(help)
             return .fine
         default:
-            console.error(
-                "kiipush: there is no command '\(escaped(command))'; the commands are demo, inspect and rules")
+            let commands = "demo, inspect, rules, kill and revive"
+            console.error("kiipush: there is no command '\(escaped(command))'; the commands are \(commands)")
             return .usage
         }
     }
@@ -36,11 +38,13 @@ struct Tool {
 
           demo      sends documented payloads of every kind through a receiver and tells what happens
           inspect   says of a payload whether it is a Push to App, a Push to User or a Direct Push, and why
-          rules     looks at routes written as data: lint, explain, diff, graph, schema
+          rules     tests, lints, explains, compares and draws routes that are written as data
+          kill      switches off a route, a bucket or everything in a program that runs, for a time
+          revive    switches it on again
           help      shows this
 
         'kiipush COMMAND --help' tells more about a command.
-        Exit codes: 0 fine; 1 an input failed; 2 ambiguous under --strict; 64 wrong usage.
+        Exit codes: 0 fine; 1 an input or a test failed; 2 ambiguous under --strict; 64 wrong usage.
         """
 }
 

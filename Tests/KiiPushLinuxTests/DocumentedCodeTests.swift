@@ -31,6 +31,22 @@ struct DocumentedCodeTests {
         while let line = try lines.next() { print(line) }
     }
 
+    @Test("a loop guard obeys a kill file, and a program learns of a file's changes")
+    func watching() async {
+        let loopGuard = LoopGuard()
+        let watch = KillFileWatch(KillFile(directory: "/var/lib/agent"), for: loopGuard) { trouble in print(trouble) }
+        let following = Task { await watch.run() }
+        following.cancel()
+        await following.value
+        #expect(!watch.wait(timeout: .zero))
+    }
+
+    /// Compiled only: it ends when somebody cancels the watcher.
+    private func watchRules(load: () -> Void) {
+        let watcher = FileWatcher(path: "/etc/kiipush/rules.json")
+        while watcher.wait(timeout: .seconds(60)) != .cancelled { load() }
+    }
+
     @Test("a text is made safe for a terminal where it is printed")
     func escaped() {
         let alert = (title: "t", body: "a\u{1B}[2J")

@@ -138,6 +138,13 @@ extension RoutedMessage {
         special = [Special(permit: permit)]
         judgedAt = now
         self.recorder = recorder
+        recorder?.take(match.routes)
+    }
+
+    /// Forgets what was counted, which is settled when it is held: its end must not take it back again.
+    mutating func forgetCounts() {
+        isCounted = false
+        change { ($0.countedAndStopped, $0.probed) = (MatchedRoutes(), []) }
     }
 
     private mutating func change(_ body: (inout Special) -> Void) {

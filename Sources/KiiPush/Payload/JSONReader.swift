@@ -31,7 +31,7 @@ struct JSONReader {
     mutating func advance() { offset &+= 1 }
 
     func end(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError {
-        DecodeError(.unexpectedEnd, at: text.count, "the payload ends where \(expected) is due; it may have been cut")
+        DecodeError(.unexpectedEnd, at: text.count, "the text ends where \(expected) is due; it may have been cut")
     }
 
     func unexpected(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError {

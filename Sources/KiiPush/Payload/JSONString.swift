@@ -101,7 +101,7 @@ enum JSONString {
     }
 
     private static func cut(_ text: Span<UInt8>) -> DecodeError {
-        DecodeError(.unexpectedEnd, at: text.count, "the payload ends inside an escape; it may have been cut")
+        DecodeError(.unexpectedEnd, at: text.count, "the text ends inside an escape; it may have been cut")
     }
 
     /// The UTF-16 code unit of the `\uXXXX` at `offset`.

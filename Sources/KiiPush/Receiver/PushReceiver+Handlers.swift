@@ -10,16 +10,18 @@ extension PushReceiver {
     ///   - events: the events that it takes.
     ///   - sender: the senders that it takes; APNs never names one.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the message; one that throws is the outcome ``Outcome/failed(_:)``.
     public func onPushToApp(
         _ id: String? = nil, scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
+        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (PushToAppMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
-            kind: .pushToApp, scope: scope, events: events, sender: sender, certainty: certainty)
+            kind: .pushToApp, scope: scope, events: events, sender: sender, certainty: certainty, data: data)
         add(id, criteria, flow, loop, .pushToApp(handler))
     }
 
@@ -32,17 +34,20 @@ extension PushReceiver {
     ///   - events: the events that it takes.
     ///   - sender: the senders that it takes; APNs never names one.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the event; its bucket and scope are there.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern, scope: ScopePattern? = nil, events: [KiiEvent]? = nil,
-        sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop,
+        sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
+        then flow: RouteFlow = .stop,
         loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
-            kind: .pushToApp, bucket: bucket, scope: scope, events: events, sender: sender, certainty: certainty)
+            kind: .pushToApp, bucket: bucket, scope: scope, events: events, sender: sender, certainty: certainty,
+            data: data)
         add(id, criteria, flow, loop, .bucket(handler))
     }
 
@@ -56,18 +61,19 @@ extension PushReceiver {
     ///   - events: the events that it takes.
     ///   - sender: the senders that it takes; APNs never names one.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the event; its object, bucket and scope are there.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern = .any, object: TextPattern, scope: ScopePattern? = nil,
         events: [KiiEvent]? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
-        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        data: [DataCondition] = [], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (ObjectEvent, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, bucket: bucket, object: object, scope: scope, events: events, sender: sender,
-            certainty: certainty)
+            certainty: certainty, data: data)
         add(id, criteria, flow, loop, .object(handler))
     }
 
@@ -78,15 +84,17 @@ extension PushReceiver {
     ///   - scope: the scopes that it takes.
     ///   - sender: the senders that it takes.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the message.
     public func onPushToUser(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
+        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (PushToUserMessage, HandlerContext) async throws -> Void
     ) {
-        let criteria = RouteCriteria(kind: .pushToUser, scope: scope, sender: sender, certainty: certainty)
+        let criteria = RouteCriteria(kind: .pushToUser, scope: scope, sender: sender, certainty: certainty, data: data)
         add(id, criteria, flow, loop, .pushToUser(handler))
     }
 
@@ -98,16 +106,18 @@ extension PushReceiver {
     ///   - scope: the scopes that it takes.
     ///   - sender: the senders that it takes.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the message; its topic and scope are there.
     public func onPushToUser(
         _ id: String? = nil, topic: TextPattern, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
+        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (TopicMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
-            kind: .pushToUser, topic: topic, scope: scope, sender: sender, certainty: certainty)
+            kind: .pushToUser, topic: topic, scope: scope, sender: sender, certainty: certainty, data: data)
         add(id, criteria, flow, loop, .topic(handler))
     }
 
@@ -118,15 +128,16 @@ extension PushReceiver {
     ///   - sender: the senders that it takes; only MQTT names one.
     ///   - certainty: how sure the kind must be. A Direct Push is rarely more than likely: nothing in most of them says
     ///     what they are.
+    ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the message.
     public func onDirectPush(
         _ id: String? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
-        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        data: [DataCondition] = [], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (DirectPushMessage, HandlerContext) async throws -> Void
     ) {
-        let criteria = RouteCriteria(kind: .directPush, sender: sender, certainty: certainty)
+        let criteria = RouteCriteria(kind: .directPush, sender: sender, certainty: certainty, data: data)
         add(id, criteria, flow, loop, .directPush(handler))
     }
 
@@ -137,14 +148,18 @@ extension PushReceiver {
     ///   - scope: the scopes that it takes.
     ///   - sender: the senders that it takes.
     ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
     ///   - handler: called with the message.
     public func onAny(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
+        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
     ) {
-        add(id, RouteCriteria(scope: scope, sender: sender, certainty: certainty), flow, loop, .any(handler))
+        add(
+            id, RouteCriteria(scope: scope, sender: sender, certainty: certainty, data: data), flow, loop, .any(handler)
+        )
     }
 }

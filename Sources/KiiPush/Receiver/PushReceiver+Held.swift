@@ -24,16 +24,23 @@ extension PushReceiver {
         return outcome
     }
 
-    /// Keeps for the held routes a message that others have handled.
+    /// Keeps for the held routes a message that others have handled, or would have fed a loop with; returns its outcome.
     ///
-    /// One that failed will be delivered again and held then.
-    func holdRemainder(_ message: RoutedMessage, _ outcome: Outcome) {
-        guard case .handled = outcome, let breaker = message.firstHold else { return }
+    /// One that failed will be delivered again and held then. So will one that there is no room for, neither here nor
+    /// in the dead letters: to be handled twice by the others is better than never by these.
+    func holdRemainder(_ message: RoutedMessage, _ outcome: Outcome) -> Outcome {
+        guard let breaker = message.firstHold else { return outcome }
+        switch outcome {
+        case .handled, .looped(.ownBucket), .looped(.lineage): break
+        default: return outcome
+        }
         if let held = makeHeld(message, breaker, nil) {
             loopGuard?.hold(held, breaker)
-        } else {
-            _ = deadLetter(message, .heldFull, message.held.ids)
+            return outcome
         }
+        let aside = deadLetter(message, .heldFull, message.held.ids)
+        if case .failed = aside { return aside }
+        return outcome
     }
 
     private func makeHeld(_ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int?) -> HeldMessage? {
@@ -58,18 +65,32 @@ extension PushReceiver {
 
     /// Handles the held messages whose turn it is, and returns their outcomes, in the order in which they ended.
     ///
-    /// Call it now and then, or let ``run()`` do it: a receiver does nothing while nobody calls it.
+    /// Call it now and then, or let ``run()`` do it: a receiver does nothing while nobody calls it. Where the task is
+    /// cancelled it begins no other one; what waits stays held.
     @discardableResult
     public func handleDue() async -> [Outcome] {
-        guard let loopGuard else { return [] }
         var outcomes: [Outcome] = []
-        while let (held, breaker) = loopGuard.takeDue() {
-            if let outcome = await held.owner.receiver?.run(held, .breaker(breaker)) {
-                outcomes.append(outcome)
-            }
-            loopGuard.turnEnded(breaker)
+        while !Task.isCancelled, let next = await handleNextDue({ _ in }) {
+            if let outcome = next.outcome { outcomes.append(outcome) }
         }
         return outcomes
+    }
+
+    /// Handles the held message whose turn it is, after `willHandle` was called with it; nil when none is due.
+    ///
+    /// - Returns: the message and its outcome; no outcome when another breaker holds it now.
+    package func handleNextDue(_ willHandle: (HeldMessage) -> Void) async -> (message: HeldMessage, outcome: Outcome?)?
+    {
+        guard let loopGuard, let (held, breaker) = loopGuard.takeDue() else { return nil }
+        willHandle(held)
+        var outcome: Outcome?
+        if let receiver = held.owner.receiver {
+            outcome = await receiver.run(held, .breaker(breaker))
+        } else {
+            held.abandon()
+        }
+        loopGuard.turnEnded(breaker)
+        return (held, outcome)
     }
 
     /// Handles held messages when their turn comes, until the task is cancelled.
@@ -110,7 +131,9 @@ extension PushReceiver {
     }
 
     private func takeHeld(where condition: @Sendable (HeldMessage) -> Bool) -> [HeldMessage] {
-        loopGuard?.removeHeld { [self] in $0.owner.receiver === self && condition($0) } ?? []
+        // Asked before the guard's lock is taken, so that the condition may ask the guard.
+        let chosen = Set(held.filter(condition).map(\.id))
+        return chosen.isEmpty ? [] : loopGuard?.removeHeld { chosen.contains($0.id) } ?? []
     }
 
     /// Puts a held message aside.
@@ -143,8 +166,8 @@ extension PushReceiver {
         case .wait: outcome = .unrouted(.noRoute)
         }
         if held.isRemainder, case .failed = outcome { outcome = deadLetter(message, .failed, held.routes) }
+        if message.hasHeld { outcome = holdRemainder(message, outcome) }
         end(held, message, outcome)
-        if message.hasHeld { holdRemainder(message, outcome) }
         return outcome
     }
 

@@ -18,7 +18,7 @@ public final class PushReceiver: Sendable {
     public let app: String?
 
     let limits: PayloadLimits
-    let clock: any ReceiverClock
+    package let clock: any ReceiverClock
     let chain: CompiledChain
     let counters = OutcomeCounters()
 
@@ -102,6 +102,12 @@ public final class PushReceiver: Sendable {
         chain = CompiledChain(middleware())
     }
 
+    /// What is held ends as ``Outcome/failed(_:)``, so that its transport delivers it again.
+    deinit {
+        let id = ObjectIdentifier(self)
+        for held in loopGuard?.removeHeld(where: { $0.owner.id == id }) ?? [] { held.abandon() }
+    }
+
     // MARK: Receiving
 
     /// Takes one payload in and returns when its handlers have.
@@ -138,6 +144,7 @@ public final class PushReceiver: Sendable {
         recorder?.begin()
         let match = table.match(message.storage)
         recorder?.end("route", match.routes.isEmpty ? "none" : match.routes.ids.joined(separator: ", "))
+        recorder?.take(match.routes)
 
         var routed = RoutedMessage(message, id: id, arrivedAt: payload.arrivedAt ?? clock.now, app: app, match: match)
         // A payload that had to wait before it came here is judged by the present, as the ones before it were.
@@ -150,16 +157,16 @@ public final class PushReceiver: Sendable {
     @inline(__always)
     func run(_ message: inout RoutedMessage) async -> Outcome {
         var passed = 0
-        let outcome: Outcome
+        var outcome: Outcome
         switch admit(&message, passed: &passed) {
         case .handle: outcome = await handle(&message)
         case .hold(let breaker): return hold(message, breaker, passed)
         case .wait(let lease): outcome = await wait(for: lease, message)
         case .end(let end): outcome = end
         }
+        if message.hasHeld { outcome = holdRemainder(message, outcome) }
         chain.settle(message, outcome, passed)
         counters.count(outcome)
-        if message.hasHeld { holdRemainder(message, outcome) }
         message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
         return outcome
     }
@@ -202,11 +209,10 @@ public final class PushReceiver: Sendable {
         case .drop(let reason): return next(reason)
         case .pass:
             guard message.routes.isEmpty else { return .handle }
-            switch message.stopped {
-            case .drop(let reason): return next(reason)
-            case .hold(let breaker): return .hold(breaker)
-            case nil: return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
-            }
+            // A route that is held keeps the message, whatever ended the others: it may handle it yet.
+            if let breaker = message.firstHold { return .hold(breaker) }
+            if case .drop(let reason)? = message.stopped { return next(reason) }
+            return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
         }
     }
 
@@ -235,7 +241,7 @@ public final class PushReceiver: Sendable {
         var succeeded = MatchedRoutes()
         for route in message.routes {
             let context = HandlerContext(message, route, chain.loopGuard)
-            message.recorder?.begin()
+            message.recorder?.call(route)
             do {
                 try await route.handler(message.message, context)
                 route.handled.add(1, ordering: .relaxed)
@@ -277,7 +283,7 @@ public final class PushReceiver: Sendable {
     public var loopGuard: LoopGuard? { chain.loopGuard }
 
     /// The listener as it is now.
-    var listener: (@Sendable (Trace) -> Void)? { setup.withLock { $0.listener } }
+    package var listener: (@Sendable (Trace) -> Void)? { setup.withLock { $0.listener } }
 
     // MARK: Registering
 

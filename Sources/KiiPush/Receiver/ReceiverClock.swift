@@ -61,6 +61,15 @@ public struct SystemClock: ReceiverClock {
     }
 }
 
+extension Int64 {
+    /// How much later this is than `earlier`; as much as there is where that is beyond 292 years.
+    @inline(__always)
+    func since(_ earlier: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(earlier)
+        return overflow ? (self < earlier ? .min : .max) : difference
+    }
+}
+
 extension Duration {
     /// The duration in nanoseconds, at most 292 years.
     // Not by `components`: its division is not known to be one by a constant, and takes 8 ns more at each look at a clock.

@@ -14,12 +14,12 @@ struct RouteCriteria: Sendable, Hashable {
     var transport: TextPattern?
     var certainty: [Certainty]
     /// Judged last, since they read the payload again.
-    var data: [DataCondition] = []
+    var data: [DataCondition]
 
     init(
         kind: PushKind? = nil, bucket: TextPattern? = nil, object: TextPattern? = nil, topic: TextPattern? = nil,
         scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
-        certainty: [Certainty] = [.certain, .likely]
+        certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = []
     ) {
         kinds = kind.map { KindSet($0) } ?? .all
         self.bucket = bucket
@@ -29,6 +29,7 @@ struct RouteCriteria: Sendable, Hashable {
         self.events = events.map { .anyOf($0.map { .exactly($0.name) }) }
         self.sender = sender
         self.certainty = certainty
+        self.data = data
     }
 
     /// The kind; nil takes several.

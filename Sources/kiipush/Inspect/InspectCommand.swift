@@ -87,9 +87,10 @@ struct InspectCommand {
             }
             if options.isStrict, message.certainty == .ambiguous { report(message, source: source, line: line) }
         } catch {
-            let place = Self.place(error.offset, in: bytes)
+            let place = SourcePosition(error.offset, in: bytes)
             report(
-                error, source: source, at: line.map { ($0, error.offset + 1) } ?? place, hint: Self.hint(bytes, error))
+                error, source: source, at: line.map { ($0, error.offset + 1) } ?? (place.line, place.column),
+                hint: Self.hint(bytes, error))
         }
     }
 
@@ -144,12 +145,4 @@ struct InspectCommand {
     }
 
     private mutating func raise(_ other: ExitCode) { code = max(code, other) }
-
-    /// The line and the column, in bytes, of an offset; both count from 1.
-    static func place(_ offset: Int, in bytes: [UInt8]) -> (line: Int, column: Int) {
-        let before = bytes.prefix(offset)
-        let line = before.reduce(1) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }
-        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-        return (line, offset - start + 1)
-    }
 }

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushLinux
 
 /// What `kiipush inspect` tells a person of a payload: a headline, then what there is, a line each.
 enum TextReport {

@@ -1,12 +1,9 @@
-/// `kiipush rules`: what can be asked of a rules file before it goes to a device.
+/// `kiipush rules`: what can be done with a rules file.
 enum RulesCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        guard let command = arguments.first else {
-            console.error(help)
-            return .usage
-        }
         let rest = Array(arguments.dropFirst())
-        switch command {
+        switch arguments.first {
+        case "test": return await RulesTestCommand.run(rest, console)
         case "lint": return RulesLintCommand.run(rest, console)
         case "explain": return await RulesExplainCommand.run(rest, console)
         case "diff": return await RulesDiffCommand.run(rest, console)
@@ -15,19 +12,21 @@ enum RulesCommand {
         case "help", "--help", "-h":
             console.print(help)
             return .fine
-        default:
-            console.error(
-                "kiipush rules: there is no command '\(escaped(command))'; the commands are lint, explain, diff, graph and schema"
-            )
+        case let command?:
+            console.error("kiipush rules: there is no command '\(escaped(command))'; try 'kiipush rules --help'")
+            return .usage
+        case nil:
+            console.error(help)
             return .usage
         }
     }
 
     static let help = """
-        kiipush rules: looks at routes that are written as data
+        kiipush rules: tests rules files, and looks at them
 
-        usage: kiipush rules COMMAND [OPTION…]
+        usage: kiipush rules COMMAND [OPTION…] FILE…
 
+          test      runs the tests that are in the files
           lint      finds rules that never take a message, loops, unknown handlers and tests that cannot pass
           explain   says of one payload which rule takes it, and why each other one does not
           diff      says which messages of a captured corpus another version of the rules treats otherwise

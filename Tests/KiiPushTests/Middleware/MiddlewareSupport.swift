@@ -49,8 +49,11 @@ extension RoutedMessage {
 
 extension Route {
     /// A route that takes what a test says it takes.
-    convenience init(_ id: String, flow: RouteFlow = .stop, criteria: RouteCriteria = RouteCriteria()) {
-        self.init(id: id, criteria: criteria, flow: flow, handler: .any { _, _ in })
+    convenience init(
+        _ id: String, flow: RouteFlow = .stop, criteria: RouteCriteria = RouteCriteria(),
+        loop: RouteLoopPolicy = .standard
+    ) {
+        self.init(id: id, criteria: criteria, flow: flow, loop: loop, handler: .any { _, _ in })
     }
 }
 

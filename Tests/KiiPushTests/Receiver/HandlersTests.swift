@@ -142,6 +142,26 @@ struct HandlersTests {
         }
     }
 
+    @Test("conditions on the data reach the route of every registration")
+    func data() async {
+        let hot: [DataCondition] = [.data("temp", .greater(30))]
+        receiver.onPushToApp("app", data: hot, then: .continue) { [log] _, _ in log.add("app") }
+        receiver.onPushToApp("bucket", bucket: "settings", data: hot, then: .continue) { [log] _, _ in log.add("bucket")
+        }
+        receiver.onPushToApp("object", object: "*", data: hot) { [log] _, _ in log.add("object") }
+        receiver.onPushToUser("user", data: hot, then: .continue) { [log] _, _ in log.add("user") }
+        receiver.onPushToUser("topic", topic: "news", data: hot) { [log] _, _ in log.add("topic") }
+        receiver.onDirectPush("direct", data: hot) { [log] _, _ in log.add("direct") }
+        receiver.onAny("any", data: [.data("temp", .less(30))]) { [log] _, _ in log.add("any") }
+        for temperature in ["31", "29"] {
+            let data = [(key: "temp", value: DataValue.number(temperature))]
+            var event = PayloadFixture.pushToApp()
+            event.data = data
+            for fixture in [event, .pushToUser(data: data), .directPush(data: data)] { await send(fixture) }
+        }
+        #expect(log.events == ["app", "bucket", "object", "user", "topic", "direct", "any", "any", "any"])
+    }
+
     @Test("an ambiguous message runs no handler but those that ask for it")
     func ambiguous() async {
         var imitation = PayloadFixture.pushToApp()

@@ -13,7 +13,15 @@ struct ReceiverOutcomeTests {
         var times = 1
         var stage: @Sendable () throws -> Verdict = { .pass }
         var kill: KillTarget?
-        var handler: @Sendable () throws -> Void = {}
+        var handler: @Sendable (HandlerContext) throws -> Void = { _ in }
+        /// Sent before it, and not counted in `times`.
+        var before: [RawPayload] = []
+        var rate = LoopRate.standard
+        var loop = RouteLoopPolicy.standard
+        /// A write that was announced before.
+        var announced: KiiObject?
+        /// What is done when it is held.
+        var then: @Sendable (PushReceiver) async -> Void = { _ in }
         let name: String
         var reason: String?
         var disposition = Disposition.accept
@@ -53,6 +61,38 @@ struct ReceiverOutcomeTests {
             testDescription: "looped by a kill of the only route", kill: .route("settings"), name: "looped",
             reason: "killSwitch", store: ["fresh", "commit"], counter: "looped killSwitch", trace: admitted),
         Row(
+            testDescription: "looped by echo", payload: PayloadFixture.pushToApp(sender: nil).payload(.long),
+            announced: object, name: "looped", reason: "echo", store: ["fresh", "commit"], counter: "looped echo",
+            trace: routed + ["test: pass", "LoopGuard: drop: looped (echo)"]),
+        Row(
+            testDescription: "looped by lineage",
+            payload: PayloadFixture.pushToUser(data: [(Lineage.key, .string("1;9;x"))]).payload(.long), name: "looped",
+            reason: "lineage", store: ["fresh", "commit"], counter: "looped lineage",
+            trace: [
+                "decode: Push to User, certain", "route: none", "Deduplicator: pass", "test: pass",
+                "LoopGuard: drop: looped (lineage)",
+            ]),
+        Row(
+            testDescription: "looped by a refused write", handler: { _ = try $0.willWrite(object) },
+            loop: RouteLoopPolicy(ownBucket: .refuse), name: "looped", reason: "ownBucket", store: ["fresh", "commit"],
+            counter: "looped ownBucket",
+            trace: admitted + ["write: risk: sameBucket", "handle settings: threw LoopRefusal"]),
+        Row(
+            testDescription: "held", before: [earlier], rate: LoopRate(messages: 1), name: "held", reason: "rate",
+            disposition: .retryLater, store: ["fresh"], counter: "held rate", trace: admitted),
+        Row(
+            testDescription: "held, and dropped", before: [earlier], rate: LoopRate(messages: 1),
+            then: { $0.dropHeld() }, name: "looped", reason: "rate", store: ["fresh", "commit"],
+            counter: "looped rate", trace: admitted),
+        Row(
+            testDescription: "held, and killed", before: [earlier], rate: LoopRate(messages: 1),
+            then: { $0.loopGuard?.kill(.everything, for: .seconds(1)) }, name: "deadLettered", reason: "killSwitch",
+            store: ["fresh", "commit"], counter: "deadLettered killSwitch", trace: admitted),
+        Row(
+            testDescription: "no room to hold it", before: [earlier] + (0..<100).map { later($0) },
+            rate: LoopRate(messages: 1), name: "deadLettered", reason: "heldFull", store: ["fresh", "commit"],
+            counter: "deadLettered heldFull", trace: admitted),
+        Row(
             testDescription: "refused for its app", payload: PayloadFixture.pushToApp(app: "ffff0000").payload(.long),
             name: "refused", reason: "app", store: ["fresh", "release"], counter: "refused app",
             trace: routed + ["test: pass", "LoopGuard: pass", "ScopeRouter: drop: refused (app)"]),
@@ -77,7 +117,7 @@ struct ReceiverOutcomeTests {
                 "ScopeRouter: pass",
             ]),
         Row(
-            testDescription: "failed in its handler", handler: { throw TestError() }, name: "failed",
+            testDescription: "failed in its handler", handler: { _ in throw TestError() }, name: "failed",
             reason: "settings", disposition: .retryLater, store: ["fresh", "release"], counter: "failed handler",
             trace: admitted + ["handle settings: threw TestError"]),
         Row(
@@ -90,6 +130,13 @@ struct ReceiverOutcomeTests {
             trace: ["decode: notAnObject at byte 0: a push is a JSON object"]),
     ]
 
+    private static let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
+    private static let earlier = PayloadFixture.pushToApp(sentAt: 1, modifiedAt: nil).payload(.long)
+
+    private static func later(_ number: Int64) -> RawPayload {
+        PayloadFixture.pushToApp(sentAt: 2 + number, modifiedAt: nil).payload(.long)
+    }
+
     private static var ambiguous: RawPayload {
         var fixture = PayloadFixture.pushToApp()
         fixture.fields[.topic] = "news"
@@ -100,7 +147,7 @@ struct ReceiverOutcomeTests {
     func row(row: Row) async throws {
         let clock = ManualClock()
         let store = SpyStore()
-        let loopGuard = LoopGuard(me: [.thing(id: "th.me")], clock: clock)
+        let loopGuard = LoopGuard(me: [.thing(id: "th.me")], settings: LoopSettings(rate: row.rate), clock: clock)
         if let target = row.kill { loopGuard.kill(target, for: .seconds(60)) }
         let receiver = PushReceiver(app: "0123abcd", clock: clock) {
             Deduplicator(store: store, secret: .published, clock: clock)
@@ -108,23 +155,27 @@ struct ReceiverOutcomeTests {
             loopGuard
             ScopeRouter(serving: [.app, .user("U-1")])
         }
-        receiver.onPushToApp("settings", bucket: "settings") { _, _ in try row.handler() }
+        receiver.onPushToApp("settings", bucket: "settings", loop: row.loop) { _, context in try row.handler(context) }
         let traces = TraceLog()
         receiver.onTrace { traces.add($0) }
 
+        for payload in row.before { _ = await receiver.receive(payload) }
+        if let object = row.announced { _ = loopGuard.announce(object, nil) }
         for _ in 1..<row.times { _ = await receiver.receive(row.payload) }
         let before = store.log.events.count
-        let outcome = await receiver.receive(row.payload)
+        var outcome = await receiver.receive(row.payload)
+        await row.then(receiver)
+        if case .held(let held) = outcome, row.name != "held" { outcome = try #require(await held.end()) }
 
         #expect(outcome.name == row.name)
         #expect(outcome.reason == row.reason)
         #expect(outcome.disposition == row.disposition)
         #expect(Array(store.log.events.dropFirst(before)) == row.store)
         #expect(receiver.metrics.nonzero.contains("\(row.counter): 1"), "\(receiver.metrics.nonzero)")
-        #expect(receiver.metrics.received == row.times)
+        #expect(receiver.metrics.received == row.before.count + row.times)
         let trace = try #require(traces.traces.last)
         #expect(trace.stages.map { "\($0.name): \($0.verdict)" } == row.trace)
         #expect("\(trace.outcome)" == "\(outcome)")
-        #expect(trace.messageID == UInt64(row.times))
+        #expect(trace.messageID == UInt64(row.before.count + row.times))
     }
 }

@@ -14,7 +14,7 @@ public final class HeldMessage: Sendable, Identifiable {
     /// How many stages have passed it and are to be told its end; nil for a remainder, of which they know it.
     let passed: Int?
     /// The receiver to whose handlers it goes; weak, or a receiver that is let go with messages held would stay for ever.
-    let owner: WeakReceiver
+    let owner: HeldOwner
     private let state = Mutex(State())
 
     private struct State {
@@ -25,10 +25,12 @@ public final class HeldMessage: Sendable, Identifiable {
 
     init(id: UInt64, _ routed: RoutedMessage, passed: Int?, owner: PushReceiver) {
         self.id = id
-        self.routed = routed
+        var waiting = routed
+        waiting.forgetCounts()
+        self.routed = waiting
         self.passed = passed
         routes = routed.held.ids
-        self.owner = WeakReceiver(owner)
+        self.owner = HeldOwner(owner)
     }
 
     /// The message.
@@ -63,6 +65,14 @@ public final class HeldMessage: Sendable, Identifiable {
         }
     }
 
+    /// Ends it unhandled, since its receiver is gone.
+    func abandon() {
+        let outcome = Outcome.failed(
+            Outcome.Failure(place: "receiver", isStage: true, error: ReceiverGone(), handled: MatchedRoutes()))
+        if let passed { owner.chain.settle(routed, outcome, passed) }
+        finish(outcome)
+    }
+
     /// Tells those who wait; the first outcome counts.
     func finish(_ outcome: Outcome) {
         let waiters = state.withLock { state in
@@ -74,9 +84,18 @@ public final class HeldMessage: Sendable, Identifiable {
     }
 }
 
-/// A receiver, as long as somebody else keeps it.
-final class WeakReceiver: Sendable {
+/// The receiver of a held message, as long as somebody else keeps it, and what is needed when nobody does.
+final class HeldOwner: Sendable {
     weak let receiver: PushReceiver?
+    let id: ObjectIdentifier
+    let chain: CompiledChain
 
-    init(_ receiver: PushReceiver) { self.receiver = receiver }
+    init(_ receiver: PushReceiver) {
+        self.receiver = receiver
+        id = ObjectIdentifier(receiver)
+        chain = receiver.chain
+    }
 }
+
+/// A message was held when its receiver was let go; its transport is told to deliver it again.
+struct ReceiverGone: Error {}

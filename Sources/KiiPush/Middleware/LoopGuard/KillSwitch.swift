@@ -29,6 +29,25 @@ public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
         case .route(let id): id
         }
     }
+
+    /// Whether two targets are the same; ids of routes to the byte.
+    public static func == (left: KillTarget, right: KillTarget) -> Bool {
+        switch (left, right) {
+        case (.everything, .everything): true
+        case (.bucket(let left), .bucket(let right)): left == right
+        case (.route(let left), .route(let right)): left.isExactly(right)
+        default: false
+        }
+    }
+
+    /// Hashes the target.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .everything: hasher.combine(0)
+        case .bucket(let uri): hasher.combine(uri)
+        case .route(let id): id.hashExactly(into: &hasher)
+        }
+    }
 }
 
 /// What is switched off, each until its end: by calls, and by a list that somebody else keeps, such as a file.

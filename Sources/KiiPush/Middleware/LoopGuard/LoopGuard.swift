@@ -44,7 +44,10 @@ public final class LoopGuard: Middleware {
     /// The layers that are on, and their numbers; a change counts from the next message on and forgets nothing.
     public var settings: LoopSettings {
         get { state.withLock { $0.settings } }
-        set { state.withLock { $0.settings = newValue } }
+        set {
+            state.withLock { $0.settings = newValue }
+            endHeldOfKilled()
+        }
     }
 
     /// Changes who this device is.
@@ -71,6 +74,8 @@ public final class LoopGuard: Middleware {
             switch outcome {
             case .handled(let routes): routes
             case .failed(let failure): failure.handled
+            // Its handlers ran, all but what one of them was about to write or to send on.
+            case .looped(.ownBucket), .looped(.lineage): message.routes
             default: MatchedRoutes()
             }
         let failed = message.counted.filter { route in !handled.contains { $0 === route } }
@@ -83,6 +88,9 @@ public final class LoopGuard: Middleware {
             for breaker in message.probed { state.breakers.turnEnded(breaker, now) }
         }
     }
+
+    /// Takes back what was counted of a message that waits, since a later stage stopped the routes that it was counted for.
+    public func hold(_ message: RoutedMessage) { settle(message, .unrouted(.noRoute)) }
 
     // MARK: Kill switch
 
@@ -120,18 +128,27 @@ public final class LoopGuard: Middleware {
 
     private func endHeldOfKilled() {
         let now = clock.now
-        let ended = state.withLock { state in
+        let ended: [HeldMessage] = state.withLock { state in
+            guard state.settings.layers.contains(.killSwitch), !state.killSwitch.isIdle else { return [] }
             let kills = ActiveKills(state.killSwitch.targets(at: now).keys)
+            // No look at the receiver here: to be the last to let go of one would take this lock again.
             return state.breakers.removeHeld { held in
-                kills.stop(held.message, app: held.owner.receiver?.app) || held.routes.allSatisfy(kills.stop(route:))
+                kills.stop(held.message, app: held.routed.app) || held.routes.allSatisfy(kills.stop(route:))
             }
         }
-        for held in ended { held.owner.receiver?.deadLetter(held, .killSwitch) }
+        for held in ended {
+            if let receiver = held.owner.receiver {
+                receiver.deadLetter(held, .killSwitch)
+            } else {
+                held.abandon()
+            }
+        }
     }
 
     // MARK: Own writes
 
-    func announce(_ object: KiiObject, _ modifiedAt: Int64?) -> OwnWrite {
+    /// Announces a write to an object, as a handler's ``HandlerContext/willWrite(_:)`` does.
+    package func announce(_ object: KiiObject, _ modifiedAt: Int64?) -> OwnWrite {
         let key = PlaceKey(object, secret)
         let now = clock.now
         let number = state.withLock { state in

@@ -68,8 +68,8 @@ public struct LoopRate: Sendable, Hashable {
     /// How many messages of one bucket or topic pass in ``widePer``.
     public var wideMessages: Int { messages.multipliedReportingOverflow(by: 100).overflow ? .max : messages * 100 }
 
-    /// The span in which those are counted.
-    public var widePer: Duration { per * 60 }
+    /// The span in which those are counted, at most 292 years.
+    public var widePer: Duration { per.inNanoseconds > Int64.max / 60 ? .nanoseconds(Int64.max) : per * 60 }
 
     /// The longest that a cool-down grows to.
     public static let longestCoolDown = Duration.seconds(3600)

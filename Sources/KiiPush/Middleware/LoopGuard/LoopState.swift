@@ -55,6 +55,8 @@ extension LoopState {
 
     private mutating func isEcho(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
         guard !writes.isIdle, message.message.storage.reading.hasObject else { return false }
+        // One that was held came before the writes that are announced now, and was asked for those before.
+        guard case .none = message.permit else { return false }
         guard identities.mayHaveWritten(message.message), message.isOfApp else { return false }
         let key = PlaceKey(objectOf: message.message, secret)
         return writes.take(key, modifiedAt: message.message.modifiedAt, now: message.judgedAt)
@@ -69,7 +71,6 @@ extension LoopState {
             kills = active
         }
         let isLimited = layers.rate
-        message.isCounted = isLimited
         for route in message.routes {
             if let kills, kills.stop(route: route.id) {
                 message.stop(route, .drop(.looped(.killSwitch)))
@@ -77,6 +78,8 @@ extension LoopState {
                 judgeRate(&message, route, secret)
             }
         }
+        // Only now: a route that was killed above has not been counted.
+        message.isCounted = isLimited
         return .pass
     }
 
@@ -84,7 +87,8 @@ extension LoopState {
         if route.isUnlimited { return }
         let keys = RateKeys(message.message, route, secret)
         if message.isSpecial, message.permit.isFrom(keys) { return }
-        switch breakers.judge(keys, route.limits ?? limits, message.judgedAt.nanoseconds) {
+        let isNew = !message.message.raw.isRedelivered
+        switch breakers.judge(keys, route.limits ?? limits, message.judgedAt.nanoseconds, isNew: isNew) {
         case .pass: break
         case .passAsProbe(let breakers): message.probe(breakers)
         case .hold(let breaker): message.stop(route, .hold(breaker))

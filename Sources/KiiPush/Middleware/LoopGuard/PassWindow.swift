@@ -19,7 +19,7 @@ struct PassWindow {
 
     /// How many passed in the `span` that ends at `now`.
     mutating func count(_ span: Int64, _ now: Int64) -> Int {
-        forget(upTo: now.subtractingReportingOverflow(span).overflow ? .min : now - span)
+        forget(upTo: now.since(span))
         return total
     }
 
@@ -27,7 +27,7 @@ struct PassWindow {
     mutating func add(_ now: Int64, _ span: Int64, limit: Int) {
         let step = limit > Self.mostMarks ? span / Int64(Self.mostMarks) : 0
         // A clock that stands still, or a call that was overtaken by another, counts at the latest time known.
-        if latest.count > 0, now <= latest.time || now - latest.time <= step {
+        if latest.count > 0, now <= latest.time || now.since(latest.time) <= step {
             latest.count += 1
         } else {
             if latest.count > 0 { older.append(latest) }

@@ -79,7 +79,7 @@ extension WhenCondition {
     }
 
     /// Whether this condition alone holds.
-    fileprivate func holds(_ criteria: RouteCriteria, _ message: PushMessage) -> Bool {
+    func holds(_ criteria: RouteCriteria, _ message: PushMessage) -> Bool {
         if self == .certainty { return criteria.certainty.contains(message.certainty) }
         var only = RouteCriteria()
         switch self {

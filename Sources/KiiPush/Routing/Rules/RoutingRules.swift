@@ -117,11 +117,7 @@ public struct RoutingRules: Sendable {
             if reader.peek(text) != nil { throw reader.unexpected(text, "the end of the file") }
             return RulesNode(token: token)
         } catch {
-            // The reader's words are about payloads.
-            let payload = "the payload"
-            let what =
-                error.detail.hasPrefix(payload) ? "the file" + error.detail.dropFirst(payload.count) : error.detail
-            throw fail(error.offset, error.code == .empty ? "the file is empty; expected an object" : what)
+            throw fail(error.offset, error.code == .empty ? "the file is empty; expected an object" : error.detail)
         }
     }
 }

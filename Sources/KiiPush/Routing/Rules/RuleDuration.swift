@@ -10,7 +10,7 @@ extension Duration {
 
     /// Reads a duration as the rules file writes it: a number, with or without a fraction, and `ms`, `s`, `m`, `h` or
     /// `d`; nil when it is none, or longer than a hundred years.
-    init?(rule text: String) {
+    package init?(rule text: String) {
         let bytes = Array(text.utf8)
         let number = bytes.prefix { $0.isDigit || $0 == UInt8(ascii: ".") }
         let name = String(decoding: bytes.dropFirst(number.count), as: UTF8.self)

@@ -54,9 +54,10 @@ public struct RuleExpectation: Sendable {
     public fileprivate(set) var layer: String?
     /// The code of the error, of an undecodable message.
     public fileprivate(set) var code: String?
-    /// The ids of the routes that took it, whole and in order.
+    /// The ids of the routes that take it, whole and in order, also of those that a stage stopped.
     public fileprivate(set) var rules: [String]?
-    /// The handlers that ran, whole and in order; a rule that runs or prints stands there with its id.
+    /// The handlers that were called, failed ones too, whole and in order; a rule that runs or prints stands there with
+    /// its id.
     public fileprivate(set) var handlers: [String]?
     /// The kind of push.
     public fileprivate(set) var kind: PushKind?
@@ -239,6 +240,11 @@ extension RoutingRule {
         guard case .handler(let name) = action else { return id }
         return name
     }
+}
+
+extension Route {
+    /// What tests and traces call the route's handler: as its rule does, else by the route's id.
+    var handlerName: String { declaration?.handlerName ?? id }
 }
 
 extension JSONToken {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KiiPush
 
-struct LoopGuardTests {
+struct KillSwitchTests {
     let clock = ManualClock()
 
     private func admit(_ payload: RawPayload, _ loopGuard: LoopGuard, app: String? = nil) throws -> Verdict {
@@ -12,62 +12,6 @@ struct LoopGuardTests {
         var message = try RoutedMessage(payload, app: app)
         return loopGuard.admit(&message)
     }
-
-    // MARK: Identity
-
-    @Test("what this device caused itself is dropped, whoever of its identities did", arguments: ["th.1", "U-1"])
-    func ownSender(id: String) throws {
-        let loopGuard = LoopGuard(me: [.thing(id: "th.1"), .user(id: "U-1")], clock: clock)
-        for fixture in [PayloadFixture.pushToApp(sender: id), .pushToUser(sender: id)] {
-            for style in [PayloadFixture.KeyStyle.long, .strings] {
-                #expect(try admit(fixture.payload(style), loopGuard) == .drop(.looped(.identity)))
-            }
-        }
-    }
-
-    @Test("the sender's URI says it too, and says it in clear")
-    func senderURI() throws {
-        let loopGuard = LoopGuard(me: [.thing(id: "sensor"), .admin("APP_ADMIN")], clock: clock)
-        let uris = [
-            "kiicloud://things/sensor": Verdict.drop(.looped(.identity)),
-            "kiicloud://0123abcd/things/sensor": .drop(.looped(.identity)),
-            "kiicloud://admins/APP_ADMIN": .drop(.looped(.identity)),
-            "kiicloud://users/sensor": .pass, "kiicloud://admins/sensor": .pass, "kiicloud://things/other": .pass,
-        ]
-        for (uri, verdict) in uris {
-            var fixture = PayloadFixture.pushToApp(sender: nil)
-            fixture.fields[.senderURI] = uri
-            #expect(try admit(fixture.payload(.long), loopGuard) == verdict, "\(uri)")
-        }
-    }
-
-    @Test("a user with my thing's id, and a thing with my user's id, are somebody else")
-    func otherKind() throws {
-        let loopGuard = LoopGuard(me: [.user(id: "th.1"), .thing(id: "U-1")], clock: clock)
-        #expect(try admit(PayloadFixture.pushToApp(sender: "th.1").payload(.long), loopGuard) == .pass)
-        #expect(try admit(PayloadFixture.pushToApp(sender: "U-1").payload(.long), loopGuard) == .pass)
-    }
-
-    @Test("another sender passes, also one whose id begins like mine", arguments: ["U-2", "U-", "U-11", "u-1"])
-    func otherSender(id: String) throws {
-        let loopGuard = LoopGuard(me: [.user(id: "U-1")], clock: clock)
-        #expect(try admit(PayloadFixture.pushToApp(sender: id).payload(.long), loopGuard) == .pass)
-    }
-
-    @Test("a payload that names no sender passes, as every APNs Push to App does")
-    func noSender() throws {
-        let loopGuard = LoopGuard(me: [.user(id: "U-1")], clock: clock)
-        #expect(try admit(PayloadFixture.pushToApp(sender: "U-1").payload(.short), loopGuard) == .pass)
-        #expect(try admit(PayloadFixture.pushToApp(sender: nil).payload(.long), loopGuard) == .pass)
-        #expect(try admit(PayloadFixture.directPush(recipient: nil).payload(.long), loopGuard) == .pass)
-    }
-
-    @Test("a guard that is nobody drops nothing")
-    func nobody() throws {
-        for (_, _, _, _, payload) in PayloadFixture.matrix { #expect(try admit(payload, LoopGuard()) == .pass) }
-    }
-
-    // MARK: Kill switch
 
     @Test("killing everything drops every message, whether or not a route takes it, until it is revived")
     func killEverything() throws {
@@ -199,34 +143,5 @@ struct LoopGuardTests {
         loopGuard.kill(.everything, for: .seconds(60))
         let payload = PayloadFixture.pushToApp(sender: "th.1").payload(.long)
         #expect(try admit(payload, loopGuard) == .drop(.looped(.identity)))
-    }
-
-    // MARK: Targets as they are typed
-
-    @Test(
-        "a target is read as everything, a bucket or a route, and prints as it was typed",
-        arguments: [
-            ("*", KillTarget.everything),
-            ("kiicloud://buckets/b", .bucket(KiiURI(owner: .app, resource: .bucket(name: "b", isEncrypted: false)))),
-            (
-                "kiicloud://0123abcd/users/U-1/buckets/CRYPTO:b",
-                .bucket(
-                    KiiURI(appID: "0123abcd", owner: .user("U-1"), resource: .bucket(name: "b", isEncrypted: true)))
-            ),
-            ("settings", .route("settings")), ("", .route("")), ("**", .route("**")),
-        ])
-    func targets(text: String, target: KillTarget) {
-        #expect(KillTarget(text) == target)
-        #expect(target.description == text)
-    }
-
-    @Test(
-        "a URI of no bucket is no target, for as a route's id it would stop nothing",
-        arguments: [
-            "kiicloud://users/U-1", "kiicloud://topics/news", "kiicloud://buckets/b/objects/o", "kiicloud://",
-            "kiicloud:b",
-        ])
-    func noTargets(text: String) {
-        #expect(KillTarget(text) == nil)
     }
 }

@@ -1,0 +1,73 @@
+/// A value of a JSON text together with its place, for files that people edit: what is wrong is told where it stands.
+package struct PlacedValue {
+    /// What the value is.
+    package enum Content {
+        case string(String)
+        /// A number, as it is written.
+        case number(String)
+        case bool(Bool)
+        case null
+        case array([PlacedValue])
+        /// The members as they stand, doubled keys too.
+        case object([Member])
+    }
+
+    /// One member of an object.
+    package struct Member {
+        package let key: String
+        /// The place of the key's opening quote.
+        package let keyOffset: Int
+        package let value: PlacedValue
+    }
+
+    package let content: Content
+
+    /// The value's bytes in the text, a string's quotes among them.
+    package let range: Range<Int>
+
+    /// Reads a whole text by the same strict rules as a payload, but for what its root is.
+    package init(_ bytes: [UInt8], limits: PayloadLimits) throws(DecodeError) {
+        guard bytes.count <= limits.bytes else { throw limits.tooLarge }
+        let text = bytes.span
+        var checker = JSONReader(limits: limits)
+        guard checker.peek(text) != nil else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
+        _ = try checker.readValue(text, depth: 0)
+        guard checker.peek(text) == nil else { throw checker.unexpected(text, "the end") }
+        var reader = JSONReader(limits: .checked)
+        try self.init(text, &reader)
+    }
+
+    /// Reads the value that comes next; the text was checked, so the recursion has its bound there.
+    private init(_ text: Span<UInt8>, _ reader: inout JSONReader) throws(DecodeError) {
+        let first = reader.peek(text)
+        let start = reader.offset
+        switch first {
+        case UInt8(ascii: "["):
+            reader.advance()
+            var elements: [PlacedValue] = []
+            while reader.nextElement(text, isFirst: elements.isEmpty) {
+                elements.append(try PlacedValue(text, &reader))
+            }
+            content = .array(elements)
+        case UInt8(ascii: "{"):
+            reader.advance()
+            var members: [Member] = []
+            while let key = try reader.nextKey(text, isFirst: members.isEmpty) {
+                let value = try PlacedValue(text, &reader)
+                members.append(Member(key: key.string(in: text), keyOffset: Int(key.start) - 1, value: value))
+            }
+            content = .object(members)
+        default:
+            let token = try reader.readValue(text, depth: 0)
+            content =
+                switch token.kind {
+                case .string: .string(token.string(in: text))
+                case .number: .number(token.string(in: text))
+                case .true: .bool(true)
+                case .false: .bool(false)
+                case .null, .absent, .object, .array: .null
+                }
+        }
+        range = start..<reader.offset
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+
+/// A directory that the system watches for us.
+struct DirectoryWatch {
+    let number: Int32
+    let path: String
+    let stamp: FileStamp
+    /// Whether it is the file's own directory, not one above.
+    let isOwn: Bool
+
+    private static let itself = IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
+
+    /// What is told of a file's own directory; a file that is made counts when it has been written.
+    static let fileEvents = UInt32(IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ATTRIB | itself)
+
+    /// What is told of a directory above, in which the next one may appear.
+    static let directoryEvents = UInt32(IN_CREATE | IN_MOVED_TO | itself)
+}
+
+/// One thing that the system tells of a watched directory.
+struct DirectoryEvent {
+    private let watch: Int32
+    private let mask: UInt32
+    private let name: ArraySlice<UInt8>
+
+    /// The events of one `read` call, which gives out whole ones only.
+    static func all(in bytes: ArraySlice<UInt8>) -> [DirectoryEvent] {
+        var events: [DirectoryEvent] = []
+        var rest = bytes
+        while rest.count >= 16 {
+            let length = Int(number(rest, 12))
+            let name = rest.dropFirst(16).prefix(length)
+            events.append(
+                DirectoryEvent(
+                    watch: Int32(bitPattern: number(rest, 0)), mask: number(rest, 4), name: name.prefix { $0 != 0 }))
+            rest = rest.dropFirst(16 + length)
+        }
+        return events
+    }
+
+    /// The number of four bytes, in the machine's own order.
+    private static func number(_ bytes: ArraySlice<UInt8>, _ offset: Int) -> UInt32 {
+        let four = bytes.dropFirst(offset).prefix(4)
+        return UInt32(littleEndian: four.reversed().reduce(0) { $0 << 8 | UInt32($1) })
+    }
+
+    /// Whether it may be about a file of this name in the file's own directory; if events were lost, one may have been.
+    func tells(of fileName: [UInt8], in watched: DirectoryWatch?) -> Bool {
+        if mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
+        return watch == watched?.number && watched?.isOwn == true && name.elementsEqual(fileName)
+    }
+
+    /// Whether the watch leads nowhere, or to another place than its path.
+    func ends(_ watched: DirectoryWatch?) -> Bool {
+        watch == watched?.number && mask & UInt32(IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT) != 0
+    }
+}

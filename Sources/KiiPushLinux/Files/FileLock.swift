@@ -1,0 +1,44 @@
+import Glibc
+
+/// A lock that programs take in turn, by a file that stays: one that is removed could be locked by two at once.
+///
+/// Ends with ``unlock()``, and with the process however that ends.
+struct FileLock {
+    private let descriptor: Int32
+
+    /// Takes the lock, and makes its file if there is none, with mode 0600.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - limit: how long to wait while somebody else has it.
+    /// - Throws: `EWOULDBLOCK` when somebody else had it all the time; else why there is no such file.
+    init(_ path: String, limit: Duration) throws(ErrorNumber) {
+        let descriptor = try Self.open(path)
+        let deadline = ContinuousClock.now + limit
+        // A lock that blocks has no time limit, so it is tried again and again; whoever edits has it for a moment.
+        while retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) != 0 {
+            let error = ErrorNumber.current
+            guard error.rawValue == EWOULDBLOCK, ContinuousClock.now < deadline else {
+                close(descriptor)
+                throw error
+            }
+            _ = poll(nil, 0, 5)
+        }
+        self.descriptor = descriptor
+    }
+
+    private static func open(_ path: String) throws(ErrorNumber) -> Int32 {
+        let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY
+        let made = retrying { unsafe Glibc.open(path, flags | O_CREAT | O_EXCL, 0o600) }
+        if made >= 0 {
+            giveToOwnerOfDirectory(of: path, made)
+            return made
+        }
+        guard errno == EEXIST else { throw .current }
+        let descriptor = retrying { unsafe Glibc.open(path, flags) }
+        guard descriptor >= 0 else { throw .current }
+        return descriptor
+    }
+
+    func unlock() { close(descriptor) }
+}

@@ -1,0 +1,32 @@
+import Glibc
+
+/// What tells one state of a file from another without reading it; links are followed.
+struct FileStamp: Hashable {
+    private var device: UInt64 = 0
+    private var inode: UInt64 = 0
+    private var mode: UInt32 = 0
+    private var size: Int64 = 0
+    private var times: [Int] = []
+    /// Why nothing is known of the file, such as `ENOENT`; 0 when it is there.
+    private var error: Int32 = 0
+
+    init(_ path: String) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else {
+            error = errno
+            return
+        }
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        mode = status.st_mode
+        size = Int64(status.st_size)
+        times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+    }
+
+    var isDirectory: Bool { error == 0 && mode & S_IFMT == S_IFDIR }
+
+    /// Whether both are the same file, whatever it holds.
+    func isSameFile(as other: FileStamp) -> Bool {
+        error == 0 && other.error == 0 && device == other.device && inode == other.inode
+    }
+}

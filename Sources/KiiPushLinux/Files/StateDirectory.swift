@@ -1,0 +1,43 @@
+import Glibc
+
+/// The directory in which the programs of one service keep what outlives them.
+package enum StateDirectory {
+    /// Where it is when nobody names one: `$STATE_DIRECTORY`, as systemd sets it, of several the first; else
+    /// `$XDG_STATE_HOME/kiipush`; else `~/.local/state/kiipush`.
+    ///
+    /// - Parameter environment: the value of a variable of the environment.
+    /// - Returns: the path; nil when not even a home is known. What is no absolute path counts as not set.
+    package static func standard(_ environment: (String) -> String?) -> String? {
+        func path(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        if let list = path("STATE_DIRECTORY") { return String(list.prefix { $0 != ":" }) }
+        if let home = path("XDG_STATE_HOME") { return "\(home)/kiipush" }
+        return path("HOME").map { "\($0)/.local/state/kiipush" }
+    }
+
+    /// The same, in this process's environment.
+    package static var standard: String? {
+        standard { name in
+            guard let value = unsafe getenv(name) else { return nil }
+            return unsafe String(cString: value)
+        }
+    }
+
+    /// Makes a directory, and those above it that are missing, with mode 0700; one that is there stays as it is.
+    ///
+    /// - Throws: the number of the call that failed, such as `ENOTDIR` when there is a file in its place.
+    package static func make(_ path: String) throws(ErrorNumber) {
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
+        if unsafe mkdir(path, 0o700) == 0 { return }
+        let error = ErrorNumber.current
+        switch error.rawValue {
+        case EEXIST:
+            guard FileStamp(path).isDirectory else { throw ErrorNumber(rawValue: ENOTDIR) }
+        case ENOENT:
+            let above = directoryName(path)
+            guard above != path else { throw error }
+            try make(above)
+            guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .current }
+        default: throw error
+        }
+    }
+}

@@ -1,0 +1,53 @@
+public import KiiPush
+
+/// One thing that is wrong with a kill file, and where.
+public struct KillFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The file's path.
+    public let path: String
+    /// Where in the file.
+    public let position: SourcePosition
+    /// What is wrong there, and what is due.
+    public let what: String
+
+    init(path: String, at offset: Int, in bytes: [UInt8], _ what: String) {
+        self.path = path
+        position = SourcePosition(offset, in: bytes)
+        self.what = what
+    }
+
+    /// `file:line:column: what`, on one line.
+    public var description: String { "\(EscapedText(path)):\(position): \(what)" }
+}
+
+/// Why a kill file was not read or not written.
+@nonexhaustive
+public enum KillFileError: Error, Sendable, Hashable {
+    /// It cannot be opened or read, or has more than ``KillFile/largestSize`` bytes.
+    case unreadable(ReadError)
+    /// There is something else in its place, such as a directory or a pipe.
+    case notAFile(path: String)
+    /// It is no kill file, so that none of its kills can be known.
+    case malformed(KillFileProblem)
+    /// It cannot be written; what was there before is still there.
+    case unwritable(path: String, ErrorNumber)
+    /// Another program has kept the lock for too long, so nothing was changed.
+    case locked(path: String, limit: Duration)
+    /// With one more kill it would have more than ``KillFile/largestSize`` bytes, so nothing was changed.
+    case full(path: String)
+}
+
+extension KillFileError: CustomStringConvertible {
+    /// One line for a person.
+    public var description: String {
+        switch self {
+        case .unreadable(let error): "\(error)"
+        case .notAFile(let path): "\(EscapedText(path)): cannot be read: it is no regular file"
+        case .malformed(let problem): "\(problem)"
+        case .unwritable(let path, let number): "\(EscapedText(path)): cannot be written: \(number)"
+        case .locked(let path, let limit):
+            "\(EscapedText(path)): another program has kept it locked for \(limit); nothing was changed"
+        case .full(let path):
+            "\(EscapedText(path)): it would have more than \(KillFile.largestSize) bytes; revive something first"
+        }
+    }
+}

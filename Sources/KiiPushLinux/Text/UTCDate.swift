@@ -1,0 +1,163 @@
+import Glibc
+
+/// A date and time in UTC, to the millisecond, of the years 1 to 9999 of the proleptic Gregorian calendar.
+public struct UTCDate: Sendable, Hashable, Comparable {
+    /// Milliseconds since the beginning of 1970; negative before.
+    public let milliseconds: Int64
+
+    private static let range: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
+    private static let millisecondsOfDay: Int64 = 86_400_000
+
+    /// Takes a time; nil when it is outside those years.
+    public init?(milliseconds: Int64) {
+        guard Self.range.contains(milliseconds) else { return nil }
+        self.milliseconds = milliseconds
+    }
+
+    private init(clamping milliseconds: Int64) {
+        self.milliseconds = min(max(milliseconds, Self.range.lowerBound), Self.range.upperBound)
+    }
+
+    /// What the machine's wall clock says now; before the network has set it, that may be years off.
+    public static var now: UTCDate {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        let (product, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1000)
+        guard !overflow else { return UTCDate(clamping: time.tv_sec < 0 ? .min : .max) }
+        return UTCDate(clamping: product + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// The time that is `duration` later, without what is below a millisecond; at most the end of the year 9999.
+    public func advanced(by duration: Duration) -> UTCDate {
+        let added = Int64(clamping: duration.attoseconds / 1_000_000_000_000_000)
+        let (sum, overflow) = milliseconds.addingReportingOverflow(added)
+        return UTCDate(clamping: overflow ? (added < 0 ? .min : .max) : sum)
+    }
+
+    /// The beginning of the next second, or this time if a second begins with it.
+    package var roundedUpToSecond: UTCDate {
+        let (seconds, rest) = Self.divide(milliseconds, by: 1000)
+        return rest == 0 ? self : UTCDate(clamping: (seconds + 1) * 1000)
+    }
+
+    /// How much later `other` is; negative when it is earlier.
+    public func duration(to other: UTCDate) -> Duration { .milliseconds(other.milliseconds - milliseconds) }
+
+    /// Whether one time is before another.
+    public static func < (left: UTCDate, right: UTCDate) -> Bool { left.milliseconds < right.milliseconds }
+
+    private static func divide(_ number: Int64, by divisor: Int64) -> (quotient: Int64, rest: Int64) {
+        let rest = (number % divisor + divisor) % divisor
+        return ((number - rest) / divisor, rest)
+    }
+}
+
+// MARK: - Written
+
+extension UTCDate: CustomStringConvertible {
+    /// As `2014-06-27T04:54:26.395Z`.
+    public var description: String { text(fraction: true) }
+
+    /// The same without a fraction where that is zero: `2026-11-21T12:00:00Z`.
+    public var shortText: String { text(fraction: milliseconds % 1000 != 0) }
+
+    private func text(fraction: Bool) -> String {
+        func digits(_ number: Int64, _ width: Int) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, width - text.count)) + text
+        }
+        let (days, rest) = Self.divide(milliseconds, by: Self.millisecondsOfDay)
+        let (year, month, day) = Self.calendar(days)
+        let (seconds, milliseconds) = Self.divide(rest, by: 1000)
+        return "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))T\(digits(seconds / 3600, 2)):"
+            + "\(digits(seconds / 60 % 60, 2)):\(digits(seconds % 60, 2))"
+            + (fraction ? ".\(digits(milliseconds, 3))Z" : "Z")
+    }
+
+    /// The date that is so many days after 1 January 1970.
+    private static func calendar(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        // Counted from 1 March of the year 0, a leap day is the last of its year, and 400 years are 146,097 days.
+        let (era, dayOfEra) = divide(days + 719_468, by: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        return (
+            era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        )
+    }
+}
+
+// MARK: - Read
+
+extension UTCDate {
+    /// Reads a time as RFC 3339 writes it, such as `2026-11-21T12:00:00Z`; nil when it is none.
+    ///
+    /// A fraction may have any number of digits, of which three count. A time with an offset, as in
+    /// `13:00:00+01:00`, is brought to UTC. A leap second is the second behind it.
+    public init?(_ text: String) {
+        var reader = FixedDigits(text)
+        guard let year = reader.number(4), reader.take("-"), let month = reader.number(2), reader.take("-"),
+            let day = reader.number(2), reader.take("T", "t"), let hour = reader.number(2), reader.take(":"),
+            let minute = reader.number(2), reader.take(":"), let second = reader.number(2)
+        else { return nil }
+        guard let fraction = reader.milliseconds(), let offset = reader.offset(), reader.isAtEnd else { return nil }
+        guard year >= 1, (1...12).contains(month), hour <= 23, minute <= 59, second <= 60 else { return nil }
+        let days = Self.days(year, month, day)
+        // A day that its month does not have comes back as one of the next month.
+        guard Self.calendar(days) == (year, month, day) else { return nil }
+        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset * 60
+        guard second < 60 || seconds % 86_400 == 0 else { return nil }
+        self.init(milliseconds: seconds * 1000 + fraction)
+    }
+
+    /// How many days a date is after 1 January 1970.
+    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let yearFromMarch = month <= 2 ? year - 1 : year
+        let monthFromMarch = (month + 9) % 12
+        let leapDays = yearFromMarch / 4 - yearFromMarch / 100 + yearFromMarch / 400
+        return yearFromMarch * 365 + leapDays + (153 * monthFromMarch + 2) / 5 + day - 1 - 719_468
+    }
+}
+
+/// Reads numbers that have a fixed count of digits.
+private struct FixedDigits {
+    private var left: ArraySlice<UInt8>
+
+    init(_ text: String) { left = Array(text.utf8)[...] }
+
+    var isAtEnd: Bool { left.isEmpty }
+
+    mutating func number(_ count: Int) -> Int64? {
+        guard left.count >= count, left.prefix(count).allSatisfy(Self.isDigit) else { return nil }
+        defer { left = left.dropFirst(count) }
+        return left.prefix(count).reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    }
+
+    mutating func take(_ characters: Unicode.Scalar...) -> Bool {
+        guard let byte = left.first, characters.contains(where: { UInt8(ascii: $0) == byte }) else { return false }
+        left = left.dropFirst()
+        return true
+    }
+
+    /// The milliseconds of a fraction, 0 where there is none; nil for a point without digits.
+    mutating func milliseconds() -> Int64? {
+        guard take(".") else { return 0 }
+        let digits = left.prefix(while: Self.isDigit)
+        left = left[digits.endIndex...]
+        let padded = digits.prefix(3) + [UInt8](repeating: UInt8(ascii: "0"), count: max(0, 3 - digits.count))
+        return digits.isEmpty ? nil : padded.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    }
+
+    /// The minutes that a place is ahead of UTC.
+    mutating func offset() -> Int64? {
+        if take("Z", "z") { return 0 }
+        let isAhead = take("+")
+        guard isAhead || take("-"), let hours = number(2), take(":"), let minutes = number(2), hours <= 23,
+            minutes <= 59
+        else { return nil }
+        return (hours * 60 + minutes) * (isAhead ? 1 : -1)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}

@@ -1,0 +1,127 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+
+/// Clocks that do what no clock should.
+struct GuardTimeTests {
+    /// A clock that a test sets to any time, also back.
+    final class LooseClock: ReceiverClock {
+        private let time: Mutex<MonotonicInstant>
+
+        init(_ seconds: Int64) { time = Mutex(.seconds(seconds)) }
+
+        var now: MonotonicInstant {
+            get { time.withLock { $0 } }
+            set { time.withLock { $0 = newValue } }
+        }
+
+        func sleep(until instant: MonotonicInstant) async throws { throw CancellationError() }
+    }
+
+    private static let year: Int64 = 31_557_600
+
+    @Test(
+        "with a clock that jumps nothing traps or is lost, and what is held follows when it stands still again",
+        arguments: [
+            [0, -1], [0, -100 * year], [0, 100 * year], [-140 * year, 140 * year, -140 * year], [100, 50, 101],
+        ])
+    func jumps(times: [Int64]) async {
+        let clock = LooseClock(times[0])
+        let loopGuard = LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1)), clock: clock)
+        let log = EventLog()
+        let receiver = PushReceiver(clock: clock) {
+            Deduplicator(clock: clock)
+            loopGuard
+        }
+        receiver.onAny("r") { message, context in
+            log.add("\(message.sentAt ?? -1)")
+            _ = try context.willWrite(KiiObject(bucket: KiiBucket(scope: .app, name: "b"), id: "x"))
+        }
+        var sent: Int64 = 0
+        func send() async -> Outcome {
+            sent += 1
+            return await receiver.receive(PayloadFixture.pushToApp(sentAt: sent, modifiedAt: nil).payload(.long))
+        }
+        loopGuard.kill(.route("other"), for: .seconds(60))
+        for time in times {
+            clock.now = .seconds(time)
+            for _ in 0..<3 { _ = await send() }
+            await receiver.handleDue()
+            #expect(receiver.metrics.received == Int(sent))
+        }
+        for _ in 0..<20 {
+            clock.now = clock.now.advanced(by: .seconds(3600))
+            await receiver.handleDue()
+        }
+        // A clock that was set back by a century holds for as long: until somebody releases it.
+        await receiver.releaseHeld()
+        #expect(receiver.held.isEmpty)
+        #expect(receiver.metrics.nonzero == ["handled: \(sent)"])
+        #expect(log.events.count == Int(sent))
+    }
+
+    @Test(
+        "a kill that ends in the past ends nothing, one beyond the end of time never ends", arguments: [0, 250 * year])
+    func kills(now: Int64) throws {
+        let clock = LooseClock(now)
+        let loopGuard = LoopGuard(clock: clock)
+        let payload = PayloadFixture.pushToApp().payload(.long)
+        for duration in [Duration.zero, .seconds(-1), .seconds(Int64.min)] {
+            loopGuard.kill(.everything, for: duration)
+            loopGuard.setKills([.everything: duration])
+            #expect(loopGuard.killed.isEmpty)
+            #expect(try loopGuard.judge(payload, at: clock.now) == "pass")
+        }
+        loopGuard.kill(.everything, for: .seconds(Int64.max))
+        loopGuard.kill(.everything, for: .seconds(-1))
+        #expect(loopGuard.killedUntil[.everything] == MonotonicInstant(nanoseconds: .max))
+        clock.now = .seconds(291 * Self.year)
+        #expect(try loopGuard.judge(payload, at: clock.now) == "killSwitch")
+        // The file may be kept by somebody else: an empty list does not undo the call.
+        loopGuard.setKills([:])
+        #expect(loopGuard.killed == [.everything])
+        loopGuard.revive(.everything)
+        #expect(loopGuard.killed.isEmpty)
+    }
+
+    @Test("a list of kills takes the place of the last list; the later end of call and list counts")
+    func lists() throws {
+        let clock = LooseClock(0)
+        let loopGuard = LoopGuard(clock: clock)
+        loopGuard.kill(.route("a"), for: .seconds(10))
+        loopGuard.setKills([.route("a"): .seconds(5), .route("b"): .seconds(20)])
+        #expect(loopGuard.killedUntil == [.route("a"): .seconds(10), .route("b"): .seconds(20)])
+        loopGuard.setKills([.route("a"): .seconds(30)])
+        #expect(loopGuard.killedUntil == [.route("a"): .seconds(30)])
+        loopGuard.revive(.route("a"))
+        #expect(loopGuard.killed.isEmpty)
+    }
+
+    @Test("echo of a write that was announced before the clock was set back is cut for no longer than it is back")
+    func echo() throws {
+        let clock = LooseClock(1000)
+        let loopGuard = LoopGuard(clock: clock)
+        let payload = PayloadFixture.pushToApp(sender: nil).payload(.long)
+        _ = loopGuard.announce(EchoTests.object, nil)
+        _ = loopGuard.announce(EchoTests.object, nil)
+        clock.now = .seconds(0)
+        #expect(try loopGuard.judge(payload, at: clock.now) == "echo")
+        clock.now = .seconds(1060)
+        #expect(try loopGuard.judge(payload, at: clock.now) == "pass")
+    }
+
+    @Test("a scope's user with this device's id is not its sender, and a sender in another scope is")
+    func identityAndScope() throws {
+        let loopGuard = LoopGuard(me: [.user(id: "U-me")], clock: LooseClock(0))
+        let mine = KiiScope.user(KiiUser(id: "U-me"))
+        func judge(_ fixture: PayloadFixture) throws -> String {
+            try loopGuard.judge(fixture.payload(.long), at: .seconds(0))
+        }
+        #expect(try judge(.pushToApp(scope: mine, sender: "U-you")) == "pass")
+        #expect(try judge(.pushToApp(scope: .group(KiiGroup(id: "G-1")), sender: "U-me")) == "identity")
+        #expect(try judge(.pushToUser(scope: mine, sender: "U-me")) == "identity")
+        #expect(try judge(.directPush(recipient: "U-me")) == "pass")
+    }
+}

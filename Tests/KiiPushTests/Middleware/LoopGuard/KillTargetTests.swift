@@ -1,0 +1,52 @@
+import Testing
+
+@testable import KiiPush
+
+struct KillTargetTests {
+    @Test(
+        "a target is read as everything, a bucket or a route, and prints as it was typed",
+        arguments: [
+            ("*", KillTarget.everything),
+            ("kiicloud://buckets/b", .bucket(KiiURI(owner: .app, resource: .bucket(name: "b", isEncrypted: false)))),
+            (
+                "kiicloud://0123abcd/users/U-1/buckets/CRYPTO:b",
+                .bucket(
+                    KiiURI(appID: "0123abcd", owner: .user("U-1"), resource: .bucket(name: "b", isEncrypted: true)))
+            ),
+            ("settings", .route("settings")), ("", .route("")), ("**", .route("**")),
+        ])
+    func targets(text: String, target: KillTarget) {
+        #expect(KillTarget(text) == target)
+        #expect(target.description == text)
+    }
+
+    @Test(
+        "a URI of no bucket is no target, for as a route's id it would stop nothing",
+        arguments: [
+            "kiicloud://users/U-1", "kiicloud://topics/news", "kiicloud://buckets/b/objects/o", "kiicloud://",
+            "kiicloud:b",
+        ])
+    func noTargets(text: String) {
+        #expect(KillTarget(text) == nil)
+    }
+
+    @Test("a route's id is a target to the byte: two spellings of one character are two routes")
+    func exact() {
+        let composed = KillTarget.route("\u{E9}")
+        let decomposed = KillTarget.route("e\u{301}")
+        #expect(composed != decomposed && Set([composed, decomposed, composed]).count == 2)
+        let loopGuard = LoopGuard()
+        loopGuard.kill(composed, for: .seconds(60))
+        #expect(!loopGuard.killed.contains(decomposed))
+    }
+
+    @Test("targets of different kinds differ, and equal ones are found in a set")
+    func kinds() throws {
+        let bucket = try #require(KillTarget("kiicloud://buckets/b"))
+        let other = try #require(KillTarget("kiicloud://buckets/c"))
+        let targets = Set([.everything, bucket, other, .route("kiicloud://buckets/b"), .route("*")])
+        #expect(targets.count == 5)
+        #expect(targets.contains(.everything) && targets.contains(.route("*")))
+        #expect(targets.contains(try #require(KillTarget("kiicloud://buckets/b"))))
+    }
+}

@@ -1,0 +1,97 @@
+import KiiPushTesting
+import Synchronization
+
+@testable import KiiPush
+
+/// A receiver whose guard lets one message of an object pass in ten seconds, and all that can be seen of it.
+struct HoldingBench {
+    let clock = ManualClock()
+    let store = SpyStore()
+    let letters: InMemoryDeadLetterStore
+    let loopGuard: LoopGuard
+    let receiver: PushReceiver
+    /// What the handlers were called with: the route's id and the message's number.
+    let log = EventLog()
+    /// While it is set, handlers throw.
+    let isFailing = Flag()
+
+    /// - Parameters:
+    ///   - routes: the ids of the routes, each with what the loop guard does for it.
+    ///   - rate: how many messages of an object pass where a route says nothing else.
+    ///   - letters: where messages are put aside.
+    ///   - stage: what a stage behind the guard does to a message.
+    init(
+        _ routes: [(id: String, loop: RouteLoopPolicy)] = [("r", .standard)], rate: LoopRate = LoopRate(messages: 1),
+        letters: InMemoryDeadLetterStore = InMemoryDeadLetterStore(),
+        stage: @escaping @Sendable (inout RoutedMessage) -> Verdict = { _ in .pass }
+    ) {
+        self.letters = letters
+        let (clock, store, log, isFailing) = (clock, store, log, isFailing)
+        let loopGuard = LoopGuard(settings: LoopSettings(rate: rate), clock: clock)
+        self.loopGuard = loopGuard
+        receiver = PushReceiver(app: "0123abcd", clock: clock, deadLetters: letters) {
+            Deduplicator(store: store, secret: .published, clock: clock)
+            loopGuard
+            ClosureStage(answer: stage)
+        }
+        for route in routes {
+            receiver.onAny(route.id, then: .continue, loop: route.loop) { message, context in
+                log.add("\(context.route) \(message.modifiedAt ?? -1)")
+                if isFailing.isSet { throw TestError() }
+                if route.loop.ownBucket == .refuse {
+                    _ = try context.willCreate(in: KiiBucket(scope: .app, name: "settings"))
+                }
+            }
+        }
+    }
+
+    func payload(_ number: Int, _ object: String = "o", _ style: PayloadFixture.KeyStyle = .long) -> RawPayload {
+        PayloadFixture.pushToApp(
+            object: object, sender: nil, sentAt: 1_000_000 + Int64(number), modifiedAt: Int64(number)
+        ).payload(style)
+    }
+
+    /// Sends a message of a number of its own.
+    func send(_ number: Int, _ object: String = "o") async -> String {
+        await receiver.receive(payload(number, object)).description
+    }
+
+    func handleDue() async -> [String] { await receiver.handleDue().map(\.description) }
+
+    /// Lets the cool-down pass, so that the oldest is due, or the quiet time, so that the others are.
+    func wait(_ seconds: Int64) { clock.advance(by: .seconds(seconds)) }
+
+    /// How many leases there are that have not ended.
+    var leases: Int {
+        store.log.events.reduce(0) { $0 + ($1 == "fresh" ? 1 : ["commit", "release"].contains($1) ? -1 : 0) }
+    }
+}
+
+/// A stage that does what a test says.
+struct ClosureStage: Middleware {
+    let answer: @Sendable (inout RoutedMessage) -> Verdict
+
+    func admit(_ message: inout RoutedMessage) -> Verdict { answer(&message) }
+}
+
+/// What became of one held message, told when it is.
+final class EndLog: Sendable {
+    let log = EventLog()
+    private let task: Mutex<Task<Void, Never>?> = Mutex(nil)
+
+    init(_ held: [HeldMessage]) {
+        let log = log
+        let all = Task {
+            for message in held {
+                log.add("\(message.message.modifiedAt ?? -1): \(await message.end()?.description ?? "nil")")
+            }
+        }
+        task.withLock { $0 = all }
+    }
+
+    /// Waits for the ends of all of them.
+    func ends() async -> [String] {
+        await task.withLock { $0 }?.value
+        return log.events
+    }
+}

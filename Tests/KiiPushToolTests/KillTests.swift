@@ -1,0 +1,240 @@
+import Foundation
+import KiiPush
+import KiiPushLinux
+import Synchronization
+import Testing
+
+@testable import kiipush
+
+@Suite("kiipush kill and revive")
+struct KillTests {
+    /// A state directory that is not made yet, in a folder that goes with the test.
+    private let state: String
+    private let folder: TemporaryFile
+
+    init() throws {
+        folder = try TemporaryFile("", name: "unused")
+        state = URL(filePath: folder.path).deletingLastPathComponent().path + "/state/kiipush"
+    }
+
+    private var file: String { "\(state)/kill.json" }
+
+    private func contents() throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
+
+    private func write(_ text: String) throws {
+        try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+    }
+
+    /// Runs a command at a fixed time.
+    private func run(
+        _ command: ([String], Console, UTCDate) -> ExitCode, _ arguments: String...,
+        at time: String = "2026-11-21T12:00:00Z"
+    ) throws -> (code: ExitCode, output: [String], errors: [String]) {
+        let lines = Mutex<(output: [String], errors: [String])>(([], []))
+        let console = Console(
+            print: { line in lines.withLock { $0.output.append(line) } },
+            error: { line in lines.withLock { $0.errors.append(line) } })
+        let code = command(arguments + ["--state", state], console, try #require(UTCDate(time)))
+        return lines.withLock { (code, $0.output, $0.errors) }
+    }
+
+    private let kill = { KillCommand.kill($0, $1, now: $2) }
+    private let revive = { KillCommand.revive($0, $1, now: $2) }
+
+    // MARK: What is switched
+
+    @Test(
+        "a kill says what is off until when, and where that is kept",
+        arguments: [
+            ("*", "everything"), ("settings", "route 'settings'"),
+            ("kiicloud://users/U/buckets/b", "bucket kiicloud://users/U/buckets/b"),
+        ])
+    func killed(target: String, words: String) throws {
+        let run = try run(kill, target)
+        #expect(run.code == .fine && run.errors.isEmpty)
+        #expect(run.output == ["\(words) is off until 2026-11-21T13:00:00Z, for 1h", "kept in \(file)"])
+        #expect(
+            try contents()
+                == "{\"version\":1,\"kills\":[\n{\"target\":\"\(target)\",\"until\":\"2026-11-21T13:00:00Z\"}\n]}\n")
+        let attributes = try FileManager.default.attributesOfItem(atPath: state)
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
+    }
+
+    @Test(
+        "a duration is a number and a unit; the end is rounded up to a second",
+        arguments: [
+            ("1ms", "12:00:01Z, for 1s"), ("1500ms", "12:00:02Z, for 2s"), ("90s", "12:01:30Z, for 1m 30s"),
+            ("10m", "12:10:00Z, for 10m"),
+            ("2h", "14:00:00Z, for 2h"), ("1.5h", "13:30:00Z, for 1h 30m"), ("0090s", "12:01:30Z, for 1m 30s"),
+        ])
+    func durations(text: String, end: String) throws {
+        #expect(try run(kill, "a", "--for", text).output.first == "route 'a' is off until 2026-11-21T\(end)")
+    }
+
+    @Test(
+        "what is no duration is wrong usage, and nothing is written",
+        arguments: [
+            "", "10", "m", "-1h", "+1h", "0s", "1w", "1 h", "1H", "36501d", "99999999999999999999s", "1h30m",
+        ])
+    func noDuration(text: String) throws {
+        let run = try run(kill, "a", "--for=\(text)")
+        #expect(run.code == .usage && run.output.isEmpty && run.errors.count == 1)
+        #expect(
+            run.errors.first?.hasPrefix("kiipush kill: --for takes a number above 0 and ms, s, m, h or d") == true
+        )
+        #expect(!FileManager.default.fileExists(atPath: state))
+    }
+
+    @Test("the longest kill is a hundred years")
+    func longest() throws {
+        #expect(
+            try run(kill, "a", "--for", "36500d").output.first
+                == "route 'a' is off until 2126-10-28T12:00:00Z, for 36500d")
+    }
+
+    @Test("a later end that a target has already stays, and the tool says so")
+    func later() throws {
+        _ = try run(kill, "a", "--for", "2h")
+        let run = try run(kill, "a", "--for", "10m")
+        #expect(
+            run.output.first
+                == "route 'a' stays off until 2026-11-21T14:00:00Z, which is later; revive it first to end it sooner")
+        #expect(run.code == .fine)
+    }
+
+    @Test("revive switches on again, and says when there was nothing to do")
+    func revived() throws {
+        _ = try run(kill, "*")
+        #expect(try run(revive, "*").output == ["everything is on again"])
+        let again = try run(revive, "*")
+        #expect(again.code == .fine && again.output == ["everything was not off, as \(file) says"])
+    }
+
+    @Test("the list shows what is off, the next to end first, and nothing that is over")
+    func list() throws {
+        #expect(try run(kill, "--list").output == ["nothing is off, as \(file) says"])
+        _ = try run(kill, "late", "--for", "3d")
+        _ = try run(kill, "*", "--for", "90m")
+        _ = try run(kill, "over", "--for", "1s")
+        let run = try run(kill, "--list", at: "2026-11-21T12:00:30Z")
+        #expect(
+            run.output == [
+                "everything is off until 2026-11-21T13:30:00Z, for 1h 29m",
+                "route 'late' is off until 2026-11-24T12:00:00Z, for 2d 23h",
+            ])
+        #expect(run.code == .fine && run.errors.isEmpty)
+    }
+
+    @Test("a clock that was never set is pointed out")
+    func noClock() throws {
+        let run = try run(kill, "a", at: "1970-01-01T00:00:05Z")
+        #expect(run.code == .fine && run.output.first?.contains("1970-01-01T01:00:05Z") == true)
+        #expect(
+            run.errors.count == 1 && run.errors.first?.contains("once it is set right this kill may be over") == true)
+    }
+
+    // MARK: What goes wrong
+
+    @Test("a bad entry is told on standard error with its place; edits go on, and a list has failed")
+    func badEntry() throws {
+        try write("{\"version\":1,\"kills\":[\n{\"target\":\"odd\",\"until\":\"soon\"}]}")
+        let list = try run(kill, "--list")
+        #expect(list.code == .failed)
+        #expect(list.errors == ["\(file):2:25: no time; it is one such as \"2026-11-21T12:00:00Z\""])
+        let edit = try run(kill, "a")
+        #expect(edit.code == .fine && edit.errors == list.errors && edit.output.count == 2)
+        #expect(try run(revive, "odd").errors.isEmpty)
+    }
+
+    @Test("a file that is no kill file, and a directory that cannot be made, are exit code 1")
+    func failed() throws {
+        try write("{\"version\":1,\n\"kills\":]")
+        for (command, arguments) in [(kill, ["a"]), (kill, ["--list"]), (revive, ["a"])] {
+            let run = try run(command, arguments[0])
+            #expect(run.code == .failed && run.output.isEmpty)
+            #expect(run.errors == ["\(file):2:9: unexpectedCharacter: a value is due here"])
+        }
+        let lines = Mutex<[String]>([])
+        let console = Console(print: { _ in }, error: { line in lines.withLock { $0.append(line) } })
+        #expect(KillCommand.kill(["a", "--state", file], console) == .failed)
+        #expect(lines.withLock { $0 } == ["\(file): cannot be written: Not a directory"])
+    }
+
+    @Test(
+        "a wrong command line is told in a line that helps",
+        arguments: [
+            (["kill"], "kiipush kill: name a target: a route's id, a bucket's kiicloud:// URI, or '*' for everything"),
+            (["kill", ""], "kiipush kill: name a target"),
+            (["kill", "a.txt", "b.txt"], "kiipush kill: one target at a time, not 2; a star needs its quotes: '*'"),
+            (
+                ["kill", "kiicloud://topics/t"],
+                "kiipush kill: 'kiicloud://topics/t' is no target; of the URIs only a bucket's is"
+            ),
+            (["kill", "a", "--until", "x"], "kiipush kill: there is no option --until"),
+            (["kill", "a", "--for"], "kiipush kill: --for needs a value"),
+            (["kill", "--list", "a"], "kiipush kill: --list shows what is off, and takes neither a target nor --for"),
+            (["kill", "--list", "--for", "1h"], "kiipush kill: --list shows what is off"),
+            (["kill", "a", "--state", ""], "kiipush kill: --state needs a directory's name"),
+            (["revive"], "kiipush revive: name a target"),
+            (["revive", "a", "--for", "1h"], "kiipush revive: there is no option --for"),
+            (["revive", "a\u{1B}[2J", "b"], "kiipush revive: one target at a time"),
+        ])
+    func usage(arguments: [String], error: String) async {
+        let run = await ToolRun(arguments)
+        #expect(run.code == .usage && run.output.isEmpty && run.errors.count == 1)
+        #expect(run.errors.first?.hasPrefix(error) == true, "\(run.errors)")
+        #expect(run.errors.first?.hasSuffix("; try 'kiipush \(arguments[0]) --help'") == true)
+    }
+
+    @Test("the commands are in the tool's help, and have help of their own", arguments: ["kill", "revive"])
+    func help(command: String) async {
+        #expect(await ToolRun("help").output.joined().contains("\n  \(command) "))
+        for option in ["--help", "-h"] {
+            let run = await ToolRun(command, "a", option)
+            #expect(run.code == .fine && run.output.first?.hasPrefix("kiipush \(command): ") == true)
+        }
+        let wrong = await ToolRun("kil")
+        #expect(
+            wrong.errors == [
+                "kiipush: there is no command 'kil'; the commands are demo, inspect, rules, kill and revive"
+            ])
+    }
+
+    @Test("a target's control characters do not reach the terminal")
+    func controlCharacters() throws {
+        let run = try run(kill, "a\u{1B}[2J\n")
+        #expect(run.output.first == #"route 'a\u{1B}[2J\n' is off until 2026-11-21T13:00:00Z, for 1h"#)
+        #expect(try KillFile(path: file).read().kills.keys.first == .route("a\u{1B}[2J\n"))
+    }
+
+    // MARK: As processes
+
+    @Test("tools that run at once lose no kill, and a program that watches sees them all")
+    func atOnce() async throws {
+        let loopGuard = LoopGuard()
+        let watch = KillFileWatch(KillFile(path: file), for: loopGuard, interval: .seconds(3600)) { trouble in
+            Issue.record("\(trouble)")
+        }
+        watch.look()
+        let state = state
+        let codes = await withTaskGroup(of: [Int32].self) { group in
+            for tool in 0..<4 {
+                group.addTask {
+                    (0..<6).map { number in
+                        let target = "\(tool)-\(number)"
+                        let run = try? ChildRun(["kill", target, "--state", state])
+                        guard number % 3 == 2 else { return run?.code ?? -1 }
+                        return (try? ChildRun(["revive", target, "--state", state]))?.code ?? -1
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(codes == [Int32](repeating: 0, count: 24))
+        let left = (0..<4).flatMap { tool in [0, 1, 3, 4].map { KillTarget.route("\(tool)-\($0)") } }
+        #expect(try Set(KillFile(path: file).read().kills.keys) == Set(left))
+        #expect(watch.wait(timeout: .seconds(20)))
+        #expect(loopGuard.killed == Set(left))
+    }
+}
