@@ -38,7 +38,7 @@ struct Tool {
 
           demo      sends documented payloads of every kind through a receiver and tells what happens
           inspect   says of a payload whether it is a Push to App, a Push to User or a Direct Push, and why
-          rules     tests, lints, explains, compares and draws routes that are written as data
+          rules     tests, lints, explains, compares and draws a rules file
           kill      switches off a route, a bucket or everything in a program that runs, for a time
           revive    switches it on again
           help      shows this

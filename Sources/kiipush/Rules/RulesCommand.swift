@@ -1,4 +1,4 @@
-/// `kiipush rules`: what can be done with a rules file.
+/// `kiipush rules`: what can be asked of a rules file before it goes to a device.
 enum RulesCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let rest = Array(arguments.dropFirst())
@@ -13,7 +13,9 @@ enum RulesCommand {
             console.print(help)
             return .fine
         case let command?:
-            console.error("kiipush rules: there is no command '\(escaped(command))'; try 'kiipush rules --help'")
+            let commands = "test, lint, explain, diff, graph and schema"
+            console.error(
+                "kiipush rules: there is no command '\(escaped(command))'; the commands are \(commands)")
             return .usage
         case nil:
             console.error(help)
@@ -22,11 +24,11 @@ enum RulesCommand {
     }
 
     static let help = """
-        kiipush rules: tests rules files, and looks at them
+        kiipush rules: looks at routes that are written as data
 
-        usage: kiipush rules COMMAND [OPTION…] FILE…
+        usage: kiipush rules COMMAND [OPTION…]
 
-          test      runs the tests that are in the files
+          test      runs the tests that are in the files, with coverage
           lint      finds rules that never take a message, loops, unknown handlers and tests that cannot pass
           explain   says of one payload which rule takes it, and why each other one does not
           diff      says which messages of a captured corpus another version of the rules treats otherwise

@@ -96,15 +96,6 @@ struct DocumentedCodeTests {
         }
     }
 
-    @Test("the lint's own example tells errors from warnings")
-    func lint() throws {
-        let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"relaod"}}]}"#
-        let rules = try RoutingRules(text, file: "rules.json")
-        let findings = rules.lint(handlers: ["reload", "notify"])
-        for finding in findings where finding.severity == .error { print(finding) }
-        #expect(findings.map(\.code) == [.unusedHandler, .unusedHandler, .unknownHandler])
-    }
-
     @Test("the fleet's own example ends, and shows what it says")
     func fleet() async {
         let fleet = SimulatedFleet(devices: 10) { device in
@@ -118,6 +109,15 @@ struct DocumentedCodeTests {
         fleet.cloud.put(KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1"))
         let report = await fleet.run(for: .seconds(3600))
         #expect(report.mostHandled <= LoopBound(in: .seconds(3600)).storm)
+    }
+
+    @Test("the lint's own example tells errors from warnings")
+    func lint() throws {
+        let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"relaod"}}]}"#
+        let rules = try RoutingRules(text, file: "rules.json")
+        let findings = rules.lint(handlers: ["reload", "notify"])
+        for finding in findings where finding.severity == .error { print(finding) }
+        #expect(findings.map(\.code) == [.unusedHandler, .unusedHandler, .unknownHandler])
     }
 
     @Test("the rules' own example loads them")
