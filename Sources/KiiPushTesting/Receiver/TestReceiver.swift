@@ -49,10 +49,13 @@ public final class TestReceiver: Sendable {
     ///
     /// - Parameters:
     ///   - rules: the rules, loaded at once.
+    ///   - app: the app that is served instead of the file's; nil takes that.
     ///   - clock: the clock.
     /// - Throws: `RulesError` when the rules cannot be loaded.
-    public convenience init(rules: RoutingRules, clock: ManualClock = ManualClock()) throws(RulesError) {
-        let receiver = PushReceiver(rules: rules, clock: clock)
+    public convenience init(
+        rules: RoutingRules, app: String? = nil, clock: ManualClock = ManualClock()
+    ) throws(RulesError) {
+        let receiver = PushReceiver(rules: rules, app: app, clock: clock)
         try receiver.loadStandIns(rules)
         self.init(receiver, clock: clock)
     }

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushTesting
 
 /// Why a message ended as it did, rule by rule and stage by stage.
 struct Explanation {
@@ -38,12 +39,12 @@ struct Explanation {
     let taker: RoutingRule?
 
     /// Explains a receipt; nil when there was no message.
-    init?(_ rules: RoutingRules, _ receipt: RecordingReceiver.Receipt, source: String) {
-        guard let trace = receipt.trace, let message = trace.message else { return nil }
+    init?(_ rules: RoutingRules, _ receipt: TestReceipt, source: String) {
+        guard let message = receipt.trace.message else { return nil }
         self.source = source
         self.message = message
         file = rules.file
-        stages = trace.stages
+        stages = receipt.trace.stages
         outcome = receipt.outcome
         handlers = receipt.handlers
         var taker: RoutingRule?

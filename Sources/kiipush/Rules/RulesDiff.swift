@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushTesting
 
 /// Sends messages through two versions of rules and counts, by kind of change, those that end otherwise.
 struct RulesDiff {
@@ -9,10 +10,10 @@ struct RulesDiff {
         let rules: [String]
         let handlers: [String]
 
-        init(_ receipt: RecordingReceiver.Receipt) {
+        init(_ receipt: TestReceipt) {
             outcome = receipt.outcome.name
             reason = receipt.outcome.reason
-            rules = receipt.rules
+            rules = receipt.routes
             handlers = receipt.handlers
         }
 
@@ -39,15 +40,16 @@ struct RulesDiff {
     /// The most kinds of change that are told apart; further ones are counted together.
     private static let mostChanges = 1000
 
-    private let old: RecordingReceiver
-    private let new: RecordingReceiver
+    private let old: TestReceiver
+    private let new: TestReceiver
     private let examples: Int
     private var tallies: [Change: Tally] = [:]
     private var others = Tally()
+    private var elapsed = Duration.zero
     private(set) var messages = 0
     private(set) var changed = 0
 
-    init(old: RecordingReceiver, new: RecordingReceiver, examples: Int) {
+    init(old: TestReceiver, new: TestReceiver, examples: Int) {
         self.old = old
         self.new = new
         self.examples = examples
@@ -55,9 +57,10 @@ struct RulesDiff {
 
     /// Sends one message through both.
     mutating func send(_ payload: RawPayload, at time: Duration, line: Int) async {
-        await old.advance(to: time)
-        await new.advance(to: time)
-        let change = Change(old: Fate(await old.receive(payload)), new: Fate(await new.receive(payload)))
+        await old.advance(by: time - elapsed)
+        await new.advance(by: time - elapsed)
+        elapsed = time
+        let change = Change(old: Fate(await old.send(payload)), new: Fate(await new.send(payload)))
         messages += 1
         guard change.old != change.new else { return }
         changed += 1

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushTesting
 
 /// `kiipush rules diff`: which messages of a captured corpus another version of the rules treats otherwise.
 struct RulesDiffCommand {
@@ -54,7 +55,7 @@ struct RulesDiffCommand {
         guard let oldRules = files[0], let newRules = files[1] else { return .failed }
         do {
             var diff = RulesDiff(
-                old: try RecordingReceiver(oldRules), new: try RecordingReceiver(newRules), examples: examples)
+                old: try TestReceiver(rules: oldRules), new: try TestReceiver(rules: newRules), examples: examples)
             let isReadable = try await replay(into: &diff, console)
             switch format {
             case .text: for line in diff.lines(old: old, new: new, corpus: corpus) { console.print(line) }

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushTesting
 
 /// `kiipush rules explain`: one payload through the real chain, with every reason.
 struct RulesExplainCommand {
@@ -54,8 +55,8 @@ struct RulesExplainCommand {
     private func explain(_ console: Console) async -> ExitCode {
         guard let rules = RulesFile.load(file, console), let bytes = read(console) else { return .failed }
         do {
-            let receiver = try RecordingReceiver(rules, app: app)
-            let receipt = await receiver.receive(RawPayload(bytes, transport: transport))
+            let receiver = try TestReceiver(rules: rules, app: app)
+            let receipt = await receiver.send(RawPayload(bytes, transport: transport))
             guard case .undecodable(let error) = receipt.outcome else {
                 guard let explanation = Explanation(rules, receipt, source: source) else { return .failed }
                 switch format {
@@ -66,7 +67,7 @@ struct RulesExplainCommand {
             }
             let place = SourcePosition(error.offset, in: bytes)
             console.error(
-                "\(escaped(source)):\(place.line):\(place.column): undecodable: \(error.code.rawValue): \(error.detail)"
+                "\(escaped(source)):\(place): undecodable: \(error.code.rawValue): \(error.detail)"
             )
         } catch {
             console.error(escaped(error.description))

@@ -76,13 +76,6 @@ extension PushReceiver {
     /// How often rules were loaded; 0 before the first time.
     public var rulesGeneration: Int { setup.withLock { $0.rules.generation } }
 
-    /// The routes that take a message as they are now, in order, up to the first that does not let the next ones try.
-    ///
-    /// A look only: no stage judges the message, and nothing is counted.
-    package func matchedRoutes(of message: PushMessage) -> MatchedRoutes {
-        currentSetup().table.match(message.storage).routes
-    }
-
     /// The routes in order of declaration, those of rules among them.
     public var routes: [Route] { setup.withLock { $0.routes } }
 }
