@@ -65,7 +65,7 @@ public struct DeliveryPlan: Sendable {
     public func disturbed(by disturbances: [Disturbance], seed: UInt64) -> DeliveryPlan {
         var plan = self
         for (place, disturbance) in disturbances.enumerated() {
-            var dice = Dice(seed: seed &+ UInt64(place) &* 0xD134_2543_DE82_EF95)
+            var dice = SeededGenerator(seed: seed &+ UInt64(place) &* 0xD134_2543_DE82_EF95)
             plan.steps = disturbance.apply(plan.steps, &dice).sortedByTime
         }
         return plan
@@ -99,20 +99,5 @@ extension TestReceiver {
             }
         }
         return receipts
-    }
-}
-
-/// Numbers that look random and follow from a seed: SplitMix64, never to be used for secrets.
-struct Dice: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -5,9 +5,9 @@ import KiiPush
 /// Rates are "one in so many", at least one; times are drawn evenly, in whole milliseconds. Whatever happens, each
 /// payload of the plan is still delivered at least once: nothing here loses one.
 public struct Disturbance: Sendable {
-    let apply: @Sendable ([DeliveryPlan.Step], inout Dice) -> [DeliveryPlan.Step]
+    let apply: @Sendable ([DeliveryPlan.Step], inout SeededGenerator) -> [DeliveryPlan.Step]
 
-    private init(_ apply: @escaping @Sendable ([DeliveryPlan.Step], inout Dice) -> [DeliveryPlan.Step]) {
+    private init(_ apply: @escaping @Sendable ([DeliveryPlan.Step], inout SeededGenerator) -> [DeliveryPlan.Step]) {
         self.apply = apply
     }
 
@@ -83,7 +83,8 @@ public struct Disturbance: Sendable {
     }
 
     private static func eachDelivery(
-        _ body: @escaping @Sendable (DeliveryPlan.Step, DeliveryPlan.Delivery, inout Dice) -> [DeliveryPlan.Step]
+        _ body:
+            @escaping @Sendable (DeliveryPlan.Step, DeliveryPlan.Delivery, inout SeededGenerator) -> [DeliveryPlan.Step]
     ) -> Disturbance {
         Disturbance { steps, dice in
             steps.flatMap { step in
@@ -94,7 +95,7 @@ public struct Disturbance: Sendable {
     }
 }
 
-extension Dice {
+extension SeededGenerator {
     fileprivate mutating func hits(_ rate: Int) -> Bool { next() % UInt64(max(rate, 1)) == 0 }
 
     fileprivate mutating func time(upTo span: Duration) -> Duration {

@@ -1,8 +1,10 @@
 public import KiiPush
 import Synchronization
 
-/// Lets new rules into a running receiver only when they prove themselves: they parse, pass the checks, pass their own
-/// tests, and can be loaded.
+/// Lets new rules into a running receiver only when they prove themselves.
+///
+/// They must parse, the linter must be sure of no error in them, they must pass their own tests, and every handler that
+/// they name must be there.
 ///
 /// ```swift
 /// let gate = RulesGate(receiver)
@@ -18,7 +20,7 @@ import Synchronization
 /// (``Trace/generation``). What the receiver remembers lives on: seen messages, breakers with what they hold, the kill
 /// switch. The tests run in receivers of their own on clocks of their own, so they touch nothing of this one.
 public final class RulesGate: Sendable {
-    /// Looks for what is wrong with rules beyond their form, such as a linter; what it returns refuses the file.
+    /// Looks for what else is wrong with rules, such as a handler that they should name; what it returns refuses them.
     public typealias Check = @Sendable (RoutingRules) -> [RulesError.Problem]
 
     private struct State {
@@ -68,7 +70,7 @@ public final class RulesGate: Sendable {
         }
         do throws(RulesError) {
             let rules = try RoutingRules(bytes, file: file)
-            let problems = checks.flatMap { $0(rules) }
+            let problems = Self.lintErrors(rules) + checks.flatMap { $0(rules) }
             guard problems.isEmpty else { return .refused(problems) }
             let failures = await failures(of: try RuleTestRunner(rules))
             guard failures.isEmpty else { return .refused(failures) }
@@ -76,6 +78,12 @@ public final class RulesGate: Sendable {
         } catch {
             return .refused(error.problems)
         }
+    }
+
+    /// What the linter is sure of; its warnings refuse nothing.
+    private static func lintErrors(_ rules: RoutingRules) -> [RulesError.Problem] {
+        rules.lint().filter { $0.severity == .error }
+            .map { RulesError.Problem(file: $0.file, position: $0.position, what: $0.what) }
     }
 
     private func failures(of runner: RuleTestRunner) async -> [RulesError.Problem] {
@@ -133,5 +141,19 @@ extension RoutingRules {
         if serving != other.serving { names.append("serving") }
         if dedupe != other.dedupe { names.append("dedupe") }
         return names
+    }
+}
+
+extension RulesUpdate: CustomStringConvertible {
+    /// What became of the file, for a log: the generation, or every problem on a line.
+    public var description: String {
+        switch self {
+        case .loaded(let loaded):
+            let restart =
+                loaded.needRestart.isEmpty ? "" : "; restart for \(loaded.needRestart.joined(separator: ", "))"
+            return "\(loaded.rules.file): \(loaded.rules.rules.count) rules, generation \(loaded.generation)\(restart)"
+        case .refused(let problems): return problems.map(\.description).joined(separator: "\n")
+        case .overtaken: return "overtaken by a newer file"
+        }
     }
 }

@@ -15,7 +15,9 @@ struct QuotedCodeTests {
 
     @Test("every Swift block of the documentation stands in a sample or a test")
     func blocksAreCompiled() throws {
-        let blocks = try Self.files(in: ["README.md", "Sources"], [".md", ".swift"]).flatMap { Self.blocks($0.file, $0.text, language: "swift") }
+        let blocks = try Self.files(in: ["README.md", "Sources"], [".md", ".swift"]).flatMap {
+            Self.blocks($0.file, $0.text, language: "swift")
+        }
         #expect(blocks.count >= 8, "the blocks were not found")
         let compiled = try Self.files(in: ["Samples", "Tests"], [".swift"]).map { Self.trimmedLines($0.text) }
         for block in blocks {

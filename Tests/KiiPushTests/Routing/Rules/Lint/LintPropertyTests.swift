@@ -41,7 +41,7 @@ struct LintPropertyTests {
 
     @Test("a pattern covers another one just when no word of a small alphabet speaks against it", arguments: 0..<40)
     func patterns(seed: UInt64) {
-        var source = SplitMix(seed: seed)
+        var source = SeededGenerator(seed: seed)
         let words = Self.words(upTo: 5)
         for _ in 0..<40 {
             let (left, right) = (Self.pattern(&source), Self.pattern(&source))
@@ -54,7 +54,7 @@ struct LintPropertyTests {
         }
     }
 
-    private static func pattern(_ source: inout SplitMix) -> TextPattern {
+    private static func pattern(_ source: inout SeededGenerator) -> TextPattern {
         .anyOf(
             (0..<Int.random(in: 1...2, using: &source)).map { _ in
                 TextPattern(
@@ -104,7 +104,7 @@ struct LintPropertyTests {
 
     @Test("the parts of a graph are those that lead to each other", arguments: 0..<40)
     func components(seed: UInt64) {
-        var source = SplitMix(seed: seed)
+        var source = SeededGenerator(seed: seed)
         let count = Int.random(in: 1...9, using: &source)
         let edges = (0..<Int.random(in: 0...14, using: &source)).map { _ in
             (from: Int.random(in: 0..<count, using: &source), to: Int.random(in: 0..<count, using: &source))
@@ -127,12 +127,12 @@ struct LintPropertyTests {
 
 /// Random predicates on data out of few values, and those values.
 struct RandomData {
-    private var source: SplitMix
+    private var source: SeededGenerator
     private static let texts = ["", "a", "ab", "b", "ba", "1", "2", "10", "-1", "1.0", "true", "x*"]
     static let samples: [DataSample] =
         [.missing, .null] + texts.map { .text($0) } + ["aba", "3", "1e1", "false"].map { .text($0) }
 
-    init(seed: UInt64) { source = SplitMix(seed: seed &+ 77) }
+    init(seed: UInt64) { source = SeededGenerator(seed: seed &+ 77) }
 
     private mutating func text() -> String { Self.texts.randomElement(using: &source) ?? "a" }
 
