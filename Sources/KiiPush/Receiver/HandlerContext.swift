@@ -77,17 +77,18 @@ public struct HandlerContext: Sendable {
 
     // MARK: Sending on
 
-    /// The stamp for a Push to User that the handler sends: put it under ``Lineage/key`` into the message's data.
+    /// The stamp for what the handler sends or writes: put it under ``Lineage/key`` into the data of a Push to User, or
+    /// into an object.
     ///
     /// It counts one handler more than the message that the handler was called with.
     public var stamp: String {
         ((lineage ?? message.lineage)?.next ?? Lineage(hops: 1, origin: loopGuard?.origin ?? "")).stamp
     }
 
-    /// Puts the stamp into the data of a Push to User that the handler sends.
+    /// Puts the stamp into the data of a Push to User, or the fields of an object.
     public func stamp(_ data: inout [String: String]) { data[Lineage.key] = stamp }
 
-    /// Puts the stamp into the data of a Push to User that the handler sends.
+    /// Puts the stamp into the data of a Push to User, or the fields of an object.
     public func stamp(_ data: inout [String: DataValue]) { data[Lineage.key] = .string(stamp) }
 }
 

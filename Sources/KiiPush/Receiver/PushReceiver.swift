@@ -11,8 +11,9 @@ import Synchronization
 /// ```
 ///
 /// Register handlers before the first payload comes; a route that is added later takes the messages that come after
-/// it. `receive` may be called from many tasks at once. A receiver keeps no queue and tries a message once: what the
-/// transport should do with it is ``Outcome/disposition``.
+/// it. `receive` may be called from many tasks at once. A receiver tries a message once: what the
+/// transport should do with it is ``Outcome/disposition``. What the loop guard holds goes on only while a task is in
+/// ``run()``, or when somebody calls ``handleDue()``.
 public final class PushReceiver: Sendable {
     /// The app that is served; payloads that name none count as this one's.
     public let app: String?

@@ -1,8 +1,9 @@
-/// Through how many handlers a Push to User has come, as its stamp says.
+/// Through how many handlers a message or an object has come, as its stamp says.
 ///
 /// A handler that sends a Push to User adds the stamp with ``HandlerContext/stamp``; each handler that answers
 /// it counts one more. Kii allows only flat data, so it is one string: `1;<hops>;<origin>` under the key `_kl`. A Push
-/// to App cannot carry one.
+/// to App carries none itself; there the object does, and the handler that fetches it says so with
+/// ``HandlerContext/continuing(_:)``.
 public struct Lineage: Sendable, Hashable {
     /// The key of the stamp in a message's data, from which ``MessageData`` leaves it out.
     public static let key = NetworkKeys.stamp

@@ -10,7 +10,8 @@ import Synchronization
 ///   does not belong there: the other devices' messages would be cut too. Payloads without a sender, such as any APNs
 ///   Push to App, pass.
 /// - *Echo*: the event of a write that a handler announced with ``HandlerContext/willWrite(_:)``.
-/// - *Lineage*: a Push to User that has come through more handlers than ``LoopSettings/hops``, as its stamp says.
+/// - *Lineage*: a message that has come through more handlers than ``LoopSettings/hops``, as its stamp says, or the
+///   object that it is about: see ``Lineage``.
 /// - *Rate*: more messages of one object, topic or sender than ``LoopSettings/rate`` lets pass. These are not ended but
 ///   held, up to 100 of a key and 1,000 or 8 MiB in all, and follow when the loop has ended; see ``PushReceiver/handleDue()``.
 /// - *Kill switch*: ``kill(_:for:)`` ends messages of a route, of a bucket, or all, at once and until a time, held ones

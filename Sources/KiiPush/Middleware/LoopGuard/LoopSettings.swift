@@ -9,7 +9,7 @@ public struct LoopSettings: Sendable, Hashable {
     /// How many messages of one object, topic and sender may pass, and what happens beyond.
     public var rate: LoopRate
 
-    /// How many handlers a Push to User may have come from, one behind the other; one more is cut.
+    /// How many handlers a message or an object may have come from, one behind the other; one more is cut.
     public var hops: Int
 
     /// For how long an announced write waits for its event.

@@ -1,7 +1,6 @@
 /// Does what rules ask for that name no handler: running programs, and printing.
 ///
-/// The core does neither, since both reach out of the process. Whoever loads rules with `run` or `print` brings one;
-/// the tool's does what the rules file promises of them.
+/// The core does neither, since both reach out of the process. Whoever loads rules with `run` or `print` brings one.
 public protocol RuleActions: Sendable {
     /// Runs a program for a message and returns when it has ended.
     ///
