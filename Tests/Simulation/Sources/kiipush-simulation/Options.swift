@@ -11,12 +11,14 @@ struct Options {
     }
 
     static let usage = """
-        usage: kiipush-simulation [--quick] [--devices N] [--format text|json] [--help]
+        usage: kiipush-simulation [--quick | --storm] [--devices N] [--format text|json] [--help]
 
         Runs loops through fleets of devices, once with each layer of the loop guard, and honest traffic; exit 1 when a
         bound did not hold.
 
           --quick      the smaller half of it, for each check
+          --storm      only one loop of a thousand devices that do nothing for it, up to its end: tens of millions of
+                       messages, some minutes and gigabytes
           --devices N  only fleets of so many devices, and no honest traffic
           --format     text: a table; json: one object a line for each run
         """
@@ -24,12 +26,14 @@ struct Options {
     static func read(_ arguments: [String]) -> Result<Options, Problem> {
         var options = Options()
         var isQuick = false
+        var isStorm = false
         var devices: Int?
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
             case "--help", "-h": return .failure(.help)
             case "--quick": isQuick = true
+            case "--storm": isStorm = true
             case "--devices":
                 guard let count = rest.popFirst().flatMap({ Int($0) }), (1...10_000).contains(count) else {
                     return .failure(.wrong("--devices takes a number from 1 to 10000"))
@@ -43,7 +47,7 @@ struct Options {
             default: return .failure(.wrong("unknown option '\(argument)'"))
             }
         }
-        options.plan = Plan(isQuick: isQuick, devices: devices.map { [$0] })
+        options.plan = isStorm ? .storm(devices ?? 1000) : Plan(isQuick: isQuick, devices: devices.map { [$0] })
         return .success(options)
     }
 }

@@ -48,6 +48,13 @@ struct Plan {
     /// The networks beside the quick one.
     private static let slow = Chaos(delay: .seconds(5) ... .seconds(5))
 
+    /// One loop of a large fleet up to its end, which the other plans cut off.
+    static func storm(_ devices: Int) -> Plan {
+        var plan = Plan(isQuick: true, devices: [])
+        plan.loops = [LoopRun(loop: .update, keys: .short, devices: devices, protections: [.careless])]
+        return plan
+    }
+
     init(isQuick: Bool, devices: [Int]?) {
         let styles: [PayloadFixture.KeyStyle] = isQuick ? [.long] : [.long, .short]
         for count in devices ?? [1, 2, 10] {
