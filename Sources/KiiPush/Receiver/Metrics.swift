@@ -61,30 +61,42 @@ final class OutcomeCounters: Sendable {
         + [("unrouted", "noRoute"), ("unrouted", "ambiguous"), ("failed", "handler"), ("failed", "stage")]
         + DecodeError.Code.allCases.map { ("undecodable", $0.rawValue) }
 
+    private static let layers = LoopLayer.allCases
+    private static let reasons = DeadLetter.Reason.allCases
+    private static let codes = DecodeError.Code.allCases
+
+    /// The first counter of each outcome, in the order of the labels.
+    private static let looped = 3
+    private static let held = looped + layers.count
+    private static let deadLettered = held + 1
+    private static let refused = deadLettered + reasons.count
+    private static let unrouted = refused + 3
+    private static let failed = unrouted + 2
+    private static let undecodable = failed + 2
+
     private let counters = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
 
-    func count(_ outcome: Outcome) {
-        let number: Int
-        switch outcome {
-        case .handled: number = 0
-        default: number = Self.number(of: outcome)
-        }
-        counters[number].add(1, ordering: .relaxed)
-    }
+    func count(_ outcome: Outcome) { counters[Self.number(of: outcome)].add(1, ordering: .relaxed) }
 
     /// Takes back the count of a message that was held and has ended now.
-    func uncountHeld() { counters[Self.heldNumber].subtract(1, ordering: .relaxed) }
-
-    private static let heldNumber = labels.firstIndex { $0.outcome == "held" } ?? 0
+    func uncountHeld() { counters[Self.held].subtract(1, ordering: .relaxed) }
 
     private static func number(of outcome: Outcome) -> Int {
-        let reason: String? =
-            switch outcome {
-            case .refused(.other): "other"
-            case .failed(let failure): failure.isStage ? "stage" : "handler"
-            default: outcome.reason
-            }
-        return labels.firstIndex { $0.outcome == outcome.name && $0.reason == reason } ?? 0
+        switch outcome {
+        case .handled: 0
+        case .duplicate(.done): 1
+        case .duplicate(.inFlight): 2
+        case .looped(let layer): looped + (layers.firstIndex(of: layer) ?? 0)
+        case .held: held
+        case .deadLettered(let reason): deadLettered + (reasons.firstIndex(of: reason) ?? 0)
+        case .refused(.app): refused
+        case .refused(.scope): refused + 1
+        case .refused(.other): refused + 2
+        case .unrouted(.noRoute): unrouted
+        case .unrouted(.ambiguous): unrouted + 1
+        case .failed(let failure): failure.isStage ? failed + 1 : failed
+        case .undecodable(let error): undecodable + (codes.firstIndex(of: error.code) ?? 0)
+        }
     }
 
     func snapshot(_ routes: [Route]) -> Metrics {

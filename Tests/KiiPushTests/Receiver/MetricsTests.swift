@@ -57,6 +57,27 @@ struct MetricsTests {
         #expect(metrics.outcomes.filter { $0.outcome == "undecodable" }.count == DecodeError.Code.allCases.count)
     }
 
+    @Test("each outcome counts under its own name and reason")
+    func numbers() throws {
+        let error = DecodeError(.empty, at: 0, "nothing")
+        let failures = [true, false].map { isStage in
+            Outcome.failed(
+                Outcome.Failure(place: "p", isStage: isStage, error: TestError(), handled: MatchedRoutes()))
+        }
+        let outcomes: [Outcome] =
+            [.handled(MatchedRoutes()), .duplicate(.done), .duplicate(.inFlight(.accept))]
+            + LoopLayer.allCases.map { .looped($0) } + DeadLetter.Reason.allCases.map { .deadLettered($0) }
+            + [.refused(.app), .refused(.scope), .unrouted(.noRoute), .unrouted(.ambiguous), .undecodable(error)]
+        for outcome in outcomes {
+            let counters = OutcomeCounters()
+            counters.count(outcome)
+            #expect(counters.snapshot([]).count(outcome.name, outcome.reason) == 1, "\(outcome)")
+        }
+        let counters = OutcomeCounters()
+        for failure in failures { counters.count(failure) }
+        #expect(counters.snapshot([]).nonzero == ["failed handler: 1", "failed stage: 1"])
+    }
+
     @Test("reasons of one's own share one count, however many there are")
     func ownReasons() {
         let counters = OutcomeCounters()
