@@ -73,6 +73,8 @@ struct Connection: ~Copyable, @unchecked Sendable {
         for (index, value) in values.enumerated() {
             try check(unsafe value.bind(to: statement, Int32(index + 1)))
         }
+        // SQLite keeps the number only of some failures; of others it is the last that was set.
+        errno = 0
         while true {
             switch unsafe sqlite3_step(statement) {
             case SQLITE_ROW: read(unsafe SQLRow(statement: statement))
@@ -195,7 +197,9 @@ struct SQLRow: ~Copyable {
 extension SQLiteError {
     /// What a result code means.
     fileprivate init(_ code: Int32, _ handle: OpaquePointer, _ path: String) {
-        let number = ErrorNumber(rawValue: unsafe sqlite3_system_errno(handle))
+        let last = errno
+        let kept = unsafe sqlite3_system_errno(handle)
+        let number = ErrorNumber(rawValue: kept == 0 ? last : kept)
         switch code & 0xFF {
         case SQLITE_FULL: self = .full(path: path)
         case SQLITE_IOERR where [ENOSPC, EDQUOT, EFBIG].contains(number.rawValue): self = .full(path: path)
