@@ -89,6 +89,9 @@ package struct SeenTable {
             || lease.keys.secondary.map { inFlight[$0] == lease.number } == true
     }
 
+    /// Whether a commit or a release of the lease would end it.
+    package func canEnd(_ lease: SeenLease) -> Bool { inFlight[lease.keys.primary] == lease.number }
+
     private mutating func end(_ lease: SeenLease) -> Bool {
         guard inFlight.remove(lease.keys.primary, of: lease.number) else { return false }
         leases -= 1

@@ -12,7 +12,7 @@ import KiiPushLinux
 struct Connection: ~Copyable, @unchecked Sendable {
     // Valid from `init` to `deinit`, and never handed out.
     private let handle: OpaquePointer
-    private let path: String
+    let path: String
     /// The statements by their text; their number is bounded by the texts that this module has.
     private var statements = unsafe [String: OpaquePointer]()
 

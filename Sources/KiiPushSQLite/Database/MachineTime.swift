@@ -53,6 +53,7 @@ struct TimeScale: Sendable {
     /// - Parameters:
     ///   - time: a time of the receiver's clock.
     ///   - now: what the machine's clocks say at this moment.
+    /// - Returns: both clocks' times of that moment, and the boot.
     func stored(_ time: MonotonicInstant, now: MachineTime) -> StoredTime {
         let monotonic = machine.monotonic.adding(time.nanoseconds.since(instant.nanoseconds))
         return StoredTime(

@@ -100,7 +100,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
                 let letter = self.letter(row, routes[row.integer(0)] ?? [])
                 if let letter { letters.append(letter) } else { isWhole = false }
             }
-            // A reason that this release does not know needs a newer version of the file, so it was forged.
+            // What this release does not know needs a newer version of the file, so it is no letter of ours.
             guard isWhole else { throw .corrupt(path: database.path) }
             return letters
         }
@@ -109,6 +109,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     private func letter(_ row: borrowing SQLRow, _ routes: [String]) -> DeadLetter? {
         guard let text = row.text(1), let reason = DeadLetter.Reason(rawValue: text) else { return nil }
         let id = row.integer(0)
+        guard id > 0 else { return nil }
         let stored = StoredTime(boot: row.integer(2), monotonic: row.integer(3), wall: row.integer(4))
         let arrivedAt = scale.instant(stored, isOwn: id > lastOfOthers)
         var payload = RawPayload(row.blob(9))

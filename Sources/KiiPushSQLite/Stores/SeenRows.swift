@@ -45,6 +45,7 @@ struct SeenRows: Sendable {
         guard let first = try connection.number("SELECT min(number) FROM seen WHERE strength = ?", window.code),
             let last = try connection.number("SELECT max(number) FROM seen WHERE strength = ?", window.code), last > 0
         else { return }
+        guard last < .max / 2 else { throw .corrupt(path: connection.path) }
         window.numbers = first..<(last + 1)
         // The table in memory forgets from the front only; so may what it is filled with, but not from the middle.
         var isFront = true
@@ -96,7 +97,10 @@ struct SeenRows: Sendable {
 
     /// Takes out what the table in memory has forgotten, the oldest first; of each strength 64 rows more than came in.
     ///
-    /// - Parameter counts: what the table in memory holds without the new rows.
+    /// - Parameters:
+    ///   - counts: what the table in memory holds without the new rows.
+    ///   - connection: where the rows are, in a transaction.
+    /// - Throws: why they cannot be taken out.
     mutating func forget(allBut counts: SeenCounts, _ connection: inout Connection) throws(SQLiteError) {
         try Self.forget(allBut: counts.strong.remembered, &strong, &connection)
         try Self.forget(allBut: counts.weak.remembered, &weak, &connection)
