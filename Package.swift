@@ -19,14 +19,16 @@ let package = Package(
     targets: [
         .target(name: "KiiPush", resources: [.embedInCode("Routing/Rules/rules.schema.json")]),
         .target(name: "KiiPushLinux", dependencies: ["KiiPush"]),
-        .target(name: "KiiPushTesting", dependencies: ["KiiPush"]),
+        .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushLinux"]),
         .target(name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushTesting"]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(
             name: "KiiPushSQLite",
             dependencies: ["KiiPush", "KiiPushLinux", .target(name: "CSQLite", condition: .when(traits: ["SQLite"]))]),
-        .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux"]),
-        .testTarget(name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"]),
+        .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
+        .testTarget(
+            name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"],
+            exclude: ["Documentation/Rules"]),
         .testTarget(name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
         .testTarget(name: "KiiPushToolTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "kiipush"]),
         .testTarget(

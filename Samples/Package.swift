@@ -32,6 +32,21 @@ let package = Package(
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
             ],
             path: "03-CustomMiddleware", exclude: ["expected-output.txt"]),
+        .executableTarget(
+            name: "LoopSafeSync",
+            dependencies: [
+                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
+            ],
+            path: "04-LoopSafeSync", exclude: ["expected-output.txt"]),
+        .executableTarget(
+            name: "RoutingRules",
+            dependencies: [
+                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushLinux", package: "kii-push"),
+            ],
+            path: "05-RoutingRules", exclude: ["expected-output.txt", "rules.json", "Tests"]),
+        .testTarget(
+            name: "RoutingRulesTests", dependencies: [.product(name: "KiiPushTesting", package: "kii-push")],
+            path: "05-RoutingRules/Tests"),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -2,7 +2,7 @@
 # The one command: format, build, tests, documentation, samples, linkage, benchmark, sanitizers, fuzzing. Ends with an error as soon as one of them fails.
 #
 #   bash Tests/check.sh           everything that fits into a coffee break
-#   bash Tests/check.sh --long    with a million flipped bits, the core's coverage, and a minute of fuzzing each
+#   bash Tests/check.sh --long    with a million flipped bits, the whole simulation of loops, the core's coverage, and a minute of fuzzing each
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -85,13 +85,19 @@ docc convert Sources/KiiPush/KiiPush.docc --fallback-display-name KiiPush --fall
     --additional-symbol-graph-dir "$graphs" --output-path .build/documentation/KiiPush.doccarchive --warnings-as-errors
 
 step "samples: each prints what its expected-output.txt says"
-swift build --quiet --package-path Samples
+swift build --quiet --build-tests --package-path Samples
 samples=$(swift build --package-path Samples --show-bin-path)
 for sample in Samples/[0-9]*/; do
     name=$(basename "$sample" | sed 's/^[0-9]*-//')
     echo "$name"
     diff -u "$sample/expected-output.txt" <("$samples/$name")
 done
+picture=.build/loop-safety.svg
+"$samples/LoopSafeSync" --svg "$picture" >/dev/null
+cmp "$picture" Sources/KiiPush/KiiPush.docc/Resources/loop-safety.svg ||
+    fail "the guide's picture is not what the sample draws; LoopSafeSync --svg makes it"
+
+swift test --skip-build --package-path Samples | failures_and_sum
 
 step "linkage: the core and the tool load no Foundation"
 swift build --quiet -c release --product kiipush
@@ -111,6 +117,8 @@ done
 step "the tool, as a newcomer starts it"
 "$tool" demo >/dev/null
 echo '{"bucketID":"settings","objectScopeType":"APP"}' | "$tool" inspect
+"$tool" rules lint --strict Samples/05-RoutingRules/rules.json
+"$tool" rules test --coverage --fail-under 100 Samples/05-RoutingRules/rules.json
 
 step "benchmark, one round"
 swift build --quiet -c release --package-path Tests/Benchmarks
@@ -119,6 +127,11 @@ bench="$(swift build -c release --package-path Tests/Benchmarks --show-bin-path)
 
 step "hostile payloads: none costs twenty times what an ordinary one does, byte for byte"
 "$bench" --hostile
+
+step "loops and honest traffic through fleets of devices: every bound holds"
+swift build --quiet -c release --package-path Tests/Simulation
+simulation="$(swift build -c release --package-path Tests/Simulation --show-bin-path)/kiipush-simulation"
+if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation"; else "$simulation" --quick; fi
 
 step "sanitizers: addresses and threads"
 bash Tests/sanitize.sh | failures_and_sum

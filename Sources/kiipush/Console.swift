@@ -7,6 +7,8 @@ struct Console: Sendable {
     let print: @Sendable (String) -> Void
     /// Reports a line of trouble.
     let error: @Sendable (String) -> Void
+    /// Shows how far a long run has come, as it is, without a line end; nil where nobody looks.
+    var progress: (@Sendable (String) -> Void)?
 
     /// Standard output and standard error, each line at once, so that a pipe's reader need not wait.
     static let standard = Console(
@@ -14,7 +16,8 @@ struct Console: Sendable {
             // Nobody is left to tell when standard output is gone; a tool whose output is lost has failed.
             do { try writeAll(line + "\n", to: STDOUT_FILENO) } catch { exitProcess(.failed) }
         },
-        error: { line in try? writeAll(line + "\n", to: STDERR_FILENO) })
+        error: { line in try? writeAll(line + "\n", to: STDERR_FILENO) },
+        progress: isatty(STDERR_FILENO) == 1 ? { @Sendable text in try? writeAll(text, to: STDERR_FILENO) } : nil)
 }
 
 /// Ends the process.

@@ -18,14 +18,15 @@ struct Tool {
         switch command {
         case "demo": return await DemoCommand.run(rest, console)
         case "inspect": return InspectCommand.run(rest, console)
+        case "rules": return await RulesCommand.run(rest, console)
         case "kill": return KillCommand.kill(rest, console)
         case "revive": return KillCommand.revive(rest, console)
         case "help", "--help", "-h":
             console.print(help)
             return .fine
         default:
-            console.error(
-                "kiipush: there is no command '\(escaped(command))'; the commands are demo, inspect, kill and revive")
+            let commands = "demo, inspect, rules, kill and revive"
+            console.error("kiipush: there is no command '\(escaped(command))'; the commands are \(commands)")
             return .usage
         }
     }
@@ -37,12 +38,13 @@ struct Tool {
 
           demo      sends documented payloads of every kind through a receiver and tells what happens
           inspect   says of a payload whether it is a Push to App, a Push to User or a Direct Push, and why
+          rules     tests, lints, explains, compares and draws a rules file
           kill      switches off a route, a bucket or everything in a program that runs, for a time
           revive    switches it on again
           help      shows this
 
         'kiipush COMMAND --help' tells more about a command.
-        Exit codes: 0 fine; 1 an input failed; 2 ambiguous under --strict; 64 wrong usage.
+        Exit codes: 0 fine; 1 an input or a test failed; 2 ambiguous under --strict; 64 wrong usage.
         """
 }
 

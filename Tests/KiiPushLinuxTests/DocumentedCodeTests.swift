@@ -47,6 +47,16 @@ struct DocumentedCodeTests {
         while watcher.wait(timeout: .seconds(60)) != .cancelled { load() }
     }
 
+    @Test("a receiver's rules follow a file")
+    func rules() async {
+        let receiver = PushReceiver()
+        let watch = RulesWatch(path: "/etc/agent/rules.json", gate: RulesGate(receiver)) { update in print(update) }
+        let following = Task { await watch.run() }
+        following.cancel()
+        await following.value
+        #expect(receiver.rulesGeneration == 0)
+    }
+
     @Test("a text is made safe for a terminal where it is printed")
     func escaped() {
         let alert = (title: "t", body: "a\u{1B}[2J")

@@ -195,7 +195,10 @@ struct KillTests {
             #expect(run.code == .fine && run.output.first?.hasPrefix("kiipush \(command): ") == true)
         }
         let wrong = await ToolRun("kil")
-        #expect(wrong.errors == ["kiipush: there is no command 'kil'; the commands are demo, inspect, kill and revive"])
+        #expect(
+            wrong.errors == [
+                "kiipush: there is no command 'kil'; the commands are demo, inspect, rules, kill and revive"
+            ])
     }
 
     @Test("a target's control characters do not reach the terminal")

@@ -113,12 +113,15 @@ public struct Deduplicator: Middleware {
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         guard let lease = message.lease else { return }
         let isRemembered = outcome.isRemembered
+        message.recorder?.settle(isRemembered ? .commit : .release)
         let time = isRemembered ? clock.now : message.arrivedAt
         leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)
     }
 
     /// Lets those go who wait for a message that is held: like its own transport's, theirs is told to come again.
     public func hold(_ message: RoutedMessage) {
-        if let lease = message.lease { leases.hold(lease, .retryLater) }
+        guard let lease = message.lease else { return }
+        message.recorder?.settle(.keep)
+        leases.hold(lease, .retryLater)
     }
 }

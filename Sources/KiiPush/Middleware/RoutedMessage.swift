@@ -138,6 +138,7 @@ extension RoutedMessage {
         special = [Special(permit: permit)]
         judgedAt = now
         self.recorder = recorder
+        recorder?.take(match.routes)
     }
 
     /// Forgets what was counted, which is settled when it is held: its end must not take it back again.

@@ -13,6 +13,13 @@ public struct Metrics: Sendable, Hashable {
         public let reason: String?
         /// How many messages ended so.
         public let messages: Int
+
+        /// Names a count.
+        public init(outcome: String, reason: String?, messages: Int) {
+            self.outcome = outcome
+            self.reason = reason
+            self.messages = messages
+        }
     }
 
     /// The counts of one route's handler.

@@ -69,17 +69,28 @@ extension PushReceiver {
     /// cancelled it begins no other one; what waits stays held.
     @discardableResult
     public func handleDue() async -> [Outcome] {
-        guard let loopGuard else { return [] }
         var outcomes: [Outcome] = []
-        while !Task.isCancelled, let (held, breaker) = loopGuard.takeDue() {
-            if let receiver = held.owner.receiver {
-                if let outcome = await receiver.run(held, .breaker(breaker)) { outcomes.append(outcome) }
-            } else {
-                held.abandon()
-            }
-            loopGuard.turnEnded(breaker)
+        while !Task.isCancelled, let next = await handleNextDue({ _ in }) {
+            if let outcome = next.outcome { outcomes.append(outcome) }
         }
         return outcomes
+    }
+
+    /// Handles the held message whose turn it is, after `willHandle` was called with it; nil when none is due.
+    ///
+    /// - Returns: the message and its outcome; no outcome when another breaker holds it now.
+    package func handleNextDue(_ willHandle: (HeldMessage) -> Void) async -> (message: HeldMessage, outcome: Outcome?)?
+    {
+        guard let loopGuard, let (held, breaker) = loopGuard.takeDue() else { return nil }
+        willHandle(held)
+        var outcome: Outcome?
+        if let receiver = held.owner.receiver {
+            outcome = await receiver.run(held, .breaker(breaker))
+        } else {
+            held.abandon()
+        }
+        loopGuard.turnEnded(breaker)
+        return (held, outcome)
     }
 
     /// Handles held messages when their turn comes, until the task is cancelled.

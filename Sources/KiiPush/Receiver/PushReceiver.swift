@@ -18,7 +18,7 @@ public final class PushReceiver: Sendable {
     public let app: String?
 
     let limits: PayloadLimits
-    let clock: any ReceiverClock
+    package let clock: any ReceiverClock
     let chain: CompiledChain
     let counters = OutcomeCounters()
 
@@ -144,6 +144,7 @@ public final class PushReceiver: Sendable {
         recorder?.begin()
         let match = table.match(message.storage)
         recorder?.end("route", match.routes.isEmpty ? "none" : match.routes.ids.joined(separator: ", "))
+        recorder?.take(match.routes)
 
         var routed = RoutedMessage(message, id: id, arrivedAt: payload.arrivedAt ?? clock.now, app: app, match: match)
         // A payload that had to wait before it came here is judged by the present, as the ones before it were.
@@ -240,7 +241,7 @@ public final class PushReceiver: Sendable {
         var succeeded = MatchedRoutes()
         for route in message.routes {
             let context = HandlerContext(message, route, chain.loopGuard)
-            message.recorder?.begin()
+            message.recorder?.call(route)
             do {
                 try await route.handler(message.message, context)
                 route.handled.add(1, ordering: .relaxed)
@@ -282,7 +283,7 @@ public final class PushReceiver: Sendable {
     public var loopGuard: LoopGuard? { chain.loopGuard }
 
     /// The listener as it is now.
-    var listener: (@Sendable (Trace) -> Void)? { setup.withLock { $0.listener } }
+    package var listener: (@Sendable (Trace) -> Void)? { setup.withLock { $0.listener } }
 
     // MARK: Registering
 

@@ -14,6 +14,16 @@ public struct Trace: Sendable {
         public let nanoseconds: Int64
     }
 
+    /// What the end of a message means to the seen store.
+    public enum SeenEffect: String, Sendable, Hashable, CaseIterable {
+        /// It is remembered: the same message is a duplicate from now on.
+        case commit
+        /// It is forgotten: the same message is handled when it comes again.
+        case release
+        /// It stays reserved, since the message is held.
+        case keep
+    }
+
     /// The message's number in its receiver.
     public let messageID: UInt64
     /// The message, unless it was undecodable.
@@ -22,6 +32,13 @@ public struct Trace: Sendable {
     public let transport: Transport?
     /// The stages, in order.
     public let stages: [Stage]
+    /// The ids of the routes that the table gave it, in order, whether or not a stage stopped them later.
+    public let routes: [String]
+    /// The handlers that were called, in order, failed ones too: by the name that a rule calls one by, else by the
+    /// route's id.
+    public let handlers: [String]
+    /// What the deduplicator told the seen store; nil when it had reserved nothing.
+    public let seen: SeenEffect?
     /// How it ended.
     public let outcome: Outcome
     /// How often rules had been loaded when its routes were looked up; see ``PushReceiver/load(_:actions:)``.
@@ -46,6 +63,9 @@ final class TraceRecorder: Sendable {
     private struct Record {
         var stageStart: MonotonicInstant
         var stages: [Trace.Stage] = []
+        var routes: [String] = []
+        var handlers: [String] = []
+        var seen: Trace.SeenEffect?
     }
 
     private let clock: any ReceiverClock
@@ -67,6 +87,18 @@ final class TraceRecorder: Sendable {
         record.withLock { $0.stageStart = now }
     }
 
+    /// Takes down which routes the table gave the message.
+    func take(_ routes: MatchedRoutes) { record.withLock { $0.routes = routes.ids } }
+
+    /// Takes down that a route's handler is called.
+    func call(_ route: Route) {
+        begin()
+        record.withLock { $0.handlers.append(route.handlerName) }
+    }
+
+    /// Takes down what the seen store is told.
+    func settle(_ effect: Trace.SeenEffect) { record.withLock { $0.seen = effect } }
+
     func end(_ name: String, _ verdict: String) {
         let now = clock.now
         record.withLock { record in
@@ -83,10 +115,12 @@ final class TraceRecorder: Sendable {
 
     /// Tells the listener what was taken down.
     func finish(_ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome) {
+        let record = record.withLock { $0 }
         listener(
             Trace(
-                messageID: id, message: message, transport: transport, stages: record.withLock { $0.stages },
-                outcome: outcome, generation: generation, nanoseconds: start.duration(to: clock.now).inNanoseconds))
+                messageID: id, message: message, transport: transport, stages: record.stages, routes: record.routes,
+                handlers: record.handlers, seen: record.seen, outcome: outcome, generation: generation,
+                nanoseconds: start.duration(to: clock.now).inNanoseconds))
     }
 }
 

@@ -66,7 +66,7 @@ public struct TextPattern: Sendable, Hashable {
     }
 
     /// Whether a text matches.
-    func matches(_ text: String) -> Bool { matches(text.utf8.span, 0..<text.utf8.count) }
+    package func matches(_ text: String) -> Bool { matches(text.utf8.span, 0..<text.utf8.count) }
 
     /// Takes each piece at its first place behind the one before; with the ends anchored that finds a match if any is.
     private static func matches(_ text: Span<UInt8>, _ range: Range<Int>, _ pieces: [String]) -> Bool {

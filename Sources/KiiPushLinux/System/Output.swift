@@ -1,5 +1,18 @@
 import Glibc
 
+/// Writes a text as a whole file, in place of what stands there.
+///
+/// - Throws: the number of the call that failed; the file may then hold a part of the text.
+package func writeFile(_ text: String, to path: String) throws(ErrorNumber) {
+    // C would take the path to end there, and write another file.
+    guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
+    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY
+    let descriptor = retrying { unsafe open(path, flags, 0o644) }
+    guard descriptor >= 0 else { throw .current }
+    defer { close(descriptor) }
+    try writeAll(text, to: descriptor)
+}
+
 /// Writes a text in one call, and what the system did not take of it in further ones.
 ///
 /// - Throws: the number of the call that failed.

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Does work that blocks on a thread of its own, so that it holds up no task but the caller's.
-func withThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+package func withThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         let start = Work { continuation.resume(returning: work()) }
         var thread = pthread_t()

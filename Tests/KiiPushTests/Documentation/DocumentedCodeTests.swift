@@ -96,6 +96,30 @@ struct DocumentedCodeTests {
         }
     }
 
+    @Test("the fleet's own example ends, and shows what it says")
+    func fleet() async {
+        let fleet = SimulatedFleet(devices: 10) { device in
+            let receiver = PushReceiver(app: SimulatedCloud.app, me: [device.identity], clock: device.clock)
+            receiver.onPushToApp(bucket: "settings", object: "*") { event, context in
+                let write = try context.willWrite(event.object)
+                write.done(modifiedAt: try device.put(event.object))
+            }
+            return receiver
+        }
+        fleet.cloud.put(KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1"))
+        let report = await fleet.run(for: .seconds(3600))
+        #expect(report.mostHandled <= LoopBound(in: .seconds(3600)).storm)
+    }
+
+    @Test("the lint's own example tells errors from warnings")
+    func lint() throws {
+        let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"relaod"}}]}"#
+        let rules = try RoutingRules(text, file: "rules.json")
+        let findings = rules.lint(handlers: ["reload", "notify"])
+        for finding in findings where finding.severity == .error { print(finding) }
+        #expect(findings.map(\.code) == [.unusedHandler, .unusedHandler, .unknownHandler])
+    }
+
     @Test("the rules' own example loads them")
     func rules() throws {
         let text = #"{"version":1,"rules":[{"id":"all","when":{},"then":{"handler":"reload"}}]}"#
@@ -111,6 +135,24 @@ struct DocumentedCodeTests {
         let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
         let message = try PushMessage(RawPayload(#"{"temp":"31","mode":"auto-2"}"#))
         #expect(hot.allSatisfy { $0.holds(for: message) })
+    }
+
+    @Test("the guide to loop safety has held messages take their turns, and dead letters replayed")
+    func loopSafety() async throws {
+        let receiver = PushReceiver(clock: ManualClock())
+        let loopGuard = try #require(receiver.loopGuard)
+        receiver.onPushToApp("thermostat", bucket: "thermostats") { _, _ in }
+        let turns = Task { await receiver.run() }
+        defer { turns.cancel() }
+        for number in 1...25 {
+            let fixture = PayloadFixture.pushToApp(bucket: "thermostats", sentAt: Int64(number), modifiedAt: nil)
+            _ = await receiver.receive(fixture.payload(.long))
+        }
+        #expect(receiver.held.count == 5)
+        loopGuard.kill(.route("thermostat"), for: .seconds(3600))
+        loopGuard.revive(.route("thermostat"))
+        for letter in try receiver.deadLetters.letters() { await receiver.replay(letter) }
+        #expect(try receiver.deadLetters.letters().isEmpty && receiver.metrics.routes.map(\.handled) == [25])
     }
 
     private typealias MyStore = InMemorySeenStore

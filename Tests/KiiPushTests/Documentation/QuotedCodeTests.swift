@@ -1,4 +1,5 @@
 import Foundation
+import KiiPushTesting
 import Testing
 
 /// Holds the code in the README, in the guides and in doc comments to code that is compiled.
@@ -14,12 +15,26 @@ struct QuotedCodeTests {
 
     @Test("every Swift block of the documentation stands in a sample or a test")
     func blocksAreCompiled() throws {
-        let blocks = try Self.files(in: ["README.md", "Sources"], [".md", ".swift"]).flatMap(Self.blocks)
+        let blocks = try Self.files(in: ["README.md", "Sources"], [".md", ".swift"]).flatMap {
+            Self.blocks($0.file, $0.text, language: "swift")
+        }
         #expect(blocks.count >= 8, "the blocks were not found")
         let compiled = try Self.files(in: ["Samples", "Tests"], [".swift"]).map { Self.trimmedLines($0.text) }
         for block in blocks {
             let isCompiled = compiled.contains { Self.contains($0, block.lines) }
             #expect(isCompiled, "\(block.file): no sample or test has this code: \(block.lines.first ?? "")")
+        }
+    }
+
+    @Test("every rules file of the documentation can be read, and passes its own tests")
+    func rulesAreTested() async throws {
+        let files = try Self.files(in: ["README.md", "Sources"], [".md"])
+        let blocks = files.flatMap { Self.blocks($0.file, $0.text, language: "json") }
+        let rules = blocks.filter { $0.lines.first?.hasPrefix(#"{"version""#) == true }
+        #expect(!rules.isEmpty, "the blocks were not found")
+        for block in rules {
+            let suite = try RuleSuite(text: block.lines.joined(separator: "\n"), file: block.file)
+            for test in suite { try await test.run() }
         }
     }
 
@@ -45,8 +60,8 @@ struct QuotedCodeTests {
         return found
     }
 
-    /// The Swift blocks of a file; in a source file, those of its doc comments.
-    private static func blocks(_ file: String, _ text: String) -> [Block] {
+    /// The blocks of a file in one language; in a source file, those of its doc comments.
+    private static func blocks(_ file: String, _ text: String, language: String) -> [Block] {
         var blocks: [Block] = []
         var block: [String]?
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -60,7 +75,7 @@ struct QuotedCodeTests {
                 block = nil
             } else if block != nil {
                 block?.append(line)
-            } else if line == "```swift" {
+            } else if line == "```\(language)" {
                 block = []
             }
         }

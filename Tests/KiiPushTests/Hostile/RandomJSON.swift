@@ -1,10 +1,11 @@
 @testable import KiiPush
+import KiiPushTesting
 
 /// Random JSON values, and random spellings of them; the same for the same seed.
 struct RandomJSON {
-    private var source: SplitMix
+    private var source: SeededGenerator
 
-    init(seed: UInt64) { source = SplitMix(seed: seed) }
+    init(seed: UInt64) { source = SeededGenerator(seed: seed) }
 
     mutating func count(in range: ClosedRange<Int>) -> Int { .random(in: range, using: &source) }
     mutating func chance(_ percent: Int) -> Bool { count(in: 1...100) <= percent }

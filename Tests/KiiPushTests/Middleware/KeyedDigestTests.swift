@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+import KiiPushTesting
 
 struct KeyedDigestTests {
     @Test("the reference in this file is SipHash: it gives the first published vectors of SipHash-2-4-128")
@@ -20,7 +21,7 @@ struct KeyedDigestTests {
 
     @Test("the digest of whole words is SipHash-1-3-128 of their bytes", arguments: [0, 1, 2, 3, 7, 31, 32, 100])
     func words(count: Int) {
-        var source = SplitMix(seed: UInt64(count))
+        var source = SeededGenerator(seed: UInt64(count))
         let secret = DedupeSecret(source.next(), source.next())
         var digest = KeyedDigest(secret)
         var bytes: [UInt8] = []
@@ -156,19 +157,4 @@ extension DedupeKey {
 
 extension DedupeSecret {
     fileprivate var bytes: [UInt8] { SipReference.bytes(first) + SipReference.bytes(second) }
-}
-
-/// Numbers that look random and are the same in every run.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
-    }
 }

@@ -38,7 +38,7 @@ struct ReceiverRobustnessTests {
             ScopeRouter()
         }
         receiver.onAny("r") { _, _ in }
-        var source = SplitMix(seed: 7)
+        var source = SeededGenerator(seed: 7)
         for round in 0..<500 {
             var bytes = PayloadFixture.pushToApp(sentAt: 1).payload(.long).bytes
             for _ in 0...2 {

@@ -129,13 +129,13 @@ struct RouteSpec {
 
 /// Random routes and payloads out of few words, so that they meet often.
 struct RandomRouting {
-    private var source: SplitMix
+    private var source: SeededGenerator
     /// Among them: an empty beginning, an escape, the two ways to write one letter, and a star.
     private let words = [
         "a", "ab", "b", "ba", "caf\u{E9}", "cafe\u{301}", "\"q\"", "x*", "th.1", "a long word, over 16",
     ]
 
-    init(seed: UInt64) { source = SplitMix(seed: seed) }
+    init(seed: UInt64) { source = SeededGenerator(seed: seed) }
 
     mutating func count(in range: ClosedRange<Int>) -> Int { .random(in: range, using: &source) }
     private mutating func chance(_ percent: Int) -> Bool { count(in: 1...100) <= percent }

@@ -3,18 +3,23 @@
 /// ```
 ///          too many               cool-down over, the oldest goes alone
 /// closed ────────────▶ open ──────────────────────────────────────────▶ probing
-///    ▲                  ▲  a message came since the probe: cool-down doubled │
+///    ▲                  ▲  the probe brought more: cool-down doubled         │
 ///    │ nothing held     └───────────────────────────────┬─────────────────── │ it ended
-///    └───────────── draining ◀── nothing came in `per` ── quiet ◀────────────┘
+///    └───────────── draining ◀── it brought none in `per` ─ quiet ◀──────────┘
 /// ```
+///
+/// What comes while nothing is handled was not caused here. So the messages of the middle of the cool-down, when those
+/// that were still on their way have come and nobody else probes yet, say how many come anyway; a probe has brought
+/// more only when there are over twice as many after it. Else an object that honestly changes each second, held once
+/// after a burst, would never be handled again. What a transport delivers again counts neither here nor there.
 struct Breaker {
     enum Phase: Equatable {
         case closed
         case open(until: Int64)
-        /// One message runs alone; `sawMore` if another came meanwhile.
-        case probing(sawMore: Bool)
-        /// The probe has ended; a message that comes before `until` shows that the loop goes on.
-        case quiet(until: Int64)
+        /// One message runs alone; `seen` have come meanwhile.
+        case probing(seen: Int)
+        /// The probe has ended; more messages than come anyway before `until` show that the loop goes on.
+        case quiet(until: Int64, seen: Int)
         /// What was held follows in order; `isBusy` while one of it runs.
         case draining(isBusy: Bool)
     }
@@ -54,6 +59,9 @@ struct Breaker {
     private var limit: Limit
     private var coolDown: Int64
     private var closedAt: Int64 = .min
+    private var openedAt: Int64 = .min
+    /// How many came in the middle half of the cool-down.
+    private var cameAnyway = 0
 
     init(_ key: PlaceKey, _ limit: Limit) {
         self.key = key
@@ -70,22 +78,24 @@ struct Breaker {
     }
 
     /// Judges a message that comes; counting it, if it passes, is left to ``count(_:)``.
-    mutating func judge(_ now: Int64, _ limit: Limit) -> Answer {
+    mutating func judge(_ now: Int64, _ limit: Limit, isNew: Bool = true) -> Answer {
         self.limit = limit
-        if case .quiet(let end) = phase, end <= now { close(now) }
+        if case .quiet(let end, _) = phase, end <= now { close(now) }
         switch phase {
         case .closed:
             if passes.count(limit.span, now) < limit.messages { return .pass }
             open(now)
             return .hold
         case .open(let end):
+            if isNew && isMiddle(now) { cameAnyway += 1 }
             return end <= now && held.isEmpty && promised == 0 ? .passAsProbe : .hold
-        case .probing:
-            phase = .probing(sawMore: true)
+        case .probing(let seen):
+            phase = .probing(seen: isNew ? seen + 1 : seen)
             return .hold
-        case .quiet:
-            open(now)
+        case .quiet(let end, let seen) where isNew:
+            if isMore(seen + 1) { open(now) } else { phase = .quiet(until: end, seen: seen + 1) }
             return .hold
+        case .quiet: return .hold
         case .draining:
             // It queues behind what is held, and counts as passed: a loop that outlives the probe opens it again.
             if passes.count(limit.span, now) >= limit.messages { open(now) } else { count(now) }
@@ -95,7 +105,7 @@ struct Breaker {
 
     /// Counts a message that passes, or lets it be the probe.
     mutating func count(_ now: Int64) {
-        if case .open = phase { phase = .probing(sawMore: false) }
+        if case .open = phase { phase = .probing(seen: 0) }
         passes.add(now, limit.span, limit: limit.messages)
     }
 
@@ -107,7 +117,20 @@ struct Breaker {
         let wasOpen = phase != .closed || (closedAt != .min && now.since(closedAt) < coolDown)
         let doubled = min(coolDown.multipliedReportingOverflow(by: 2).partialValue, Self.longestCoolDown)
         coolDown = wasOpen ? max(doubled, limit.coolDown) : limit.coolDown
+        openedAt = now
+        cameAnyway = 0
         phase = .open(until: MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: coolDown).nanoseconds)
+    }
+
+    private func isMiddle(_ now: Int64) -> Bool {
+        let age = now.since(openedAt)
+        return age >= coolDown / 4 && age <= coolDown / 4 * 3
+    }
+
+    /// Whether so many messages since the probe are over twice as many as come anyway.
+    private func isMore(_ seen: Int) -> Bool {
+        guard coolDown > 1 else { return seen > 0 }
+        return Double(seen) > 2 * Double(cameAnyway) * Double(limit.per) / Double(coolDown / 2)
     }
 
     private static let longestCoolDown = LoopRate.longestCoolDown.inNanoseconds
@@ -147,17 +170,17 @@ struct Breaker {
         switch phase {
         case .closed, .probing, .draining(isBusy: true): nil
         case .open(let end): held.isEmpty ? nil : end
-        case .quiet(let end): end
+        case .quiet(let end, _): end
         case .draining(isBusy: false): .min
         }
     }
 
     /// The message whose turn it is, oldest first; nil when none is due.
     mutating func takeDue(_ now: Int64) -> HeldMessage? {
-        if case .quiet(let end) = phase, end <= now { close(now) }
+        if case .quiet(let end, _) = phase, end <= now { close(now) }
         if case .draining(isBusy: false) = phase, held.isEmpty, promised == 0 { phase = .closed }
         switch phase {
-        case .open(let end) where end <= now && !held.isEmpty: phase = .probing(sawMore: false)
+        case .open(let end) where end <= now && !held.isEmpty: phase = .probing(seen: 0)
         case .draining(isBusy: false) where !held.isEmpty: phase = .draining(isBusy: true)
         default: return nil
         }
@@ -167,9 +190,10 @@ struct Breaker {
     /// Learns that the message whose turn it was has ended.
     mutating func turnEnded(_ now: Int64) {
         switch phase {
-        case .probing(sawMore: true): open(now)
-        case .probing(sawMore: false):
-            phase = .quiet(until: MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: limit.per).nanoseconds)
+        case .probing(let seen) where isMore(seen): open(now)
+        case .probing(let seen):
+            let end = MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: limit.per).nanoseconds
+            phase = .quiet(until: end, seen: seen)
         case .draining: phase = held.isEmpty && promised == 0 ? .closed : .draining(isBusy: false)
         case .closed, .open, .quiet: break
         }
@@ -181,7 +205,7 @@ struct Breaker {
         // A growing cool-down is remembered for as long as it was, also where no message came to be the probe.
         switch phase {
         case .closed: if closedAt != .min, now.since(closedAt) < coolDown { return false }
-        case .open(let end), .quiet(let end): if now.since(end) < coolDown { return false }
+        case .open(let end), .quiet(let end, _): if now.since(end) < coolDown { return false }
         case .draining(isBusy: false): break
         case .probing, .draining(isBusy: true): return false
         }

@@ -40,8 +40,8 @@ struct BreakerTable {
         slots.find(key.digest) { breakers[Int($0)].key == key }
     }
 
-    /// The breakers that are not closed.
-    var trippedBreakers: [Breaker] { tripped.map { breakers[Int($0)] } }
+    /// The breakers that are not closed, each time in the same order: a set has another one in each process.
+    var trippedBreakers: [Breaker] { tripped.sorted().map { breakers[Int($0)] } }
 
     /// Lets `body` use a breaker where it lies, and keeps book of whether it is tripped.
     @inline(__always)

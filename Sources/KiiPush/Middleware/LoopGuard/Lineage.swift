@@ -1,6 +1,6 @@
 /// Through how many handlers a Push to User has come, as its stamp says.
 ///
-/// A handler that sends a Push to User adds the stamp with ``HandlerContext/stamp(_:)-(_)``; each handler that answers
+/// A handler that sends a Push to User adds the stamp with ``HandlerContext/stamp``; each handler that answers
 /// it counts one more. Kii allows only flat data, so it is one string: `1;<hops>;<origin>` under the key `_kl`. A Push
 /// to App cannot carry one.
 public struct Lineage: Sendable, Hashable {

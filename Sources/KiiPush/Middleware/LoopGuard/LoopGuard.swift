@@ -147,7 +147,8 @@ public final class LoopGuard: Middleware {
 
     // MARK: Own writes
 
-    func announce(_ object: KiiObject, _ modifiedAt: Int64?) -> OwnWrite {
+    /// Announces a write to an object, as a handler's ``HandlerContext/willWrite(_:)`` does.
+    package func announce(_ object: KiiObject, _ modifiedAt: Int64?) -> OwnWrite {
         let key = PlaceKey(object, secret)
         let now = clock.now
         let number = state.withLock { state in

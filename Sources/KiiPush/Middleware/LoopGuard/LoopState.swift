@@ -87,7 +87,8 @@ extension LoopState {
         if route.isUnlimited { return }
         let keys = RateKeys(message.message, route, secret)
         if message.isSpecial, message.permit.isFrom(keys) { return }
-        switch breakers.judge(keys, route.limits ?? limits, message.judgedAt.nanoseconds) {
+        let isNew = !message.message.raw.isRedelivered
+        switch breakers.judge(keys, route.limits ?? limits, message.judgedAt.nanoseconds, isNew: isNew) {
         case .pass: break
         case .passAsProbe(let breakers): message.probe(breakers)
         case .hold(let breaker): message.stop(route, .hold(breaker))

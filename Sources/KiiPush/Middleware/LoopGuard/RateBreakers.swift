@@ -34,15 +34,16 @@ struct RateBreakers {
 
     // MARK: Judging
 
-    /// Judges a message for a route, and counts it if it passes.
-    mutating func judge(_ keys: RateKeys, _ limits: Breaker.Limits, _ now: Int64) -> Answer {
+    /// Judges a message for a route, and counts it if it passes; `isNew` unless its transport says that it delivers it
+    /// again.
+    mutating func judge(_ keys: RateKeys, _ limits: Breaker.Limits, _ now: Int64, isNew: Bool) -> Answer {
         let narrowPlace = narrow.place(of: keys.narrow, limits.narrow, now)
         var first = Breaker.Answer.pass
-        if let place = narrowPlace { first = narrow.use(place) { $0.judge(now, limits.narrow) } }
+        if let place = narrowPlace { first = narrow.use(place) { $0.judge(now, limits.narrow, isNew: isNew) } }
         if case .hold = first { return .hold(ID(isWide: false, key: keys.narrow)) }
         var second = Breaker.Answer.pass
         let widePlace = keys.wide.flatMap { wide.place(of: $0, limits.wide, now) }
-        if let place = widePlace { second = wide.use(place) { $0.judge(now, limits.wide) } }
+        if let place = widePlace { second = wide.use(place) { $0.judge(now, limits.wide, isNew: isNew) } }
         if case .hold = second, let key = keys.wide { return .hold(ID(isWide: true, key: key)) }
 
         if let place = narrowPlace { narrow.use(place) { $0.count(now) } }

@@ -8,12 +8,14 @@ extension PushReceiver {
     ///
     /// - Parameters:
     ///   - rules: the rules whose settings count.
+    ///   - app: the app that is served instead of the file's; nil takes that.
     ///   - limits: the bounds within which payloads are read.
     ///   - clock: the clock of the receiver and of its chain.
     public convenience init(
-        rules: RoutingRules, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock()
+        rules: RoutingRules, app: String? = nil, limits: PayloadLimits = .standard,
+        clock: any ReceiverClock = SystemClock()
     ) {
-        self.init(app: rules.app, limits: limits, clock: clock) {
+        self.init(app: app ?? rules.app, limits: limits, clock: clock) {
             Deduplicator(window: rules.dedupe, clock: clock)
             LoopGuard(me: rules.me, writesAs: rules.writesAs, settings: rules.loop, clock: clock)
             ScopeRouter(serving: rules.serving)

@@ -79,7 +79,7 @@ extension WhenCondition {
     }
 
     /// Whether this condition alone holds.
-    fileprivate func holds(_ criteria: RouteCriteria, _ message: PushMessage) -> Bool {
+    func holds(_ criteria: RouteCriteria, _ message: PushMessage) -> Bool {
         if self == .certainty { return criteria.certainty.contains(message.certainty) }
         var only = RouteCriteria()
         switch self {
@@ -96,5 +96,22 @@ extension WhenCondition {
         }
         let buffer = message.storage.buffer
         return only.matchesContent(buffer.span, message.storage)
+    }
+}
+
+extension RoutingRule {
+    /// What the rule asks for: each condition that is set, with what it wants as the rules file writes it.
+    package var wanted: [(name: String, key: String?, text: String)] {
+        let conditions = WhenCondition.allCases.filter { $0.isSet(in: criteria) }.map { condition in
+            var writer = JSONWriter()
+            condition.write(criteria, to: &writer)
+            return (name: condition.rawValue, key: nil as String?, text: writer.text)
+        }
+        return conditions
+            + criteria.data.map { condition in
+                var writer = JSONWriter()
+                condition.predicate.write(to: &writer)
+                return (name: "data", key: condition.key, text: writer.text)
+            }
     }
 }

@@ -40,6 +40,9 @@ public struct RoutingRule: Sendable {
     public let conditions: [Condition]
 
     let criteria: RouteCriteria
+
+    /// Where each of ``writes`` stands.
+    let writePositions: [SourcePosition]
 }
 
 extension RulesReader {
@@ -75,9 +78,10 @@ extension RulesReader {
         let ownLoop = object["loop"].map { ruleLoop($0, from: loop) }
         guard let id, let action else { return nil }
         return RoutingRule(
-            id: id, action: action.action, flow: goesOn ? .continue : .stop, writes: writes, delivery: ownDelivery,
+            id: id, action: action.action, flow: goesOn ? .continue : .stop, writes: writes.map(\.uri),
+            delivery: ownDelivery,
             loop: ownLoop, position: position(object.node.offset), actionPosition: position(action.offset),
-            conditions: conditions, criteria: criteria)
+            conditions: conditions, criteria: criteria, writePositions: writes.map { position($0.offset) })
     }
 
     private mutating func ruleID(_ node: RulesNode, _ ids: inout [ExactText: Int]) -> String? {
@@ -143,10 +147,10 @@ extension RulesReader {
         return arguments
     }
 
-    private mutating func writes(_ node: RulesNode) -> [KiiURI] {
+    private mutating func writes(_ node: RulesNode) -> [(uri: KiiURI, offset: Int)] {
         let expected = "the kiicloud:// URI of a bucket, an object or a topic"
         return list(node, "a list of kiicloud:// URIs")?.compactMap { node in
-            target(node, expected) { $0 != .none }
+            target(node, expected) { $0 != .none }.map { ($0, node.offset) }
         } ?? []
     }
 }

@@ -26,6 +26,8 @@ public struct RoutingRules: Sendable {
     public private(set) var app: String?
     /// Identities that only this device writes as; empty when the file names none.
     public private(set) var me: [Sender] = []
+    /// Where each of ``me`` stands.
+    private(set) var mePositions: [SourcePosition] = []
     /// The scopes that are served; nil serves all.
     public private(set) var serving: ScopePattern?
     /// How long and how many messages are remembered.
@@ -89,7 +91,10 @@ public struct RoutingRules: Sendable {
 
     private mutating func readSettings(_ object: RulesObject, _ reader: inout RulesReader) {
         if let node = object["app"] { app = reader.name(node, "the id of an app") }
-        if let node = object["me"] { me = reader.identities(node) }
+        if let node = object["me"] {
+            me = reader.identities(node)
+            if node.token.kind == .array { mePositions = reader.elements(node).map { reader.position($0.offset) } }
+        }
         if let node = object["serving"] { serving = reader.serving(node) }
         if let node = object["dedupe"] { dedupe = reader.dedupe(node) }
         if let node = object["loop"] { (loop, writesAs) = reader.loop(node) }
@@ -97,7 +102,7 @@ public struct RoutingRules: Sendable {
     }
 
     /// Checks the syntax of the whole text.
-    private static func checkedRoot(_ source: RulesSource) throws(RulesError) -> RulesNode {
+    static func checkedRoot(_ source: RulesSource) throws(RulesError) -> RulesNode {
         let text = source.bytes.span
         func fail(_ offset: Int, _ what: String) -> RulesError {
             RulesError(source.file, source.position(of: offset), what)

@@ -54,9 +54,10 @@ public struct RuleExpectation: Sendable {
     public fileprivate(set) var layer: String?
     /// The code of the error, of an undecodable message.
     public fileprivate(set) var code: String?
-    /// The ids of the routes that took it, whole and in order.
+    /// The ids of the routes that take it, whole and in order, also of those that a stage stopped.
     public fileprivate(set) var rules: [String]?
-    /// The handlers that ran, whole and in order; a rule that runs or prints stands there with its id.
+    /// The handlers that were called, failed ones too, whole and in order; a rule that runs or prints stands there with
+    /// its id.
     public fileprivate(set) var handlers: [String]?
     /// The kind of push.
     public fileprivate(set) var kind: PushKind?
@@ -106,7 +107,7 @@ extension RulesReader {
     private static let stepActions = ["payload", "raw", "write", "kill", "revive"]
     static let stepKeys = ["at"] + stepActions + ["transport", "fail", "expect"]
 
-    private mutating func step(_ node: RulesNode, _ now: inout Duration, _ known: RuleNames) -> RuleTestStep? {
+    mutating func step(_ node: RulesNode, _ now: inout Duration, _ known: RuleNames) -> RuleTestStep? {
         guard let object = object(node, "a step: an object with at and what happens", keys: Self.stepKeys) else {
             return nil
         }
@@ -212,7 +213,7 @@ extension RulesReader {
 }
 
 /// The names that a file's tests may speak of.
-private struct RuleNames {
+struct RuleNames {
     let rules: [String]
     let handlers: [String]
     private let ruleSet: Set<ExactText>
@@ -239,6 +240,11 @@ extension RoutingRule {
         guard case .handler(let name) = action else { return id }
         return name
     }
+}
+
+extension Route {
+    /// What tests and traces call the route's handler: as its rule does, else by the route's id.
+    var handlerName: String { declaration?.handlerName ?? id }
 }
 
 extension JSONToken {

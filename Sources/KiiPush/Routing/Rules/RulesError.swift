@@ -12,6 +12,13 @@ public struct RulesError: Error, Sendable, Hashable {
         /// What is wrong there, and what was expected.
         public let what: String
 
+        /// Makes a problem, for whoever checks rules for more than their form.
+        public init(file: String, position: SourcePosition, what: String) {
+            self.file = file
+            self.position = position
+            self.what = what
+        }
+
         /// `file:line:column: what`.
         public var description: String { "\(file):\(position): \(what)" }
     }

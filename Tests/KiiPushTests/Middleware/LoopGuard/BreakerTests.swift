@@ -38,7 +38,7 @@ struct BreakerTests {
         .come(0, "pass"), .come(1, "pass"), .come(2, "hold"), .phase(.open(until: 62)),
     ]
     /// The probe has ended at 65, so it is quiet until 75.
-    private static let quieted: [Step] = opened + [.due(62, 1), .ended(65), .phase(.quiet(until: 75))]
+    private static let quieted: [Step] = opened + [.due(62, 1), .ended(65), .phase(.quiet(until: 75, seen: 0))]
     /// As before, with two more that were held meanwhile, numbers 2 and 3; draining since 75.
     private static let draining: [Step] =
         opened + [
@@ -60,8 +60,8 @@ struct BreakerTests {
         Row(
             "open until its cool-down is over, then the oldest goes alone",
             opened + [
-                .come(30, "hold"), .next(62), .due(61, nil), .due(62, 1), .phase(.probing(sawMore: false)), .next(nil),
-                .due(1000, nil), .phase(.probing(sawMore: false)),
+                .come(30, "hold"), .next(62), .due(61, nil), .due(62, 1), .phase(.probing(seen: 0)), .next(nil),
+                .due(1000, nil), .phase(.probing(seen: 0)),
             ]),
         Row(
             "quiet after the probe, then as before",
@@ -73,16 +73,16 @@ struct BreakerTests {
         Row(
             "a message during the probe opens it again, for twice as long",
             opened + [
-                .due(62, 1), .come(63, "hold"), .phase(.probing(sawMore: true)), .ended(65), .phase(.open(until: 185)),
+                .due(62, 1), .come(63, "hold"), .phase(.probing(seen: 1)), .ended(65), .phase(.open(until: 185)),
                 .due(184, nil), .due(185, 2),
             ]),
         Row("a message in the quiet time too", quieted + [.come(74, "hold"), .phase(.open(until: 194))]),
         Row(
             "with nothing held, the next message is the probe",
             opened + [
-                .clear, .next(nil), .due(62, nil), .come(62, "passAsProbe"), .phase(.probing(sawMore: false)),
+                .clear, .next(nil), .due(62, nil), .come(62, "passAsProbe"), .phase(.probing(seen: 0)),
                 .ended(63),
-                .phase(.quiet(until: 73)),
+                .phase(.quiet(until: 73, seen: 0)),
             ]),
         Row(
             "with nothing held, a message in the cool-down waits",
@@ -119,7 +119,7 @@ struct BreakerTests {
             "nobody probes in front of one with a promised place",
             opened + [
                 .judged(3), .promise, .clear, .come(62, "hold"), .keep(63), .due(63, 2),
-                .phase(.probing(sawMore: false)),
+                .phase(.probing(seen: 0)),
             ]),
         Row(
             "one that gets its place when all the others are gone is due at once",
@@ -132,13 +132,13 @@ struct BreakerTests {
         Row(
             "killed while probing",
             opened + [
-                .come(3, "hold"), .due(62, 1), .clear, .phase(.probing(sawMore: false)), .ended(63),
-                .phase(.quiet(until: 73)), .due(73, nil), .phase(.closed),
+                .come(3, "hold"), .due(62, 1), .clear, .phase(.probing(seen: 0)), .ended(63),
+                .phase(.quiet(until: 73, seen: 0)), .due(73, nil), .phase(.closed),
             ]),
         Row(
             "killed while quiet",
             opened + [
-                .come(3, "hold"), .due(62, 1), .ended(65), .clear, .phase(.quiet(until: 75)), .due(75, nil),
+                .come(3, "hold"), .due(62, 1), .ended(65), .clear, .phase(.quiet(until: 75, seen: 0)), .due(75, nil),
                 .phase(.closed),
             ]),
         Row("killed while one of several follows", draining + [.clear, .ended(76), .phase(.closed)]),
@@ -162,7 +162,7 @@ struct BreakerTests {
             "over the end of time",
             [
                 .come(.max - 3, "pass"), .come(.max - 2, "pass"), .come(.max - 1, "hold"), .phase(.open(until: .max)),
-                .due(.max - 1, nil), .due(.max, 1), .ended(.max), .phase(.quiet(until: .max)), .due(.max, nil),
+                .due(.max - 1, nil), .due(.max, 1), .ended(.max), .phase(.quiet(until: .max, seen: 0)), .due(.max, nil),
                 .phase(.closed),
             ]),
         Row(
@@ -175,7 +175,8 @@ struct BreakerTests {
         Row(
             "a clock set back holds no longer than it is back",
             opened + [
-                .come(-1000, "hold"), .due(-1000, nil), .due(62, 1), .ended(-1000), .phase(.quiet(until: -990)),
+                .come(-1000, "hold"), .due(-1000, nil), .due(62, 1), .ended(-1000),
+                .phase(.quiet(until: -990, seen: 0)),
             ]),
     ]
 
@@ -266,7 +267,7 @@ struct BreakerTests {
             breaker.count(now)
             breaker.turnEnded(now)
         }
-        #expect(breaker.phase == .quiet(until: now + second))
+        #expect(breaker.phase == .quiet(until: now + second, seen: 0))
         now += second
         _ = breaker.takeDue(now)
         #expect(breaker.phase == .closed)

@@ -73,7 +73,7 @@ struct PassWindowTests {
 
     @Test("it agrees with a list of times; beyond 256 messages to within 1/256 of the span", arguments: 0..<40)
     func agrees(seed: Int) {
-        var source = SplitMix(seed: UInt64(seed))
+        var source = SeededGenerator(seed: UInt64(seed))
         let isExact = seed % 2 == 0
         let limit = isExact ? Int.random(in: 1...256, using: &source) : Int.random(in: 257...100_000, using: &source)
         let span = Int64.random(in: 1...100_000, using: &source)

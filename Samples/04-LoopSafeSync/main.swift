@@ -1,0 +1,34 @@
+import KiiPush
+import KiiPushTesting
+
+// Ten devices keep one thermostat tidy, and write to the object that they were called for. Somebody turns it once.
+var reports: [(run: Run, report: FleetReport)] = []
+for run in Run.all { reports.append((run, await run.report())) }
+
+func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+}
+
+print("One turn of a thermostat, ten devices that write it back: an hour of it\n")
+print("                               handled   writes  stopped")
+for (run, report) in reports {
+    let end =
+        switch report.stop {
+        case .cap: "cut off after \(Int(report.seconds)) s, and growing"
+        case .timeOver: "held, and tried again ever more rarely"
+        case .quiet: "over"
+        }
+    let stopped = report.count("looped") + report.count("deadLettered")
+    print(
+        padded(run.name, 31) + padded("\(report.handled)", 10) + padded("\(report.events - 1)", 8)
+            + padded("\(stopped)", 9) + end)
+}
+
+let bound = LoopBound(in: .seconds(3600))
+print("\nWhatever a handler does, a device handles one loop at most \(bound.storm) times in the hour:")
+print("20 messages until the breaker opens, then \(bound.probes) probes, after 1, 2, 4, 8 and 16 minutes.")
+
+let arguments = CommandLine.arguments
+if let place = arguments.firstIndex(of: "--svg"), place + 1 < arguments.count {
+    try Picture(reports).write(to: arguments[place + 1])
+}

@@ -1,0 +1,51 @@
+/// What is to happen, by the millisecond; what is due in the same one comes in the order in which it was put in.
+///
+/// A list for each millisecond and a heap of the milliseconds: twenty million deliveries that are on their way at once
+/// cost a few thousand steps of the heap.
+struct EventQueue<Item> {
+    private var lists: [Int64: [Item]] = [:]
+    private var times: [Int64] = []
+
+    var isEmpty: Bool { times.isEmpty }
+
+    /// The next millisecond at which something happens.
+    var nextTime: Int64? { times.first }
+
+    mutating func add(_ item: Item, at time: Int64) {
+        if lists[time]?.append(item) == nil {
+            lists[time] = [item]
+            insert(time)
+        }
+    }
+
+    /// Takes out all that happens next.
+    mutating func popList() -> [Item] {
+        guard let time = removeFirstTime() else { return [] }
+        return lists.removeValue(forKey: time) ?? []
+    }
+
+    private mutating func insert(_ time: Int64) {
+        times.append(time)
+        var child = times.count - 1
+        while child > 0, times[(child - 1) / 2] > times[child] {
+            times.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    private mutating func removeFirstTime() -> Int64? {
+        guard let first = times.first, let last = times.popLast() else { return nil }
+        guard !times.isEmpty else { return first }
+        times[0] = last
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < times.count && times[child] < times[least] {
+                least = child
+            }
+            guard least != parent else { return first }
+            times.swapAt(parent, least)
+            parent = least
+        }
+    }
+}

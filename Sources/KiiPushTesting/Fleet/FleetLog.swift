@@ -1,0 +1,130 @@
+import KiiPush
+
+/// What a fleet writes down while it runs.
+struct FleetLog {
+    /// One event, and how much of it is still to be delivered.
+    private struct Entry {
+        let cause: SimulatedCloud.Cause
+        var fixture: PayloadFixture?
+        var short: RawPayload?
+        var long: RawPayload?
+        var pending = 0
+    }
+
+    /// What became of an event on a device; the later ones count when there are copies.
+    private enum Fate: UInt8 {
+        case unknown
+        /// It came, and is not handled.
+        case reached
+        /// The loop guard ended it or put it aside.
+        case stopped
+        case handled
+    }
+
+    let devices: Int
+    private let interval: Int64
+    private var entries: [Entry] = []
+    private var fates: [Fate] = []
+    private(set) var deliveries = 0
+    private(set) var handled = 0
+    private(set) var handledTwice = 0
+    /// How often each device handled messages of each cause; a row a cause.
+    private(set) var handledByCause: [Int32] = []
+    private(set) var eventsByGeneration: [Int] = []
+    private(set) var samples: [FleetReport.Sample] = []
+    private(set) var released = 0
+    private(set) var longestHold = Duration.zero
+    var lost = 0
+    var duplicated = 0
+    var redelivered = 0
+    var givenUp = 0
+    var held = 0
+    var jumps = 0
+
+    init(devices: Int, interval: Int64) {
+        self.devices = devices
+        self.interval = interval
+    }
+
+    // MARK: Events
+
+    /// Takes an event in and returns its number.
+    mutating func add(_ event: SimulatedCloud.Event) -> Int {
+        entries.append(Entry(cause: event.cause, fixture: event.fixture))
+        fates.append(contentsOf: repeatElement(.unknown, count: devices))
+        while eventsByGeneration.count <= event.cause.generation { eventsByGeneration.append(0) }
+        eventsByGeneration[event.cause.generation] += 1
+        let needed = (event.cause.number + 1) * devices
+        if handledByCause.count < needed {
+            handledByCause.append(contentsOf: repeatElement(0, count: needed - handledByCause.count))
+        }
+        return entries.count - 1
+    }
+
+    /// The cause of what a handler of this event writes.
+    func next(after event: Int) -> SimulatedCloud.Cause {
+        let cause = entries[event].cause
+        return SimulatedCloud.Cause(number: cause.number, generation: cause.generation + 1)
+    }
+
+    mutating func expect(_ event: Int32) { entries[Int(event)].pending += 1 }
+
+    /// The payload, which is written once and shared by all who get it.
+    mutating func payload(of event: Int, _ style: PayloadFixture.KeyStyle) -> RawPayload {
+        if let made = style == .short ? entries[event].short : entries[event].long { return made }
+        let payload = entries[event].fixture?.payload(style) ?? RawPayload("")
+        if style == .short { entries[event].short = payload } else { entries[event].long = payload }
+        return payload
+    }
+
+    /// Lets the bytes go once nobody waits for them.
+    mutating func leave(_ event: Int) {
+        entries[event].pending -= 1
+        guard entries[event].pending == 0 else { return }
+        entries[event].short = nil
+        entries[event].long = nil
+    }
+
+    // MARK: Deliveries
+
+    mutating func reach(_ event: Int, _ device: Int) {
+        deliveries += 1
+        let index = event * devices + device
+        if fates[index] == .unknown { fates[index] = .reached }
+    }
+
+    mutating func handle(_ event: Int, _ device: Int) {
+        handled += 1
+        handledByCause[entries[event].cause.number * devices + device] += 1
+        let index = event * devices + device
+        if fates[index] == .handled { handledTwice += 1 }
+        fates[index] = .handled
+    }
+
+    mutating func stop(_ event: Int, _ device: Int) {
+        let index = event * devices + device
+        if fates[index] != .handled { fates[index] = .stopped }
+    }
+
+    mutating func release(after delay: Duration) {
+        released += 1
+        longestHold = max(longestHold, delay)
+    }
+
+    /// How many messages reached a device, and were neither handled by it nor stopped.
+    var unhandled: Int { fates.count { $0 == .reached } }
+    /// How many messages reached a device, and were ended or put aside by its loop guard.
+    var stopped: Int { fates.count { $0 == .stopped } }
+
+    // MARK: Samples
+
+    /// Notes the sums for every whole interval that is over.
+    mutating func sample(until time: Int64) {
+        while Int64(samples.count) * interval < time {
+            samples.append(
+                FleetReport.Sample(
+                    seconds: Double(Int64(samples.count) * interval) / 1000, deliveries: deliveries, handled: handled,
+                    events: entries.count))
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import KiiPush
+
+/// One test while it runs.
+struct RuleTestRun {
+    private let rules: RoutingRules
+    private let test: RuleTest
+    private let receiver: TestReceiver
+    private(set) var coverage: RuleCoverage?
+    private var failures: [RuleTestFailure] = []
+    private var elapsed = Duration.zero
+
+    init(_ rules: RoutingRules, _ test: RuleTest, _ receiver: TestReceiver, coverage: RuleCoverage?) {
+        self.rules = rules
+        self.test = test
+        self.receiver = receiver
+        self.coverage = coverage
+    }
+
+    mutating func result() async -> RuleTestResult {
+        if test.steps.isEmpty { fail(test.position, nil, "the test has no steps, so it shows nothing") }
+        for (index, step) in test.steps.enumerated() { await take(step, number: index + 1) }
+        return RuleTestResult(test: test, failures: failures)
+    }
+
+    private mutating func take(_ step: RuleTestStep, number: Int) async {
+        if step.at > elapsed {
+            count(await receiver.advance(by: step.at - elapsed))
+            elapsed = step.at
+        }
+        let place = StepPlace(number: number, position: step.position)
+        switch step.action {
+        case .receive(let incoming):
+            let payload = RawPayload(incoming.bytes, transport: incoming.transport)
+            let receipt = await receiver.send(payload, failing: FailingHandlers(incoming.fail))
+            if let message = receipt.trace.message { coverage?.count(message) }
+            count([receipt] + receipt.caused)
+            guard let expect = step.expect, !expect.isEmpty else {
+                return fail(
+                    step.expect?.position ?? step.position, place,
+                    "nothing is expected of the message; it was \(receipt.outcome), so expect at least its outcome")
+            }
+            compare(receipt, expect, place)
+        case .write(let uri):
+            guard let object = uri.object else {
+                return fail(
+                    step.position, place,
+                    "a write to \(uri) announces nothing: an event is known by its object; name a bucket's object")
+            }
+            let isOfOtherApp = uri.appID != nil && rules.app != nil && uri.appID != rules.app
+            if !isOfOtherApp { receiver.receiver.loopGuard?.announce(object, nil).done() }
+        case .kill(let target): count(await receiver.kill(target))
+        case .revive(let target): receiver.receiver.loopGuard?.revive(target)
+        }
+    }
+
+    private mutating func count(_ receipts: [TestReceipt]) {
+        for receipt in receipts { coverage?.count(receipt.outcome) }
+    }
+
+    // MARK: Comparing
+
+    private mutating func compare(_ receipt: TestReceipt, _ expect: RuleExpectation, _ place: StepPlace) {
+        let outcome = receipt.outcome
+        let message = receipt.trace.message
+        let isLooped = outcome.name == "looped" || outcome.name == "held"
+        func text(_ text: String?) -> RuleTestValue { text.map { .text($0) } ?? .none }
+        let compared: [(key: String, expected: RuleTestValue?, actual: RuleTestValue)] = [
+            ("outcome", expect.outcome.map { .text($0) }, .text(outcome.name)),
+            ("reason", expect.reason.map { .text($0) }, text(outcome.reason)),
+            ("layer", expect.layer.map { .text($0) }, text(isLooped ? outcome.reason : nil)),
+            ("code", expect.code.map { .text($0) }, text(outcome.name == "undecodable" ? outcome.reason : nil)),
+            ("rules", expect.rules.map { .list($0) }, .list(receipt.routes)),
+            ("handlers", expect.handlers.map { .list($0) }, .list(receipt.handlers)),
+            ("kind", expect.kind.map { .text($0.rawValue) }, text(message?.kind.rawValue)),
+            ("certainty", expect.certainty.map { .text($0.rawValue) }, text(message?.certainty.rawValue)),
+        ]
+        let wrong = compared.filter { $0.expected != nil && $0.expected != $0.actual }
+        guard !wrong.isEmpty else { return }
+        // Once a step, and only when it fails: it reads the message again for each condition of each rule.
+        let verdicts = message.map { RuleVerdict.all($0, rules.rules) } ?? []
+        let stages = receipt.trace.stages.map { "\($0.name): \($0.verdict)" }
+        for (key, expected, actual) in wrong {
+            guard let expected else { continue }
+            failures.append(
+                RuleTestFailure(
+                    file: rules.file, position: expect.positions[key] ?? expect.position, test: test.name,
+                    step: place.number, stepPosition: place.position, key: key, expected: expected, actual: actual,
+                    what: "\(key): expected \(expected), found \(actual)", stages: stages, rules: verdicts))
+        }
+    }
+
+    private mutating func fail(_ position: SourcePosition, _ place: StepPlace?, _ what: String) {
+        failures.append(
+            RuleTestFailure(
+                file: rules.file, position: position, test: test.name, step: place?.number,
+                stepPosition: place?.position, key: nil, expected: nil, actual: nil, what: what, stages: [], rules: []))
+    }
+}
+
+/// Which step it is, and where.
+private struct StepPlace {
+    let number: Int
+    let position: SourcePosition
+}
+
+extension KiiURI {
+    /// The object that the URI names, if it names one that a bucket's event can be about.
+    fileprivate var object: KiiObject? {
+        let scope: KiiScope
+        switch owner {
+        case .app: scope = .app
+        case .user(let id): scope = .user(KiiUser(id: id))
+        case .group(let id): scope = .group(KiiGroup(id: id))
+        case .thing(let id): scope = .thing(KiiThing(id: id))
+        case .admin: return nil
+        }
+        guard case .object(let bucket, let isEncrypted, let id) = resource else { return nil }
+        return KiiObject(bucket: KiiBucket(scope: scope, name: bucket, type: isEncrypted ? .crypto : nil), id: id)
+    }
+}

@@ -1,0 +1,159 @@
+public import KiiPush
+import Synchronization
+
+/// Lets new rules into a running receiver only when they prove themselves.
+///
+/// They must parse, the linter must be sure of no error in them, they must pass their own tests, and every handler that
+/// they name must be there.
+///
+/// ```swift
+/// let gate = RulesGate(receiver)
+/// switch await gate.update(bytes, file: "rules.json") {
+/// case .loaded(let update): print("generation", update.generation)
+/// case .refused(let problems): for problem in problems { print(problem) }
+/// case .overtaken: break
+/// }
+/// ```
+///
+/// A file that is refused changes nothing. One that is loaded changes all routes at once: messages that are being
+/// handled keep theirs to their end, later ones get the new ones, and traces say which
+/// (``Trace/generation``). What the receiver remembers lives on: seen messages, breakers with what they hold, the kill
+/// switch. The tests run in receivers of their own on clocks of their own, so they touch nothing of this one.
+public final class RulesGate: Sendable {
+    /// Looks for what else is wrong with rules, such as a handler that they should name; what it returns refuses them.
+    public typealias Check = @Sendable (RoutingRules) -> [RulesError.Problem]
+
+    private struct State {
+        var lastNumber: UInt64 = 0
+        var loaded: UInt64 = 0
+        var running: RoutingRules?
+    }
+
+    private let receiver: PushReceiver
+    private let actions: (any RuleActions)?
+    private let needsTests: Bool
+    private let checks: [Check]
+    private let state: Mutex<State>
+
+    /// Guards a receiver's rules.
+    ///
+    /// - Parameters:
+    ///   - receiver: the receiver.
+    ///   - running: the rules that it was made of by ``PushReceiver/init(rules:limits:clock:)``; with them, its loop
+    ///     guard takes over a changed `loop` and changed identities, and the update says which other settings changed.
+    ///   - actions: what runs programs and prints.
+    ///   - needsTests: whether a file without tests is refused; by default it is loaded.
+    ///   - checks: what else a file must pass, before its tests run.
+    public init(
+        _ receiver: PushReceiver, running: RoutingRules? = nil, actions: (any RuleActions)? = nil,
+        needsTests: Bool = false, checks: [Check] = []
+    ) {
+        self.receiver = receiver
+        self.actions = actions
+        self.needsTests = needsTests
+        self.checks = checks
+        state = Mutex(State(running: running))
+    }
+
+    /// Puts a rules file to the test, and loads it when it passes.
+    ///
+    /// Of two updates at a time the one that was called later wins, whichever is ready first.
+    ///
+    /// - Parameters:
+    ///   - bytes: the file's content.
+    ///   - file: what problems call it.
+    /// - Returns: what became of it.
+    public func update(_ bytes: [UInt8], file: String) async -> RulesUpdate {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        do throws(RulesError) {
+            let rules = try RoutingRules(bytes, file: file)
+            let problems = Self.lintErrors(rules) + checks.flatMap { $0(rules) }
+            guard problems.isEmpty else { return .refused(problems) }
+            let failures = await failures(of: try RuleTestRunner(rules))
+            guard failures.isEmpty else { return .refused(failures) }
+            return try load(rules, number)
+        } catch {
+            return .refused(error.problems)
+        }
+    }
+
+    /// What the linter is sure of; its warnings refuse nothing.
+    private static func lintErrors(_ rules: RoutingRules) -> [RulesError.Problem] {
+        rules.lint().filter { $0.severity == .error }
+            .map { RulesError.Problem(file: $0.file, position: $0.position, what: $0.what) }
+    }
+
+    private func failures(of runner: RuleTestRunner) async -> [RulesError.Problem] {
+        var failures: [RuleTestFailure] = []
+        if needsTests, let missing = runner.missingTests { failures.append(missing) }
+        for test in runner.rules.tests where failures.count < RulesError.mostProblems {
+            failures += await runner.run(test).failures
+        }
+        return failures.map { RulesError.Problem(file: $0.file, position: $0.position, what: $0.reason) }
+    }
+
+    /// Loads rules that passed, unless those of a later number are loaded.
+    func load(_ rules: RoutingRules, _ number: UInt64) throws(RulesError) -> RulesUpdate {
+        try state.withLock { state throws(RulesError) in
+            guard number > state.loaded else { return .overtaken }
+            let generation = try receiver.load(rules, actions: actions)
+            state.loaded = number
+            var unchanged: [String] = []
+            if let running = state.running {
+                unchanged = rules.settingsOfTheChain(thatDifferFrom: running)
+                receiver.loopGuard?.settings = rules.loop
+                receiver.loopGuard?.setIdentities(me: rules.me, writesAs: rules.writesAs)
+            }
+            return .loaded(RulesUpdate.Loaded(rules: rules, generation: generation, needRestart: unchanged))
+        }
+    }
+}
+
+/// What became of new rules.
+public enum RulesUpdate: Sendable {
+    /// They are in force.
+    case loaded(Loaded)
+    /// They are not, and nothing has changed; why, with places.
+    case refused([RulesError.Problem])
+    /// Newer ones were loaded while these were tested, so they are not wanted any more.
+    case overtaken
+
+    /// Rules that are in force now.
+    public struct Loaded: Sendable {
+        /// The rules.
+        public let rules: RoutingRules
+        /// The number that traces of messages under them have.
+        public let generation: Int
+        /// The settings in which the file differs from what the receiver was made with, and which it keeps until it is
+        /// made anew: of `app`, `serving` and `dedupe`.
+        public let needRestart: [String]
+    }
+}
+
+extension RoutingRules {
+    /// The settings that a receiver takes once, and which differ.
+    fileprivate func settingsOfTheChain(thatDifferFrom other: RoutingRules) -> [String] {
+        var names: [String] = []
+        if app != other.app { names.append("app") }
+        if serving != other.serving { names.append("serving") }
+        if dedupe != other.dedupe { names.append("dedupe") }
+        return names
+    }
+}
+
+extension RulesUpdate: CustomStringConvertible {
+    /// What became of the file, for a log: the generation, or every problem on a line.
+    public var description: String {
+        switch self {
+        case .loaded(let loaded):
+            let restart =
+                loaded.needRestart.isEmpty ? "" : "; restart for \(loaded.needRestart.joined(separator: ", "))"
+            return "\(loaded.rules.file): \(loaded.rules.rules.count) rules, generation \(loaded.generation)\(restart)"
+        case .refused(let problems): return problems.map(\.description).joined(separator: "\n")
+        case .overtaken: return "overtaken by a newer file"
+        }
+    }
+}

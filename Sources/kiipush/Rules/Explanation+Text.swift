@@ -1,0 +1,103 @@
+import KiiPush
+
+extension Explanation {
+    /// All of it for a person: the message, the rules in order, the chain, the outcome.
+    func lines(showsAll: Bool) -> [String] {
+        messageLines + [""] + ruleLines(showsAll: showsAll) + [""] + chainLines + ["", outcomeLine] + hintLines
+    }
+
+    private var messageLines: [String] {
+        let report = TextReport.lines(message, source: source, app: nil)
+        return report.filter { !$0.hasPrefix("  dedupe") }
+            + (message.raw.transport.map { ["  " + "transport".padded(to: 10) + escaped($0.name)] } ?? [])
+    }
+
+    // MARK: Rules
+
+    private func ruleLines(showsAll: Bool) -> [String] {
+        let count = rules.count
+        var lines = ["\(file): \(count) rule\(count == 1 ? "" : "s"), the first that matches wins"]
+        let idWidth = min(rules.map { Self.shown($0.rule.id).count }.max() ?? 0, 32)
+        let placeWidth = rules.map { $0.rule.position.description.count }.max() ?? 0
+        var untried = 0
+        for rule in rules {
+            if rule.standing == .notTried, !showsAll {
+                untried += 1
+                continue
+            }
+            let place = rule.rule.position.description.padded(to: placeWidth)
+            let id = Self.shown(rule.rule.id).padded(to: idWidth)
+            lines.append("  \(place)  \(id)  \(verdict(rule))")
+            lines += checkLines(rule, indent: placeWidth + 4)
+        }
+        if untried > 0, let taker {
+            lines.append(
+                "  \(untried) later rule\(untried == 1 ? " is" : "s are") not tried, since '\(Self.shown(taker.id))' does not \"continue\""
+                    + " (--all shows \(untried == 1 ? "it" : "them"))")
+        }
+        return lines
+    }
+
+    private func verdict(_ rule: Rule) -> String {
+        let misses = rule.misses.count
+        switch rule.standing {
+        case .taken:
+            let ending = rule.rule.flow == .continue ? "; the next ones may try too" : ""
+            return "TAKES IT: \(Self.shown(Self.words(rule.rule.action)))\(ending)"
+        case .missed:
+            if rule.isNearMiss { return "near miss: only \(Self.name(rule.misses[0])) does not fit" }
+            return misses == 1 ? "does not fit" : "does not fit: \(misses) of \(rule.told.count) conditions"
+        case .notTried: return misses == 0 ? "not tried; it would fit" : "not tried; it would not fit"
+        }
+    }
+
+    private func checkLines(_ rule: Rule, indent: Int) -> [String] {
+        let checks = rule.told
+        let space = String(repeating: " ", count: indent)
+        if checks.isEmpty { return [space + "ok    it asks for nothing"] }
+        let width = checks.map { Self.name($0).count }.max() ?? 0
+        let expectedWidth = min(checks.map { Self.shown($0.expected).count }.max() ?? 0, 40)
+        return checks.map { check in
+            let expected = Self.shown(check.expected).padded(to: expectedWidth)
+            let sign = check.holds ? "ok  " : "miss"
+            return "\(space)\(sign)  \(Self.name(check).padded(to: width))  wants \(expected)  has \(actual(check))"
+        }
+    }
+
+    private func actual(_ check: RouteCheck) -> String {
+        if let actual = check.actual { return Self.shown(actual) }
+        // A missing bucket or topic has a reason that one does not see in the rule.
+        return "nothing" + (reasonForNothing(check).map { ": \($0)" } ?? "")
+    }
+
+    private static func name(_ check: RouteCheck) -> String {
+        check.key.map { "data '\(shown($0))'" } ?? check.name
+    }
+
+    // MARK: Chain and outcome
+
+    private var chainLines: [String] {
+        let width = stages.map(\.name.count).max() ?? 0
+        return ["the way through the receiver"]
+            + stages.map { "  \(escaped($0.name).padded(to: width))  \(escaped($0.verdict))" }
+    }
+
+    private var outcomeLine: String { "outcome: \(escaped(outcome.description)): \(escaped(outcomeInWords))" }
+
+    /// What to look at when no rule takes the message.
+    private var hintLines: [String] {
+        guard case .unrouted = outcome else { return [] }
+        let near = rules.filter(\.isNearMiss).prefix(3)
+        return near.map { rule in
+            let check = rule.misses[0]
+            return "hint: '\(Self.shown(rule.rule.id))' (\(rule.rule.position)) would take it, but wants"
+                + " \(Self.name(check)) \(Self.shown(check.expected)), and the message has \(actual(check))"
+        }
+    }
+
+    /// A text fit for a column: safe for a terminal, and cut.
+    private static func shown(_ text: String) -> String {
+        let safe = escaped(text)
+        return safe.count <= 60 ? safe : safe.prefix(59) + "…"
+    }
+}

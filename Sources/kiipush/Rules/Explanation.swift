@@ -1,0 +1,209 @@
+import KiiPush
+import KiiPushTesting
+
+/// Why a message ended as it did, rule by rule and stage by stage.
+struct Explanation {
+    /// What became of one rule.
+    enum Standing: String {
+        /// It takes the message.
+        case taken
+        /// A condition does not hold.
+        case missed
+        /// An earlier rule had taken the message for good.
+        case notTried
+    }
+
+    struct Rule {
+        let rule: RoutingRule
+        let standing: Standing
+        let checks: [RouteCheck]
+
+        var misses: [RouteCheck] { checks.filter { !$0.holds } }
+        /// The checks that tell something: one that the rule does not state shows only where it fails.
+        var told: [RouteCheck] {
+            checks.filter { check in !check.holds || rule.conditions.contains { $0.name == check.name } }
+        }
+
+        /// Whether only one of several conditions does not hold.
+        var isNearMiss: Bool { standing == .missed && told.count > 1 && misses.count == 1 }
+    }
+
+    let source: String
+    let file: String
+    let message: PushMessage
+    let rules: [Rule]
+    let stages: [Trace.Stage]
+    let outcome: Outcome
+    let handlers: [String]
+    /// The rule that took the message for good.
+    let taker: RoutingRule?
+
+    /// Explains a receipt; nil when there was no message.
+    init?(_ rules: RoutingRules, _ receipt: TestReceipt, source: String) {
+        guard let message = receipt.trace.message else { return nil }
+        self.source = source
+        self.message = message
+        file = rules.file
+        stages = receipt.trace.stages
+        outcome = receipt.outcome
+        handlers = receipt.handlers
+        var taker: RoutingRule?
+        self.rules = rules.rules.map { rule in
+            let checks = rule.explain(message)
+            if taker != nil { return Rule(rule: rule, standing: .notTried, checks: checks) }
+            let isTaken = checks.allSatisfy(\.holds)
+            if isTaken, rule.flow == .stop { taker = rule }
+            return Rule(rule: rule, standing: isTaken ? .taken : .missed, checks: checks)
+        }
+        self.taker = taker
+    }
+
+    /// Why the message has nothing where a rule asks for something; nil where there is nothing more to say.
+    func reasonForNothing(_ check: RouteCheck) -> String? {
+        let scopeIsMissing = "the payload names it, but states no complete scope"
+        switch check.name {
+        case "bucket", "object":
+            guard message.kind == .pushToApp else { return "a \(message.kind) has none" }
+            let field: KiiField = check.name == "bucket" ? .bucketID : .objectID
+            return message[field] == nil ? "the payload names none" : scopeIsMissing
+        case "topic":
+            guard message.kind == .pushToUser else { return "a \(message.kind) has none" }
+            return message[.topic] == nil ? "the payload names none" : scopeIsMissing
+        case "scope": return "the payload states none"
+        case "scopeID": return message.scope.kind == .app ? "the app's scope has no id" : "the payload states none"
+        case "sender": return "the payload does not say who sent it"
+        case "transport": return "none was given; use --transport"
+        default: return nil
+        }
+    }
+
+    /// The outcome for somebody who does not know the word.
+    var outcomeInWords: String {
+        switch outcome {
+        case .handled:
+            let taken = rules.filter { $0.standing == .taken }.map { Self.words($0.rule.action) }
+            return taken.joined(separator: ", then ")
+        case .duplicate: return "the same message was handled before"
+        case .looped(let layer): return "the loop guard stops it: \(Self.words(layer))"
+        case .held: return "the loop guard holds it back, since messages of its kind come too often"
+        case .deadLettered(let reason): return "it is put aside: \(reason.rawValue)"
+        case .refused(.app): return "the payload is of another app than this receiver's"
+        case .refused(.other(let why)): return why
+        case .refused(.scope): return "its scope is incomplete, unknown, or not listed under 'serving'"
+        case .unrouted(.ambiguous):
+            return "it contradicts itself, and the rule that would take it asks for messages that are certain or likely"
+        case .unrouted(.noRoute): return "no rule takes it"
+        case .failed(let failure): return "\(failure.place) failed"
+        case .undecodable(let error): return error.detail
+        @unknown default: return outcome.description
+        }
+    }
+
+    /// What a rule does, in words.
+    static func words(_ action: RoutingRule.Action) -> String {
+        switch action {
+        case .handler(let name): "the handler '\(name)' is called"
+        case .run(let arguments): "the program \(arguments.first ?? "") is run"
+        case .print: "the message is printed"
+        }
+    }
+
+    private static func words(_ layer: LoopLayer) -> String {
+        switch layer {
+        case .identity: "its sender is listed under 'me', so this device caused it itself"
+        case .echo: "a handler announced the write that caused it"
+        case .lineage: "it has come through too many handlers"
+        case .rate: "messages of its kind came too often"
+        case .killSwitch: "somebody switched it off"
+        case .ownBucket: "its handler announced a write to the bucket that it was called for"
+        }
+    }
+
+    // MARK: JSON
+
+    /// All of it as one object on one line.
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            func string(_ key: String, _ text: String?) {
+                writer.key(key)
+                writer.string(text)
+            }
+            func strings(_ key: String, _ texts: [String]) {
+                writer.key(key)
+                writer.array { writer in texts.forEach { writer.string($0) } }
+            }
+            string("source", source)
+            string("file", file)
+            string("kind", message.kind.rawValue)
+            string("certainty", message.certainty.rawValue)
+            strings("evidence", message.classification.evidence)
+            writer.key("conflicts")
+            writer.array { writer in
+                for conflict in message.classification.conflicts {
+                    writer.object { writer in
+                        writer.key("name")
+                        writer.string(conflict.name)
+                        writer.key("reason")
+                        writer.string(conflict.reason)
+                    }
+                }
+            }
+            writer.key("rules")
+            writer.array { writer in rules.forEach { $0.write(to: &writer) } }
+            writer.key("stages")
+            writer.array { writer in
+                for stage in stages {
+                    writer.object { writer in
+                        writer.key("name")
+                        writer.string(stage.name)
+                        writer.key("verdict")
+                        writer.string(stage.verdict)
+                    }
+                }
+            }
+            string("outcome", outcome.name)
+            string("reason", outcome.reason)
+            strings("matched", rules.filter { $0.standing == .taken }.map(\.rule.id))
+            strings("handlers", handlers)
+            string("words", outcomeInWords)
+        }
+        return writer.text
+    }
+}
+
+extension Explanation.Rule {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("id")
+            writer.string(rule.id)
+            writer.key("line")
+            writer.integer(Int64(rule.position.line))
+            writer.key("column")
+            writer.integer(Int64(rule.position.column))
+            writer.key("standing")
+            writer.string(standing.rawValue)
+            writer.key("nearMiss")
+            writer.bool(isNearMiss)
+            writer.key("checks")
+            writer.array { writer in
+                for check in checks {
+                    writer.object { writer in
+                        writer.key("name")
+                        writer.string(check.name)
+                        writer.key("key")
+                        writer.string(check.key)
+                        writer.key("expected")
+                        writer.value(DataValue(json: check.expected) ?? .null)
+                        writer.key("actual")
+                        writer.value(check.actual.flatMap { DataValue(json: $0) } ?? .null)
+                        writer.key("isThere")
+                        writer.bool(check.actual != nil)
+                        writer.key("holds")
+                        writer.bool(check.holds)
+                    }
+                }
+            }
+        }
+    }
+}

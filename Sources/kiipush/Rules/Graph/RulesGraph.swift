@@ -1,0 +1,93 @@
+import KiiPush
+
+/// What a picture of rules shows, whatever language draws it.
+struct RulesGraph {
+    struct Node {
+        let id: String
+        /// What the rule asks for, a line each: `bucket = "settings"`.
+        let conditions: [String]
+        /// The number of what it calls, in `actions`.
+        let action: Int
+        let continues: Bool
+        /// What it writes, as far as it says so.
+        let writes: [String]
+        let isInCycle: Bool
+    }
+
+    struct Feed: Hashable {
+        let from: Int
+        let to: Int
+        let target: String
+        let isInCycle: Bool
+    }
+
+    /// The most characters of one line of a node.
+    private static let longestLine = 56
+    /// The most conditions of one node.
+    private static let mostConditions = 12
+
+    let file: String
+    let nodes: [Node]
+    /// Handlers, programs and printing, each once, in the order of the rules that call them.
+    let actions: [String]
+    let feeds: [Feed]
+    /// What a message passes before, in order.
+    let stages: [String]
+
+    init(_ rules: RoutingRules) {
+        file = Self.shown(rules.file)
+        stages = ["transport", "decode"] + PushReceiver(rules: rules).middleware
+        let all = rules.feeds
+        var inCycle: Set<Int> = []
+        for feed in all where feed.isInCycle { inCycle.formUnion([feed.from, feed.to]) }
+        var numbers: [String: Int] = [:]
+        var actions: [String] = []
+        nodes = rules.rules.enumerated().map { number, rule in
+            let name = Self.name(rule.action)
+            let action = numbers[name] ?? actions.count
+            if action == actions.count {
+                actions.append(name)
+                numbers[name] = action
+            }
+            return Node(
+                id: Self.shown(rule.id), conditions: Self.conditions(rule), action: action,
+                continues: rule.flow == .continue, writes: Self.writes(rule), isInCycle: inCycle.contains(number))
+        }
+        self.actions = actions
+        var seen: Set<Feed> = []
+        feeds = all.map { feed in
+            Feed(
+                from: feed.from, to: feed.to, target: Self.shown(feed.target.description), isInCycle: feed.isInCycle)
+        }.filter { seen.insert($0).inserted }
+    }
+
+    private static func conditions(_ rule: RoutingRule) -> [String] {
+        let wanted = rule.wanted
+        var lines = wanted.prefix(mostConditions).map { name, key, text in
+            shown("\(key.map { "data \($0)" } ?? name) = \(text)")
+        }
+        if lines.isEmpty { lines = ["any message"] }
+        if wanted.count > mostConditions { lines.append("and \(wanted.count - mostConditions) more") }
+        return lines
+    }
+
+    private static func writes(_ rule: RoutingRule) -> [String] {
+        let shown = rule.writes.prefix(mostConditions).map { Self.shown($0.description) }
+        let left = rule.writes.count - shown.count
+        return left > 0 ? shown + ["\(left) more"] : shown
+    }
+
+    private static func name(_ action: RoutingRule.Action) -> String {
+        switch action {
+        case .handler(let name): shown(name)
+        case .run(let arguments): shown("run " + arguments.joined(separator: " "))
+        case .print: "print"
+        }
+    }
+
+    /// A text fit for a label: safe, and cut.
+    static func shown(_ text: String) -> String {
+        let safe = escaped(text)
+        return safe.count <= longestLine ? safe : safe.prefix(longestLine - 1) + "…"
+    }
+}

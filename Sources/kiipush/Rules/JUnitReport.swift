@@ -1,0 +1,126 @@
+import KiiPush
+import KiiPushTesting
+
+/// The results of rules files as JUnit XML: a suite a file, a case a test, the way CI systems read it.
+struct JUnitReport {
+    private enum Fault: String {
+        case failure
+        case error
+    }
+
+    private struct Case {
+        let name: String
+        let line: Int
+        let duration: Duration
+        var fault: (kind: Fault, message: String, text: String)?
+    }
+
+    /// The results of one file.
+    struct Suite {
+        private let file: String
+        private var cases: [Case] = []
+        /// How long all of it took.
+        var duration = Duration.zero
+
+        init(file: String) { self.file = file }
+
+        /// A file that cannot be tested.
+        init(file: String, _ problems: [RulesError.Problem]) {
+            self.init(file: file)
+            let message = problems.first.map { "\($0)" } ?? "it cannot be read"
+            let text = problems.map(\.description).joined(separator: "\n")
+            cases.append(Case(name: "the file can be read", line: 1, duration: .zero, fault: (.error, message, text)))
+        }
+
+        /// A fault of the file as a whole.
+        mutating func add(_ failure: RuleTestFailure) {
+            cases.append(
+                Case(
+                    name: "the file has tests", line: failure.position.line, duration: .zero,
+                    fault: (.failure, failure.what, failure.description)))
+        }
+
+        /// A test.
+        mutating func add(_ result: RuleTestResult, _ duration: Duration) {
+            var testCase = Case(name: result.test.name, line: result.test.position.line, duration: duration)
+            if let first = result.failures.first {
+                testCase.fault = (.failure, first.reason, RuleCaseFailed(failures: result.failures).description)
+            }
+            cases.append(testCase)
+        }
+
+        fileprivate var tests: Int { cases.count }
+        fileprivate var failures: Int { cases.count { $0.fault?.kind == .failure } }
+        fileprivate var errors: Int { cases.count { $0.fault?.kind == .error } }
+
+        fileprivate var lines: [String] {
+            let file = JUnitReport.escaped(file)
+            let counts = JUnitReport.counts(tests, failures, errors, duration)
+            let elements = cases.flatMap { test -> [String] in
+                let start =
+                    "    <testcase name=\"\(JUnitReport.escaped(test.name))\" classname=\"\(file)\" file=\"\(file)\" "
+                    + "line=\"\(test.line)\" time=\"\(JUnitReport.seconds(test.duration))\""
+                guard let fault = test.fault else { return [start + "/>"] }
+                let (kind, message) = (fault.kind.rawValue, JUnitReport.escaped(fault.message))
+                let text = JUnitReport.escaped(fault.text, isElement: true)
+                return [
+                    start + ">", "      <\(kind) message=\"\(message)\">\(text)</\(kind)>",
+                    "    </testcase>",
+                ]
+            }
+            return ["  <testsuite name=\"\(file)\" \(counts)>"] + elements + ["  </testsuite>"]
+        }
+    }
+
+    private var suites: [Suite] = []
+
+    mutating func add(_ suite: Suite) { suites.append(suite) }
+
+    /// The document.
+    var text: String {
+        func sum(_ number: (Suite) -> Int) -> Int { suites.reduce(0) { $0 + number($1) } }
+        let duration = suites.reduce(Duration.zero) { $0 + $1.duration }
+        let counts = Self.counts(sum(\.tests), sum(\.failures), sum(\.errors), duration)
+        let lines =
+            ["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<testsuites name=\"kiipush rules test\" \(counts)>"]
+            + suites.flatMap(\.lines) + ["</testsuites>"]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func counts(_ tests: Int, _ failures: Int, _ errors: Int, _ duration: Duration) -> String {
+        "tests=\"\(tests)\" failures=\"\(failures)\" errors=\"\(errors)\" skipped=\"0\" time=\"\(seconds(duration))\""
+    }
+
+    /// Seconds with six decimals.
+    private static func seconds(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        let digits = String(attoseconds / 1_000_000_000_000)
+        return "\(seconds).\(String(repeating: "0", count: max(0, 6 - digits.count)))\(digits)"
+    }
+
+    /// A text for an element or an attribute; what XML 1.0 cannot hold at all, not even by number, stands there as
+    /// `\u{1B}`.
+    ///
+    /// - Parameters:
+    ///   - text: the text.
+    ///   - isElement: whether it stands in an element, where line feeds and tabs stay what they are.
+    /// - Returns: the escaped text.
+    static func escaped(_ text: String, isElement: Bool = false) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            // In "]]>" it would end what has not begun.
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "\t" where isElement, "\n" where isElement: escaped.unicodeScalars.append(scalar)
+            case "\t", "\n", "\r": escaped += "&#\(scalar.value);"
+            case "\u{00}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{FFFE}", "\u{FFFF}":
+                escaped += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,33 @@
+/// Says on a terminal how far a long run has come.
+struct Progress {
+    private let file: String
+    private let total: Int
+    private let console: Console
+    private let clock = ContinuousClock()
+    private var done = 0
+    private var next: ContinuousClock.Instant
+    private var isShown = false
+
+    init(_ file: String, _ total: Int, _ console: Console, after patience: Duration = .milliseconds(500)) {
+        self.file = file
+        self.total = total
+        self.console = console
+        // Most runs are over before anybody could read it.
+        next = clock.now.advanced(by: patience)
+    }
+
+    /// Tells that one more is done; shown ten times a second at most.
+    mutating func step() {
+        done += 1
+        guard let progress = console.progress, clock.now >= next else { return }
+        progress("\r\(escaped(file)): \(done) of \(total) tests\u{1B}[K")
+        isShown = true
+        next = clock.now.advanced(by: .milliseconds(100))
+    }
+
+    /// Takes away what is shown, before anything else is printed and at the end.
+    mutating func clear() {
+        if isShown { console.progress?("\r\u{1B}[K") }
+        isShown = false
+    }
+}

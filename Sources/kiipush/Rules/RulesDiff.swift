@@ -1,0 +1,181 @@
+import KiiPush
+import KiiPushTesting
+
+/// Sends messages through two versions of rules and counts, by kind of change, those that end otherwise.
+struct RulesDiff {
+    /// What becomes of a message under one version.
+    struct Fate: Hashable {
+        let outcome: String
+        let reason: String?
+        let rules: [String]
+        let handlers: [String]
+
+        init(_ receipt: TestReceipt) {
+            outcome = receipt.outcome.name
+            reason = receipt.outcome.reason
+            rules = receipt.routes
+            handlers = receipt.handlers
+        }
+
+        /// In a few words, such as `handled by settings` or `duplicate (done)`.
+        var words: String {
+            let name = reason.map { "\(outcome) (\($0))" } ?? outcome
+            guard !rules.isEmpty else { return name }
+            let by = "\(name) by \(rules.joined(separator: ", "))"
+            // A handler is named where the rule does not tell.
+            return handlers.isEmpty || handlers == rules ? by : "\(by), calling \(handlers.joined(separator: ", "))"
+        }
+    }
+
+    private struct Change: Hashable {
+        let old: Fate
+        let new: Fate
+    }
+
+    fileprivate struct Tally {
+        var count = 0
+        var lines: [Int] = []
+    }
+
+    /// The most kinds of change that are told apart; further ones are counted together.
+    private static let mostChanges = 1000
+
+    private let old: TestReceiver
+    private let new: TestReceiver
+    private let examples: Int
+    private var tallies: [Change: Tally] = [:]
+    private var others = Tally()
+    private var elapsed = Duration.zero
+    private(set) var messages = 0
+    private(set) var changed = 0
+
+    init(old: TestReceiver, new: TestReceiver, examples: Int) {
+        self.old = old
+        self.new = new
+        self.examples = examples
+    }
+
+    /// Sends one message through both.
+    mutating func send(_ payload: RawPayload, at time: Duration, line: Int) async {
+        await old.advance(by: time - elapsed)
+        await new.advance(by: time - elapsed)
+        elapsed = time
+        let change = Change(old: Fate(await old.send(payload)), new: Fate(await new.send(payload)))
+        messages += 1
+        guard change.old != change.new else { return }
+        changed += 1
+        if tallies[change] == nil, tallies.count >= Self.mostChanges {
+            others.count += 1
+            if others.lines.count < examples { others.lines.append(line) }
+        } else {
+            tallies[change, default: Tally()].count += 1
+            if tallies[change]?.lines.count ?? 0 < examples { tallies[change]?.lines.append(line) }
+        }
+    }
+
+    private var inOrder: [(change: Change, tally: Tally)] {
+        tallies.map { (change: $0.key, tally: $0.value) }.sorted { left, right in
+            if left.tally.count != right.tally.count { return left.tally.count > right.tally.count }
+            if left.tally.lines.first != right.tally.lines.first {
+                return left.tally.lines.first ?? .max < right.tally.lines.first ?? .max
+            }
+            return (left.change.old.words, left.change.new.words) < (right.change.old.words, right.change.new.words)
+        }
+    }
+
+    // MARK: Text
+
+    func lines(old: String, new: String, corpus: String) -> [String] {
+        var lines = [
+            "\(escaped(corpus)): \(messages) message\(messages == 1 ? "" : "s"), \(changed) end\(changed == 1 ? "s" : "") otherwise"
+                + " under \(escaped(new)) than under \(escaped(old))"
+        ]
+        for (change, tally) in inOrder {
+            lines.append("")
+            lines.append("\(String(tally.count).leftPadded(to: 7))  was  \(escaped(change.old.words))")
+            lines.append("         now  \(escaped(change.new.words))")
+            if !tally.lines.isEmpty { lines.append("         \(Self.examples(tally, corpus))") }
+        }
+        if others.count > 0 {
+            lines += [
+                "", "\(String(others.count).leftPadded(to: 7))  in other ways",
+                "         \(Self.examples(others, corpus))",
+            ]
+        }
+        return lines
+    }
+
+    private static func examples(_ tally: Tally, _ corpus: String) -> String {
+        let places = tally.lines.map { "\(escaped(corpus)):\($0)" }.joined(separator: ", ")
+        return "at   \(places)\(tally.count > tally.lines.count ? ", …" : "")"
+    }
+
+    // MARK: JSON
+
+    /// One object a change, and last the summary.
+    var jsonLines: [String] {
+        var lines = inOrder.map { change, tally in
+            Self.json { writer in
+                writer.key("old")
+                change.old.write(to: &writer)
+                writer.key("new")
+                change.new.write(to: &writer)
+                tally.write(to: &writer)
+            }
+        }
+        if others.count > 0 {
+            lines.append(
+                Self.json { writer in
+                    writer.key("old")
+                    writer.null()
+                    writer.key("new")
+                    writer.null()
+                    others.write(to: &writer)
+                })
+        }
+        let summary = Self.json { writer in
+            writer.key("messages")
+            writer.integer(Int64(messages))
+            writer.key("changed")
+            writer.integer(Int64(changed))
+        }
+        return lines + [summary]
+    }
+
+    private static func json(_ body: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter()
+        writer.object(body)
+        return writer.text
+    }
+}
+
+extension RulesDiff.Tally {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.key("count")
+        writer.integer(Int64(count))
+        writer.key("lines")
+        writer.array { writer in lines.forEach { writer.integer(Int64($0)) } }
+    }
+}
+
+extension RulesDiff.Fate {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("outcome")
+            writer.string(outcome)
+            writer.key("reason")
+            writer.string(reason)
+            for (key, texts) in [("rules", rules), ("handlers", handlers)] {
+                writer.key(key)
+                writer.array { writer in texts.forEach { writer.string($0) } }
+            }
+        }
+    }
+}
+
+extension String {
+    /// The text with spaces before it, `width` characters in all.
+    fileprivate func leftPadded(to width: Int) -> String {
+        String(repeating: " ", count: max(0, width - count)) + self
+    }
+}

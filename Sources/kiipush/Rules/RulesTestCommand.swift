@@ -1,0 +1,179 @@
+import KiiPush
+import KiiPushLinux
+import KiiPushTesting
+
+/// `kiipush rules test`: runs the tests of rules files.
+struct RulesTestCommand {
+    private let options: RulesTestOptions
+    private let console: Console
+    private let isWanted: TextPattern
+    private var code = ExitCode.fine
+    private var sums = RulesTestSums()
+    private var junit = JUnitReport()
+
+    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
+        do {
+            let options = try RulesTestOptions(arguments)
+            if options.wantsHelp {
+                console.print(RulesTestOptions.help)
+                return .fine
+            }
+            var command = RulesTestCommand(options, console)
+            for file in options.files { await command.test(file: file) }
+            return command.finish()
+        } catch {
+            console.error("kiipush rules test: \(error.text); try 'kiipush rules test --help'")
+            return .usage
+        }
+    }
+
+    private init(_ options: RulesTestOptions, _ console: Console) {
+        self.options = options
+        self.console = console
+        isWanted = options.filter.map { TextPattern($0) } ?? .any
+    }
+
+    private mutating func test(file: String) async {
+        sums.files += 1
+        do {
+            let rules = try Self.read(file)
+            await test(rules, try RuleTestRunner(rules))
+        } catch let error as RulesError {
+            // Its lines are made for a terminal already.
+            for line in error.description.split(separator: "\n") { console.error(String(line)) }
+            refuse(file, error.problems)
+        } catch {
+            console.error("\(error)")
+            let first = SourcePosition(line: 1, column: 1)
+            refuse(file, [RulesError.Problem(file: file, position: first, what: "\(error)")])
+        }
+    }
+
+    private static func read(_ file: String) throws -> RoutingRules {
+        guard file == "-" else { return try RoutingRules(contentsOf: file) }
+        return try RoutingRules(ByteReader.standardInput().readAll(limit: RoutingRules.mostBytes), file: "-")
+    }
+
+    private mutating func refuse(_ file: String, _ problems: [RulesError.Problem]) {
+        sums.unreadable += 1
+        code = max(code, .failed)
+        if options.format == .json { console.print(RulesTestJSON.line(file: file, problems)) }
+        junit.add(JUnitReport.Suite(file: file, problems))
+    }
+
+    private mutating func test(_ rules: RoutingRules, _ runner: RuleTestRunner) async {
+        let clock = ContinuousClock()
+        let start = clock.now
+        var suite = JUnitReport.Suite(file: rules.file)
+        var coverage = RuleCoverage(rules)
+        var fileSums = RulesTestSums()
+        let tests = rules.tests.filter { isWanted.matches($0.name) }
+        if let missing = runner.missingTests { fail([missing], &suite) }
+        var progress = Progress(rules.file, tests.count, console)
+        for test in tests {
+            let began = clock.now
+            let result =
+                options.measuresCoverage ? await runner.run(test, counting: &coverage) : await runner.run(test)
+            fileSums.add(result)
+            suite.add(result, began.duration(to: clock.now))
+            if !result.passed { progress.clear() }
+            tell(result, in: rules.file)
+            progress.step()
+        }
+        progress.clear()
+        suite.duration = start.duration(to: clock.now)
+        junit.add(suite)
+        sums.add(fileSums)
+        if options.format == .text { console.print("\(escaped(rules.file)): \(fileSums.text)") }
+        if options.measuresCoverage { tell(coverage, of: rules) }
+    }
+
+    // MARK: Telling
+
+    private mutating func fail(_ failures: [RuleTestFailure], _ suite: inout JUnitReport.Suite) {
+        sums.unreadable += 1
+        code = max(code, .failed)
+        for failure in failures {
+            console.error(escaped(failure.description))
+            suite.add(failure)
+            if options.format == .json { console.print(RulesTestJSON.line(failure)) }
+        }
+    }
+
+    private mutating func tell(_ result: RuleTestResult, in file: String) {
+        if options.format == .json { console.print(RulesTestJSON.line(result, in: file)) }
+        guard !result.passed else { return }
+        code = max(code, .failed)
+        for (number, failure) in result.failures.enumerated() {
+            console.error(escaped(failure.description))
+            let isLastOfStep = number + 1 == result.failures.count || result.failures[number + 1].step != failure.step
+            guard options.format == .text, isLastOfStep, !failure.explanation.isEmpty else { continue }
+            console.print("  '\(escaped(result.test.name))', step \(failure.step ?? 0), went so:")
+            for line in failure.explanation { console.print("    \(escaped(line))") }
+        }
+    }
+
+    private mutating func tell(_ coverage: RuleCoverage, of rules: RoutingRules) {
+        let uncovered = coverage.uncovered
+        switch options.format {
+        case .json: console.print(RulesTestJSON.line(coverage, uncovered, in: rules.file))
+        case .text:
+            for line in RulesTestText.lines(coverage, uncovered, in: rules.file) { console.print(escaped(line)) }
+        }
+        guard let wanted = options.failUnder, !coverage.reaches(percent: wanted) else { return }
+        code = max(code, .failed)
+        console.error(
+            "\(escaped(rules.file)):1:1: the tests cover \(RulesTestText.percent(coverage)), and "
+                + "\(RulesTestText.number(wanted))% are asked for")
+    }
+
+    private mutating func finish() -> ExitCode {
+        if let filter = options.filter, sums.tests == 0, sums.unreadable < sums.files {
+            console.error("kiipush rules test: no test is called '\(escaped(filter))'")
+            code = max(code, .failed)
+        }
+        switch options.format {
+        case .json: console.print(RulesTestJSON.line(sums))
+        case .text where sums.files > 1: console.print("\(sums.files) files: \(sums.text)")
+        case .text: break
+        }
+        if let path = options.junit {
+            do throws(ErrorNumber) {
+                try writeFile(junit.text, to: path)
+            } catch {
+                console.error("\(escaped(path)): cannot be written: \(error)")
+                code = max(code, .failed)
+            }
+        }
+        return code
+    }
+}
+
+extension RulesTestOptions {
+    /// Whether coverage is told, or asked for by a bound.
+    var measuresCoverage: Bool { wantsCoverage || failUnder != nil }
+}
+
+/// How many tests ran, and how they ended.
+struct RulesTestSums {
+    var files = 0
+    var unreadable = 0
+    var tests = 0
+    var failed = 0
+
+    mutating func add(_ result: RuleTestResult) {
+        tests += 1
+        if !result.passed { failed += 1 }
+    }
+
+    mutating func add(_ other: RulesTestSums) {
+        tests += other.tests
+        failed += other.failed
+    }
+
+    var text: String {
+        let count = "\(tests) test\(tests == 1 ? "" : "s")"
+        let refused = unreadable == 0 ? "" : ", \(unreadable) of the files cannot be tested"
+        return failed == 0 ? "\(count) passed\(refused)" : "\(count), \(failed) failed\(refused)"
+    }
+}

@@ -1,0 +1,179 @@
+import KiiPush
+import KiiPushTesting
+
+/// What `kiipush rules test` tells people of coverage.
+enum RulesTestText {
+    /// How many gaps are listed.
+    private static let mostGaps = 200
+
+    static func lines(_ coverage: RuleCoverage, _ uncovered: [RuleCoverage.Gap], in file: String) -> [String] {
+        var lines = ["\(file): covered \(percent(coverage))"]
+        lines += uncovered.prefix(mostGaps).map { "  \(file):\($0.position): \($0)" }
+        if uncovered.count > mostGaps { lines.append("  and \(uncovered.count - mostGaps) more") }
+        let seen = coverage.outcomes.filter { $0.messages > 0 }.map { "\($0.messages) \($0.name)" }
+        let unseen = coverage.outcomes.filter { $0.messages == 0 }.map(\.name)
+        lines.append(
+            "  outcomes: \(seen.isEmpty ? "none" : seen.joined(separator: ", "))"
+                + (unseen.isEmpty ? "" : "; never \(unseen.joined(separator: ", "))"))
+        return lines
+    }
+
+    /// As `87.5% (7 of 8)`; rounded down, so that only all is 100%.
+    static func percent(_ coverage: RuleCoverage) -> String {
+        let tenths = coverage.points == 0 ? 1000 : coverage.covered * 1000 / coverage.points
+        return "\(tenths / 10).\(tenths % 10)% (\(coverage.covered) of \(coverage.points) points)"
+    }
+
+    /// A number as it was typed, without a fraction of zero.
+    static func number(_ number: Double) -> String {
+        number.rounded() == number ? String(Int(number)) : String(number)
+    }
+}
+
+/// The lines of `kiipush rules test --format json`.
+enum RulesTestJSON {
+    /// A test.
+    static func line(_ result: RuleTestResult, in file: String) -> String {
+        object { writer in
+            writer.text("file", file)
+            writer.text("test", result.test.name)
+            writer.place(result.test.position)
+            writer.number("steps", result.test.steps.count)
+            writer.text("result", result.passed ? "passed" : "failed")
+            writer.list("failures", result.failures) { $0.write($1) }
+        }
+    }
+
+    /// A file without tests.
+    static func line(_ failure: RuleTestFailure) -> String {
+        object { writer in
+            writer.text("file", failure.file)
+            writer.list("problems", [failure]) { $0.problem($1.position, $1.what) }
+        }
+    }
+
+    /// A file that cannot be tested.
+    static func line(file: String, _ problems: [RulesError.Problem]) -> String {
+        object { writer in
+            writer.text("file", file)
+            writer.list("problems", problems) { $0.problem($1.position, $1.what) }
+        }
+    }
+
+    /// What a file's tests cover.
+    static func line(_ coverage: RuleCoverage, _ uncovered: [RuleCoverage.Gap], in file: String) -> String {
+        object { writer in
+            writer.text("file", file)
+            writer.key("coverage")
+            writer.object { writer in
+                writer.number("points", coverage.points)
+                writer.number("covered", coverage.covered)
+                writer.key("percent")
+                writer.value(.number(String(coverage.percent)))
+                writer.list("uncovered", uncovered) { writer, gap in
+                    writer.object { writer in
+                        writer.place(gap.position)
+                        writer.text("rule", gap.rule)
+                        writer.text("condition", gap.condition)
+                        writer.text("key", gap.key)
+                        writer.text("never", gap.kind.rawValue)
+                    }
+                }
+                writer.key("outcomes")
+                writer.object { writer in
+                    for (name, messages) in coverage.outcomes { writer.number(name, messages) }
+                }
+            }
+        }
+    }
+
+    /// The last line.
+    static func line(_ sums: RulesTestSums) -> String {
+        object { writer in
+            writer.key("summary")
+            writer.object { writer in
+                writer.number("files", sums.files)
+                writer.number("untestable", sums.unreadable)
+                writer.number("tests", sums.tests)
+                writer.number("passed", sums.tests - sums.failed)
+                writer.number("failed", sums.failed)
+            }
+        }
+    }
+
+    private static func object(_ body: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter()
+        writer.object(body)
+        return writer.text
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func text(_ key: String, _ text: String?) {
+        self.key(key)
+        string(text)
+    }
+
+    fileprivate mutating func number(_ key: String, _ number: Int) {
+        self.key(key)
+        integer(Int64(number))
+    }
+
+    fileprivate mutating func place(_ position: SourcePosition) {
+        number("line", position.line)
+        number("column", position.column)
+    }
+
+    fileprivate mutating func problem(_ position: SourcePosition, _ what: String) {
+        object { writer in
+            writer.place(position)
+            writer.text("message", what)
+        }
+    }
+
+    fileprivate mutating func list<Element>(
+        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
+    ) {
+        self.key(key)
+        array { writer in
+            for element in elements { body(&writer, element) }
+        }
+    }
+
+    fileprivate mutating func write(_ failure: RuleTestFailure) {
+        object { writer in
+            writer.place(failure.position)
+            writer.key("step")
+            writer.integer(failure.step.map { Int64($0) })
+            writer.key("stepLine")
+            writer.integer(failure.stepPosition.map { Int64($0.line) })
+            writer.text("key", failure.key)
+            for (key, value) in [("expected", failure.expected), ("actual", failure.actual)] {
+                writer.key(key)
+                (value ?? .none).write(to: &writer)
+            }
+            writer.text("message", failure.what)
+            writer.list("stages", failure.stages) { $0.string($1) }
+            writer.list("rules", failure.rules) { $0.write($1) }
+        }
+    }
+
+    private mutating func write(_ verdict: RuleVerdict) {
+        object { writer in
+            writer.text("rule", verdict.rule)
+            writer.place(verdict.position)
+            switch verdict.answer {
+            case .takes: writer.text("answer", "takes")
+            case .notTried(let earlier):
+                writer.text("answer", "notTried")
+                writer.text("after", earlier)
+            case .misses(let check):
+                writer.text("answer", "misses")
+                writer.text("condition", check.name)
+                writer.text("key", check.key)
+                writer.text("expected", check.expected)
+                writer.text("actual", check.actual)
+            }
+        }
+    }
+}

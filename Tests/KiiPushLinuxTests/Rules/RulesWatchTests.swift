@@ -1,0 +1,52 @@
+import Glibc
+import KiiPush
+import KiiPushTesting
+import Testing
+
+/// Rules that change under a running receiver, as files on a disk.
+struct RulesWatchTests {
+    private static func rules(_ id: String, handler: String = "note", expected: String? = nil) -> [UInt8] {
+        let expected = expected ?? id
+        let text = """
+            {"version":1,"rules":[{"id":"\(id)","when":{"bucket":"settings"},"then":{"handler":"\(handler)"}}],
+             "tests":[{"name":"t","steps":[{"payload":{"bucketID":"settings","objectScopeType":"APP","when":1},
+               "expect":{"outcome":"handled","rules":["\(expected)"]}}]}]}
+            """
+        return Array(text.utf8)
+    }
+
+    @Test("a file that proves itself is in force from then on, and one that does not changes nothing and says why")
+    func changes() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("rules.json")
+        let receiver = PushReceiver(clock: ManualClock())
+        receiver.register("note") { _, _ in }
+        let (updates, feed) = AsyncStream.makeStream(of: String.self)
+        let watch = RulesWatch(path: path, gate: RulesGate(receiver)) { feed.yield("\($0)") }
+        let following = Task { await watch.run() }
+        var update = updates.makeAsyncIterator()
+
+        // What a deployment does: a new file beside the old one, put into its place.
+        func deploy(_ bytes: [UInt8]) throws {
+            let new = try directory.write(bytes, to: "rules.new")
+            #expect(unsafe rename(new, path) == 0)
+        }
+        func routes() -> [String] { receiver.routes.map(\.id) }
+
+        #expect(await update.next()?.hasPrefix("\(path):1:1: ") == true && routes().isEmpty)
+        try deploy(Self.rules("first"))
+        #expect(await update.next() == "\(path): 1 rules, generation 1" && routes() == ["first"])
+        try deploy(Self.rules("second", expected: "another"))
+        #expect(await update.next()?.contains("'another'") == true && routes() == ["first"])
+        try deploy(Self.rules("second", handler: "nobody"))
+        #expect(await update.next()?.contains("unknown handler 'nobody'") == true && routes() == ["first"])
+        try deploy(Self.rules("second").dropLast(9).map { $0 })
+        #expect(await update.next()?.hasPrefix("\(path):3:") == true && routes() == ["first"])
+        #expect(unsafe unlink(path) == 0)
+        #expect(await update.next()?.hasPrefix("\(path):1:1: ") == true && routes() == ["first"])
+        try deploy(Self.rules("second"))
+        #expect(await update.next() == "\(path): 1 rules, generation 2" && routes() == ["second"])
+        following.cancel()
+        await following.value
+    }
+}

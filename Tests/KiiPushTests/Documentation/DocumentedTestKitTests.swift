@@ -1,0 +1,105 @@
+import Foundation
+import KiiPush
+import KiiPushTesting
+import Testing
+
+/// The code of the test kit's doc comments.
+@Suite("Documented code of the test kit")
+struct DocumentedTestKitTests {
+    private static var path: String {
+        URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Rules/settings.json").path
+    }
+
+    private let rules: RoutingRules
+
+    init() throws { rules = try RuleSuite(contentsOf: Self.path).rules }
+
+    @Test("the rules do what their tests say", arguments: try RuleSuite(contentsOf: "Rules/settings.json"))
+    func rules(_ test: RuleCase) async throws { try await test.run() }
+
+    @Test("the runner's own example runs the tests")
+    func runner() async throws {
+        let runner = try RuleTestRunner(rules)
+        for test in rules.tests {
+            let result = await runner.run(test)
+            #expect(result.failures.isEmpty, "\(result.failures)")
+        }
+    }
+
+    @Test("the test receiver's own example sends twice and waits")
+    func testReceiver() async throws {
+        let test = try TestReceiver(rules: rules)
+        let push = PayloadFixture.pushToApp(bucket: "settings").payload(.long)
+        let first = await test.send(push)
+        #expect(first.handlers == ["reload"] && first.settled.disposition == .accept)
+        #expect(await test.send(push).outcome.description == "duplicate (done)")
+        await test.advance(by: .seconds(601))
+        #expect(await test.send(push).outcome.name == "handled")
+    }
+
+    @Test("the plan's own example disturbs deliveries")
+    func plan() async throws {
+        let test = try TestReceiver(rules: rules)
+        let payloads = (1...9).map { PayloadFixture.pushToApp(sentAt: $0, modifiedAt: $0).payload(.long) }
+        let plan = DeliveryPlan(payloads, every: .seconds(1))
+            .disturbed(by: [.duplicate(oneIn: 3, within: .seconds(30)), .fail(oneIn: 4, again: .seconds(5))], seed: 42)
+        let receipts = await test.run(plan)
+        #expect(receipts.count > 9 && receipts.count { $0.outcome.name == "handled" } == 9)
+    }
+
+    @Test("the gate's own example loads rules that pass", arguments: [true, false])
+    func gate(isFine: Bool) async throws {
+        let receiver = PushReceiver()
+        if isFine { receiver.register("reload") { _, _ in } }
+        let bytes = Array(try Data(contentsOf: URL(filePath: Self.path)))
+        let gate = RulesGate(receiver)
+        switch await gate.update(bytes, file: "rules.json") {
+        case .loaded(let update): print("generation", update.generation)
+        case .refused(let problems): for problem in problems { print(problem) }
+        case .overtaken: break
+        }
+        #expect(receiver.rulesGeneration == (isFine ? 1 : 0))
+    }
+}
+
+/// Suites of rules files for Swift Testing.
+struct RuleSuiteTests {
+    @Test("a case has its name and place, and a failed one says all that went otherwise")
+    func cases() async throws {
+        let suite = try RuleSuite(
+            text: """
+                {"version":1,"rules":[],"tests":[
+                 {"name":"a","steps":[{"payload":{},"expect":{"outcome":"unrouted"}}]},
+                 {"name":"b","steps":[{"payload":{},"expect":{"outcome":"handled","rules":["x"]}}]}]}
+                """, file: "r.json")
+        #expect(suite.map(\.description) == ["a (r.json:2)", "b (r.json:3)"])
+        #expect(suite.map(\.id) == ["r.json:2:2 a", "r.json:3:2 b"])
+        try await suite[0].run()
+        let error = await #expect(throws: RuleCaseFailed.self) { try await suite[1].run() }
+        #expect(
+            error?.description.hasPrefix(
+                """
+                r.json:3:47: test 'b', step 1 (line 3): outcome: expected "handled", found "unrouted"
+                r.json:3:67: test 'b', step 1 (line 3): rules: expected ["x"], found []
+                    stage decode: Direct Push, likely
+                """) == true)
+    }
+
+    @Test(
+        "what cannot be a suite is refused, since a suite of no cases would pass",
+        arguments: [
+            (
+                #"{"version":1,"rules":[]}"#,
+                "r.json:1:1: the file has no tests; add a list 'tests' that shows what the rules do"
+            ),
+            ("[]", "r.json:1:1: expected an object with the rules, found a list"),
+        ])
+    func refused(text: String, expected: String) {
+        do {
+            _ = try RuleSuite(text: text, file: "r.json")
+            Issue.record("nothing was thrown")
+        } catch {
+            #expect("\(error)" == expected)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import KiiPush
+import KiiPushTesting
+import Synchronization
+import Testing
+
+/// Sending to a receiver on a clock that only the test turns.
+struct TestReceiverTests {
+    private let clock = ManualClock()
+
+    private func rated(_ rate: String = #"{"messages":1,"per":"10s","coolDown":"60s"}"#) throws -> TestReceiver {
+        let rules = try RoutingRules(
+            #"""
+            {"version":1,"loop":{"rate":\#(rate)},
+             "rules":[{"id":"a","then":{"handler":"h"},"continue":true},
+                      {"id":"p","when":{"data":{"n":5}},"then":{"print":true}}]}
+            """#)
+        return try TestReceiver(rules: rules, clock: clock)
+    }
+
+    private func push(_ number: Int) -> RawPayload { RawPayload("{\"n\":\(number)}") }
+
+    @Test("a receipt says the outcome, the routes, the handlers, and what transport and seen store are told")
+    func receipt() async throws {
+        let test = try rated(#"{"messages":9}"#)
+        let first = await test.send(push(5))
+        #expect(first.outcome.name == "handled" && first.routes == ["a", "p"] && first.handlers == ["h", "p"])
+        #expect(first.settled == .init(.accept, seen: .commit) && first.caused.isEmpty)
+        #expect(first.trace.generation == 1 && first.trace.message?.kind == .directPush)
+        let copy = await test.send(push(5))
+        #expect(copy.outcome.description == "duplicate (done)" && copy.routes == ["a", "p"] && copy.handlers.isEmpty)
+        #expect(copy.settled == .init(.accept, seen: nil))
+        let failed = await test.send(push(6), failing: ["h"])
+        #expect(failed.outcome.description == "failed (a)" && failed.handlers == ["h"])
+        #expect(failed.settled == .init(.retryLater, seen: .release))
+        #expect(await test.send(push(6)).outcome.name == "handled")
+        let broken = await test.send(RawPayload("{"))
+        #expect(broken.outcome.name == "undecodable" && broken.routes.isEmpty && broken.trace.message == nil)
+        #expect(broken.settled == .init(.reject, seen: nil))
+    }
+
+    @Test("held messages end when the clock is turned to their time, and not before")
+    func held() async throws {
+        let test = try rated()
+        _ = await test.send(push(1))
+        let held = await test.send(push(2))
+        #expect(held.outcome.name == "held" && held.settled == .init(.retryLater, seen: .keep) && held.handlers.isEmpty)
+        _ = await test.send(push(3), failing: .all)
+        #expect(await test.advance(by: .seconds(59)).isEmpty)
+        let probe = await test.advance(by: .seconds(1))
+        #expect(probe.map(\.handlers) == [["h"]] && probe.map(\.settled) == [.init(.accept, seen: .commit)])
+        #expect(probe.first?.trace.messageID == held.trace.messageID)
+        let rest = await test.advance(by: .seconds(10))
+        #expect(rest.map(\.outcome.description) == ["failed (a)"] && rest.map(\.settled.seen) == [.release])
+        #expect(await test.advance(by: .seconds(10_000)).isEmpty && test.receiver.held.isEmpty)
+    }
+
+    @Test("a jump handles late what a turn of the clock handles at its time")
+    func jump() async throws {
+        let ends = Mutex<[Int64]>([])
+        for jumps in [false, true] {
+            let clock = ManualClock()
+            let receiver = PushReceiver(clock: clock) {
+                LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1)), clock: clock)
+            }
+            receiver.onAny { _, _ in ends.withLock { $0.append(clock.now.nanoseconds / 1_000_000_000) } }
+            let test = TestReceiver(receiver, clock: clock)
+            for number in 1...2 { await test.send(push(number)) }
+            let receipts = await jumps ? test.jump(by: .seconds(100)) : test.advance(by: .seconds(100))
+            #expect(receipts.count == 1 && clock.now.nanoseconds == 100_000_000_000)
+        }
+        #expect(ends.withLock { $0 } == [0, 60, 0, 100])
+    }
+
+    @Test("what handlers send into the receiver belongs to the message that they were called for")
+    func caused() async {
+        let receiver = PushReceiver(clock: clock)
+        receiver.onAny("all") { [weak receiver] message, _ in
+            let number = message.data["n"]?.integer ?? 0
+            guard number < 3, let receiver else { return }
+            // Also from a task of its own, as long as the handler waits for it.
+            let task = Task { await receiver.receive(RawPayload("{\"n\":\(number + 1)}")) }
+            _ = await task.value
+        }
+        let test = TestReceiver(receiver, clock: clock)
+        let receipt = await test.send(push(1))
+        #expect(receipt.trace.message?.data["n"]?.integer == 1 && receipt.trace.messageID == 1)
+        #expect(receipt.caused.map { $0.trace.message?.data["n"]?.integer } == [3, 2])
+        #expect(await test.send(push(4)).caused.isEmpty)
+    }
+
+    @Test("sending from many tasks at once keeps each one's receipt its own")
+    func concurrent() async throws {
+        let test = try rated(#"{"messages":1000}"#)
+        await withTaskGroup(of: Void.self) { group in
+            for number in 10..<200 {
+                group.addTask { [test] in
+                    let isToFail = number % 3 == 0
+                    let receipt = await test.send(push(number), failing: isToFail ? ["h"] : [])
+                    #expect(receipt.trace.message?.data["n"]?.integer == Int64(number) && receipt.caused.isEmpty)
+                    #expect(receipt.outcome.name == (isToFail ? "failed" : "handled"))
+                }
+            }
+        }
+    }
+
+    @Test("a receiver's listener of before is told too, and its own handlers fail where they say so")
+    func wrapped() async {
+        let receiver = PushReceiver(clock: clock)
+        let log = TraceLog()
+        receiver.onTrace { log.add($0) }
+        receiver.onPushToApp("settings", bucket: "settings") { event, context in
+            try InjectedFailure.point(context)
+        }
+        let test = TestReceiver(receiver, clock: clock)
+        let failed = await test.send(PayloadFixture.pushToApp(), failing: ["settings"])
+        #expect(failed.outcome.description == "failed (settings)" && failed.handlers == ["settings"])
+        #expect(await test.send(PayloadFixture.pushToApp()).outcome.name == "handled")
+        #expect(log.traces.map(\.outcome.name) == ["failed", "handled"])
+        // Outside of a test there is nothing to fail for.
+        #expect(
+            await receiver.receive(PayloadFixture.pushToApp(sentAt: 2, modifiedAt: 3).payload(.long)).name == "handled")
+    }
+
+    @Test("a chain without a deduplicator tells no seen store anything")
+    func noStore() async {
+        let receiver = PushReceiver(clock: clock) { ScopeRouter() }
+        receiver.onAny { _, _ in }
+        let receipt = await TestReceiver(receiver, clock: clock).send(push(1))
+        #expect(receipt.settled == .init(.accept, seen: nil))
+    }
+}

@@ -1,0 +1,105 @@
+import KiiPush
+import KiiPushTesting
+import Testing
+
+@testable import kiipush
+
+@Suite("kiipush rules diff")
+struct RulesDiffToolTests {
+    private static func rules(_ bucket: String, settings: String = "") -> String {
+        """
+        {"version":1,\(settings)"rules":[{"id":"a","when":{"bucket":"\(bucket)"},"then":{"handler":"h"}},
+        {"id":"t","when":{"topic":"*"},"then":{"print":true}}]}
+        """
+    }
+
+    private static func step(_ at: String, _ fixture: PayloadFixture) -> String {
+        #"{"at":"\#(at)","transport":"mqtt","payload":\#(fixture.json(.long))}"#
+    }
+
+    private static func corpus(_ count: Int) -> String {
+        (0..<count).map { number in
+            step(
+                "\(number)s",
+                number % 3 == 0
+                    ? .pushToUser(sentAt: Int64(number)) : .pushToApp(object: "o\(number)", sentAt: Int64(number)))
+        }.joined(separator: "\n")
+    }
+
+    private func diff(_ old: String, _ new: String, _ corpus: String, _ options: String...) async throws -> Run {
+        let (old, new) = (try TemporaryFile(old, name: "old.json"), try TemporaryFile(new, name: "new.json"))
+        let corpus = try TemporaryFile(corpus, name: "corpus.jsonl")
+        let run = await ToolRun(["rules", "diff", old.path, new.path, "--corpus", corpus.path] + options)
+        func named(_ line: String) -> String {
+            [(old.path, "OLD"), (new.path, "NEW"), (corpus.path, "C")].reduce(line) { $0.replacing($1.0, with: $1.1) }
+        }
+        return Run(code: run.code, output: run.output.map(named), errors: run.errors.map(named))
+    }
+
+    private struct Run {
+        let code: ExitCode
+        let output: [String]
+        let errors: [String]
+    }
+
+    @Test("changes are counted by kind, with the lines of the first ones")
+    func counts() async throws {
+        let run = try await diff(Self.rules("settings"), Self.rules("other"), Self.corpus(30) + "\n\n")
+        #expect(run.code == .failed && run.errors.isEmpty)
+        #expect(
+            run.output == [
+                "C: 30 messages, 20 end otherwise under NEW than under OLD", "",
+                "     20  was  handled by a, calling h", "         now  unrouted (noRoute)",
+                "         at   C:2, C:3, C:5, …",
+            ])
+    }
+
+    @Test("as JSON each change is an object, and the summary the last one")
+    func json() async throws {
+        let run = try await diff(
+            Self.rules("settings"), Self.rules("x"), Self.corpus(4), "--format", "json", "--limit", "1")
+        #expect(
+            run.output == [
+                #"{"old":{"outcome":"handled","reason":null,"rules":["a"],"handlers":["h"]},"new":{"outcome":"unrouted","reason":"noRoute","rules":[],"handlers":[]},"count":2,"lines":[2]}"#,
+                #"{"messages":4,"changed":2}"#,
+            ])
+    }
+
+    @Test("the same rules change nothing, and exit with 0")
+    func same() async throws {
+        let run = try await diff(Self.rules("settings"), Self.rules("settings"), Self.corpus(9))
+        #expect(run.code == .fine && run.output == ["C: 9 messages, 0 end otherwise under NEW than under OLD"])
+    }
+
+    @Test("what the chain drops under one version counts too: duplicates by the virtual clock, and the rate")
+    func chain() async throws {
+        let repeated = [Self.step("0s", .pushToApp()), Self.step("30s", .pushToApp()), Self.step("90s", .pushToApp())]
+        let short = Self.rules("settings", settings: #""dedupe":{"window":"1m"},"#)
+        let run = try await diff(Self.rules("settings"), short, repeated.joined(separator: "\n"))
+        #expect(
+            run.output == [
+                "C: 3 messages, 1 ends otherwise under NEW than under OLD", "",
+                "      1  was  duplicate (done) by a", "         now  handled by a, calling h", "         at   C:3",
+            ])
+        let fast = (0..<5).map { Self.step("0s", .pushToApp(sentAt: $0, modifiedAt: $0)) }.joined(separator: "\n")
+        let strict = Self.rules("settings", settings: #""loop":{"rate":{"messages":2}},"#)
+        let rate = try await diff(Self.rules("settings"), strict, fast)
+        #expect(
+            rate.output.dropFirst(2).prefix(2) == [
+                "      3  was  handled by a, calling h", "         now  held (rate) by a",
+            ])
+    }
+
+    @Test("a line that is no step is reported with its place; the others count, and the exit code is 1")
+    func broken() async throws {
+        let lines = [
+            Self.step("1s", .pushToApp()), "{\"at\":\"2s\",", #"{"at":"0s","payload":{}}"#, #"{"kill":"a"}"#, "[]",
+            #"{"at":"3s","raw":"{"}"#, Self.step("4s", .pushToApp(sentAt: 9)),
+        ]
+        let run = try await diff(Self.rules("settings"), Self.rules("settings"), lines.joined(separator: "\n"))
+        #expect(run.code == .failed)
+        #expect(run.output == ["C: 3 messages, 0 end otherwise under NEW than under OLD"])
+        #expect(run.errors.map { String($0.prefix(4)) } == ["C:2:", "C:3:", "C:4:", "C:5:"])
+        #expect(run.errors[1] == "C:3:7: expected 1s or later, the time of the step before")
+    }
+}

@@ -1,0 +1,127 @@
+import KiiPush
+import Testing
+
+@testable import kiipush
+
+@Suite("kiipush rules explain")
+struct RulesExplainToolTests {
+    private static let rules = """
+        {"version": 1, "serving": ["app", "user:U1"], "rules": [
+         {"id": "audit", "when": {"bucket": "*"}, "then": {"print": true}, "continue": true},
+         {"id": "eco", "when": {"bucket": "settings", "sender": "thing:*"}, "then": {"handler": "eco"}},
+         {"id": "reload", "when": {"bucket": "settings", "events": "DATA_OBJECT_UPDATED"}, "then": {"handler": "h"}},
+         {"id": "rest", "then": {"handler": "h"}}]}
+        """
+    private static let payload =
+        #"{"bucketID":"settings","objectScopeType":"APP","objectID":"o-1","type":"DATA_OBJECT_UPDATED","sender":"U9"}"#
+
+    private func explain(_ rules: String = rules, _ options: String...) async throws -> ToolRun {
+        let file = try TemporaryFile(rules, name: "r.json")
+        return await ToolRun(["rules", "explain", file.path] + options)
+    }
+
+    @Test("the text tells rule by rule what is wanted and what there is, and what came of it")
+    func text() async throws {
+        let run = try await explain(Self.rules, "--text", Self.payload)
+        #expect(run.code == .fine && run.errors.isEmpty)
+        let start = try #require(run.output.firstIndex { $0.hasSuffix("4 rules, the first that matches wins") })
+        #expect(run.output.first == "text: Push to App, certain: the payload has bucketID")
+        #expect(
+            run.output[(start + 1)...].joined(separator: "\n") == #"""
+                  2:2  audit   TAKES IT: the message is printed; the next ones may try too
+                       ok    bucket  wants "*"  has "settings"
+                  3:2  eco     near miss: only sender does not fit
+                       ok    bucket  wants "settings"  has "settings"
+                       miss  sender  wants "thing:*"   has "user:U9"
+                  4:2  reload  TAKES IT: the handler 'h' is called
+                       ok    bucket  wants "settings"             has "settings"
+                       ok    events  wants "DATA_OBJECT_UPDATED"  has "DATA_OBJECT_UPDATED"
+                  1 later rule is not tried, since 'reload' does not "continue" (--all shows it)
+
+                the way through the receiver
+                  decode         Push to App, certain
+                  route          audit, reload
+                  Deduplicator   pass
+                  LoopGuard      pass
+                  ScopeRouter    pass
+                  handle audit   handled
+                  handle reload  handled
+
+                outcome: handled: the message is printed, then the handler 'h' is called
+                """#)
+        let all = try await explain(Self.rules, "--all", "--text", Self.payload)
+        #expect(all.output.contains("  5:2  rest    not tried; it would fit"))
+    }
+
+    @Test("a message that nothing takes comes with the rule that would, but for one condition")
+    func unrouted() async throws {
+        let rules =
+            #"{"version":1,"rules":[{"id":"r","when":{"kind":"pushToApp","bucket":"b"},"then":{"handler":"h"}}]}"#
+        let run = try await explain(rules, "--text", #"{"bucketID":"b","objectID":"o"}"#)
+        #expect(run.code == .fine)
+        #expect(
+            run.output.suffix(2) == [
+                "outcome: unrouted (noRoute): no rule takes it",
+                "hint: 'r' (1:23) would take it, but wants bucket \"b\", and the message has nothing: the payload names it, but states no complete scope",
+            ])
+    }
+
+    @Test(
+        "the outcome is told in words",
+        arguments: [
+            (
+                #"{"bucketID":"settings","objectScopeType":"APP_AND_USER","objectScopeUserID":"U2"}"#,
+                "outcome: refused (scope): its scope is incomplete, unknown, or not listed under 'serving'"
+            ),
+            (
+                #"{"bucketID":"settings","objectScopeType":"APP","objectScopeAppID":"other"}"#,
+                "outcome: refused (app): the payload is of another app than this receiver's"
+            ),
+            (
+                #"{"topic":"t","bucketID":"x"}"#,
+                "outcome: unrouted (ambiguous): it contradicts itself, and the rule that would take it asks for messages that are certain or likely"
+            ),
+        ])
+    func outcomes(payload: String, expected: String) async throws {
+        let run = try await explain(Self.rules, "--app", "mine", "--text", payload)
+        #expect(run.output.contains(expected), "\(run.output)")
+    }
+
+    @Test("nothing of a payload or of a rule's name moves the terminal's cursor")
+    func hostile() async throws {
+        let rules = #"{"version":1,"rules":[{"id":"r\u202e","when":{"bucket":"\u001b[2J"},"then":{"handler":"h"}}]}"#
+        let run = try await explain(rules, "--text", #"{"bucketID":"\u001b[31m\u202e\n","objectScopeType":"APP"}"#)
+        for line in run.output {
+            #expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202E || $0.value == 0x9B })
+        }
+        #expect(run.output.contains { $0.contains(#"wants "\u001b[2J"  has "\u001b[31m\u{202E}\n""#) })
+    }
+
+    @Test("as JSON it is one object that holds every check")
+    func json() async throws {
+        let run = try await explain(Self.rules, "--format", "json", "--text", Self.payload)
+        let line = try #require(run.output.first)
+        #expect(run.output.count == 1 && DataValue(json: line) != nil)
+        for part in [
+            #""kind":"pushToApp","certainty":"certain","evidence":["bucketID"],"conflicts":[]"#,
+            #"{"id":"eco","line":3,"column":2,"standing":"missed","nearMiss":true,"checks":[{"name":"bucket","key":null,"expected":"settings","actual":"settings","isThere":true,"holds":true},{"name":"sender","key":null,"expected":"thing:*","actual":"user:U9","isThere":true,"holds":false}"#,
+            #"{"id":"rest","line":5,"column":2,"standing":"notTried""#, #"{"name":"LoopGuard","verdict":"pass"}"#,
+            #""outcome":"handled","reason":null,"matched":["audit","reload"],"handlers":["audit","h"]"#,
+        ] {
+            #expect(line.contains(part), "\(part) is missing in \(line)")
+        }
+    }
+
+    @Test("what cannot be read is reported with its place, and exits with 1")
+    func unreadable() async throws {
+        let broken = try await explain(Self.rules, "--text", #"{"bucketID""#)
+        #expect(broken.code == .failed && broken.output.isEmpty)
+        #expect(broken.errors.count == 1 && broken.errors[0].hasPrefix("text:1:12: undecodable: unexpectedEnd: "))
+        let missing = try await explain(Self.rules, "/nowhere/p.json")
+        #expect(missing.errors == ["/nowhere/p.json: cannot be read: No such file or directory"])
+        let forgotten = try await explain(Self.rules, Self.payload)
+        #expect(forgotten.code == .failed && !forgotten.errors[0].contains("settings"))
+        let payload = try TemporaryFile(Self.payload)
+        #expect(try await explain(Self.rules, payload.path).code == .fine)
+    }
+}

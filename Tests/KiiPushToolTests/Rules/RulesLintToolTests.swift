@@ -1,0 +1,96 @@
+import Testing
+
+@testable import kiipush
+
+@Suite("kiipush rules lint")
+struct RulesLintToolTests {
+    private static let clean = #"{"version":1,"rules":[{"id":"a","when":{"bucket":"b"},"then":{"handler":"h"}}]}"#
+    private static let warned =
+        #"{"version":1,"rules":[{"id":"a","when":{"bucket":["b","b"]},"then":{"handler":"h"}}]}"#
+    private static let wrong = """
+        {"version":1,"rules":[{"id":"a","when":{"bucket":"b*"},"then":{"handler":"h"}},
+        {"id":"late\\u001b[2J","when":{"bucket":"bb"},"then":{"handler":"h"}}]}
+        """
+
+    @Test(
+        "the exit code says whether there are errors, or warnings where they count",
+        arguments: [
+            (clean, [], ExitCode.fine), (clean, ["--strict"], .fine), (clean, ["--handlers", "h"], .fine),
+            (warned, [], .fine), (warned, ["--strict"], .failed), (clean, ["--handlers", "h,i"], .fine),
+            (clean, ["--handlers", "h,i", "--strict"], .failed), (clean, ["--handlers=x"], .failed),
+            (#"{"version":1,"rules":[{"id":"a"}]}"#, [], .failed), (clean, ["--wrong"], .usage),
+            (clean, ["--format", "xml"], .usage),
+        ])
+    func exits(text: String, options: [String], code: ExitCode) async throws {
+        let file = try TemporaryFile(text)
+        #expect(await ToolRun(["rules", "lint"] + options + [file.path]).code == code)
+    }
+
+    @Test("findings go to standard error, one a line, and a summary to standard output")
+    func text() async throws {
+        let file = try TemporaryFile(
+            Self.wrong.replacing("\\u001b[2J", with: "\u{202E}"))
+        let run = await ToolRun("rules", "lint", file.path)
+        #expect(run.code == .failed)
+        #expect(
+            run.errors == [
+                "\(file.path):2:1: error: the rule 'late\\u{202E}' never takes a message: the earlier rule 'a' (1:23) takes them all; put it before, or give that one \"continue\": true [shadowed]"
+            ])
+        #expect(run.output == ["\(file.path): 2 rules: 1 error, 0 warnings"])
+    }
+
+    @Test("as JSON a finding is one object on standard output")
+    func json() async throws {
+        let file = try TemporaryFile(Self.warned)
+        let run = await ToolRun("rules", "lint", "--format", "json", file.path)
+        #expect(run.errors.isEmpty)
+        #expect(
+            run.output == [
+                """
+                {"file":"\(file.path)","line":1,"column":41,"severity":"warning","code":"repeatedText","rule":"a",\
+                "message":"of the list of 'bucket' the text 2 lies within the text 1; leave it out","related":[]}
+                """
+            ])
+    }
+
+    @Test("all problems of a file that cannot be read as rules are reported, and the next file is linted")
+    func broken() async throws {
+        let broken = try TemporaryFile(#"{"version":1,"rules":[{"id":"a"},{"id":"b","then":{"handlr":"h"}}]}"#)
+        let file = try TemporaryFile(Self.clean)
+        let run = await ToolRun("rules", "lint", broken.path, "/nowhere/r.json", file.path)
+        #expect(run.code == .failed)
+        #expect(
+            run.errors == [
+                "\(broken.path):1:23: the key 'then' is missing",
+                "\(broken.path):1:52: unknown key 'handlr'; did you mean 'handler'?",
+                "/nowhere/r.json: cannot be read: No such file or directory",
+            ])
+        #expect(run.output == ["\(file.path): 1 rule: nothing found"])
+    }
+
+    @Test("each command has its help, and a wrong command line is one line and 64")
+    func usage() async {
+        for command in [
+            ["rules"], ["rules", "lint"], ["rules", "explain"], ["rules", "diff"], ["rules", "graph"],
+            ["rules", "schema"],
+        ] {
+            let help = await ToolRun(command + ["--help"])
+            #expect(help.code == .fine && help.output.count == 1 && help.errors.isEmpty)
+        }
+        for wrong in [
+            ["rules"], ["rules", "lnt"], ["rules", "lint"], ["rules", "explain", "a"], ["rules", "diff", "a", "b"],
+            ["rules", "graph"], ["rules", "schema", "x"], ["rules", "explain", "-", "-"],
+            ["rules", "diff", "a", "b", "--corpus", "c", "--limit", "-1"],
+        ] {
+            let run = await ToolRun(wrong)
+            #expect(run.code == .usage && run.errors.count == 1 && run.output.isEmpty, "\(wrong)")
+        }
+    }
+
+    @Test("the schema that is printed is the library's")
+    func schema() async {
+        let run = await ToolRun("rules", "schema")
+        #expect(run.code == .fine && run.output.count == 1)
+        #expect(run.output[0].hasPrefix("{") && run.output[0].hasSuffix("}") && run.output[0].contains("2020-12"))
+    }
+}

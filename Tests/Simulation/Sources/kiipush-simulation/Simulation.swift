@@ -1,0 +1,91 @@
+import Glibc
+import KiiPush
+import KiiPushTesting
+
+/// Runs loops and honest traffic through fleets of real receivers, and says whether every bound held.
+@main
+struct Simulation {
+    static func main() async {
+        let options: Options
+        switch Options.read(Array(CommandLine.arguments.dropFirst())) {
+        case .success(let read): options = read
+        case .failure(.help): return print(Options.usage)
+        case .failure(.wrong(let what)):
+            complain("\(what)\n\(Options.usage)")
+            exit(64)
+        }
+        let rows = await inParallel(options.plan.loops) { await $0.run() }
+        let honest = await inParallel(options.plan.honest) { await $0.run() }
+        let report = Report(
+            loops: Array(zip(options.plan.loops, rows)), honest: Array(zip(options.plan.honest, honest)))
+        print(options.isJSON ? report.json : report.text)
+        for broken in report.broken { complain(broken) }
+        if !report.broken.isEmpty { exit(1) }
+    }
+
+    /// Does the work two at a time, and returns what came of each in the order of the work.
+    private static func inParallel<Work: Sendable, Result: Sendable>(
+        _ work: [Work], _ body: @escaping @Sendable (Work) async -> Result
+    ) async -> [Result] {
+        await withTaskGroup(of: (Int, Result).self) { group in
+            var results: [Int: Result] = [:]
+            // The dearest last ones first, so that none is left alone at the end.
+            for (number, index) in work.indices.reversed().enumerated() {
+                if number >= 2, let (index, result) = await group.next() { results[index] = result }
+                group.addTask { (index, await body(work[index])) }
+            }
+            for await (index, result) in group { results[index] = result }
+            return work.indices.compactMap { results[$0] }
+        }
+    }
+}
+
+/// What is run.
+struct Plan {
+    var loops: [LoopRun] = []
+    var honest: [HonestTraffic] = []
+
+    /// The networks beside the quick one.
+    private static let slow = Chaos(delay: .seconds(5) ... .seconds(5))
+
+    init(isQuick: Bool, devices: [Int]?) {
+        let styles: [PayloadFixture.KeyStyle] = isQuick ? [.long] : [.long, .short]
+        for count in devices ?? [1, 2, 10] {
+            for loop in Loop.allCases {
+                for keys in styles { loops.append(LoopRun(loop: loop, keys: keys, devices: count)) }
+            }
+        }
+        guard devices == nil else { return }
+        for loop in Loop.allCases {
+            for keys in styles {
+                // What a thousand devices write reaches a thousand each: a storm of theirs is cut off, too.
+                var run = LoopRun(
+                    loop: loop, keys: keys, devices: 1000, cap: 2000, capOfRate: isQuick ? 10_000 : 50_000)
+                // A kill ends what was on its way, one by one: two million messages here, which one run shows as well as six.
+                if loop != .update || keys == .short { run.protections.removeAll { $0 == .killSwitch } }
+                if isQuick { run.protections = [.off, .lineage, .careless] }
+                if !isQuick || loop == .update { loops.append(run) }
+            }
+        }
+        for loop in Loop.allCases {
+            for keys in styles where !isQuick || loop != .create {
+                loops.append(LoopRun(loop: loop, keys: keys, devices: 10, chaos: .rough))
+                if !isQuick { loops.append(LoopRun(loop: loop, keys: keys, devices: 2, chaos: .rough)) }
+            }
+        }
+        loops.append(LoopRun(loop: .update, keys: .short, devices: 1, chaos: Self.slow))
+        if !isQuick {
+            // A day; and a storm of a hundred devices up to its end.
+            loops.append(
+                LoopRun(loop: .update, keys: .short, devices: 10, seconds: 86_400, protections: [.rate, .careless]))
+            loops.append(LoopRun(loop: .update, keys: .short, devices: 100, protections: [.careless]))
+        }
+        honest = [HonestTraffic(chaos: .none), HonestTraffic(chaos: .rough)]
+        if !isQuick {
+            // A jump for so many deliveries: more devices have more of them.
+            var rough = Chaos.rough
+            rough.jumps /= 5
+            honest.append(HonestTraffic(devices: 50, chaos: rough))
+        }
+    }
+}
