@@ -8,6 +8,7 @@ let package = Package(
         .library(name: "KiiPushLinux", targets: ["KiiPushLinux"]),
         .library(name: "KiiPushTesting", targets: ["KiiPushTesting"]),
         .library(name: "KiiPushContracts", targets: ["KiiPushContracts"]),
+        .library(name: "KiiPushSQLite", targets: ["KiiPushSQLite"]),
         .executable(name: "kiipush", targets: ["kiipush"]),
     ],
     traits: [
@@ -20,12 +21,19 @@ let package = Package(
         .target(name: "KiiPushLinux", dependencies: ["KiiPush"]),
         .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushLinux"]),
         .target(name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushTesting"]),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        .target(
+            name: "KiiPushSQLite",
+            dependencies: ["KiiPush", "KiiPushLinux", .target(name: "CSQLite", condition: .when(traits: ["SQLite"]))]),
         .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
         .testTarget(
             name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"],
             exclude: ["Documentation/Rules"]),
         .testTarget(name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
         .testTarget(name: "KiiPushToolTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "kiipush"]),
+        .testTarget(
+            name: "KiiPushSQLiteTests",
+            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -38,6 +46,6 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),  // SE-0444
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),  // SE-0461
 ]
-for target in package.targets {
+for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }

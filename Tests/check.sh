@@ -23,9 +23,9 @@ trap 'status=$?; [ $status -eq 0 ] || printf "\ncheck.sh: stopped with %s\n" "$s
 
 fail() { printf 'check.sh: %s\n' "$*" >&2; exit 1; }
 
-# need COMMAND PACKAGE: installs a Debian package when its command is missing.
+# need COMMAND PACKAGE: installs a Debian package when its command, or its file of that path, is missing.
 need() {
-    command -v "$1" >/dev/null && return
+    if command -v "$1" >/dev/null || [ -e "$1" ]; then return; fi
     step "installing $2, for $1"
     local root=""
     if [ "$(id -u)" -ne 0 ]; then
@@ -45,7 +45,8 @@ step "format"
 swift format lint --strict --recursive --parallel Package.swift Sources Tests Samples
 
 step "the core and the tool: no Foundation, no unsafe code"
-if grep -rnE '^ *(public |package |internal |private )?import Foundation' Sources/KiiPush Sources/kiipush Sources/KiiPushLinux Sources/KiiPushTesting; then
+if grep -rnE '^ *(public |package |internal |private )?import Foundation' \
+    Sources/KiiPush Sources/kiipush Sources/KiiPushLinux Sources/KiiPushTesting Sources/KiiPushSQLite; then
     fail "Foundation is imported where it must not be"
 fi
 if grep -rnwE 'unsafe|nonisolated\(unsafe\)|@unchecked' --include='*.swift' Sources/KiiPush | grep -vE ':[0-9]+: *//'; then
@@ -62,13 +63,18 @@ step "build and tests, no traits"
 swift build --quiet --build-tests "${strict[@]}"
 swift test --skip-build --parallel | failures_and_sum
 
+# Before the traits are on, or it would say nothing of a build without them.
+tests=$(echo "$(swift build --show-bin-path)"/*.xctest)
+if ldd "$tests" | grep -E 'libsqlite3|libmosquitto'; then fail "a build without traits links what a trait is for"; fi
+
+need /usr/include/sqlite3.h libsqlite3-dev
 step "build and tests, all traits"
-if grep -rqE '^#if (SQLite|MQTT)' Sources; then
-    swift build --quiet --build-tests --enable-all-traits "${strict[@]}"
-    swift test --skip-build --enable-all-traits --parallel | failures_and_sum
-else
-    echo "no source depends on a trait yet, so there is nothing more to build"
-fi
+# In a folder of their own: a trait is a flag of every compilation, so that turning it on and off builds all anew.
+traits=(--enable-all-traits --scratch-path .build/traits)
+swift build --quiet --build-tests "${traits[@]}" "${strict[@]}"
+swift test --skip-build "${traits[@]}" --parallel | failures_and_sum
+tests=$(echo "$(swift build "${traits[@]}" --show-bin-path)"/*.xctest)
+ldd "$tests" | grep -q libsqlite3 || fail "a build with all traits does not link SQLite"
 
 step "documentation: every link leads somewhere"
 graphs=$PWD/.build/documentation/symbol-graphs

@@ -1,7 +1,15 @@
 /// What makes two messages the same one: 128 bits under the receiver's secret.
 public struct DedupeKey: Sendable, Hashable, CustomStringConvertible {
-    let first: UInt64
-    let second: UInt64
+    /// The first half of its bits; stores write it down.
+    public let first: UInt64
+    /// The second half of its bits.
+    public let second: UInt64
+
+    /// Makes a key from its bits, as a store reads them back.
+    public init(first: UInt64, second: UInt64) {
+        self.first = first
+        self.second = second
+    }
 
     /// The key as 32 hexadecimal digits.
     public var description: String {

@@ -6,7 +6,7 @@
 /// delivered again. Which keys: ``PushMessage/dedupeKeys(app:secret:)``, or your own by ``DedupeKeyMaker``.
 ///
 /// Put it first in the chain. It promises: while the window lasts, a message that was handled is not handled again,
-/// within one process. It cannot tell two honest messages apart that are the same to the byte, so for messages without
+/// within one process, or for as long as the store lasts. It cannot tell two honest messages apart that are the same to the byte, so for messages without
 /// a strong key it looks back only five seconds.
 ///
 /// A store that throws loses no message and keeps no copy waiting:

@@ -21,7 +21,7 @@ public struct MonotonicInstant: Sendable, Hashable, Comparable {
 
     /// The same for code that runs for each message and converted its `Duration` of 128 bits before.
     @inline(__always)
-    func advanced(byNanoseconds other: Int64) -> MonotonicInstant {
+    package func advanced(byNanoseconds other: Int64) -> MonotonicInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(other)
         return MonotonicInstant(nanoseconds: overflow ? (other < 0 ? .min : .max) : sum)
     }
@@ -44,10 +44,12 @@ public protocol ReceiverClock: Sendable {
 }
 
 /// The machine's monotonic clock, which goes on while the device sleeps.
+///
+/// It begins when the machine does, so all clocks of this kind tell the same time.
 public struct SystemClock: ReceiverClock {
-    private let beginning = ContinuousClock.now
+    private let beginning = ContinuousClock().systemEpoch
 
-    /// Makes a clock that begins now.
+    /// Makes a clock.
     public init() {}
 
     /// The present moment.
@@ -64,7 +66,7 @@ public struct SystemClock: ReceiverClock {
 extension Int64 {
     /// How much later this is than `earlier`; as much as there is where that is beyond 292 years.
     @inline(__always)
-    func since(_ earlier: Int64) -> Int64 {
+    package func since(_ earlier: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(earlier)
         return overflow ? (self < earlier ? .min : .max) : difference
     }
@@ -73,5 +75,5 @@ extension Int64 {
 extension Duration {
     /// The duration in nanoseconds, at most 292 years.
     // Not by `components`: its division is not known to be one by a constant, and takes 8 ns more at each look at a clock.
-    var inNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
+    package var inNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 }

@@ -14,7 +14,7 @@ public struct DeadLetter: Sendable, Identifiable {
     }
 
     /// The letter's number in its store; 0 until it is stored.
-    public internal(set) var id: UInt64
+    public var id: UInt64
     /// The payload as received.
     public let payload: RawPayload
     /// Why it was put aside.
@@ -24,9 +24,9 @@ public struct DeadLetter: Sendable, Identifiable {
     /// When it arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
 
-    /// Makes a letter that is not stored yet.
-    public init(payload: RawPayload, reason: Reason, routes: [String], arrivedAt: MonotonicInstant) {
-        id = 0
+    /// Makes a letter that is not stored yet; a store that reads one back gives its number too.
+    public init(id: UInt64 = 0, payload: RawPayload, reason: Reason, routes: [String], arrivedAt: MonotonicInstant) {
+        self.id = id
         self.payload = payload
         self.reason = reason
         self.routes = routes
@@ -35,9 +35,20 @@ public struct DeadLetter: Sendable, Identifiable {
 }
 
 /// Keeps the messages that were put aside, until somebody replays or drops them.
+///
+/// Promises to callers:
+/// - Each call is one atomic step, from any thread.
+/// - A letter is given back as it came, payload byte for byte, but for the number, until it is removed; a store
+///   refuses a letter rather than forget one. What times a letter of an earlier process has, the store says.
+/// - Numbers go up from 1 and are never used twice, not even that of a letter that is gone.
+/// - A call that throws has changed nothing.
+///
+/// To test a store of yours, run `DeadLetterStoreContract` from KiiPushContracts; it checks each of these.
 public protocol DeadLetterStore: Sendable {
     /// Keeps a letter and returns its number.
     ///
+    /// - Parameter letter: the letter; its own number counts for nothing.
+    /// - Returns: the number that it has in the store.
     /// - Throws: when it cannot keep the letter, also for want of room; the message then ends as ``Outcome/failed(_:)``,
     ///   so that its transport delivers it again.
     func add(_ letter: DeadLetter) throws -> UInt64
@@ -50,18 +61,25 @@ public protocol DeadLetterStore: Sendable {
     func remove(_ id: UInt64) throws -> Bool
 }
 
-/// A dead-letter store that lives as long as the process.
-public final class InMemoryDeadLetterStore: DeadLetterStore {
-    /// There is no more room; replay or drop what is there.
-    public struct Full: Error, CustomStringConvertible {
-        /// How many letters are kept, and how many bytes their payloads have.
-        public let count: Int, bytes: Int
-        /// What to do, in words.
-        public var description: String {
-            "\(count) dead letters of \(bytes) bytes are kept already; replay or drop some"
-        }
+/// A dead-letter store has no more room; replay or drop what is there.
+public struct DeadLettersFull: Error, Sendable, Hashable, CustomStringConvertible {
+    /// How many letters are kept.
+    public let count: Int
+    /// How many bytes their payloads have.
+    public let bytes: Int
+
+    /// Says what a store holds that takes no more.
+    public init(count: Int, bytes: Int) {
+        self.count = count
+        self.bytes = bytes
     }
 
+    /// What to do, in words.
+    public var description: String { "\(count) dead letters of \(bytes) bytes are kept already; replay or drop some" }
+}
+
+/// A dead-letter store that lives as long as the process.
+public final class InMemoryDeadLetterStore: DeadLetterStore {
     private struct State {
         var letters: [DeadLetter] = []
         var lastID: UInt64 = 0
@@ -87,7 +105,7 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
         try state.withLock { state in
             let bytes = state.bytes + letter.payload.bytes.count
             guard state.letters.count < capacity, bytes <= mostBytes else {
-                throw Full(count: state.letters.count, bytes: state.bytes)
+                throw DeadLettersFull(count: state.letters.count, bytes: state.bytes)
             }
             state.lastID += 1
             state.bytes = bytes

@@ -28,21 +28,27 @@ public final class InMemorySeenStore: SeenStore {
     public var counts: SeenCounts? { state.withLock { $0.counts } }
 }
 
-/// What an in-memory seen store knows: a state machine without a clock of its own.
-struct SeenTable {
+/// What a seen store knows: a state machine without a clock of its own.
+package struct SeenTable {
     private var inFlight = Reservations()
-    private var lastLease: UInt64 = 0
+    private var lastLease: UInt64
     /// How many leases have not ended.
     private var leases = 0
     private(set) var strong: KeyWindow
     private(set) var weak: KeyWindow
 
-    init(_ window: SeenWindow) {
+    /// Makes an empty one.
+    ///
+    /// - Parameters:
+    ///   - window: how long and how many messages are remembered.
+    ///   - lastLease: the number after which those of its leases begin.
+    package init(_ window: SeenWindow, lastLease: UInt64 = 0) {
+        self.lastLease = lastLease
         strong = KeyWindow(age: window.age, count: window.count)
         weak = KeyWindow(age: window.weakAge, count: window.count)
     }
 
-    mutating func begin(_ keys: DedupeKeys, _ now: MonotonicInstant) -> SeenState {
+    package mutating func begin(_ keys: DedupeKeys, _ now: MonotonicInstant) -> SeenState {
         if contains(keys.primary, keys.strength, now) { return .done }
         if let second = keys.secondary, contains(second, keys.strength, now) { return .done }
         if let lease = inFlight[keys.primary] ?? keys.secondary.flatMap({ inFlight[$0] }) {
@@ -59,25 +65,32 @@ struct SeenTable {
         strength == .strong ? strong.contains(key, now) : weak.contains(key, now)
     }
 
-    mutating func commit(_ lease: SeenLease, _ now: MonotonicInstant) {
-        guard end(lease) else { return }
-        switch lease.keys.strength {
-        case .strong: strong.insert(lease.keys, now)
-        case .weak: weak.insert(lease.keys, now)
+    package mutating func commit(_ lease: SeenLease, _ now: MonotonicInstant) {
+        if end(lease) { remember(lease.keys, now) }
+    }
+
+    /// Takes in a handled message that had its lease elsewhere, as one that an earlier process handled.
+    package mutating func remember(_ keys: DedupeKeys, _ now: MonotonicInstant) {
+        switch keys.strength {
+        case .strong: strong.insert(keys, now)
+        case .weak: weak.insert(keys, now)
         }
     }
 
-    mutating func release(_ lease: SeenLease) { _ = end(lease) }
+    package mutating func release(_ lease: SeenLease) { _ = end(lease) }
 
-    var counts: SeenCounts {
+    package var counts: SeenCounts {
         SeenCounts(inFlight: leases, strong: strong.counts, weak: weak.counts)
     }
 
     /// Whether any key is still reserved under the lease; the keys of a duplicate may be only some of the first's.
-    func isInFlight(_ lease: SeenLease) -> Bool {
+    package func isInFlight(_ lease: SeenLease) -> Bool {
         inFlight[lease.keys.primary] == lease.number
             || lease.keys.secondary.map { inFlight[$0] == lease.number } == true
     }
+
+    /// Whether a commit or a release of the lease would end it.
+    package func canEnd(_ lease: SeenLease) -> Bool { inFlight[lease.keys.primary] == lease.number }
 
     private mutating func end(_ lease: SeenLease) -> Bool {
         guard inFlight.remove(lease.keys.primary, of: lease.number) else { return false }

@@ -3,7 +3,7 @@ import Glibc
 /// A lock that programs take in turn, by a file that stays: one that is removed could be locked by two at once.
 ///
 /// Ends with ``unlock()``, and with the process however that ends.
-struct FileLock {
+package struct FileLock: Sendable {
     private let descriptor: Int32
 
     /// Takes the lock, and makes its file if there is none, with mode 0600.
@@ -12,7 +12,7 @@ struct FileLock {
     ///   - path: the file.
     ///   - limit: how long to wait while somebody else has it.
     /// - Throws: `EWOULDBLOCK` when somebody else had it all the time; else why there is no such file.
-    init(_ path: String, limit: Duration) throws(ErrorNumber) {
+    package init(_ path: String, limit: Duration) throws(ErrorNumber) {
         let descriptor = try Self.open(path)
         let deadline = ContinuousClock.now + limit
         // A lock that blocks has no time limit, so it is tried again and again; whoever edits has it for a moment.
@@ -40,5 +40,6 @@ struct FileLock {
         return descriptor
     }
 
-    func unlock() { close(descriptor) }
+    /// Ends the lock.
+    package func unlock() { close(descriptor) }
 }

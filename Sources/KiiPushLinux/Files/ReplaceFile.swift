@@ -37,7 +37,7 @@ func replaceFile(_ path: String, with text: String) throws(ErrorNumber) {
 /// Gives a file that was just made to the owner of its directory, where this process may.
 ///
 /// What root writes into a service's directory would be of no use to the service otherwise.
-func giveToOwnerOfDirectory(of path: String, _ descriptor: Int32) {
+package func giveToOwnerOfDirectory(of path: String, _ descriptor: Int32) {
     var status = stat()
     guard unsafe stat(directoryName(path), &status) == 0, status.st_uid != geteuid() else { return }
     // Only root may; for anybody else the file stays as it is.

@@ -9,7 +9,7 @@ public struct ErrorNumber: RawRepresentable, Error, Sendable, Hashable, CustomSt
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
     /// The number that the last failed call of this thread left behind.
-    static var current: ErrorNumber { ErrorNumber(rawValue: errno) }
+    package static var current: ErrorNumber { ErrorNumber(rawValue: errno) }
 
     /// What the number means, in Linux's words: "No such file or directory".
     public var description: String {
@@ -22,7 +22,7 @@ public struct ErrorNumber: RawRepresentable, Error, Sendable, Hashable, CustomSt
 ///
 /// - Parameter call: the call, which says -1 and sets `errno` when it fails.
 /// - Returns: what the last call returned.
-func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
+package func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
     while true {
         let result = call()
         if result != -1 || errno != EINTR { return result }

@@ -162,6 +162,13 @@ struct DocumentedCodeTests {
         await SeenStoreContract { window in MyStore(window: window) }.verify()
     }
 
+    private typealias MyLetters = InMemoryDeadLetterStore
+
+    @Test("my store keeps the promises of a dead-letter store")
+    func letters() async {
+        await DeadLetterStoreContract { capacity, bytes in MyLetters(capacity: capacity, bytes: bytes) }.verify()
+    }
+
     @Test("the key maker's own example names orders")
     func keyMaker() throws {
         let orders = DedupeKeyMaker(

@@ -134,12 +134,12 @@ struct DeadLetterTests {
         let store = InMemoryDeadLetterStore(capacity: capacity, bytes: 12)
         let room = min(max(capacity, 0), 2)
         for number in 0..<room { #expect(try store.add(letter) == UInt64(number + 1)) }
-        #expect(throws: InMemoryDeadLetterStore.Full.self) { try store.add(letter) }
+        #expect(throws: DeadLettersFull.self) { try store.add(letter) }
         #expect(!store.remove(99))
         guard room > 0 else { return }
         #expect(store.remove(1))
         #expect(!store.remove(1))
         #expect(try store.add(letter) == UInt64(room + 1))
-        #expect(throws: InMemoryDeadLetterStore.Full.self) { try store.add(letter) }
+        #expect(throws: DeadLettersFull.self) { try store.add(letter) }
     }
 }

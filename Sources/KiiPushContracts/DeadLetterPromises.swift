@@ -1,0 +1,145 @@
+import KiiPush
+
+extension DeadLetterPromise {
+    /// Every promise, in the order of the protocol's documentation.
+    static let all = keeping + numbers + room + [atOnce]
+
+    // MARK: What is kept
+
+    private static let keeping = [
+        DeadLetterPromise("an empty store has no letters") { trial in
+            try trial.expectLetters([], "at first")
+            trial.expect(try !trial.store.remove(1), "an empty store should have nothing to remove")
+        },
+        DeadLetterPromise("a letter is given back as it came") { trial in
+            var added: [DeadLetter] = []
+            for letter in letters { added.append(try trial.add(letter)) }
+            for when in ["at first", "once more"] { try trial.expectLetters(added, when) }
+        },
+        DeadLetterPromise("a letter that is there already may be added again, and then has two numbers") { trial in
+            let first = try trial.add(letters[0])
+            let second = try trial.add(first)
+            trial.expect(first.id != second.id, "it should have a number of its own")
+            try trial.expectLetters([first, second], "afterwards")
+        },
+        DeadLetterPromise("a letter is removed by its number, once, and the others stay") { trial in
+            var added: [DeadLetter] = []
+            for number in 0..<3 { added.append(try trial.add(letter(number))) }
+            trial.expect(try trial.store.remove(added[1].id), "the letter should have been there")
+            trial.expect(try !trial.store.remove(added[1].id), "it should be gone then")
+            try trial.expectLetters([added[0], added[2]], "afterwards")
+        },
+        DeadLetterPromise("to remove what was never there changes nothing") { trial in
+            let only = try trial.add(letters[0])
+            for id in [0, only.id + 1, UInt64(Int64.max) + 1, .max] {
+                trial.expect(try !trial.store.remove(id), "there should be no letter \(id)")
+            }
+            try trial.expectLetters([only], "afterwards")
+        },
+    ]
+
+    // MARK: Numbers
+
+    private static let numbers = [
+        DeadLetterPromise("letters are given oldest first, whenever they arrived") { trial in
+            let added = try [5, 1, 3].map { try trial.add(letter($0)) }
+            try trial.expectLetters(added, "in the order in which they were added")
+        },
+        DeadLetterPromise("numbers go up from 1") { trial in
+            let numbers = try (0..<5).map { try trial.store.add(letter($0)) }
+            trial.expect(numbers == [1, 2, 3, 4, 5], "they should be 1 to 5, they are \(numbers)")
+        },
+        DeadLetterPromise("the number of a letter that is gone is not used again") { trial in
+            var last: UInt64 = 0
+            for round in 0..<5 {
+                let number = try trial.store.add(letter(round))
+                trial.expect(number > last, "number \(number) came after \(last)")
+                last = number
+                try trial.store.remove(number)
+            }
+        },
+    ]
+
+    // MARK: Room
+
+    private static let room = [
+        DeadLetterPromise("beyond its count a store refuses a letter, and has room again when one goes", capacity: 3) {
+            trial in
+            var added = try (0..<3).map { try trial.add(letter($0)) }
+            try trial.expectFull(letter(3), "beyond the count")
+            try trial.store.remove(added.removeFirst().id)
+            added.append(try trial.add(letter(4)))
+            try trial.expectFull(letter(5), "beyond the count again")
+            try trial.expectLetters(added, "in the end")
+        },
+        DeadLetterPromise("beyond its bytes a store refuses a letter, and has room again when one goes", bytes: 1000) {
+            trial in
+            let large = try trial.add(letter(0, size: 600))
+            let small = try trial.add(letter(1, size: 400))
+            try trial.expectFull(letter(2, size: 1), "beyond the bytes")
+            let empty = try trial.add(letter(3, size: 0))
+            try trial.store.remove(large.id)
+            try trial.expectFull(letter(4, size: 601), "larger than the room that is left")
+            let other = try trial.add(letter(5, size: 600))
+            try trial.expectLetters([small, empty, other], "in the end")
+        },
+        DeadLetterPromise("what is refused to be removed gives no room", capacity: 1) { trial in
+            let only = try trial.add(letter(0))
+            trial.expect(try !trial.store.remove(only.id + 1), "there should be no such letter")
+            try trial.expectFull(letter(1), "when a letter that is not there was removed")
+        },
+        DeadLetterPromise("a store for none refuses all", capacity: 0) { trial in
+            try trial.expectFull(letter(0), "in a store for none")
+        },
+    ]
+
+    // MARK: At once
+
+    private static let atOnce = DeadLetterPromise("of many calls at once each is one step", capacity: 40) { trial in
+        let numbers = await withTaskGroup(of: UInt64?.self) { group in
+            for number in 0..<64 { group.addTask { try? trial.store.add(letter(number)) } }
+            return await group.reduce(into: [UInt64]()) { all, number in if let number { all.append(number) } }
+        }
+        trial.expect(numbers.count == 40, "40 letters have room, \(numbers.count) were taken")
+        trial.expect(Set(numbers).count == numbers.count, "two letters should not have one number")
+        let isThere = try trial.store.letters().map(\.id)
+        trial.expect(isThere == numbers.sorted(), "all that were taken should be there, in their order")
+        let removed = await withTaskGroup(of: Bool.self) { group in
+            for number in numbers + numbers { group.addTask { (try? trial.store.remove(number)) ?? false } }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        trial.expect(removed == numbers.count, "each letter should be removed once, \(removed) were")
+    }
+
+    // MARK: Material
+
+    /// Letters in which something is easily lost.
+    private static let letters: [DeadLetter] = {
+        var whole = RawPayload(
+            "{\"a\":1}", transport: .mqtt, transportMessageID: "m\u{0}1")
+        whole.isRedelivered = true
+        whole.arrivedAt = MonotonicInstant(nanoseconds: 41)
+        var odd = RawPayload(Array(UInt8.min...UInt8.max), transport: "", transportMessageID: "")
+        odd.arrivedAt = MonotonicInstant(nanoseconds: -5)
+        // One is the other's canonical equivalent.
+        let spellings = ["\u{E9}", "e\u{301}"]
+        return [
+            DeadLetter(
+                payload: whole, reason: .failed, routes: ["b", "a", "b"], arrivedAt: MonotonicInstant(nanoseconds: 42)),
+            DeadLetter(payload: odd, reason: .heldFull, routes: spellings + [""], arrivedAt: .seconds(-1)),
+            DeadLetter(
+                payload: RawPayload([0], transportMessageID: spellings[1]), reason: .killSwitch, routes: ["\u{0}"],
+                arrivedAt: .seconds(1)),
+            DeadLetter(payload: RawPayload([]), reason: .failed, routes: [], arrivedAt: .seconds(1_000_000_000)),
+            DeadLetter(
+                payload: RawPayload([UInt8](repeating: 0xFF, count: 65_536)), reason: .failed,
+                routes: (0..<100).map { "route \($0)" }, arrivedAt: .seconds(0)),
+        ]
+    }()
+
+    private static func letter(_ number: Int, size: Int = 8) -> DeadLetter {
+        DeadLetter(
+            payload: RawPayload([UInt8](repeating: UInt8(number), count: size), transport: .fcm), reason: .failed,
+            routes: ["r\(number)"], arrivedAt: .seconds(Int64(number)))
+    }
+}

@@ -1,0 +1,111 @@
+public import KiiPush
+public import Testing
+
+/// Everything that ``DeadLetterStore`` promises, as one test to run against a store of yours.
+///
+/// ```swift
+/// @Test("my store keeps the promises of a dead-letter store")
+/// func letters() async {
+///     await DeadLetterStoreContract { capacity, bytes in MyLetters(capacity: capacity, bytes: bytes) }.verify()
+/// }
+/// ```
+///
+/// Each promise gets a store of its own. A failure names the promise that was broken, and what the store did instead.
+public struct DeadLetterStoreContract: Sendable {
+    private let makeStore: @Sendable (_ capacity: Int, _ bytes: Int) throws -> any DeadLetterStore
+
+    /// Prepares the suite.
+    ///
+    /// - Parameter makeStore: makes an empty store that keeps so many letters, whose payloads have so many bytes in all;
+    ///   it is called once a promise, so a store that lives in a file needs a new file each time.
+    public init(makeStore: @escaping @Sendable (_ capacity: Int, _ bytes: Int) throws -> any DeadLetterStore) {
+        self.makeStore = makeStore
+    }
+
+    /// Checks every promise, and records an issue for each one that is broken.
+    ///
+    /// - Parameter sourceLocation: where issues are shown.
+    public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
+        await verify { promise, what in Issue.record("\(promise): \(what)", sourceLocation: sourceLocation) }
+    }
+
+    /// Checks every promise, and tells `report` of each that is broken, and how.
+    package func verify(_ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void) async {
+        for promise in DeadLetterPromise.all {
+            do {
+                let store = try makeStore(promise.capacity, promise.bytes)
+                try await promise.check(DeadLetterTrial(store: store) { report(promise.text, $0) })
+            } catch {
+                report(promise.text, "the store threw \(error)")
+            }
+        }
+    }
+}
+
+/// One promise of a dead-letter store, and how to find out whether it is kept.
+struct DeadLetterPromise: Sendable {
+    let text: String
+    let capacity: Int
+    let bytes: Int
+    let check: @Sendable (DeadLetterTrial) async throws -> Void
+
+    init(
+        _ text: String, capacity: Int = 100, bytes: Int = 1 << 20,
+        check: @escaping @Sendable (DeadLetterTrial) async throws -> Void
+    ) {
+        self.text = text
+        self.capacity = capacity
+        self.bytes = bytes
+        self.check = check
+    }
+}
+
+/// A store on trial for one promise.
+struct DeadLetterTrial: Sendable {
+    let store: any DeadLetterStore
+    /// Says that the promise is broken, and how.
+    let fail: @Sendable (_ what: String) -> Void
+
+    func expect(_ condition: Bool, _ otherwise: String) {
+        if !condition { fail(otherwise) }
+    }
+
+    /// Adds a letter and returns it with the number that it should have now.
+    func add(_ letter: DeadLetter) throws -> DeadLetter {
+        var letter = letter
+        letter.id = try store.add(letter)
+        return letter
+    }
+
+    /// Expects that a letter has no room, and that nothing has changed by it.
+    func expectFull(_ letter: DeadLetter, _ when: String) throws {
+        let before = try store.letters()
+        do {
+            _ = try store.add(letter)
+            fail("\(when) a letter should be refused")
+        } catch {
+            try expectLetters(before, "after a refusal")
+        }
+    }
+
+    func expectLetters(_ letters: [DeadLetter], _ when: String) throws {
+        let found = try store.letters()
+        guard found.map(\.id) == letters.map(\.id) else {
+            return fail("\(when) there should be the letters \(letters.map(\.id)), there are \(found.map(\.id))")
+        }
+        for (letter, found) in zip(letters, found) {
+            let parts = [
+                ("payload", found.payload == letter.payload), ("reason", found.reason == letter.reason),
+                ("routes", found.routes.map { Array($0.utf8) } == letter.routes.map { Array($0.utf8) }),
+                ("time", found.arrivedAt == letter.arrivedAt),
+                ("transport's id", exactly(found) == exactly(letter)),
+            ]
+            for (part, isSame) in parts where !isSame {
+                fail("\(when) letter \(letter.id) should have its \(part) back as it was")
+            }
+        }
+    }
+
+    /// The transport's id as it is written: two spellings of one character are two ids.
+    private func exactly(_ letter: DeadLetter) -> [UInt8]? { letter.payload.transportMessageID.map { Array($0.utf8) } }
+}

@@ -1,0 +1,188 @@
+#if SQLite
+public import KiiPush
+import KiiPushLinux
+import Synchronization
+
+/// One database file in a state directory, for the stores that survive a restart.
+///
+/// ```swift
+/// let database = try SQLiteDatabase(directory: directory)
+/// let seen = try SQLiteSeenStore(database)
+/// let letters = try SQLiteDeadLetterStore(database)
+/// let receiver = PushReceiver(deadLetters: letters) {
+///     Deduplicator(store: seen, secret: database.secret)
+///     LoopGuard()
+/// }
+/// ```
+///
+/// Open one for each service, when it starts, and keep it until it ends: it has a lock on `kiipush.db.lock` beside the
+/// file, so that a second process that opens the same directory is refused, and so is the same process.
+///
+/// What a call has written when it returns survives the process's end, however that comes, and a loss of power, if the
+/// disk keeps what it confirms: the file is in SQLite's WAL mode with `synchronous=FULL`, which is read back. Where a
+/// file system cannot do that, opening fails. Opening also reads the whole file to see that it is sound: 2 MB for 20,000
+/// messages.
+///
+/// The directory is made with mode 0700 and the file with 0600. A file that others may read or write is refused, not
+/// repaired: the secret in it may be known, and what it remembers may be forged.
+public final class SQLiteDatabase: Sendable {
+    /// The file's name in its directory.
+    public static let fileName = "kiipush.db"
+
+    /// The file's path.
+    public let path: String
+
+    /// What the dedupe keys of this database are made with; made once from the system's entropy, and kept in the file.
+    public let secret: DedupeSecret
+
+    /// How often the file was opened, this time included.
+    let openings: Int64
+
+    /// The boot that this process runs in, by its number in the table of boots.
+    private let boot: Int64
+    private let machine: @Sendable () -> MachineTime
+    private let state: Mutex<OpenDatabase?>
+
+    /// Opens the database of a state directory, and makes what is missing of both.
+    ///
+    /// - Parameter directory: the path of a directory that only its owner may write to.
+    /// - Throws: why it is not open; the database is as it was.
+    public convenience init(directory: String) throws(SQLiteError) {
+        try self.init(directory: directory, machine: MachineTime.now)
+    }
+
+    init(directory: String, machine: @escaping @Sendable () -> MachineTime) throws(SQLiteError) {
+        path = directory.hasSuffix("/") ? "\(directory)\(Self.fileName)" : "\(directory)/\(Self.fileName)"
+        guard !path.utf8.contains(0) else { throw .notAFile(path: path) }
+        self.machine = machine
+        let lock = try DatabaseFile.prepare(path, directory: directory)
+        do throws(SQLiteError) {
+            var connection = try Connection(path: path)
+            let service = try connection.open(path, machine())
+            (secret, openings, boot) = (service.secret, service.openings, service.boot)
+            state = Mutex(OpenDatabase(connection: connection, lock: lock))
+        } catch {
+            lock.unlock()
+            throw error
+        }
+    }
+
+    deinit { close() }
+
+    /// Closes the file and lets others open it; every later call of a store throws.
+    ///
+    /// Not needed at a service's end, where the last reference does it, or the process's end.
+    public func close() {
+        state.withLock { state in
+            guard let lock = state?.lock else { return }
+            state = nil
+            lock.unlock()
+        }
+    }
+
+    // MARK: For the stores
+
+    /// Does all that `body` does, or nothing of it; on disk when the call returns.
+    func transaction<Result: Sendable>(
+        _ body: (inout Connection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        try withConnection { connection throws(SQLiteError) in try connection.transaction(body) }
+    }
+
+    /// Calls `body` with the connection, while no other thread has it.
+    func withConnection<Result: Sendable>(
+        _ body: (inout Connection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        let result = try state.withLock { state throws(SQLiteError) in try state?.with(body) }
+        guard let result else { throw .closed(path: path) }
+        return result
+    }
+
+    /// Notes that there is a store of a kind, which keeps in memory what a second one would not know.
+    func claim(_ kind: String) throws(SQLiteError) {
+        let isNew = state.withLock { state in state?.stores.insert(kind).inserted }
+        guard let isNew else { throw .closed(path: path) }
+        guard isNew else { throw .storeInUse(path: path, kind: kind) }
+    }
+
+    func disclaim(_ kind: String) { state.withLock { state in _ = state?.stores.remove(kind) } }
+
+    /// What the machine's clocks say now.
+    var machineTime: MachineTime { machine() }
+
+    /// A scale for a receiver's clock.
+    func timeScale(_ clock: any ReceiverClock) -> TimeScale {
+        TimeScale(boot: boot, instant: clock.now, machine: machine())
+    }
+}
+
+private struct OpenDatabase: ~Copyable {
+    var connection: Connection
+    let lock: FileLock
+    var stores: Set<String> = []
+
+    init(connection: consuming Connection, lock: FileLock) {
+        self.connection = connection
+        self.lock = lock
+    }
+
+    mutating func with<Result>(
+        _ body: (inout Connection) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        try body(&connection)
+    }
+}
+
+extension Connection {
+    /// What a database knows of itself.
+    fileprivate struct Service {
+        let secret: DedupeSecret
+        let openings: Int64
+        let boot: Int64
+    }
+
+    /// Sets the connection up, and makes sure that the file is sound, ours, and of the newest version.
+    fileprivate mutating func open(_ path: String, _ machine: MachineTime) throws(SQLiteError) -> Service {
+        // Neither views nor triggers of a forged file may call functions.
+        try script("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON")
+        guard try text("PRAGMA quick_check(1)") == "ok" else { throw .corrupt(path: path) }
+        // Of another program's file not even the mode is changed.
+        try Schema.check(&self, path: path)
+        guard try text("PRAGMA journal_mode = WAL") == "wal" else { throw .notDurable(path: path, setting: "WAL") }
+        try script("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 8388608")
+        guard try number("PRAGMA synchronous") == 2 else {
+            throw .notDurable(path: path, setting: "synchronous=FULL")
+        }
+        guard try number("PRAGMA foreign_keys") == 1 else { throw .notDurable(path: path, setting: "foreign_keys") }
+        try Schema.migrate(&self)
+        return try transaction { connection throws(SQLiteError) in try connection.start(machine) }
+    }
+
+    private mutating func start(_ machine: MachineTime) throws(SQLiteError) -> Service {
+        var random = SystemRandomNumberGenerator()
+        try run(
+            "INSERT INTO service VALUES (1, ?, ?, 1) ON CONFLICT (id) DO UPDATE SET opened = opened + 1",
+            .integer(Int64(bitPattern: random.next())), .integer(Int64(bitPattern: random.next())))
+        var secret = DedupeSecret(0, 0)
+        var openings: Int64 = 0
+        try each("SELECT secretFirst, secretSecond, opened FROM service") { row in
+            secret = DedupeSecret(UInt64(bitPattern: row.integer(0)), UInt64(bitPattern: row.integer(1)))
+            openings = row.integer(2)
+        }
+        return Service(secret: secret, openings: openings, boot: try boot(machine.boot))
+    }
+
+    /// The number of a boot; those that nothing tells of any more are forgotten.
+    private mutating func boot(_ id: String) throws(SQLiteError) -> Int64 {
+        try run(
+            """
+            DELETE FROM boots WHERE id <> ? AND number NOT IN (SELECT boot FROM seen)
+                AND number NOT IN (SELECT boot FROM deadLetters)
+            """, .text(id))
+        // Of a boot that nobody knows, each process is one of its own.
+        if id.isEmpty { try run("UPDATE boots SET id = 'unknown ' || number WHERE id = ''") }
+        try run("INSERT INTO boots (id) VALUES (?) ON CONFLICT DO NOTHING", .text(id))
+        return try number("SELECT number FROM boots WHERE id = ?", .text(id)) ?? 0
+    }
+}
+#endif

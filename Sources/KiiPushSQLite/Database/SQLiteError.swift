@@ -1,0 +1,82 @@
+#if SQLite
+public import KiiPushLinux
+
+/// Why a database was not opened, or a call on it failed; never quotes what the database holds.
+@nonexhaustive
+public enum SQLiteError: Error, Sendable, Hashable {
+    // MARK: Opening
+
+    /// The directory or the file cannot be made or opened.
+    case cannotOpen(path: String, ErrorNumber)
+    /// Another process has the database open, or this one for a second time.
+    case inUse(path: String)
+    /// There is something else in the file's place, such as a directory or a symbolic link.
+    case notAFile(path: String)
+    /// The file or its directory belongs to another user.
+    case foreignOwner(path: String)
+    /// Others than the owner may read or write the file, or write to its directory.
+    case openToOthers(path: String, mode: UInt32)
+    /// The file is the database of another program.
+    case foreignDatabase(path: String)
+    /// A newer release wrote the file, in a form that this one does not know.
+    case newerSchema(path: String, version: Int, newestKnown: Int)
+    /// SQLite cannot keep a setting without which a commit may be lost, as some network file systems cause.
+    case notDurable(path: String, setting: String)
+
+    // MARK: Later
+
+    /// The file is damaged, or is no database at all.
+    case corrupt(path: String)
+    /// The disk, the quota or the database's own bound is full; nothing has changed.
+    case full(path: String)
+    /// Reading or writing failed; `code` is SQLite's extended result code.
+    case inputOutput(path: String, ErrorNumber, code: Int32)
+    /// Another program kept the database locked for longer than a second.
+    case busy(path: String)
+    /// The database was closed.
+    case closed(path: String)
+    /// The database already has a store of this kind, which alone knows what is in flight.
+    case storeInUse(path: String, kind: String)
+    /// SQLite refused a call; `code` is its extended result code. A fault of this library.
+    case refused(path: String, code: Int32)
+}
+
+extension SQLiteError: CustomStringConvertible {
+    /// What is wrong, where, and what to do; one line for a person.
+    public var description: String { "\(EscapedText(path)): \(what)" }
+
+    private var path: String {
+        switch self {
+        case .cannotOpen(let path, _), .inUse(let path), .notAFile(let path), .foreignOwner(let path),
+            .openToOthers(let path, _), .foreignDatabase(let path), .newerSchema(let path, _, _),
+            .notDurable(let path, _), .corrupt(let path), .full(let path), .inputOutput(let path, _, _),
+            .busy(let path), .closed(let path), .storeInUse(let path, _), .refused(let path, _):
+            path
+        }
+    }
+
+    private var what: String {
+        switch self {
+        case .cannotOpen(_, let number): "cannot be opened: \(number)"
+        case .inUse: "another process has it open; stop that one, or use another state directory"
+        case .notAFile: "is no regular file; move it away"
+        case .foreignOwner: "belongs to another user; run as that user, or use another state directory"
+        case .openToOthers(_, let mode):
+            "mode \(String(mode, radix: 8)) lets others in; take their rights away with chmod go-rwx"
+        case .foreignDatabase: "is another program's database; use another state directory"
+        case .newerSchema(_, let version, let known):
+            "has version \(version), and this release knows \(known) at most; use the newer release"
+        case .notDurable(_, let setting):
+            "SQLite cannot keep \(setting) here, and could lose what it confirmed; use a local file system"
+        case .corrupt: "is damaged; move it away with its -wal file and start again, without what it remembered"
+        case .full: "no room is left; free some on the disk, or replay or drop dead letters"
+        case .inputOutput(_, let number, let code):
+            "reading or writing failed (SQLite's code \(code)): \(number); look at the disk"
+        case .busy: "another program keeps it locked; end that one"
+        case .closed: "is closed; open it again"
+        case .storeInUse(_, let kind): "has a \(kind) store already; share that one"
+        case .refused(_, let code): "SQLite refused a call with its code \(code); please report it"
+        }
+    }
+}
+#endif

@@ -1,0 +1,78 @@
+#if SQLite
+/// The tables of a database, made by one migration after the other.
+enum Schema {
+    /// Tells our files from other programs'; stands in the file's header.
+    static let application: Int64 = 0x4B69_6950  // "KiiP"
+
+    /// How version n+1 is made of version n; what was released once is never changed.
+    static let migrations = [
+        """
+        CREATE TABLE service (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            secretFirst INTEGER NOT NULL,
+            secretSecond INTEGER NOT NULL,
+            opened INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE boots (
+            number INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE
+        ) STRICT;
+        CREATE TABLE seen (
+            strength INTEGER NOT NULL,
+            number INTEGER NOT NULL,
+            first INTEGER NOT NULL,
+            second INTEGER NOT NULL,
+            otherFirst INTEGER,
+            otherSecond INTEGER,
+            boot INTEGER NOT NULL REFERENCES boots,
+            monotonic INTEGER NOT NULL,
+            wall INTEGER NOT NULL,
+            PRIMARY KEY (strength, number)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE deadLetters (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            reason TEXT NOT NULL,
+            boot INTEGER NOT NULL REFERENCES boots,
+            monotonic INTEGER NOT NULL,
+            wall INTEGER NOT NULL,
+            transport TEXT,
+            transportMessageID TEXT,
+            isRedelivered INTEGER NOT NULL,
+            payloadArrivedAfter INTEGER,
+            payload BLOB NOT NULL
+        ) STRICT;
+        CREATE TABLE deadLetterRoutes (
+            letter INTEGER NOT NULL REFERENCES deadLetters ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            route TEXT NOT NULL,
+            PRIMARY KEY (letter, position)
+        ) STRICT, WITHOUT ROWID;
+        """
+    ]
+
+    /// Refuses a database that is not ours or is newer.
+    static func check(_ connection: inout Connection, path: String) throws(SQLiteError) {
+        let version = Int(try connection.number("PRAGMA user_version") ?? 0)
+        let application = try connection.number("PRAGMA application_id") ?? 0
+        let isEmpty = try connection.number("SELECT count(*) FROM sqlite_schema") == 0
+        guard application == Self.application || isEmpty && version == 0 && application == 0 else {
+            throw .foreignDatabase(path: path)
+        }
+        guard version <= migrations.count else {
+            throw .newerSchema(path: path, version: version, newestKnown: migrations.count)
+        }
+    }
+
+    /// Brings a database to the newest version, one step after the other; each is made as a whole.
+    static func migrate(_ connection: inout Connection) throws(SQLiteError) {
+        let version = Int(try connection.number("PRAGMA user_version") ?? 0)
+        for (index, migration) in migrations.enumerated().dropFirst(version) {
+            try connection.transaction { connection throws(SQLiteError) in
+                try connection.script(migration)
+                try connection.run("PRAGMA application_id = \(Self.application)")
+                try connection.run("PRAGMA user_version = \(index + 1)")
+            }
+        }
+    }
+}
+#endif

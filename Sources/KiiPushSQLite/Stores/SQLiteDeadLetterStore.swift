@@ -1,0 +1,158 @@
+#if SQLite
+public import KiiPush
+import Synchronization
+
+/// A dead-letter store that keeps its letters over a restart.
+///
+/// A letter is on disk when ``add(_:)`` returns, and gone from it when ``remove(_:)`` does. It refuses a letter rather than
+/// forget one, as the store in memory does. Numbers go on where the process before stopped.
+///
+/// The times of a letter that an earlier process put aside are on this process's clock: exact within one boot; after a
+/// reboot by the wall clock, and never later than the moment when this store was made.
+public final class SQLiteDeadLetterStore: DeadLetterStore {
+    private struct Totals {
+        var count = 0
+        var bytes = 0
+    }
+
+    let database: SQLiteDatabase
+    private let capacity: Int
+    private let mostBytes: Int
+    private let scale: TimeScale
+    /// The number of the last letter of an earlier process.
+    private let lastOfOthers: Int64
+    // Taken after the database's lock, and only changed under it.
+    private let totals: Mutex<Totals>
+
+    /// Makes a store of the letters that the database has.
+    ///
+    /// - Parameters:
+    ///   - database: the database, which can have one dead-letter store at a time.
+    ///   - capacity: how many letters it keeps; what is there beyond that stays.
+    ///   - bytes: how many bytes their payloads may have in all.
+    ///   - clock: the receiver's clock.
+    /// - Throws: ``SQLiteError``, when the file cannot be read.
+    public init(
+        _ database: SQLiteDatabase, capacity: Int = 1000, bytes: Int = 8 << 20, clock: any ReceiverClock = SystemClock()
+    ) throws(SQLiteError) {
+        try database.claim(Self.kind)
+        self.database = database
+        self.capacity = max(capacity, 0)
+        mostBytes = bytes
+        scale = database.timeScale(clock)
+        do throws(SQLiteError) {
+            let (count, bytes, last) = try database.withConnection { connection throws(SQLiteError) in
+                (
+                    try connection.number("SELECT count(*) FROM deadLetters") ?? 0,
+                    try connection.number("SELECT total(length(payload)) FROM deadLetters") ?? 0,
+                    try connection.number("SELECT max(id) FROM deadLetters") ?? 0
+                )
+            }
+            totals = Mutex(Totals(count: Int(count), bytes: Int(bytes)))
+            lastOfOthers = last
+        } catch {
+            database.disclaim(Self.kind)
+            throw error
+        }
+    }
+
+    private static let kind = "dead-letter"
+
+    deinit { database.disclaim(Self.kind) }
+
+    /// Keeps a letter and returns its number.
+    ///
+    /// - Throws: ``KiiPush/DeadLettersFull`` when it is beyond a bound, ``SQLiteError`` when it cannot be written.
+    public func add(_ letter: DeadLetter) throws -> UInt64 {
+        let size = letter.payload.bytes.count
+        let now = database.machineTime
+        let answer: Result<Int64, DeadLettersFull> = try database.withConnection { connection throws(SQLiteError) in
+            let totals = self.totals.withLock { $0 }
+            guard totals.count < capacity, totals.bytes + size <= mostBytes else {
+                return .failure(DeadLettersFull(count: totals.count, bytes: totals.bytes))
+            }
+            let id = try connection.transaction { connection throws(SQLiteError) in
+                try connection.insert(letter, scale.stored(letter.arrivedAt, now: now))
+            }
+            self.totals.withLock { $0 = Totals(count: totals.count + 1, bytes: totals.bytes + size) }
+            return .success(id)
+        }
+        return UInt64(try answer.get())
+    }
+
+    /// All letters, oldest first.
+    ///
+    /// - Throws: ``SQLiteError``, when they cannot be read.
+    public func letters() throws -> [DeadLetter] {
+        try database.withConnection { connection throws(SQLiteError) in
+            var routes: [Int64: [String]] = [:]
+            try connection.each("SELECT letter, route FROM deadLetterRoutes ORDER BY letter, position") { row in
+                routes[row.integer(0), default: []].append(row.text(1) ?? "")
+            }
+            var letters: [DeadLetter] = []
+            var isWhole = true
+            try connection.each(
+                """
+                SELECT id, reason, boot, monotonic, wall, transport, transportMessageID, isRedelivered,
+                    payloadArrivedAfter, payload FROM deadLetters ORDER BY id
+                """
+            ) { row in
+                let letter = self.letter(row, routes[row.integer(0)] ?? [])
+                if let letter { letters.append(letter) } else { isWhole = false }
+            }
+            // What this release does not know needs a newer version of the file, so it is no letter of ours.
+            guard isWhole else { throw .corrupt(path: database.path) }
+            return letters
+        }
+    }
+
+    private func letter(_ row: borrowing SQLRow, _ routes: [String]) -> DeadLetter? {
+        guard let text = row.text(1), let reason = DeadLetter.Reason(rawValue: text) else { return nil }
+        let id = row.integer(0)
+        guard id > 0 else { return nil }
+        let stored = StoredTime(boot: row.integer(2), monotonic: row.integer(3), wall: row.integer(4))
+        let arrivedAt = scale.instant(stored, isOwn: id > lastOfOthers)
+        var payload = RawPayload(row.blob(9))
+        payload.transport = row.text(5).map { Transport($0) }
+        payload.transportMessageID = row.text(6)
+        payload.isRedelivered = row.integer(7) != 0
+        payload.arrivedAt = row.integerOrNull(8).map { arrivedAt.advanced(by: .nanoseconds($0)) }
+        return DeadLetter(id: UInt64(id), payload: payload, reason: reason, routes: routes, arrivedAt: arrivedAt)
+    }
+
+    /// Forgets a letter; whether there was one of that number.
+    ///
+    /// - Throws: ``SQLiteError``, when that cannot be written; the letter is still there then.
+    @discardableResult
+    public func remove(_ id: UInt64) throws -> Bool {
+        guard let id = Int64(exactly: id) else { return false }
+        return try database.withConnection { connection throws(SQLiteError) in
+            guard let size = try connection.number("SELECT length(payload) FROM deadLetters WHERE id = ?", .integer(id))
+            else { return false }
+            try connection.transaction { connection throws(SQLiteError) in
+                try connection.run("DELETE FROM deadLetters WHERE id = ?", .integer(id))
+            }
+            totals.withLock { $0 = Totals(count: $0.count - 1, bytes: $0.bytes - Int(size)) }
+            return true
+        }
+    }
+}
+
+extension Connection {
+    fileprivate mutating func insert(_ letter: DeadLetter, _ time: StoredTime) throws(SQLiteError) -> Int64 {
+        let payload = letter.payload
+        let after = payload.arrivedAt.map { $0.nanoseconds.since(letter.arrivedAt.nanoseconds) }
+        try run(
+            "INSERT INTO deadLetters VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", .text(letter.reason.rawValue),
+            .integer(time.boot), .integer(time.monotonic), .integer(time.wall), .text(payload.transport?.name),
+            .text(payload.transportMessageID), .integer(payload.isRedelivered ? 1 : 0), .integer(after),
+            .blob(payload.bytes))
+        let id = lastRow
+        for (position, route) in letter.routes.enumerated() {
+            try run(
+                "INSERT INTO deadLetterRoutes VALUES (?, ?, ?)", .integer(id), .integer(Int64(position)), .text(route))
+        }
+        return id
+    }
+}
+#endif

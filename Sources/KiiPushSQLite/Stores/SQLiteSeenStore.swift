@@ -1,0 +1,203 @@
+#if SQLite
+public import KiiPush
+import Synchronization
+
+/// A seen store that remembers handled messages over a restart, and over a reboot.
+///
+/// Give the deduplicator the database's ``SQLiteDatabase/secret`` too, or keys of another process mean nothing.
+///
+/// It answers from memory: the table of ``KiiPush/InMemorySeenStore`` is filled from the file when the store is made,
+/// so only ``commit(_:now:)`` waits for the disk. Commits of several threads that wait at once share one write. Beyond the
+/// promises of every seen store:
+/// - When `commit` has returned, no process that opens the file later handles the message again within the window.
+/// - A lease ends with its process: nothing in flight is written, so what was in flight counts as new for the next.
+///   Its number is never used again, by no process.
+/// - Within one boot a message's age goes by the monotonic clock, while nothing runs too. After a reboot the wall clock
+///   counts, but no age is negative: a clock that stands at 1970 makes no message older, and none is remembered for
+///   longer than its window after the store was made. A clock that jumped forward makes messages too old early.
+/// - The file keeps as many messages as the window counts, of each strength; when the window was made smaller, 64 more a
+///   commit are taken out. 20,000 messages with two keys each take 1.4 MB, and SQLite's log beside it 4 MB while the
+///   database is open. Memory is that of the store in memory.
+public final class SQLiteSeenStore: SeenStore {
+    private struct State {
+        var table: SeenTable
+        /// The commits that no thread writes yet, in their order.
+        var waiting: [SeenCommit] = []
+        /// All that have not ended, by the number of their lease.
+        var unended: [UInt64: SeenCommit] = [:]
+    }
+
+    let database: SQLiteDatabase
+    private let scale: TimeScale
+    private let mostAtOnce: Int
+    /// Only looked at under the database's lock.
+    private let rows: Mutex<SeenRows>
+    // Taken after the database's lock, and never held while anything is written.
+    private let state: Mutex<State>
+
+    /// Reads what the database remembers.
+    ///
+    /// - Parameters:
+    ///   - database: the database, which can have one seen store at a time.
+    ///   - window: how long and how many messages are remembered; it may differ from an earlier process's.
+    ///   - clock: the receiver's clock.
+    /// - Throws: ``SQLiteError``, when the file cannot be read.
+    public convenience init(
+        _ database: SQLiteDatabase, window: SeenWindow = .standard, clock: any ReceiverClock = SystemClock()
+    ) throws(SQLiteError) {
+        try self.init(database, window: window, clock: clock, mostAtOnce: 1024)
+    }
+
+    /// Makes a store that writes at most so many commits in one transaction.
+    init(_ database: SQLiteDatabase, window: SeenWindow, clock: any ReceiverClock, mostAtOnce: Int) throws(SQLiteError)
+    {
+        try database.claim(Self.kind)
+        let scale = database.timeScale(clock)
+        // No opening of the file gives out four thousand million leases.
+        var table = SeenTable(window, lastLease: UInt64(database.openings) << 32)
+        var rows = SeenRows(window)
+        do throws(SQLiteError) {
+            try database.withConnection { connection throws(SQLiteError) in
+                try rows.read(from: &connection, scale) { keys, time in table.remember(keys, time) }
+            }
+        } catch {
+            database.disclaim(Self.kind)
+            throw error
+        }
+        self.database = database
+        self.scale = scale
+        self.mostAtOnce = max(mostAtOnce, 1)
+        self.rows = Mutex(rows)
+        state = Mutex(State(table: table))
+    }
+
+    private static let kind = "seen"
+
+    deinit { database.disclaim(Self.kind) }
+
+    /// Asks for a message and reserves it if it is new; from memory, so it never throws and never waits for the disk.
+    public func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
+        state.withLock { $0.table.begin(keys, now) }
+    }
+
+    /// Remembers a message as handled, on disk when it returns.
+    ///
+    /// - Throws: ``SQLiteError``, when it cannot be written; the lease is still in flight then.
+    public func commit(_ lease: SeenLease, now: MonotonicInstant) throws {
+        let commit: SeenCommit? = state.withLock { state in
+            guard state.table.canEnd(lease) else { return nil }
+            // Whoever tells of an end for a second time, while it is being written, has the same answer.
+            if let first = state.unended[lease.number] { return first }
+            let commit = SeenCommit(lease: lease, time: now)
+            state.waiting.append(commit)
+            state.unended[lease.number] = commit
+            return commit
+        }
+        try commit.map(finish)
+    }
+
+    /// Forgets a reservation; of a message that another thread just commits, when that has failed.
+    public func release(_ lease: SeenLease) {
+        while true {
+            let commit = state.withLock { state in
+                let commit = state.unended[lease.number]
+                if commit == nil { state.table.release(lease) }
+                return commit
+            }
+            guard let commit else { return }
+            // Why it failed is told to whoever commits.
+            try? finish(commit)
+        }
+    }
+
+    /// Whether a lease has neither been confirmed nor undone; one that is being written has not.
+    public func isInFlight(_ lease: SeenLease) -> Bool { state.withLock { $0.table.isInFlight(lease) } }
+
+    /// What the store holds now; never nil.
+    ///
+    /// What an earlier process forgot early is not counted.
+    public var counts: SeenCounts? { state.withLock { $0.table.counts } }
+
+    /// How many commits wait for a thread that writes them.
+    var waiting: Int { state.withLock { $0.waiting.count } }
+
+    // MARK: Writing
+
+    /// Returns when a commit has ended: another thread has written it, or this one does.
+    ///
+    /// The thread that has the database writes for all that came before it got it. So the more of them wait, the fewer
+    /// writes they need, and one alone waits for nobody. Measured with eight threads: 16,500 commits a second, where a
+    /// write for each makes 6,200.
+    private func finish(_ commit: SeenCommit) throws {
+        do throws(SQLiteError) {
+            try database.withConnection { connection throws(SQLiteError) in
+                while !commit.hasEnded { write(&connection) }
+            }
+        } catch {
+            // The database is closed.
+            state.withLock { state in state.waiting.removeAll { $0 === commit } }
+            end([commit], .failure(error))
+        }
+        try commit.end?.get()
+    }
+
+    private func write(_ connection: inout Connection) {
+        let (batch, counts) = state.withLock { state in
+            let batch = Array(state.waiting.prefix(mostAtOnce))
+            state.waiting.removeFirst(batch.count)
+            return (batch, state.table.counts)
+        }
+        let now = database.machineTime
+        do throws(SQLiteError) {
+            let written = try rows.withLock { rows throws(SQLiteError) in
+                try connection.transaction { connection throws(SQLiteError) in
+                    var written = rows
+                    for commit in batch {
+                        try written.insert(commit.lease.keys, scale.stored(commit.time, now: now), &connection)
+                    }
+                    try written.forget(allBut: counts, &connection)
+                    return written
+                }
+            }
+            rows.withLock { $0 = written }
+            end(batch, .success(()))
+        } catch {
+            end(batch, .failure(error))
+        }
+    }
+
+    /// Lets commits end, with what became of them, unless they have ended already.
+    private func end(_ batch: [SeenCommit], _ result: Result<Void, SQLiteError>) {
+        state.withLock { state in
+            for commit in batch where commit.end(result) {
+                state.unended[commit.lease.number] = nil
+                if case .success = result { state.table.commit(commit.lease, commit.time) }
+            }
+        }
+    }
+}
+
+/// A commit on its way to the disk, and what became of it, for all threads that wait for it.
+private final class SeenCommit: Sendable {
+    let lease: SeenLease
+    let time: MonotonicInstant
+    private let result = Mutex<Result<Void, SQLiteError>?>(nil)
+
+    init(lease: SeenLease, time: MonotonicInstant) {
+        self.lease = lease
+        self.time = time
+    }
+
+    var end: Result<Void, SQLiteError>? { result.withLock { $0 } }
+    var hasEnded: Bool { end != nil }
+
+    /// Notes how it ended; false if it had ended before.
+    func end(_ end: Result<Void, SQLiteError>) -> Bool {
+        result.withLock { result in
+            guard result == nil else { return false }
+            result = end
+            return true
+        }
+    }
+}
+#endif

@@ -1,0 +1,121 @@
+#if SQLite
+import KiiPush
+
+/// The rows of the table `seen`, of each strength numbered in the order in which they were committed.
+///
+/// In the file lie at least those that the table in memory remembers: of each strength the last ones.
+struct SeenRows: Sendable {
+    /// The rows of one strength.
+    private struct Window: Sendable {
+        let strength: DedupeKeys.Strength
+        let age: Int64
+        let limit: Int
+        /// The numbers of the rows in the file.
+        var numbers: Range<Int64> = 1..<1
+        /// How many were written since rows were last forgotten.
+        var new = 0
+
+        /// The strength as it is stored.
+        var code: SQLValue { .integer(strength == .strong ? 1 : 0) }
+    }
+
+    private var strong: Window
+    private var weak: Window
+
+    init(_ window: SeenWindow) {
+        strong = Window(strength: .strong, age: window.age.inNanoseconds, limit: window.count)
+        weak = Window(strength: .weak, age: window.weakAge.inNanoseconds, limit: window.count)
+    }
+
+    // MARK: Reading
+
+    /// Shows every message that is still to be remembered, in the order of their commits.
+    mutating func read(
+        from connection: inout Connection, _ scale: TimeScale, _ remember: (DedupeKeys, MonotonicInstant) -> Void
+    ) throws(SQLiteError) {
+        try Self.read(&strong, &connection, scale, remember)
+        try Self.read(&weak, &connection, scale, remember)
+    }
+
+    private static func read(
+        _ window: inout Window, _ connection: inout Connection, _ scale: TimeScale,
+        _ remember: (DedupeKeys, MonotonicInstant) -> Void
+    ) throws(SQLiteError) {
+        let (strength, age) = (window.strength, window.age)
+        guard let first = try connection.number("SELECT min(number) FROM seen WHERE strength = ?", window.code),
+            let last = try connection.number("SELECT max(number) FROM seen WHERE strength = ?", window.code), last > 0
+        else { return }
+        guard last < .max / 2 else { throw .corrupt(path: connection.path) }
+        window.numbers = first..<(last + 1)
+        // The table in memory forgets from the front only; so may what it is filled with, but not from the middle.
+        var isFront = true
+        try connection.each(
+            """
+            SELECT first, second, otherFirst, otherSecond, boot, monotonic, wall FROM seen
+                WHERE strength = ? AND number > ? ORDER BY number
+            """, [window.code, .integer(last - Int64(window.limit))]
+        ) { row in
+            let time = StoredTime(boot: row.integer(4), monotonic: row.integer(5), wall: row.integer(6))
+            if isFront, scale.age(time, limit: age) == age { return }
+            isFront = false
+            let instant = scale.instant.advanced(byNanoseconds: -scale.age(time, limit: age))
+            remember(keys(row, strength), instant)
+        }
+    }
+
+    private static func keys(_ row: borrowing SQLRow, _ strength: DedupeKeys.Strength) -> DedupeKeys {
+        func key(_ column: Int32) -> DedupeKey {
+            DedupeKey(
+                first: UInt64(bitPattern: row.integer(column)), second: UInt64(bitPattern: row.integer(column + 1)))
+        }
+        return DedupeKeys(primary: key(0), secondary: row.isNull(2) ? nil : key(2), strength: strength)
+    }
+
+    // MARK: Writing
+
+    /// Writes a message down as the last of its strength.
+    mutating func insert(_ keys: DedupeKeys, _ time: StoredTime, _ connection: inout Connection) throws(SQLiteError) {
+        switch keys.strength {
+        case .strong: try Self.insert(keys, time, &strong, &connection)
+        case .weak: try Self.insert(keys, time, &weak, &connection)
+        }
+    }
+
+    private static func insert(
+        _ keys: DedupeKeys, _ time: StoredTime, _ window: inout Window, _ connection: inout Connection
+    ) throws(SQLiteError) {
+        guard window.limit > 0 else { return }
+        try connection.run(
+            "INSERT INTO seen VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", window.code, .integer(window.numbers.upperBound),
+            bits(keys.primary.first), bits(keys.primary.second), bits(keys.secondary?.first),
+            bits(keys.secondary?.second), .integer(time.boot), .integer(time.monotonic), .integer(time.wall))
+        window.numbers = window.numbers.lowerBound..<(window.numbers.upperBound + 1)
+        window.new += 1
+    }
+
+    private static func bits(_ word: UInt64?) -> SQLValue { .integer(word.map { Int64(bitPattern: $0) }) }
+
+    /// Takes out what the table in memory has forgotten, the oldest first; of each strength 64 rows more than came in.
+    ///
+    /// - Parameters:
+    ///   - counts: what the table in memory holds without the new rows.
+    ///   - connection: where the rows are, in a transaction.
+    /// - Throws: why they cannot be taken out.
+    mutating func forget(allBut counts: SeenCounts, _ connection: inout Connection) throws(SQLiteError) {
+        try Self.forget(allBut: counts.strong.remembered, &strong, &connection)
+        try Self.forget(allBut: counts.weak.remembered, &weak, &connection)
+    }
+
+    private static func forget(
+        allBut remembered: Int, _ window: inout Window, _ connection: inout Connection
+    ) throws(SQLiteError) {
+        let kept = Int64(min(remembered + window.new, window.limit))
+        let most = window.numbers.lowerBound + Int64(window.new) + 64
+        let first = min(window.numbers.upperBound - kept, most)
+        window.new = 0
+        guard first > window.numbers.lowerBound else { return }
+        try connection.run("DELETE FROM seen WHERE strength = ? AND number < ?", window.code, .integer(first))
+        window.numbers = first..<window.numbers.upperBound
+    }
+}
+#endif

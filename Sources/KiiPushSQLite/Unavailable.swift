@@ -1,0 +1,13 @@
+#if !SQLite
+/// One database file; not in this build.
+@available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
+public enum SQLiteDatabase {}
+
+/// A seen store that survives a restart; not in this build.
+@available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
+public enum SQLiteSeenStore {}
+
+/// A dead-letter store that survives a restart; not in this build.
+@available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
+public enum SQLiteDeadLetterStore {}
+#endif

@@ -1,0 +1,29 @@
+#if SQLite
+import KiiPush
+import KiiPushContracts
+import Testing
+
+@testable import KiiPushSQLite
+
+struct ContractTests {
+    @Test(
+        "the store on SQLite keeps every promise of a seen store, whether commits share a write or not",
+        arguments: [1, 3, 1024])
+    func seenStore(mostAtOnce: Int) async throws {
+        let folder = try StateFolder()
+        await SeenStoreContract { window in
+            let database = try SQLiteDatabase(directory: folder.next())
+            return try SQLiteSeenStore(database, window: window, clock: SystemClock(), mostAtOnce: mostAtOnce)
+        }.verify()
+    }
+
+    @Test("the store on SQLite keeps every promise of a dead-letter store")
+    func deadLetters() async throws {
+        let folder = try StateFolder()
+        await DeadLetterStoreContract { capacity, bytes in
+            let database = try SQLiteDatabase(directory: folder.next())
+            return try SQLiteDeadLetterStore(database, capacity: capacity, bytes: bytes)
+        }.verify()
+    }
+}
+#endif

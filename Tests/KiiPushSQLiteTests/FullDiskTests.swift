@@ -1,0 +1,174 @@
+#if SQLite
+import Foundation
+import KiiPush
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPushSQLite
+
+/// What happens when there is no room at the n-th write, for every n over a scenario.
+struct FullDiskTests {
+    /// Messages and letters that are handled in turn; each step may fail once, and is then done again with room.
+    private struct Scenario {
+        let database: SQLiteDatabase
+        let seen: SQLiteSeenStore
+        let letters: SQLiteDeadLetterStore
+        var handled: [DedupeKeys] = []
+        var kept: [UInt64] = []
+        /// How often there was no room.
+        var failures = 0
+
+        init(_ directory: String) throws {
+            database = try SQLiteDatabase(directory: directory)
+            seen = try SQLiteSeenStore(database, window: SeenWindow(count: 70), clock: ManualClock())
+            letters = try SQLiteDeadLetterStore(database, clock: ManualClock())
+        }
+
+        /// Runs all steps; `makeRoom` ends the shortage.
+        mutating func run(_ makeRoom: () throws -> Void) throws {
+            for number in 0..<100 {
+                let keys = DedupeKeys.numbered(number, number % 2 == 0 ? number + 1_000_000 : nil)
+                guard case .fresh(let lease) = seen.begin(keys, now: .seconds(0)) else {
+                    Issue.record("message \(number) should be fresh")
+                    return
+                }
+                let counts = seen.counts
+                try again(makeRoom) {
+                    try $0.seen.commit(lease, now: .seconds(0))
+                } expecting: {
+                    $0.seen.isInFlight(lease) && $0.seen.counts == counts
+                }
+                handled.append(keys)
+                if number % 4 == 0 { try addLetter(number, makeRoom) }
+                if number % 30 == 29 { try removeLetter(makeRoom) }
+            }
+        }
+
+        private mutating func addLetter(_ number: Int, _ makeRoom: () throws -> Void) throws {
+            let payload = RawPayload([UInt8](repeating: UInt8(number), count: 3000))
+            let letter = DeadLetter(payload: payload, reason: .failed, routes: ["a"], arrivedAt: .seconds(0))
+            let ids = kept
+            kept.append(
+                try again(makeRoom) {
+                    try $0.letters.add(letter)
+                } expecting: {
+                    try $0.letters.letters().map(\.id) == ids
+                })
+        }
+
+        private mutating func removeLetter(_ makeRoom: () throws -> Void) throws {
+            let id = kept.removeFirst()
+            let ids = [id] + kept
+            let wasThere = try again(makeRoom) {
+                try $0.letters.remove(id)
+            } expecting: {
+                try $0.letters.letters().map(\.id) == ids
+            }
+            #expect(wasThere)
+        }
+
+        /// Does a step, and does it again with room when there was none and nothing has changed.
+        private mutating func again<Result>(
+            _ makeRoom: () throws -> Void, _ step: (Scenario) throws -> Result,
+            expecting isUnchanged: (Scenario) throws -> Bool
+        ) throws -> Result {
+            do { return try step(self) } catch let error as SQLiteError where error == .full(path: database.path) {
+                failures += 1
+                #expect(try isUnchanged(self), "a step that failed has changed something")
+                try makeRoom()
+                return try step(self)
+            }
+        }
+    }
+
+    /// Expects that all that a scenario did is there after a restart.
+    private static func expectWhole(_ scenario: Scenario, _ directory: String) throws {
+        let again = try Scenario(directory)
+        let last = scenario.handled.suffix(70)
+        #expect(last.allSatisfy { again.seen.isDone($0, at: .seconds(0)) })
+        #expect(!scenario.handled.dropLast(70).contains { again.seen.isDone($0, at: .seconds(0)) })
+        #expect(try again.letters.letters().map(\.id) == scenario.kept)
+        #expect(try again.letters.letters().allSatisfy { $0.payload.bytes.count == 3000 && $0.routes == ["a"] })
+    }
+
+    @Test("with room for n pages more a step fails whole, and goes well when there is room again")
+    func pages() throws {
+        let folder = try StateFolder()
+        var failures = 0
+        var rounds = 0
+        while true {
+            let directory = folder.next()
+            var scenario = try Scenario(directory)
+            let database = scenario.database
+            let pages = try database.number("PRAGMA page_count")
+            _ = try database.number("PRAGMA max_page_count = \(pages + Int64(rounds))")
+            try scenario.run { _ = try database.number("PRAGMA max_page_count = 1000000") }
+            database.close()
+            try Self.expectWhole(scenario, directory)
+            rounds += 1
+            failures += scenario.failures
+            if scenario.failures == 0 { break }
+        }
+        #expect(rounds > 15 && failures == rounds - 1)
+    }
+
+    @Test("when the system refuses the n-th block of a file, a step fails whole, and goes well when it no longer does")
+    func blocks() async throws {
+        let folder = try StateFolder()
+        // In a process of its own, since the bound is on all files that a process writes.
+        await #expect(processExitsWith: .exitCode(0)) { [path = folder.path as String] in
+            signal(SIGXFSZ, SIG_IGN)
+            var failures = 0
+            for round in 0..<30 {
+                let directory = "\(path)/\(round)"
+                var scenario = try Scenario(directory)
+                try FullDiskTests.setLargestFile(40_000 + round * 8003)
+                try scenario.run { try FullDiskTests.setLargestFile(nil) }
+                try FullDiskTests.setLargestFile(nil)
+                failures += scenario.failures
+                scenario.database.close()
+                try FullDiskTests.expectWhole(scenario, directory)
+            }
+            if failures < 20 { exit(9) }
+        }
+    }
+
+    /// Bounds the size of all files that the process writes; nil takes the bound away.
+    private static func setLargestFile(_ size: Int?) throws {
+        var limit = rlimit()
+        unsafe getrlimit(__rlimit_resource_t(UInt32(RLIMIT_FSIZE.rawValue)), &limit)
+        limit.rlim_cur = size.map { rlim_t($0) } ?? limit.rlim_max
+        #expect(unsafe setrlimit(__rlimit_resource_t(UInt32(RLIMIT_FSIZE.rawValue)), &limit) == 0)
+    }
+
+    @Test("a receiver on a full disk handles its messages, and tells the store when there is room again")
+    func receiver() async throws {
+        let folder = try StateFolder()
+        let database = try SQLiteDatabase(directory: folder.next())
+        let deduplicator = Deduplicator(store: try SQLiteSeenStore(database), secret: database.secret)
+        let receiver = PushReceiver { deduplicator }
+        receiver.onPushToApp { _, _ in }
+        func send(_ number: Int64) async -> String {
+            await receiver.receive(PayloadFixture.pushToApp(sentAt: number, modifiedAt: number).payload(.long)).name
+        }
+        _ = try database.number("PRAGMA max_page_count = \(try database.number("PRAGMA page_count"))")
+        var number: Int64 = 0
+        while deduplicator.counts.untoldEnds == 0, number < 1000 {
+            number += 1
+            #expect(await send(number) == "handled")
+        }
+        #expect(deduplicator.counts.untoldEnds == 1)
+        _ = try database.number("PRAGMA max_page_count = 1000000")
+        #expect(await send(number + 1) == "handled")
+        #expect(deduplicator.counts.untoldEnds == 0)
+        for number in 1...number { #expect(await send(number) == "duplicate") }
+    }
+}
+
+extension SQLiteDatabase {
+    fileprivate func number(_ sql: String) throws -> Int64 {
+        try withConnection { connection throws(SQLiteError) in try connection.number(sql) } ?? 0
+    }
+}
+#endif

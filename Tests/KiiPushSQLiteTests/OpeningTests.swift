@@ -1,0 +1,225 @@
+#if SQLite
+import Foundation
+import KiiPush
+import KiiPushLinux
+import Testing
+
+@testable import KiiPushSQLite
+
+/// What a database refuses to open, and what it says then.
+struct OpeningTests {
+    private let folder: StateFolder
+    private let directory: String
+    private var file: String { "\(directory)/kiipush.db" }
+
+    init() throws {
+        folder = try StateFolder()
+        directory = folder.next()
+    }
+
+    private func refusal() -> SQLiteError? {
+        do throws(SQLiteError) {
+            _ = try SQLiteDatabase(directory: directory)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func mode(_ path: String) throws -> Int {
+        try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+    }
+
+    @Test("the directory is made for its owner alone, and so are all files in it")
+    func modes() throws {
+        let database = try SQLiteDatabase(directory: "\(directory)/below")
+        try SQLiteSeenStore(database).handle(.numbered(1), at: .seconds(0))
+        #expect(try mode(directory) == 0o700 && mode("\(directory)/below") == 0o700)
+        let names = try FileManager.default.contentsOfDirectory(atPath: "\(directory)/below").sorted()
+        #expect(names == ["kiipush.db", "kiipush.db-shm", "kiipush.db-wal", "kiipush.db.lock"])
+        for name in names { #expect(try mode("\(directory)/below/\(name)") == 0o600) }
+    }
+
+    @Test("a commit is durable: the settings that make it so are on")
+    func settings() throws {
+        let values = try SQLiteDatabase(directory: directory).withConnection { connection throws(SQLiteError) in
+            [
+                try connection.text("PRAGMA journal_mode"), try connection.text("PRAGMA synchronous"),
+                try connection.text("PRAGMA foreign_keys"), try connection.text("PRAGMA trusted_schema"),
+                try connection.text("PRAGMA busy_timeout"), try connection.text("PRAGMA user_version"),
+            ]
+        }
+        #expect(values == ["wal", "2", "1", "0", "1000", "1"])
+    }
+
+    @Test("it is opened once, by one process and by one owner in it")
+    func once() async throws {
+        var first: SQLiteDatabase? = try SQLiteDatabase(directory: directory)
+        #expect(refusal() == .inUse(path: file))
+        await #expect(processExitsWith: .exitCode(7)) { [directory = directory as String] in
+            do throws(SQLiteError) { _ = try SQLiteDatabase(directory: directory) } catch {
+                exit(error == .inUse(path: "\(directory)/kiipush.db") ? 7 : 8)
+            }
+        }
+        first?.close()
+        #expect(refusal() == nil)
+        first = nil
+        await #expect(processExitsWith: .success) { [directory = directory as String] in
+            _ = try SQLiteDatabase(directory: directory)
+        }
+    }
+
+    @Test(
+        "a file that others may read or write is refused, and so is a directory that others may write to",
+        arguments: [0o640, 0o604, 0o660, 0o602])
+    func openToOthers(mode: Int) throws {
+        try SQLiteDatabase(directory: directory).close()
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        #expect(refusal() == .openToOthers(path: file, mode: UInt32(mode)))
+        #expect(try self.mode(file) == mode)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        #expect(refusal() == nil)
+        for mode in [0o720, 0o702, 0o777] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: directory)
+            #expect(refusal() == .openToOthers(path: directory, mode: UInt32(mode)))
+        }
+        // As systemd makes it.
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory)
+        #expect(refusal() == nil)
+    }
+
+    @Test("what is no regular file is refused", arguments: ["directory", "link", "pipe"])
+    func noFile(kind: String) throws {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: directory)
+        switch kind {
+        case "directory": try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+        case "link":
+            try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: "\(folder.path)/other")
+        default: #expect(unsafe mkfifo(file, 0o600) == 0)
+        }
+        #expect(refusal() == .notAFile(path: file))
+        #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/other"))
+    }
+
+    @Test("a directory that cannot be made is refused")
+    func noDirectory() throws {
+        _ = FileManager.default.createFile(atPath: directory, contents: nil)
+        #expect(refusal() == .cannotOpen(path: directory, .init(rawValue: ENOTDIR)))
+        #expect(throws: SQLiteError.self) { try SQLiteDatabase(directory: "") }
+        #expect(throws: SQLiteError.self) { try SQLiteDatabase(directory: "\(folder.path)/a\u{0}b") }
+    }
+
+    @Test("a file of a newer release is refused, and left as it is")
+    func newer() throws {
+        try SQLiteDatabase(directory: directory).edit("PRAGMA user_version = 99")
+        let before = try Data(contentsOf: URL(filePath: file))
+        #expect(refusal() == .newerSchema(path: file, version: 99, newestKnown: Schema.migrations.count))
+        #expect(try Data(contentsOf: URL(filePath: file)) == before)
+    }
+
+    @Test(
+        "another program's file is refused, and left as it is",
+        arguments: ["PRAGMA application_id = 0", "PRAGMA application_id = 42"])
+    func foreign(change: String) throws {
+        try SQLiteDatabase(directory: directory).edit("\(change); PRAGMA journal_mode = DELETE")
+        let before = try Data(contentsOf: URL(filePath: file))
+        #expect(refusal() == .foreignDatabase(path: file))
+        #expect(try Data(contentsOf: URL(filePath: file)) == before)
+    }
+
+    @Test("a file that is damaged on any page is refused")
+    func damaged() throws {
+        let database = try SQLiteDatabase(directory: directory)
+        let store = try SQLiteSeenStore(database)
+        for number in 0..<300 { try store.handle(.numbered(number), at: .seconds(0)) }
+        let letters = try SQLiteDeadLetterStore(database)
+        for size in [100, 9000] {
+            let payload = RawPayload([UInt8](repeating: 1, count: size))
+            _ = try letters.add(DeadLetter(payload: payload, reason: .failed, routes: ["r"], arrivedAt: .seconds(0)))
+        }
+        database.close()
+        let sound = try Data(contentsOf: URL(filePath: file))
+        #expect(sound.count / 4096 > 10)
+        var found: Set<Int> = []
+        for page in 0..<(sound.count / 4096) {
+            var bytes = sound
+            bytes.replaceSubrange(page * 4096..<(page + 1) * 4096, with: Data(repeating: 0x5A, count: 4096))
+            try write(bytes)
+            if refusal() == .corrupt(path: file) { found.insert(page) }
+        }
+        // Of a page that goes on with a payload only the number of the next one can be wrong.
+        #expect(found.count >= sound.count / 4096 - 1)
+        for count in [99, 4096, sound.count - 4096] {
+            try write(sound.prefix(count))
+            #expect(refusal() == .corrupt(path: file), "cut off after \(count) bytes")
+        }
+        try write(sound)
+        #expect(refusal() == nil)
+    }
+
+    private func write(_ bytes: Data) throws {
+        let handle = try FileHandle(forWritingTo: URL(filePath: file))
+        try handle.truncate(atOffset: 0)
+        try handle.write(contentsOf: bytes)
+        try handle.close()
+    }
+
+    @Test("a database that was closed says so, and has forgotten nothing")
+    func closed() throws {
+        let database = try SQLiteDatabase(directory: directory)
+        let store = try SQLiteSeenStore(database)
+        let letters = try SQLiteDeadLetterStore(database)
+        guard case .fresh(let lease) = store.begin(.numbered(1), now: .seconds(0)) else {
+            Issue.record("a message should be fresh")
+            return
+        }
+        database.close()
+        database.close()
+        for _ in 0..<2 {
+            #expect(throws: SQLiteError.closed(path: file)) { try store.commit(lease, now: .seconds(0)) }
+        }
+        #expect(store.isInFlight(lease))
+        #expect(throws: SQLiteError.closed(path: file)) { try letters.letters() }
+        #expect(throws: SQLiteError.closed(path: file)) { try SQLiteSeenStore(database) }
+        store.release(lease)
+        #expect(!store.isInFlight(lease))
+    }
+
+    @Test("a database has one store of each kind at a time")
+    func oneStore() throws {
+        let database = try SQLiteDatabase(directory: directory)
+        var seen: SQLiteSeenStore? = try SQLiteSeenStore(database)
+        var letters: SQLiteDeadLetterStore? = try SQLiteDeadLetterStore(database)
+        #expect(throws: SQLiteError.storeInUse(path: file, kind: "seen")) { try SQLiteSeenStore(database) }
+        #expect(throws: SQLiteError.storeInUse(path: file, kind: "dead-letter")) { try SQLiteDeadLetterStore(database) }
+        #expect(seen?.counts?.inFlight == 0 && letters != nil)
+        (seen, letters) = (nil, nil)
+        _ = try SQLiteSeenStore(database)
+        _ = try SQLiteDeadLetterStore(database)
+    }
+
+    @Test(
+        "each error is one line that names the file and has no control characters",
+        arguments: [
+            .cannotOpen(path: "a\nb", .init(rawValue: EACCES)), .inUse(path: "a\nb"), .notAFile(path: "a\nb"),
+            .foreignOwner(path: "a\nb"), .openToOthers(path: "a\nb", mode: 0o644), .foreignDatabase(path: "a\nb"),
+            .newerSchema(path: "a\nb", version: 2, newestKnown: 1), .notDurable(path: "a\nb", setting: "WAL"),
+            .corrupt(path: "a\nb"), .full(path: "a\nb"), .inputOutput(path: "a\nb", .init(rawValue: EIO), code: 778),
+            .busy(path: "a\nb"), .closed(path: "a\nb"), .storeInUse(path: "a\nb", kind: "seen"),
+            .refused(path: "a\nb", code: 19),
+        ] as [SQLiteError])
+    func errors(error: SQLiteError) {
+        #expect("\(error)".hasPrefix(#"a\nb: "#))
+        #expect(!"\(error)".contains("\n") && "\(error)".count > 20)
+    }
+}
+
+extension SQLiteDatabase {
+    /// Changes the file behind the stores' back, and closes it.
+    fileprivate func edit(_ sql: String) throws {
+        try withConnection { connection throws(SQLiteError) in try connection.script(sql) }
+        close()
+    }
+}
+#endif

@@ -1,0 +1,210 @@
+#if SQLite
+import KiiPush
+import KiiPushTesting
+import Testing
+
+@testable import KiiPushSQLite
+
+/// What a seen store knows after it was closed and opened again.
+struct SeenStoreRestartTests {
+    private let machine = Machine()
+    private let directory: String
+    private let folder: StateFolder
+
+    init() throws {
+        folder = try StateFolder()
+        directory = folder.next()
+    }
+
+    /// What an earlier process leaves behind, and a later one finds; each has a clock that begins at nothing.
+    private func process<Result>(
+        _ window: SeenWindow = .standard, _ body: (SQLiteSeenStore, ManualClock) throws -> Result
+    ) throws -> Result {
+        let database = try machine.open(directory)
+        let clock = ManualClock()
+        return try body(try SQLiteSeenStore(database, window: window, clock: clock), clock)
+    }
+
+    @Test("messages with one key and with two are remembered after a restart, each by all its keys")
+    func remembered() throws {
+        try process { store, clock in
+            try store.handle(.numbered(1), at: clock.now)
+            try store.handle(.numbered(2, 3), at: clock.now)
+            try store.handle(.numbered(4, strength: .weak), at: clock.now)
+        }
+        try process { store, clock in
+            for number in 1...3 { #expect(store.isDone(.numbered(number), at: clock.now)) }
+            #expect(store.isDone(.numbered(4, strength: .weak), at: clock.now))
+            #expect(!store.isDone(.numbered(4), at: clock.now))
+            #expect(!store.isDone(.numbered(5), at: clock.now))
+            #expect(store.counts == SeenCounts(strong: .init(remembered: 2), weak: .init(remembered: 1)))
+        }
+    }
+
+    @Test("a message that was in flight or released is new for the next process, under a number of its own")
+    func inFlight() throws {
+        let numbers = try process { store, clock in
+            let states = (1...2).map { store.begin(.numbered($0), now: clock.now) }
+            let leases = states.compactMap { if case .fresh(let lease) = $0 { lease } else { nil } }
+            store.release(leases[1])
+            return leases.map(\.number)
+        }
+        try process { store, clock in
+            for number in 1...2 {
+                guard case .fresh(let lease) = store.begin(.numbered(number), now: clock.now) else {
+                    Issue.record("message \(number) should be fresh")
+                    continue
+                }
+                #expect(!numbers.contains(lease.number))
+            }
+        }
+    }
+
+    @Test(
+        "within a boot the age goes on while nothing runs, whatever the wall clock does", arguments: [0, years, -years])
+    func sameBoot(jump: Int64) throws {
+        try process { store, clock in try store.handle(.numbered(1), at: clock.now) }
+        machine.pass(300)
+        machine.jump(jump)
+        try process { store, clock in
+            #expect(store.isDone(.numbered(1), at: clock.now))
+            #expect(store.isDone(.numbered(1), at: .seconds(299)))
+            #expect(!store.isDone(.numbered(1), at: .seconds(301)))
+        }
+        machine.pass(301)
+        try process { store, clock in #expect(!store.isDone(.numbered(1), at: clock.now)) }
+    }
+
+    @Test("after a reboot the wall clock counts")
+    func reboot() throws {
+        try process { store, clock in try store.handle(.numbered(1), at: clock.now) }
+        machine.pass(300)
+        machine.boot("second")
+        try process { store, _ in
+            #expect(store.isDone(.numbered(1), at: .seconds(299)))
+            #expect(!store.isDone(.numbered(1), at: .seconds(301)))
+        }
+        machine.pass(301)
+        machine.boot("third")
+        try process { store, clock in #expect(!store.isDone(.numbered(1), at: clock.now)) }
+    }
+
+    @Test("after a reboot into 1970 a message is remembered for its window, not for years")
+    func rebootIntoThePast() throws {
+        try process { store, clock in
+            try store.handle(.numbered(1), at: clock.now)
+            try store.handle(.numbered(2, strength: .weak), at: clock.now)
+        }
+        machine.boot("second")
+        machine.jump(-years)
+        try process { store, _ in
+            #expect(store.isDone(.numbered(1), at: .seconds(599)))
+            #expect(!store.isDone(.numbered(1), at: .seconds(601)))
+            #expect(store.isDone(.numbered(2, strength: .weak), at: .seconds(4)))
+            #expect(!store.isDone(.numbered(2, strength: .weak), at: .seconds(6)))
+            // Of this boot, so by the monotonic clock from here on.
+            try store.handle(.numbered(3), at: .seconds(0))
+        }
+        machine.pass(10)
+        machine.jump(years)
+        try process { store, clock in #expect(store.isDone(.numbered(3), at: clock.now)) }
+    }
+
+    @Test("a message that came while the wall clock stood at 1970 is too old after a reboot with a right clock")
+    func cameInThePast() throws {
+        machine.jump(-years)
+        try process { store, clock in try store.handle(.numbered(1), at: clock.now) }
+        machine.boot("second")
+        machine.jump(years)
+        try process { store, clock in
+            #expect(!store.isDone(.numbered(1), at: clock.now))
+            try store.handle(.numbered(1), at: clock.now)
+            #expect(store.isDone(.numbered(1), at: .seconds(599)))
+        }
+    }
+
+    @Test("where no boot has a name, each process is a boot of its own")
+    func unknownBoot() throws {
+        machine.boot("")
+        try process { store, clock in try store.handle(.numbered(1), at: clock.now) }
+        // By the monotonic clock it would be of this very moment.
+        machine.jump(300)
+        try process { store, _ in
+            #expect(store.isDone(.numbered(1), at: .seconds(299)))
+            #expect(!store.isDone(.numbered(1), at: .seconds(301)))
+        }
+    }
+
+    @Test("the count goes on over a restart, and a smaller window keeps the youngest")
+    func count() throws {
+        try process(SeenWindow(count: 10)) { store, clock in
+            for number in 0..<25 { try store.handle(.numbered(number), at: clock.now) }
+        }
+        try process(SeenWindow(count: 10)) { store, clock in
+            #expect((0..<25).filter { store.isDone(.numbered($0), at: clock.now) } == Array(15..<25))
+            for number in 30..<33 { try store.handle(.numbered(number), at: clock.now) }
+        }
+        try process(SeenWindow(count: 5)) { store, clock in
+            #expect(store.counts?.strong == .init(remembered: 5))
+            #expect((0..<33).filter { store.isDone(.numbered($0), at: clock.now) } == [23, 24, 30, 31, 32])
+        }
+    }
+
+    @Test("the file keeps as many rows as the window counts, also when the window was made smaller")
+    func rows() throws {
+        func rows(_ store: SQLiteSeenStore) throws -> Int64? {
+            try store.database.withConnection { connection throws(SQLiteError) in
+                try connection.number("SELECT count(*) FROM seen")
+            }
+        }
+        try process(SeenWindow(count: 500)) { store, clock in
+            for number in 0..<600 {
+                try store.handle(.numbered(number), at: clock.now)
+                try store.handle(.numbered(number, strength: .weak), at: clock.now)
+            }
+            #expect(try rows(store) == 1000)
+        }
+        try process(SeenWindow(count: 100)) { store, clock in
+            var last = try #require(try rows(store))
+            for number in 600..<620 {
+                try store.handle(.numbered(number), at: clock.now)
+                let now = try #require(try rows(store))
+                #expect(last - now <= 130)
+                last = now
+            }
+            #expect(last == 200)
+        }
+        // By age, too.
+        try process(SeenWindow(count: 500)) { store, clock in
+            for number in 700..<750 { try store.handle(.numbered(number), at: .seconds(10_000)) }
+            #expect(try rows(store) == 50 + 100)
+        }
+        try process(SeenWindow(count: 0)) { store, clock in
+            try store.handle(.numbered(900), at: clock.now)
+            #expect(!store.isDone(.numbered(900), at: clock.now))
+        }
+    }
+
+    @Test("the secret is made once, and another database has another")
+    func secret() throws {
+        let first = try machine.open(directory).secret
+        #expect(try machine.open(directory).secret == first)
+        #expect(try machine.open(folder.next()).secret != first)
+    }
+
+    @Test("a boot that nothing tells of any more is forgotten")
+    func boots() throws {
+        for number in 1...20 {
+            machine.boot("boot \(number)")
+            try process(SeenWindow(count: 3)) { store, clock in try store.handle(.numbered(number), at: clock.now) }
+        }
+        let boots = try machine.open(directory).withConnection { connection throws(SQLiteError) in
+            try connection.number("SELECT count(*) FROM boots")
+        }
+        #expect(boots == 3)
+    }
+}
+
+/// Thirty years in seconds.
+private let years: Int64 = 946_728_000
+#endif

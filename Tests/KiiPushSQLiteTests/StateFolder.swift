@@ -1,0 +1,22 @@
+#if SQLite
+import Foundation
+import Synchronization
+
+/// A directory for the databases of one test; gone with the value.
+final class StateFolder: Sendable {
+    let path: String
+    private let last = Atomic<Int>(0)
+
+    init() throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: "kiipush-sqlite-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: url, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        path = url.path
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// The path of a state directory that is not there yet.
+    func next() -> String { "\(path)/\(last.add(1, ordering: .relaxed).newValue)" }
+}
+#endif

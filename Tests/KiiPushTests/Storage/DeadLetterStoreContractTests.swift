@@ -1,0 +1,130 @@
+import KiiPushContracts
+import Synchronization
+import Testing
+
+@testable import KiiPush
+
+/// A contract that nothing can break proves nothing, so each promise is broken once here.
+struct DeadLetterStoreContractTests {
+    @Test("the store in memory keeps every promise of a dead-letter store")
+    func inMemory() async {
+        await DeadLetterStoreContract { InMemoryDeadLetterStore(capacity: $0, bytes: $1) }.verify()
+    }
+
+    @Test("a store with one thing wrong breaks the promise about it", arguments: FaultyLetters.Fault.allCases)
+    func broken(fault: FaultyLetters.Fault) async {
+        let broken = Mutex<Set<String>>([])
+        await DeadLetterStoreContract { FaultyLetters(InMemoryDeadLetterStore(capacity: $0, bytes: $1), fault) }
+            .verify { promise, _ in broken.withLock { _ = $0.insert(promise) } }
+        let promises = broken.withLock { $0 }
+        #expect(promises.contains { $0.hasPrefix(fault.promise) }, "broken: \(promises.sorted())")
+    }
+
+    @Test("a failure is an issue that names the promise and what the store did instead")
+    func issue() async {
+        await withKnownIssue {
+            await DeadLetterStoreContract {
+                FaultyLetters(InMemoryDeadLetterStore(capacity: $0, bytes: $1), .forgetsLast)
+            }.verify()
+        } matching: { issue in
+            issue.comments.map(\.rawValue) == [
+                "of many calls at once each is one step: all that were taken should be there, in their order"
+            ]
+        }
+    }
+}
+
+/// A store with one thing wrong with it.
+struct FaultyLetters: DeadLetterStore {
+    enum Fault: CaseIterable, Sendable {
+        case losesTime, losesRoutes, losesTransport, losesRedelivery, normalises, cutsPayloads, forgetsLast
+        case newestFirst, sortsByTime, usesNumbersAgain, skipsNumbers, removesFirst, saysGone, changesWhenFull
+        case neverFull, ignoresBytes, refusesAgain
+
+        /// How the text of the promise that it breaks begins.
+        var promise: String {
+            switch self {
+            case .losesTime, .losesRoutes, .losesTransport, .losesRedelivery, .normalises, .cutsPayloads:
+                "a letter is given back as it came"
+            case .forgetsLast: "of many calls at once"
+            case .newestFirst, .sortsByTime: "letters are given oldest first"
+            case .usesNumbersAgain: "the number of a letter that is gone"
+            case .skipsNumbers: "numbers go up from 1"
+            case .removesFirst: "a letter is removed by its number"
+            case .saysGone: "to remove what was never there"
+            case .changesWhenFull, .refusesAgain: "beyond its count"
+            case .neverFull: "a store for none"
+            case .ignoresBytes: "beyond its bytes"
+            }
+        }
+    }
+
+    private let store: InMemoryDeadLetterStore
+    private let spare = InMemoryDeadLetterStore(capacity: 10_000)
+    private let fault: Fault
+
+    init(_ store: InMemoryDeadLetterStore, _ fault: Fault) {
+        self.store = store
+        self.fault = fault
+    }
+
+    func add(_ letter: DeadLetter) throws -> UInt64 {
+        switch fault {
+        case .neverFull: return try spare.add(letter)
+        case .ignoresBytes where letter.payload.bytes.count < 1000:
+            return try store.add(
+                DeadLetter(payload: RawPayload([]), reason: .failed, routes: [], arrivedAt: letter.arrivedAt))
+        case .usesNumbersAgain:
+            _ = try store.add(letter)
+            return UInt64(store.letters().count)
+        case .skipsNumbers: return try store.add(letter) * 2
+        case .refusesAgain:
+            if let last = store.letters().last?.id, last > store.letters().count {
+                throw DeadLettersFull(count: 0, bytes: 0)
+            }
+            return try store.add(letter)
+        case .changesWhenFull:
+            do { return try store.add(letter) } catch {
+                if let first = store.letters().first { store.remove(first.id) }
+                throw error
+            }
+        default: return try store.add(letter)
+        }
+    }
+
+    func letters() throws -> [DeadLetter] {
+        var letters = fault == .neverFull ? spare.letters() : store.letters()
+        switch fault {
+        case .newestFirst: letters.reverse()
+        case .sortsByTime: letters.sort { $0.arrivedAt < $1.arrivedAt }
+        case .forgetsLast where letters.count > 20: letters.removeLast()
+        default: break
+        }
+        return letters.map(changed)
+    }
+
+    private func changed(_ letter: DeadLetter) -> DeadLetter {
+        var payload = letter.payload
+        var (routes, time) = (letter.routes, letter.arrivedAt)
+        switch fault {
+        case .losesTime: time = .seconds(time.nanoseconds / 1_000_000_000)
+        case .losesRoutes: routes = Array(Set(routes)).sorted()
+        case .losesTransport: payload.transport = payload.transport.flatMap { $0.name.isEmpty ? nil : $0 }
+        case .losesRedelivery: payload.isRedelivered = false
+        case .normalises: routes = routes.map { $0 == "e\u{301}" ? "\u{E9}" : $0 }
+        case .cutsPayloads: payload.bytes = Array(payload.bytes.prefix(65_535))
+        default: break
+        }
+        return DeadLetter(id: letter.id, payload: payload, reason: letter.reason, routes: routes, arrivedAt: time)
+    }
+
+    func remove(_ id: UInt64) throws -> Bool {
+        switch fault {
+        case .removesFirst: return store.letters().first.map { store.remove($0.id) } ?? false
+        case .saysGone: return store.remove(id) || id > 1
+        case .neverFull: return spare.remove(id)
+        case .skipsNumbers: return store.remove(id / 2)
+        default: return store.remove(id)
+        }
+    }
+}
