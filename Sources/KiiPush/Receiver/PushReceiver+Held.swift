@@ -154,13 +154,18 @@ extension PushReceiver {
         message.recorder?.end("LoopGuard", verdict)
         var outcome: Outcome
         switch next(verdict, message) {
-        case .handle: outcome = await handle(&message)
+        case .handle:
+            let aside = putAsideKilled(message, of: match)
+            outcome = await handle(&message)
+            if case .handled = outcome { outcome = aside ?? outcome }
         case .hold(let breaker):
             if loopGuard?.promise(breaker, bytes: held.bytes) != nil {
                 loopGuard?.hold(held, breaker)
                 return nil
             }
             outcome = deadLetter(message, .heldFull, held.routes)
+        // Switched off between its turn and here; what waited is put aside, as by the kill itself.
+        case .end(.looped(.killSwitch)): outcome = deadLetter(message, .killSwitch, held.routes)
         case .end(let end): outcome = end
         // Only the deduplicator says so, and a message that was held has passed it.
         case .wait: outcome = .unrouted(.noRoute)
@@ -169,6 +174,17 @@ extension PushReceiver {
         if message.hasHeld { outcome = holdRemainder(message, outcome) }
         end(held, message, outcome)
         return outcome
+    }
+
+    /// Puts aside what waited for routes that are switched off; how it failed, if there is no room for it.
+    private func putAsideKilled(_ message: RoutedMessage, of match: RouteMatch) -> Outcome? {
+        let killed = match.routes.filter { route in
+            !message.routes.contains { $0 === route } && !message.held.contains { $0 === route }
+        }
+        guard !killed.isEmpty else { return nil }
+        let outcome = deadLetter(message, .killSwitch, killed.map(\.id))
+        if case .failed = outcome { return outcome }
+        return nil
     }
 
     /// Settles a held message.

@@ -168,7 +168,7 @@ struct HeldMessageTests {
     }
 
     @Test("a message for two routes, one of which is killed, goes to the other in its turn")
-    func oneOfTwoKilled() async {
+    func oneOfTwoKilled() async throws {
         let bench = HoldingBench([("a", .standard), ("b", RouteLoopPolicy(rate: .own(LoopRate(messages: 1))))])
         _ = await bench.send(1)
         #expect(await bench.send(2) == "held (rate)")
@@ -177,6 +177,12 @@ struct HeldMessageTests {
         bench.wait(60)
         #expect(await bench.handleDue() == ["handled"])
         #expect(bench.log.events == ["a 1", "b 1", "b 2"])
+        // What waited for the killed one is not lost: it can be replayed to it.
+        let letter = try #require(bench.letters.letters().first)
+        #expect(letter.reason == .killSwitch && letter.routes == ["a"])
+        bench.loopGuard.revive(.route("a"))
+        #expect(await bench.receiver.replay(letter).name == "handled")
+        #expect(bench.log.events == ["a 1", "b 1", "b 2", "a 2"])
     }
 
     @Test("an honest message that was held is not taken for the event of a write announced since")
