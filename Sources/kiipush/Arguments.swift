@@ -1,8 +1,18 @@
+import KiiPush
+
 /// Reads a command's options and operands, as `getopt_long` would: `--name value`, `--name=value`, `--` ends options.
 struct Arguments {
     /// Why a command line is wrong, in words for the person who typed it.
     struct Mistake: Error {
         let text: String
+
+        init(text: String) { self.text = text }
+
+        /// An option that a command does not have; `--help` goes without saying.
+        init(unknown option: String, known: [String]) {
+            let nearest = NearestName.of(option, among: known + ["--help"])
+            text = "there is no option \(escaped(option))" + (nearest.map { "; did you mean \($0)?" } ?? "")
+        }
     }
 
     private var left: ArraySlice<String>

@@ -15,6 +15,9 @@ struct Tool {
             return .usage
         }
         let rest = Array(arguments.dropFirst())
+        if command == "help", case let wanted = rest.prefix(while: { !$0.hasPrefix("-") }), !wanted.isEmpty {
+            return await run(wanted + ["--help"], console)
+        }
         switch command {
         case "demo": return await DemoCommand.run(rest, console)
         case "inspect": return InspectCommand.run(rest, console)
@@ -24,12 +27,18 @@ struct Tool {
         case "help", "--help", "-h":
             console.print(help)
             return .fine
+        case "--version":
+            console.print("kiipush \(version)")
+            return .fine
         default:
             let commands = "demo, inspect, rules, kill and revive"
             console.error("kiipush: there is no command '\(escaped(command))'; the commands are \(commands)")
             return .usage
         }
     }
+
+    /// The version of the tool and of the libraries that it is built with.
+    static let version = "0.1.0"
 
     static let help = """
         kiipush: looks at Kii push payloads and shows what a receiver does with them
@@ -41,7 +50,8 @@ struct Tool {
           rules     tests, lints, explains, compares and draws a rules file
           kill      switches off a route, a bucket or everything in a program that runs, for a time
           revive    switches it on again
-          help      shows this
+          help      shows this, or with a command's name that command's help
+          --version prints the version
 
         'kiipush COMMAND --help' tells more about a command.
         Exit codes: 0 fine; 1 an input or a test failed; 2 ambiguous under --strict; 64 wrong usage.

@@ -192,6 +192,11 @@ struct InspectTests {
         "a wrong command line ends with 64 and says what is right",
         arguments: [
             (["inspect", "--colour"], "there is no option --colour"),
+            (["inspect", "--fromat", "json"], "there is no option --fromat; did you mean --format?"),
+            (["rules", "test", "--covrage", "f"], "there is no option --covrage; did you mean --coverage?"),
+            (["rules", "diff", "--hlep"], "there is no option --hlep; did you mean --help?"),
+            (["help", "inspekt"], "there is no command 'inspekt'"),
+            (["rules", "help", "tset"], "there is no command 'tset'"),
             (["inspect", "--transport"], "--transport needs a value"),
             (
                 ["inspect", "--transport", "pigeon"],
@@ -206,6 +211,43 @@ struct InspectTests {
         let run = await ToolRun(arguments)
         #expect(run.code == .usage && run.output.isEmpty)
         #expect(run.errors.count == 1 && run.errors.first?.contains(message) == true, "\(run.errors)")
+    }
+
+    @Test(
+        "help with a command's name is that command's help",
+        arguments: [
+            (["help", "inspect"], "kiipush inspect: "), (["help", "rules"], "kiipush rules: "),
+            (["rules", "help", "test"], "kiipush rules test: "), (["help", "rules", "diff"], "kiipush rules diff: "),
+            (["help", "--help"], "kiipush: "), (["rules", "help"], "kiipush rules: "),
+        ])
+    func helpOf(arguments: [String], begin: String) async {
+        let run = await ToolRun(arguments)
+        #expect(run.code == .fine && run.errors.isEmpty && run.output.count == 1)
+        #expect(run.output.first?.hasPrefix(begin) == true)
+    }
+
+    @Test("--version prints a line with the version")
+    func version() async {
+        let run = await ToolRun("--version")
+        #expect(run.code == .fine && run.output == ["kiipush \(Tool.version)"])
+        #expect(Tool.version.split(separator: ".").compactMap { Int($0) }.count == 3)
+    }
+
+    @Test(
+        "what a payload names without a complete scope is shown with what is missing",
+        arguments: [
+            (#"{"topic":"ring-front"}"#, "  topic     ring-front (no complete scope: the payload states none)"),
+            (
+                #"{"bucketID":"b","objectScopeType":"APP_AND_USER"}"#,
+                "  bucket    b (no complete scope: the payload states APP_AND_USER, without the id that it needs)"
+            ),
+            (#"{"bucketID":"b","objectID":"o"}"#, "  object    o (no complete scope: the payload states none)"),
+        ])
+    func placeless(payload: String, line: String) async throws {
+        let file = try TemporaryFile(payload)
+        let run = await ToolRun("inspect", file.path)
+        #expect(run.code == .fine && run.output.contains(line), "\(run.output)")
+        #expect(try await ToolRun.inspect(payload).contains(#""topic":null"#))
     }
 
     @Test(

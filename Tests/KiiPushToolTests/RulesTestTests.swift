@@ -44,7 +44,7 @@ struct RulesTestTests {
                 "\(files[0].path):1:33: unknown key 'thn'; did you mean 'then'?",
                 "\(files[0].path):1:61: unknown key 'buckt'; did you mean 'bucket'?",
                 #"\#(files[1].path):2:96: test '1 < 2 & "3" ]]>', step 1 (line 2): outcome: expected "duplicate", found "handled""#,
-                #"\#(files[1].path):2:118: test '1 < 2 & "3" ]]>', step 1 (line 2): rules: expected ["x"], found ["a"]"#,
+                #"\#(files[1].path):2:118: test '1 < 2 & "3" ]]>', step 1 (line 2): rules: expected ["x"], found ["a"]; unknown rule 'x'; known: a"#,
                 "\(files[1].path):4:3: test 'empty': the test has no steps, so it shows nothing",
                 "\(files[2].path):1:1: the file has no tests; add a list 'tests' that shows what the rules do",
                 "/nowhere/x.json: cannot be read: No such file or directory",
@@ -127,6 +127,36 @@ struct RulesTestTests {
                 && unwritable.errors == ["/nowhere/x.xml: cannot be written: No such file or directory"])
     }
 
+    @Test("a file that cannot be read is named once, in JUnit XML and in JSON")
+    func unreadable() async throws {
+        let xml = try TemporaryFile("", name: "junit.xml")
+        let run = await ToolRun("rules", "test", "--format", "json", "--junit", xml.path, "/nowhere/x.json")
+        let what = "cannot be read: No such file or directory"
+        #expect(try xml.contents().contains("message=\"/nowhere/x.json:1:1: \(what)\""))
+        #expect(
+            run.output.first
+                == #"{"file":"/nowhere/x.json","problems":[{"line":1,"column":1,"message":"\#(what)"}]}"#)
+        #expect(run.errors == ["/nowhere/x.json: \(what)"])
+    }
+
+    @Test("a failure says why the payload has nothing where a rule asks for something", arguments: ["text", "json"])
+    func reasons(format: String) async throws {
+        let file = try TemporaryFile(
+            #"""
+            {"version":1,"rules":[{"id":"ring","when":{"topic":"ring-*"},"then":{"handler":"reload"}}],
+             "tests":[{"name":"t","steps":[{"payload":{"topic":"ring-front"},"expect":{"rules":["rnig"],"handlers":["relaod"]}}]}]}
+            """#)
+        let xml = try TemporaryFile("", name: "junit.xml")
+        let run = await ToolRun("rules", "test", "--format", format, "--junit", xml.path, file.path)
+        let reason = "the payload names it, but states no complete scope"
+        #expect(
+            run.output.contains { $0.contains(format == "json" ? #""reason":"\#(reason)""# : "nothing: \(reason) (") })
+        #expect(try xml.contents().contains(reason))
+        #expect(
+            run.errors.map { $0.hasSuffix("found []; unknown rule 'rnig'; did you mean 'ring'?") } == [true, false])
+        #expect(run.errors.last?.hasSuffix("found []; unknown handler 'relaod'; did you mean 'reload'?") == true)
+    }
+
     @Test("any character in a name or a message leaves the XML well-formed")
     func characters() {
         let all = (0...0x1_FFFF).compactMap { Unicode.Scalar($0 as Int) }
@@ -167,7 +197,9 @@ struct RulesTestTests {
     func filterAndHelp() async throws {
         let file = try TemporaryFile(good)
         let run = await ToolRun("rules", "test", "--filter", "nothing*", file.path)
-        #expect(run.code == .failed && run.errors == ["kiipush rules test: no test is called 'nothing*'"])
+        #expect(
+            run.code == .failed && run.errors == ["kiipush rules test: no test is called 'nothing*', so nothing ran"])
+        #expect(run.output == ["\(file.path): no test is called 'nothing*', so none of 2 ran"])
         for arguments in [["rules", "--help"], ["rules", "test", "--help"]] {
             let help = await ToolRun(arguments)
             #expect(help.code == .fine && help.errors.isEmpty && help.output[0].contains("usage: kiipush rules"))

@@ -124,7 +124,8 @@ public struct RuleVerdict: Sendable {
         case .notTried(let earlier): "'\(rule)' is not tried: '\(earlier)' took it"
         case .misses(let check):
             "'\(rule)' misses \(check.key.map { "\(check.name) \(JSONWriter.quoted($0))" } ?? check.name): "
-                + "expected \(check.expected), found \(check.actual ?? "nothing") (\(file):\(position))"
+                + "expected \(check.expected), found \(check.actual ?? "nothing")"
+                + "\(check.reason.map { ": \($0)" } ?? "") (\(file):\(position))"
         }
     }
 

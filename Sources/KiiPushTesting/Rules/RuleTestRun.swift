@@ -85,8 +85,23 @@ struct RuleTestRun {
                 RuleTestFailure(
                     file: rules.file, position: expect.positions[key] ?? expect.position, test: test.name,
                     step: place.number, stepPosition: place.position, key: key, expected: expected, actual: actual,
-                    what: "\(key): expected \(expected), found \(actual)", stages: stages, rules: verdicts))
+                    what: "\(key): expected \(expected), found \(actual)\(unknownName(key, expect))", stages: stages,
+                    rules: verdicts))
         }
+    }
+
+    /// What to say of a name that no rule has, since no run can ever give it.
+    private func unknownName(_ key: String, _ expect: RuleExpectation) -> String {
+        guard key == "rules" || key == "handlers" else { return "" }
+        let known = RuleNames(rules.rules, isComplete: true)
+        let isOfRules = key == "rules"
+        let unknown = (isOfRules ? expect.rules : expect.handlers)?.first { name in
+            isOfRules ? !known.hasRule(name) : !known.hasHandler(name)
+        }
+        return unknown.map { name in
+            let what = isOfRules ? "rule" : "handler"
+            return "; " + NearestName.unknown(what, name, known: isOfRules ? known.rules : known.handlers)
+        } ?? ""
     }
 
     private mutating func fail(_ position: SourcePosition, _ place: StepPlace?, _ what: String) {

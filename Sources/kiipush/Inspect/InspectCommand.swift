@@ -32,7 +32,7 @@ struct InspectCommand {
         self.console = console
     }
 
-    private static let limits = PayloadLimits.standard
+    private static let limits = PastedPayload.limits
 
     private mutating func inspect(file: String) {
         do throws(ReadError) {
@@ -79,7 +79,7 @@ struct InspectCommand {
     ///   - line: the line that it is, when payloads are read by lines.
     private mutating func inspect(_ bytes: [UInt8], source: String, line: Int?) {
         do throws(DecodeError) {
-            let message = try decode(bytes)
+            let message = try PastedPayload(bytes, transport: options.transport, app: options.app).message
             switch options.format {
             case .json: console.print(JSONReport.line(message, source: source, app: options.app))
             case .text:
@@ -90,37 +90,8 @@ struct InspectCommand {
             let place = SourcePosition(error.offset, in: bytes)
             report(
                 error, source: source, at: line.map { ($0, error.offset + 1) } ?? (place.line, place.column),
-                hint: Self.hint(bytes, error))
+                hint: PastedPayload.hint(bytes, error))
         }
-    }
-
-    /// Decodes a payload; what is no JSON may be the description that Apple's logs print of one.
-    private func decode(_ bytes: [UInt8]) throws(DecodeError) -> PushMessage {
-        do throws(DecodeError) {
-            let payload = RawPayload(bytes, transport: options.transport)
-            return try PushMessage(payload, limits: Self.limits, app: options.app)
-        } catch {
-            guard error.code != .notAPush, let description = try DescriptionReader(bytes) else { throw error }
-            return try decode(description)
-        }
-    }
-
-    /// Decodes what a description says; an error gets its place in the description.
-    private func decode(_ description: DescriptionReader) throws(DecodeError) -> PushMessage {
-        do throws(DecodeError) {
-            let payload = RawPayload(description.json, transport: options.transport ?? .apns)
-            return try PushMessage(payload, limits: Self.limits, app: options.app)
-        } catch {
-            throw DecodeError(error.code, at: description.place(of: error.offset), error.detail)
-        }
-    }
-
-    /// What to do about a payload with something before it, as in a line of a log; empty for any other.
-    private static func hint(_ bytes: [UInt8], _ error: DecodeError) -> String {
-        guard error.code != .notAPush, let brace = bytes.firstIndex(of: UInt8(ascii: "{")), error.offset < brace else {
-            return ""
-        }
-        return "; if this is a line of a log, leave out its first \(brace) bytes, which are no JSON"
     }
 
     private mutating func report(

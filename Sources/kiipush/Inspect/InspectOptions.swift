@@ -25,7 +25,9 @@ struct InspectOptions {
             case "--strict": isStrict = true
             case "--format": format = try arguments.value(of: option, among: [("text", .text), ("json", .json)])
             case "--help", "-h": wantsHelp = true
-            default: throw Arguments.Mistake(text: "there is no option \(escaped(option))")
+            default:
+                throw Arguments.Mistake(
+                    unknown: option, known: ["--transport", "--app", "--lines", "--strict", "--format"])
             }
         }
         files = arguments.operands

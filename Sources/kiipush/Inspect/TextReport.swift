@@ -13,9 +13,12 @@ enum TextReport {
         for conflict in classification.conflicts { add("conflict", "\(conflict.name): \(conflict.reason)") }
         add("event", message.event?.name)
         add("scope", scope(message.scope))
-        add("bucket", message.bucket.map { bucket in bucket.name + (bucket.type.map { " (\($0))" } ?? "") })
-        add("object", message.object?.id)
-        add("topic", message.topic?.name)
+        add(
+            "bucket",
+            message.bucket.map { bucket in bucket.name + (bucket.type.map { " (\($0))" } ?? "") }
+                ?? placeless(.bucketID, of: .pushToApp, message))
+        add("object", message.object?.id ?? placeless(.objectID, of: .pushToApp, message))
+        add("topic", message.topic?.name ?? placeless(.topic, of: .pushToUser, message))
         add("uri", (message.object?.uri ?? message.bucket?.uri ?? message.topic?.uri)?.description)
         add("sender", message.sender.map { "\($0.typeName) \($0.id)" })
         add("app", message.appID)
@@ -43,6 +46,16 @@ enum TextReport {
         case .ambiguous where evidence.isEmpty: return "ambiguous: it contradicts itself"
         case .ambiguous: return "ambiguous: the payload has \(evidence), but contradicts itself"
         }
+    }
+
+    /// What a payload names without saying where it is, so that no handle can be made of it, nor a rule match it.
+    private static func placeless(_ field: KiiField, of kind: PushKind, _ message: PushMessage) -> String? {
+        guard message.kind == kind, let name = message[field] else { return nil }
+        guard message.scope.scope == nil else {
+            return "\(name) (no bucket is named)"
+        }
+        guard message.scope.typeName != nil else { return "\(name) (no complete scope: the payload states none)" }
+        return "\(name) (no complete scope: the payload states \(scope(message.scope) ?? "none"))"
     }
 
     private static func scope(_ scope: MessageScope) -> String? {

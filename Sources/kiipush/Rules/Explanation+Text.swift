@@ -66,8 +66,8 @@ extension Explanation {
 
     private func actual(_ check: RouteCheck) -> String {
         if let actual = check.actual { return Self.shown(actual) }
-        // A missing bucket or topic has a reason that one does not see in the rule.
-        return "nothing" + (reasonForNothing(check).map { ": \($0)" } ?? "")
+        let advice = check.name == "transport" ? "; use --transport" : ""
+        return "nothing" + (check.reason.map { ": \($0)\(advice)" } ?? "")
     }
 
     private static func name(_ check: RouteCheck) -> String {

@@ -58,25 +58,6 @@ struct Explanation {
         self.taker = taker
     }
 
-    /// Why the message has nothing where a rule asks for something; nil where there is nothing more to say.
-    func reasonForNothing(_ check: RouteCheck) -> String? {
-        let scopeIsMissing = "the payload names it, but states no complete scope"
-        switch check.name {
-        case "bucket", "object":
-            guard message.kind == .pushToApp else { return "a \(message.kind) has none" }
-            let field: KiiField = check.name == "bucket" ? .bucketID : .objectID
-            return message[field] == nil ? "the payload names none" : scopeIsMissing
-        case "topic":
-            guard message.kind == .pushToUser else { return "a \(message.kind) has none" }
-            return message[.topic] == nil ? "the payload names none" : scopeIsMissing
-        case "scope": return "the payload states none"
-        case "scopeID": return message.scope.kind == .app ? "the app's scope has no id" : "the payload states none"
-        case "sender": return "the payload does not say who sent it"
-        case "transport": return "none was given; use --transport"
-        default: return nil
-        }
-    }
-
     /// The outcome for somebody who does not know the word.
     var outcomeInWords: String {
         switch outcome {

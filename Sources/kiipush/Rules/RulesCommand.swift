@@ -2,6 +2,9 @@
 enum RulesCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let rest = Array(arguments.dropFirst())
+        if arguments.first == "help", let command = rest.first, !command.hasPrefix("-") {
+            return await run([command, "--help"], console)
+        }
         switch arguments.first {
         case "test": return await RulesTestCommand.run(rest, console)
         case "lint": return RulesLintCommand.run(rest, console)
@@ -34,6 +37,7 @@ enum RulesCommand {
           diff      says which messages of a captured corpus another version of the rules treats otherwise
           graph     draws the rules, what they call and what they write
           schema    prints the JSON Schema of the format
+          help      shows this, or with a command's name that command's help
 
         'kiipush rules COMMAND --help' tells more about a command.
         """

@@ -24,7 +24,7 @@ struct RulesDiffCommand {
                 examples = number
             case "--format": format = try arguments.value(of: option, among: ReportFormat.choices)
             case "--help", "-h": wantsHelp = true
-            default: throw Arguments.Mistake(text: "there is no option \(escaped(option))")
+            default: throw Arguments.Mistake(unknown: option, known: ["--corpus", "--limit", "--format"])
             }
         }
         if wantsHelp { return }
@@ -57,28 +57,40 @@ struct RulesDiffCommand {
             var diff = RulesDiff(
                 old: try TestReceiver(rules: oldRules), new: try TestReceiver(rules: newRules), examples: examples)
             let isReadable = try await replay(into: &diff, console)
+            if diff.messages == 0 {
+                console.error("\(escaped(corpus)):1:1: there is nothing to compare: the corpus has no message")
+            }
             switch format {
+            case .text where diff.messages == 0: break
             case .text: for line in diff.lines(old: old, new: new, corpus: corpus) { console.print(line) }
             case .json: for line in diff.jsonLines { console.print(line) }
             }
-            return isReadable && diff.changed == 0 ? .fine : .failed
+            return isReadable && diff.messages > 0 && diff.changed == 0 ? .fine : .failed
         } catch {
             console.error(escaped("\(error)"))
             return .failed
         }
     }
 
+    /// The most lines whose errors are told.
+    ///
+    /// As many before the first readable one make a file that is no corpus.
+    private static let mostBadLines = 20
+
     /// Sends the corpus through both, a line at a time; returns whether every line could be read.
     private func replay(into diff: inout RulesDiff, _ console: Console) async throws(ReadError) -> Bool {
         var lines = LineReader(
             corpus == "-" ? .standardInput() : try ByteReader(path: corpus), limit: Self.mostBytesOfLine)
         var reader = RuleCorpus(file: escaped(corpus))
-        var isReadable = true
+        var badLines = 0
         while let line = try lines.next() {
             switch line {
             case .tooLong(let number):
-                console.error("\(escaped(corpus)):\(number):1: the line has more than \(Self.mostBytesOfLine) bytes")
-                isReadable = false
+                badLines += 1
+                if badLines <= Self.mostBadLines {
+                    console.error(
+                        "\(escaped(corpus)):\(number):1: the line has more than \(Self.mostBytesOfLine) bytes")
+                }
             case .bytes(let bytes, let number):
                 if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
                 do throws(RulesError) {
@@ -87,12 +99,21 @@ struct RulesDiffCommand {
                     let payload = RawPayload(incoming.bytes, transport: incoming.transport)
                     await diff.send(payload, at: step.at, line: number)
                 } catch {
-                    for line in error.description.split(separator: "\n") { console.error(escaped(String(line))) }
-                    isReadable = false
+                    badLines += 1
+                    if badLines <= Self.mostBadLines { RulesFile.report(error, console) }
                 }
             }
+            if badLines == Self.mostBadLines, diff.messages == 0 {
+                console.error(
+                    "\(escaped(corpus)):1:1: stopped after \(badLines) lines, none of which is a step; a corpus is JSONL: one step a line"
+                )
+                return false
+            }
         }
-        return isReadable
+        if badLines > Self.mostBadLines {
+            console.error("\(escaped(corpus)):1:1: and \(badLines - Self.mostBadLines) more lines that are no steps")
+        }
+        return badLines == 0
     }
 
     /// Room for the largest payload with every byte escaped, and what stands around it.

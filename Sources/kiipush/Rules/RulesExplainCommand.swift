@@ -23,7 +23,9 @@ struct RulesExplainCommand {
             case "--all": showsAll = true
             case "--format": format = try arguments.value(of: option, among: ReportFormat.choices)
             case "--help", "-h": wantsHelp = true
-            default: throw Arguments.Mistake(text: "there is no option \(escaped(option))")
+            default:
+                throw Arguments.Mistake(
+                    unknown: option, known: ["--transport", "--app", "--text", "--all", "--format"])
             }
         }
         if wantsHelp { return }
@@ -55,31 +57,36 @@ struct RulesExplainCommand {
     private func explain(_ console: Console) async -> ExitCode {
         guard let rules = RulesFile.load(file, console), let bytes = read(console) else { return .failed }
         do {
-            let receiver = try TestReceiver(rules: rules, app: app)
-            let receipt = await receiver.send(RawPayload(bytes, transport: transport))
-            guard case .undecodable(let error) = receipt.outcome else {
-                guard let explanation = Explanation(rules, receipt, source: source) else { return .failed }
-                switch format {
-                case .json: console.print(explanation.json)
-                case .text: for line in explanation.lines(showsAll: showsAll) { console.print(line) }
-                }
-                return .fine
+            let payload = try PastedPayload(bytes, transport: transport, app: app ?? rules.app)
+            let receipt = try await TestReceiver(rules: rules, app: app).send(payload.raw)
+            // One decoder read it before, so that only its receiver could refuse it now.
+            guard let explanation = Explanation(rules, receipt, source: source) else { return .failed }
+            switch format {
+            case .json: console.print(explanation.json)
+            case .text: for line in explanation.lines(showsAll: showsAll) { console.print(line) }
             }
-            let place = SourcePosition(error.offset, in: bytes)
-            console.error(
-                "\(escaped(source)):\(place): undecodable: \(error.code.rawValue): \(error.detail)"
-            )
+            return .fine
+        } catch let error as DecodeError {
+            report(error, at: SourcePosition(error.offset, in: bytes), hint: PastedPayload.hint(bytes, error), console)
         } catch {
-            console.error(escaped(error.description))
+            console.error(escaped("\(error)"))
         }
         return .failed
     }
 
+    private func report(_ error: DecodeError, at place: SourcePosition, hint: String = "", _ console: Console) {
+        console.error("\(escaped(source)):\(place): \(error.code.rawValue): \(error.detail)\(hint)")
+    }
+
     private func read(_ console: Console) -> [UInt8]? {
+        let limits = PastedPayload.limits
         if isText { return Array(payload.utf8) }
         do throws(ReadError) {
             let reader = payload == "-" ? .standardInput() : try ByteReader(path: payload)
-            return try reader.readAll(limit: PayloadLimits.standard.bytes)
+            return try reader.readAll(limit: limits.bytes)
+        } catch .tooLarge {
+            report(limits.tooLarge, at: SourcePosition(line: 1, column: limits.bytes + 1), console)
+            return nil
         } catch {
             let isPayload = payload.contains("{")
             console.error(
@@ -93,7 +100,8 @@ struct RulesExplainCommand {
 
         usage: kiipush rules explain [OPTION…] RULES PAYLOAD
 
-        PAYLOAD is a file, or - for standard input.
+        PAYLOAD is a file, or - for standard input: JSON, or what Apple's logs print of a payload, as for
+        'kiipush inspect'.
 
           --text             PAYLOAD is the payload itself
           --transport NAME   the network it came over; rules may ask for it

@@ -11,22 +11,39 @@ enum ReportFormat {
 
 /// Reads rules files for commands, and says what is wrong with them.
 enum RulesFile {
-    /// The rules, or nil when they could not be read, which has been reported, each problem on a line.
-    static func load(_ path: String, _ console: Console) -> RoutingRules? {
+    /// The rules, or nil when they could not be read, which has been reported: each problem on a line of standard
+    /// error, and for a program that reads `json` all of them as one object on standard output too.
+    static func load(_ path: String, _ console: Console, _ format: ReportFormat = .text) -> RoutingRules? {
         do {
-            let rules: RoutingRules
-            if path == "-" {
-                let bytes = try ByteReader.standardInput().readAll(limit: RoutingRules.mostBytes)
-                rules = try RoutingRules(bytes, file: path)
-            } else {
-                rules = try RoutingRules(contentsOf: path)
-            }
-            return rules
-        } catch let error as RulesError {
-            for line in error.description.split(separator: "\n") { console.error(escaped(String(line))) }
+            return try read(path)
         } catch {
-            console.error("\(error)")
+            report(error, console)
+            if format == .json { console.print(RulesTestJSON.line(file: path, problems(of: error, in: path))) }
+            return nil
         }
-        return nil
+    }
+
+    /// Reads the rules.
+    static func read(_ path: String) throws -> RoutingRules {
+        guard path == "-" else { return try RoutingRules(contentsOf: path) }
+        return try RoutingRules(ByteReader.standardInput().readAll(limit: RoutingRules.mostBytes), file: path)
+    }
+
+    /// Says why rules could not be read, a problem a line.
+    static func report(_ error: any Error, _ console: Console) {
+        guard let error = error as? RulesError else { return console.error("\(error)") }
+        for line in error.description.split(separator: "\n") { console.error(escaped(String(line))) }
+    }
+
+    /// What is wrong with rules that could not be read; a problem knows its file, so its text does not repeat it.
+    static func problems(of error: any Error, in path: String) -> [RulesError.Problem] {
+        let what: String
+        switch error {
+        case let error as RulesError: return error.problems
+        case ReadError.unreadable(_, let number): what = "cannot be read: \(number)"
+        case ReadError.tooLarge(_, let limit): what = "larger than \(limit) bytes"
+        default: what = "\(error)"
+        }
+        return [RulesError.Problem(file: path, position: SourcePosition(line: 1, column: 1), what: what)]
     }
 }

@@ -21,7 +21,7 @@ struct RulesGraphCommand {
                 format = try arguments.value(
                     of: option, among: [("dot", .dot), ("mermaid", .mermaid), ("svg", .svg)])
             case "--help", "-h": wantsHelp = true
-            default: throw Arguments.Mistake(text: "there is no option \(escaped(option))")
+            default: throw Arguments.Mistake(unknown: option, known: ["--format"])
             }
         }
         if wantsHelp { return }
@@ -66,7 +66,8 @@ struct RulesGraphCommand {
 
         Rules stand in order, each with its conditions and its handler; a message goes down the solid line
         until a rule takes it, and on along a green one where that rule has "continue". A dashed line leads
-        from a rule to those that its writes feed, a red one where that comes back to it.
+        from a rule to those that its writes feed, a red one where that comes back to it; in dot and svg one
+        that would lead over more than 8 rules is a label at both ends instead, such as "feeds 4  settings".
 
           kiipush rules graph --format svg rules.json > rules.svg
 

@@ -18,7 +18,7 @@ struct RulesLintCommand {
                 handlers = (handlers ?? []) + names
             case "--format": format = try arguments.value(of: option, among: ReportFormat.choices)
             case "--help", "-h": wantsHelp = true
-            default: throw Arguments.Mistake(text: "there is no option \(escaped(option))")
+            default: throw Arguments.Mistake(unknown: option, known: ["--strict", "--handlers", "--format"])
             }
         }
         files = arguments.operands
@@ -40,7 +40,7 @@ struct RulesLintCommand {
     }
 
     private func lint(_ file: String, _ console: Console) -> ExitCode {
-        guard let rules = RulesFile.load(file, console) else { return .failed }
+        guard let rules = RulesFile.load(file, console, format) else { return .failed }
         let findings = rules.lint(handlers: handlers)
         let errors = findings.count { $0.severity == .error }
         for finding in findings {
@@ -111,7 +111,7 @@ struct RulesLintCommand {
         text that a list has twice, an event that Kii does not know, a handler that no rule names.
 
         Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: WHAT [CODE]; with
-        --format json on standard output. Exit codes: 0 no errors; 1 an error, or a warning under
+        --format json on standard output, where a file that cannot be read has an object with "problems". Exit codes: 0 no errors; 1 an error, or a warning under
         --strict; 64 wrong usage.
         """
 }

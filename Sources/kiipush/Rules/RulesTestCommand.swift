@@ -36,22 +36,12 @@ struct RulesTestCommand {
     private mutating func test(file: String) async {
         sums.files += 1
         do {
-            let rules = try Self.read(file)
+            let rules = try RulesFile.read(file)
             await test(rules, try RuleTestRunner(rules))
-        } catch let error as RulesError {
-            // Its lines are made for a terminal already.
-            for line in error.description.split(separator: "\n") { console.error(String(line)) }
-            refuse(file, error.problems)
         } catch {
-            console.error("\(error)")
-            let first = SourcePosition(line: 1, column: 1)
-            refuse(file, [RulesError.Problem(file: file, position: first, what: "\(error)")])
+            RulesFile.report(error, console)
+            refuse(file, RulesFile.problems(of: error, in: file))
         }
-    }
-
-    private static func read(_ file: String) throws -> RoutingRules {
-        guard file == "-" else { return try RoutingRules(contentsOf: file) }
-        return try RoutingRules(ByteReader.standardInput().readAll(limit: RoutingRules.mostBytes), file: "-")
     }
 
     private mutating func refuse(_ file: String, _ problems: [RulesError.Problem]) {
@@ -84,7 +74,13 @@ struct RulesTestCommand {
         suite.duration = start.duration(to: clock.now)
         junit.add(suite)
         sums.add(fileSums)
-        if options.format == .text { console.print("\(escaped(rules.file)): \(fileSums.text)") }
+        if options.format == .text {
+            let noMatch = options.filter.flatMap { filter in
+                tests.isEmpty && !rules.tests.isEmpty
+                    ? "no test is called '\(escaped(filter))', so none of \(rules.tests.count) ran" : nil
+            }
+            console.print("\(escaped(rules.file)): \(noMatch ?? fileSums.text)")
+        }
         if options.measuresCoverage { tell(coverage, of: rules) }
     }
 
@@ -129,7 +125,7 @@ struct RulesTestCommand {
 
     private mutating func finish() -> ExitCode {
         if let filter = options.filter, sums.tests == 0, sums.unreadable < sums.files {
-            console.error("kiipush rules test: no test is called '\(escaped(filter))'")
+            console.error("kiipush rules test: no test is called '\(escaped(filter))', so nothing ran")
             code = max(code, .failed)
         }
         switch options.format {

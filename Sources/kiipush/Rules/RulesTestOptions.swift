@@ -24,7 +24,9 @@ struct RulesTestOptions {
             case "--format": format = try arguments.value(of: option, among: [("text", .text), ("json", .json)])
             case "--filter": filter = try arguments.value(of: option)
             case "--help", "-h": wantsHelp = true
-            default: throw Arguments.Mistake(text: "there is no option \(escaped(option))")
+            default:
+                throw Arguments.Mistake(
+                    unknown: option, known: ["--coverage", "--fail-under", "--junit", "--format", "--filter"])
             }
         }
         files = arguments.operands

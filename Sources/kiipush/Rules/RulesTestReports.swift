@@ -173,6 +173,7 @@ extension JSONWriter {
                 writer.text("key", check.key)
                 writer.text("expected", check.expected)
                 writer.text("actual", check.actual)
+                writer.text("reason", check.reason)
             }
         }
     }

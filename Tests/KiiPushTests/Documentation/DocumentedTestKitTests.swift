@@ -80,7 +80,7 @@ struct RuleSuiteTests {
             error?.description.hasPrefix(
                 """
                 r.json:3:47: test 'b', step 1 (line 3): outcome: expected "handled", found "unrouted"
-                r.json:3:67: test 'b', step 1 (line 3): rules: expected ["x"], found []
+                r.json:3:67: test 'b', step 1 (line 3): rules: expected ["x"], found []; unknown rule 'x'; there is none
                     stage decode: Direct Push, likely
                 """) == true)
     }

@@ -97,6 +97,29 @@ struct RulesExplainToolTests {
         #expect(run.output.contains { $0.contains(#"wants "\u001b[2J"  has "\u001b[31m\u{202E}\n""#) })
     }
 
+    @Test("what Apple's logs print of a payload is read as inspect reads it, and its errors have the same form")
+    func description() async throws {
+        let rules =
+            #"{"version":1,"rules":[{"id":"r","when":{"bucket":"b","transport":"apns"},"then":{"print":true}}]}"#
+        let run = try await explain(rules, "--text", "push: { bi = b; st = APP; }")
+        #expect(run.code == .fine && run.output.contains { $0.contains("TAKES IT") }, "\(run.output)\(run.errors)")
+        for text in ["{ bi = b; sc APP; }", #"12:00 got {"bi":"b"}"#, #"{"bi":}"#] {
+            let file = try TemporaryFile("\n" + text)
+            let explained = try await explain(rules, file.path)
+            let inspected = await ToolRun("inspect", file.path)
+            #expect(explained.code == .failed && explained.errors == inspected.errors, "\(explained.errors)")
+        }
+        let large = try TemporaryFile(String(repeating: " ", count: PayloadLimits.standard.bytes + 1))
+        #expect(try await explain(rules, large.path).errors == ToolRun("inspect", large.path).errors)
+    }
+
+    @Test("a transport that was not given has the option that gives it as its reason")
+    func noTransport() async throws {
+        let rules = #"{"version":1,"rules":[{"id":"r","when":{"transport":"mqtt"},"then":{"print":true}}]}"#
+        let run = try await explain(rules, "--text", #"{"n":1}"#)
+        #expect(run.output.contains { $0.hasSuffix("has nothing: none was given; use --transport") })
+    }
+
     @Test("as JSON it is one object that holds every check")
     func json() async throws {
         let run = try await explain(Self.rules, "--format", "json", "--text", Self.payload)
@@ -116,7 +139,7 @@ struct RulesExplainToolTests {
     func unreadable() async throws {
         let broken = try await explain(Self.rules, "--text", #"{"bucketID""#)
         #expect(broken.code == .failed && broken.output.isEmpty)
-        #expect(broken.errors.count == 1 && broken.errors[0].hasPrefix("text:1:12: undecodable: unexpectedEnd: "))
+        #expect(broken.errors.count == 1 && broken.errors[0].hasPrefix("text:1:12: unexpectedEnd: "))
         let missing = try await explain(Self.rules, "/nowhere/p.json")
         #expect(missing.errors == ["/nowhere/p.json: cannot be read: No such file or directory"])
         let forgotten = try await explain(Self.rules, Self.payload)

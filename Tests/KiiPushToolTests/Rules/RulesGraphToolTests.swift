@@ -54,6 +54,30 @@ struct RulesGraphToolTests {
         }
     }
 
+    @Test("a feed over more than 8 rules has a label at both ends, one over 8 a line")
+    func farFeeds() async throws {
+        let rules = (0..<50).map { number in
+            let writes = [9: 1, 10: 1, 48: 3, 3: 48][number].map { #","writes":["kiicloud://buckets/b\#($0)"]"# } ?? ""
+            return #"{"id":"<r\#(number)>","when":{"bucket":"b\#(number)"},"then":{"print":true}\#(writes)}"#
+        }
+        let file = try TemporaryFile(#"{"version":1,"rules":[\#(rules.joined(separator: ","))]}"#)
+        let run = await ToolRun("rules", "graph", file.path)
+        let text = try #require(run.output.first)
+        let statements = try DotChecker.statements(text)
+        let dashed = statements.filter { $0.contains("style=dashed") }
+        #expect(
+            dashed.map { String($0.prefix { $0 != "[" }.drop { $0.isWhitespace || $0 == "}" }) } == [
+                "r1:e -> r9:e ", "r1 -> f1 ", "r3 -> f3 ", "r10 -> f10 ", "r48 -> f48 ",
+            ])
+        #expect(dashed.map { $0.contains("dir=both") } == [false, false, true, false, true])
+        #expect(dashed.map { $0.contains("#cc0000") } == [false, false, true, false, true])
+        for label in [
+            "feeds 49  &lt;r48&gt;", "fed by 49  &lt;r48&gt;", "feeds 4  &lt;r3&gt;", "fed by 4  &lt;r3&gt;",
+            "feeds 2  &lt;r1&gt;", "fed by 11  &lt;r10&gt;",
+        ] { #expect(text.contains(label), "\(label)") }
+        #expect(!text.contains("fed by 10  "))
+    }
+
     @Test("both languages draw a file without rules")
     func empty() async throws {
         let file = try TemporaryFile(#"{"version":1,"rules":[]}"#)

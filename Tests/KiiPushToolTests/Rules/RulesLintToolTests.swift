@@ -68,6 +68,18 @@ struct RulesLintToolTests {
         #expect(run.output == ["\(file.path): 1 rule: nothing found"])
     }
 
+    @Test("as JSON a file that cannot be read is an object with its problems on standard output")
+    func unreadable() async throws {
+        let broken = try TemporaryFile(#"{"version":1,"rules":[{"id":"a"}]}"#)
+        let run = await ToolRun("rules", "lint", "--format", "json", broken.path, "/nowhere/r.json")
+        #expect(run.code == .failed && run.errors.count == 2)
+        #expect(
+            run.output == [
+                #"{"file":"\#(broken.path)","problems":[{"line":1,"column":23,"message":"the key 'then' is missing"}]}"#,
+                #"{"file":"/nowhere/r.json","problems":[{"line":1,"column":1,"message":"cannot be read: No such file or directory"}]}"#,
+            ])
+    }
+
     @Test("each command has its help, and a wrong command line is one line and 64")
     func usage() async {
         for command in [

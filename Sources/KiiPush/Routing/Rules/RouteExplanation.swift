@@ -12,6 +12,8 @@ public struct RouteCheck: Sendable, Hashable {
     public let actual: String?
     /// Whether the condition holds.
     public let holds: Bool
+    /// Why the message has nothing there, in a few words; nil where it has something, or there is no more to say.
+    public let reason: String?
 }
 
 extension Route {
@@ -32,10 +34,11 @@ extension RouteCriteria {
         let checks = WhenCondition.allCases.filter { $0 == .certainty || $0.isSet(in: self) }.map { condition in
             var expected = JSONWriter()
             condition.write(self, to: &expected)
+            let actual = condition.actual(message)
             return RouteCheck(
                 name: condition.rawValue, key: nil, expected: expected.text,
-                actual: condition.actual(message).map { JSONWriter.quoted($0) },
-                holds: condition.holds(self, message))
+                actual: actual.map { JSONWriter.quoted($0) }, holds: condition.holds(self, message),
+                reason: actual == nil ? condition.reasonForNothing(message) : nil)
         }
         return checks
             + data.map { condition in
@@ -48,7 +51,7 @@ extension RouteCriteria {
                 }
                 return RouteCheck(
                     name: "data", key: condition.key, expected: expected.text, actual: actual,
-                    holds: condition.holds(for: message))
+                    holds: condition.holds(for: message), reason: nil)
             }
     }
 }
@@ -76,6 +79,29 @@ extension WhenCondition {
         case .transport: message.raw.transport?.name
         case .certainty: message.certainty.rawValue
         }
+    }
+
+    /// Why a message has nothing for this condition.
+    ///
+    /// A missing bucket or topic has a reason that one sees neither in the rule nor at once in the payload.
+    fileprivate func reasonForNothing(_ message: PushMessage) -> String? {
+        switch self {
+        case .bucket, .object:
+            guard message.kind == .pushToApp else { return "a \(message.kind) has none" }
+            return Self.reason(isNamed: message[self == .bucket ? .bucketID : .objectID] != nil)
+        case .topic:
+            guard message.kind == .pushToUser else { return "a \(message.kind) has none" }
+            return Self.reason(isNamed: message[.topic] != nil)
+        case .scope: return "the payload states none"
+        case .scopeID: return message.scope.kind == .app ? "the app's scope has no id" : "the payload states none"
+        case .sender: return "the payload does not say who sent it"
+        case .transport: return "none was given"
+        case .kind, .events, .certainty: return nil
+        }
+    }
+
+    private static func reason(isNamed: Bool) -> String {
+        isNamed ? "the payload names it, but states no complete scope" : "the payload names none"
     }
 
     /// Whether this condition alone holds.

@@ -28,7 +28,7 @@ public struct RoutingRule: Sendable {
     public let flow: RouteFlow
     /// What its handler writes to, as far as it says so.
     public let writes: [KiiURI]
-    /// How its messages are delivered; nil takes the file's settings.
+    /// How its messages are to be delivered, which nothing acts on yet; nil takes the file's settings.
     public let delivery: RuleDeliverySettings?
     /// What the loop guard does otherwise; nil takes the file's settings.
     public let loop: RouteLoopPolicy?
@@ -43,6 +43,9 @@ public struct RoutingRule: Sendable {
 
     /// Where each of ``writes`` stands.
     let writePositions: [SourcePosition]
+
+    /// Where the key `delivery` stands; nil without one.
+    let deliveryPosition: SourcePosition?
 }
 
 extension RulesReader {
@@ -81,7 +84,8 @@ extension RulesReader {
             id: id, action: action.action, flow: goesOn ? .continue : .stop, writes: writes.map(\.uri),
             delivery: ownDelivery,
             loop: ownLoop, position: position(object.node.offset), actionPosition: position(action.offset),
-            conditions: conditions, criteria: criteria, writePositions: writes.map { position($0.offset) })
+            conditions: conditions, criteria: criteria, writePositions: writes.map { position($0.offset) },
+            deliveryPosition: object.member("delivery").map { position($0.keyOffset) })
     }
 
     private mutating func ruleID(_ node: RulesNode, _ ids: inout [ExactText: Int]) -> String? {

@@ -22,6 +22,9 @@ public struct RuleCorpus: Sendable {
         do throws(RulesError) {
             var reader = RulesReader(source)
             let root = try RoutingRules.checkedRoot(source)
+            if reader.isBarePayload(root) {
+                throw RulesError(file, .start, "no step, but what looks like a payload; wrap it: {\"payload\": …}")
+            }
             let step = reader.step(root, &now, RuleNames([], isComplete: false))
             if let error = reader.error { throw error }
             guard let step else { throw RulesError(file, .start, "no step") }
@@ -29,6 +32,19 @@ public struct RuleCorpus: Sendable {
             throw RulesError(file, .start, "expected 'payload' or 'raw': a corpus holds what came in, and nothing else")
         } catch {
             throw error.moved(toLine: number)
+        }
+    }
+}
+
+extension RulesReader {
+    /// Whether an object has none of a step's keys, nor what may be one of them mistyped.
+    fileprivate mutating func isBarePayload(_ root: RulesNode) -> Bool {
+        guard root.token.kind == .object, let object = object(root, "a step"), !object.members.isEmpty else {
+            return false
+        }
+        return object.members.allSatisfy { member in
+            !Self.stepKeys.contains { $0.isExactly(member.key) }
+                && NearestName.of(member.key, among: ["payload", "transport", "expect"]) == nil
         }
     }
 }

@@ -1,4 +1,7 @@
 /// How the delivery treats a message, in a rules file.
+///
+/// This version reads and checks these settings, and does not act on them: nothing delivers yet. The lint says so with
+/// ``RuleFinding/Code/notYet`` wherever a file has them.
 public struct RuleDeliverySettings: Sendable, Hashable {
     /// What keeps messages in order: those with the same key run one after another.
     public enum Order: String, Sendable, Hashable, CaseIterable {

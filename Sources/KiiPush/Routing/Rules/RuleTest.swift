@@ -42,6 +42,9 @@ public struct RuleTestStep: Sendable {
     public let expect: RuleExpectation?
     /// Where the step begins.
     public let position: SourcePosition
+
+    /// Where the name of its transport stands; nil without one.
+    let transportPosition: SourcePosition?
 }
 
 /// What a test expects of a message; what is nil is not compared.
@@ -125,7 +128,9 @@ extension RulesReader {
         }
         if name != "payload", name != "raw" { refuseKeysOfMessages(object, name) }
         guard let action = stepAction(name, value, object, known) else { return nil }
-        return RuleTestStep(at: now, action: action, expect: expect, position: position(node.offset))
+        return RuleTestStep(
+            at: now, action: action, expect: expect, position: position(node.offset),
+            transportPosition: object["transport"].map { position($0.offset) })
     }
 
     private mutating func refuseKeysOfMessages(_ object: RulesObject, _ name: String) {
@@ -213,15 +218,15 @@ extension RulesReader {
 }
 
 /// The names that a file's tests may speak of.
-struct RuleNames {
-    let rules: [String]
-    let handlers: [String]
+package struct RuleNames {
+    package let rules: [String]
+    package let handlers: [String]
     private let ruleSet: Set<ExactText>
     private let handlerSet: Set<ExactText>
 
     private let isComplete: Bool
 
-    init(_ rules: [RoutingRule], isComplete: Bool) {
+    package init(_ rules: [RoutingRule], isComplete: Bool) {
         self.isComplete = isComplete
         self.rules = rules.map(\.id)
         ruleSet = Set(self.rules.map { ExactText($0) })
@@ -230,8 +235,8 @@ struct RuleNames {
         handlerSet = seen
     }
 
-    func hasRule(_ id: String) -> Bool { !isComplete || ruleSet.contains(ExactText(id)) }
-    func hasHandler(_ name: String) -> Bool { !isComplete || handlerSet.contains(ExactText(name)) }
+    package func hasRule(_ id: String) -> Bool { !isComplete || ruleSet.contains(ExactText(id)) }
+    package func hasHandler(_ name: String) -> Bool { !isComplete || handlerSet.contains(ExactText(name)) }
 }
 
 extension RoutingRule {

@@ -19,7 +19,13 @@ struct RulesGraph {
         let to: Int
         let target: String
         let isInCycle: Bool
+
+        /// Whether a line from end to end would run past so many rules that nobody follows it.
+        var isFar: Bool { abs(from - to) > RulesGraph.farthestLine }
     }
+
+    /// The most rules that the line of a feed leads over; what is farther has a label at both ends instead.
+    private static let farthestLine = 8
 
     /// The most characters of one line of a node.
     private static let longestLine = 56

@@ -137,7 +137,7 @@ extension RulesLint {
             }
         }
         guard let transport = rule.criteria.transport else { return }
-        let known = [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map(\.name)
+        let known = Self.transports
         for text in transport.alternatives.map({ RuleText($0).text }) where !known.contains(where: text.isExactly) {
             guard let nearest = NearestName.of(text, among: known), !text.utf8.contains(UInt8(ascii: "*")) else {
                 continue
@@ -147,6 +147,9 @@ extension RulesLint {
                 "no transport of this SDK is called '\(NearestName.shown(text))'; did you mean '\(nearest)'?")
         }
     }
+
+    /// The names of the transports that Kii's pushes come over.
+    static let transports = [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map(\.name)
 
     private mutating func checkRepeats(_ rule: RoutingRule) {
         for condition in WhenCondition.allCases {

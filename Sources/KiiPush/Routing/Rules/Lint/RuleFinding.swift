@@ -54,12 +54,16 @@ public struct RuleFinding: Sendable, Hashable {
         case identityServed
         /// An event that Kii does not know.
         case unknownEvent
-        /// A transport whose name looks mistyped.
+        /// A transport that Kii does not have: mistyped, or in a test and asked for by no rule.
         case unknownTransport
         /// A rule asks for data on a Push to App, with which Kii sends none.
         case dataOfPushToApp
         /// A test or a step that tests nothing.
         case emptyTest
+        /// Two tests of one name, which no report and no filter tells apart.
+        case repeatedTestName
+        /// A setting that this version reads and checks, and does not act on.
+        case notYet
         /// The file is too large for all of it to be compared.
         case notAllCompared
 
@@ -71,7 +75,7 @@ public struct RuleFinding: Sendable, Hashable {
                 .error
             case .partlyShadowed, .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
                 .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .dataOfPushToApp,
-                .emptyTest, .notAllCompared:
+                .emptyTest, .repeatedTestName, .notYet, .notAllCompared:
                 .warning
             }
         }

@@ -5,13 +5,23 @@ extension RulesLint {
         var rulesByID: [ExactText: Int] = [:]
         for (number, rule) in rules.rules.enumerated() { rulesByID[ExactText(rule.id)] = number }
         let handlers = Set(rules.rules.map { ExactText($0.handlerName) })
+        var firsts: [ExactText: SourcePosition] = [:]
         for test in rules.tests {
             let name = "'\(NearestName.shown(test.name))'"
+            if let first = firsts[ExactText(test.name)] {
+                report(
+                    .repeatedTestName, test.position, nil,
+                    "a second test \(name); the first is at \(first), and no report tells them apart: rename one",
+                    related: [RuleFinding.Related(position: first, what: "the first test \(name)")])
+            } else {
+                firsts[ExactText(test.name)] = test.position
+            }
             if test.steps.isEmpty {
                 report(.emptyTest, test.position, nil, "the test \(name) has no steps, and fails; add some, or drop it")
             }
             for step in test.steps {
-                guard case .receive = step.action else { continue }
+                guard case .receive(let incoming) = step.action else { continue }
+                if let transport = incoming.transport?.name { check(transport: transport, step) }
                 guard let expect = step.expect, !expect.isEmpty else {
                     report(
                         .emptyTest, step.position, nil,
@@ -21,6 +31,19 @@ extension RulesLint {
                 check(expect, rulesByID, handlers)
             }
         }
+    }
+
+    /// A program may have a transport of its own, and then has rules that ask for it; a near name is a slip all the same.
+    private mutating func check(transport: String, _ step: RuleTestStep) {
+        guard !Self.transports.contains(where: transport.isExactly) else { return }
+        let isNear = NearestName.of(transport, among: Self.transports) != nil
+        guard isNear || !rules.rules.contains(where: { $0.criteria.transport?.matches(transport) == true }) else {
+            return
+        }
+        report(
+            .unknownTransport, step.transportPosition ?? step.position, nil,
+            NearestName.unknown("transport", transport, known: Self.transports)
+                + (isNear ? "" : "; no rule asks for it either"))
     }
 
     private mutating func check(

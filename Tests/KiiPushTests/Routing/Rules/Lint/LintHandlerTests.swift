@@ -22,6 +22,33 @@ struct LintHandlerTests {
         #expect(finding.what == "unknown handler 'reload'; did you mean 'relaod'?; register it, or name one that is")
     }
 
+    @Test("a transport of a step is a program's own where a rule asks for it, unless it looks mistyped")
+    func transports() throws {
+        for (transport, count) in [("pigeon", 0), ("mqqt", 2)] {
+            let file = LintSamples.file(
+                [LintSamples.rule("a", #"{"transport":"\#(transport)"}"#)],
+                tests: #"[{"name":"t","steps":[{"payload":{},"transport":"\#(transport)","expect":{"rules":["a"]}}]}]"#)
+            let codes = try RoutingRules(file).lint().map(\.code)
+            #expect(codes == Array(repeating: .unknownTransport, count: count))
+        }
+    }
+
+    @Test("two tests of one name, and settings of the delivery, are warned of where they stand")
+    func warnings() throws {
+        let test = #"{"name":"t","steps":[{"payload":{},"expect":{"rules":["a"]}}]}"#
+        let file = LintSamples.file(
+            [LintSamples.rule("a", "{}", #""delivery":{}"#)], settings: #""delivery":{"attempts":2},"#,
+            tests: "[\(test),\n\(test)]")
+        let findings = try RoutingRules(file).lint()
+        #expect(
+            findings.map { "\($0.position) \($0.code.rawValue)" } == [
+                "1:15 notYet", "3:44 notYet", "6:1 repeatedTestName",
+            ])
+        #expect(findings.allSatisfy { $0.severity == .warning })
+        #expect(findings.map(\.rule) == [nil, "a", nil])
+        #expect(findings[2].related.map(\.position) == [SourcePosition(line: 5, column: 11)])
+    }
+
     /// Steps of a test, and what is found in it; the step stands in line 8, from column 23 on.
     @Test(
         "a test that cannot pass is found",
@@ -42,6 +69,9 @@ struct LintHandlerTests {
             (#"{"payload":{},"expect":{"outcome":"handled","handlers":[]}}"#, ["8:47 impossibleTest"]),
             (#"{"payload":{}}"#, ["8:23 emptyTest"]), (#"{"payload":{},"expect":{}}"#, ["8:23 emptyTest"]),
             ("", ["8:2 emptyTest"]),
+            (#"{"payload":{},"transport":"mqtt","expect":{"rules":[]}}"#, []),
+            (#"{"payload":{},"transport":"mqqt","expect":{"rules":[]}}"#, ["8:49 unknownTransport"]),
+            (#"{"payload":{},"transport":"pigeon","expect":{"rules":[]}}"#, ["8:49 unknownTransport"]),
         ])
     func tests(step: String, expected: [String]) throws {
         let tests = #"[{"name":"t","steps":[\#(step)]}]"#

@@ -1,0 +1,54 @@
+/// The ends of feeds that lead too far for a line: a label beside each rule that says what stands at the other end.
+struct FeedStubs {
+    /// The most other rules that one rule's label names, in each direction.
+    private static let mostNames = 12
+
+    private struct Stub {
+        var feeds: [RulesGraph.Feed] = []
+        var fedBy: [RulesGraph.Feed] = []
+    }
+
+    /// In the language of Graphviz.
+    let lines: [String]
+
+    init(_ graph: RulesGraph) {
+        var stubs: [Int: Stub] = [:]
+        for feed in graph.feeds where feed.isFar {
+            stubs[feed.from, default: Stub()].feeds.append(feed)
+            stubs[feed.to, default: Stub()].fedBy.append(feed)
+        }
+        lines = stubs.sorted { $0.key < $1.key }.flatMap { number, stub in Self.lines(graph, number, stub) }
+    }
+
+    /// The label, and a short line that puts it beside its rule; one for both directions, since a second label would
+    /// need a line around the first.
+    private static func lines(_ graph: RulesGraph, _ number: Int, _ stub: Stub) -> [String] {
+        let rows = rows(graph, "feeds", stub.feeds, \.to) + rows(graph, "fed by", stub.fedBy, \.from)
+        let isInCycle = (stub.feeds + stub.fedBy).contains(where: \.isInCycle)
+        let direction = stub.fedBy.isEmpty ? "forward" : stub.feeds.isEmpty ? "back" : "both"
+        return [
+            "  f\(number) [shape=plaintext, style=\"\", fontsize=9, "
+                + "label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"1\">\(rows.joined())</table>>];",
+            "  { rank=same; r\(number); f\(number); }",
+            // Without ports: at a port Graphviz leaves out the arrow head of such an edge's beginning.
+            "  r\(number) -> f\(number) [dir=\(direction), weight=0, style=dashed, "
+                + "penwidth=\(isInCycle ? 2 : 1), color=\"\(DotText.feedColor(isInCycle))\"];",
+        ]
+    }
+
+    private static func rows(
+        _ graph: RulesGraph, _ verb: String, _ feeds: [RulesGraph.Feed], _ other: KeyPath<RulesGraph.Feed, Int>
+    ) -> [String] {
+        // One rule may write several things that the other one takes.
+        let inCycle = Set(feeds.filter(\.isInCycle).map { $0[keyPath: other] })
+        let others = Set(feeds.map { $0[keyPath: other] }).sorted()
+        func row(_ text: String, _ isInCycle: Bool) -> String {
+            "<tr><td align=\"left\"><font color=\"\(DotText.feedColor(isInCycle))\">\(DotText.markup(text))</font></td></tr>"
+        }
+        let rows = others.prefix(mostNames).map {
+            row("\(verb) \($0 + 1)  \(graph.nodes[$0].id)", inCycle.contains($0))
+        }
+        let left = others.count - rows.count
+        return left > 0 ? rows + [row("\(verb) \(left) more", false)] : rows
+    }
+}
