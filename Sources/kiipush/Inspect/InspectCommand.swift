@@ -44,7 +44,7 @@ struct InspectCommand {
             }
         } catch {
             // A payload in a file's place is not repeated: what it says is nobody's business but its receiver's.
-            let isPayload = file.contains("{")
+            let isPayload = file.utf8.contains(UInt8(ascii: "{"))
             console.error(isPayload ? "kiipush inspect: a payload itself goes to standard input" : "\(error)")
             raise(.failed)
         }
@@ -117,9 +117,18 @@ struct InspectCommand {
 
     /// What to do about a payload with something before it, as in a line of a log; empty for any other.
     private static func hint(_ bytes: [UInt8], _ error: DecodeError) -> String {
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+            return "; the payload begins with a byte order mark; send it as UTF-8 without one"
+        }
         guard error.code != .notAPush, let brace = bytes.firstIndex(of: UInt8(ascii: "{")), error.offset < brace else {
             return ""
         }
+        // Whoever inspects a picture has no log before them.
+        guard let log = String(validating: bytes[..<brace], as: UTF8.self),
+            log.unicodeScalars.allSatisfy({
+                "\t\r\n".unicodeScalars.contains($0) || $0.properties.generalCategory != .control
+            })
+        else { return "" }
         return "; if this is a line of a log, leave out its first \(brace) bytes, which are no JSON"
     }
 

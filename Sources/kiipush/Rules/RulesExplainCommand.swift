@@ -81,7 +81,7 @@ struct RulesExplainCommand {
             let reader = payload == "-" ? .standardInput() : try ByteReader(path: payload)
             return try reader.readAll(limit: PayloadLimits.standard.bytes)
         } catch {
-            let isPayload = payload.contains("{")
+            let isPayload = payload.utf8.contains(UInt8(ascii: "{"))
             console.error(
                 isPayload ? "kiipush rules explain: a payload itself needs --text before it" : error.description)
             return nil

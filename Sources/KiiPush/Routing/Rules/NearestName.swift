@@ -1,5 +1,5 @@
 /// Finds the known name that somebody probably meant, and says so.
-enum NearestName {
+package enum NearestName {
     /// Beyond this many bytes nobody mistyped a name.
     private static let longest = 64
 
@@ -28,7 +28,7 @@ enum NearestName {
     }
 
     /// What to say of a name that is none of the known ones.
-    static func unknown(_ what: String, _ name: String, known: [String]) -> String {
+    package static func unknown(_ what: String, _ name: String, known: [String]) -> String {
         let complaint = "unknown \(what) '\(shown(name))'"
         if let nearest = of(name, among: known) { return "\(complaint); did you mean '\(shown(nearest))'?" }
         guard !known.isEmpty else { return "\(complaint); there is none" }
@@ -38,7 +38,7 @@ enum NearestName {
     }
 
     /// A text made fit for one line of a report: cut, and without control characters.
-    static func shown(_ text: String) -> String {
+    package static func shown(_ text: String) -> String {
         let head = text.unicodeScalars.prefix(longest)
         var shown = String(JSONWriter.quoted(String(String.UnicodeScalarView(head))).dropFirst().dropLast())
         if head.endIndex < text.unicodeScalars.endIndex { shown += "…" }
