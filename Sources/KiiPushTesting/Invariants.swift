@@ -31,7 +31,7 @@ public enum Invariants {
             message = try PushMessage(payload, app: "0123abcd")
         } catch {
             try hold((0...payload.bytes.count).contains(error.offset), "an error is inside the payload")
-            try hold(error.description.contains(error.code.rawValue), "an error says its code")
+            try hold(error.description.contains(exactly: error.code.rawValue), "an error says its code")
             return
         }
         try hold(message.raw == payload, "a message keeps its payload as it was")

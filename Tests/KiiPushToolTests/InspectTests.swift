@@ -112,6 +112,22 @@ struct InspectTests {
         #expect(run.errors.first?.contains(":\(place): ") == true && run.errors.first?.contains(advice) == true)
     }
 
+    @Test("a byte order mark is named, and nothing is advised about bytes that are no text")
+    func noLog() async throws {
+        let mark = try TemporaryFile(Array("\u{FEFF}{}".utf8))
+        let marked = await ToolRun("inspect", mark.path)
+        #expect(
+            marked.errors.map {
+                $0.hasSuffix("; the payload begins with a byte order mark; send it as UTF-8 without one")
+            }
+                == [true])
+        for start: [UInt8] in [[0x89, 0x50, 0x4E, 0x47, 0x0D], [0x41, 0x00], [0x1B, 0x5B], [0xC3, 0x28]] {
+            let file = try TemporaryFile(start + Array(#"{"a":1}"#.utf8))
+            let run = await ToolRun("inspect", file.path)
+            #expect(run.code == .failed && run.errors.map { $0.utf8.contains(UInt8(ascii: ";")) } == [false], "\(run)")
+        }
+    }
+
     @Test("a payload in a file's place is told where to go, and is not repeated")
     func payloadAsFile() async {
         let run = await ToolRun("inspect", #"{"a":"secret"}"#)

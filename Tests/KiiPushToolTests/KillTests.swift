@@ -47,7 +47,7 @@ struct KillTests {
     @Test(
         "a kill says what is off until when, and where that is kept",
         arguments: [
-            ("*", "everything"), ("settings", "route 'settings'"),
+            ("*", "everything"), ("settings", "route 'settings' (if the program has a route of that name)"),
             ("kiicloud://users/U/buckets/b", "bucket kiicloud://users/U/buckets/b"),
         ])
     func killed(target: String, words: String) throws {
@@ -69,7 +69,17 @@ struct KillTests {
             ("2h", "14:00:00Z, for 2h"), ("1.5h", "13:30:00Z, for 1h 30m"), ("0090s", "12:01:30Z, for 1m 30s"),
         ])
     func durations(text: String, end: String) throws {
-        #expect(try run(kill, "a", "--for", text).output.first == "route 'a' is off until 2026-11-21T\(end)")
+        #expect(try run(kill, "*", "--for", text).output.first == "everything is off until 2026-11-21T\(end)")
+    }
+
+    @Test("a duration is told as it was asked for, whatever the time is, and in whole seconds")
+    func betweenSeconds() throws {
+        let time = "2026-11-21T12:00:00.870Z"
+        #expect(
+            try run(kill, "*", "--for", "1.5s", at: time).output.first
+                == "everything is off until 2026-11-21T12:00:03Z, for 2s")
+        #expect(
+            try run(kill, "--list", at: time).output == ["everything is off until 2026-11-21T12:00:03Z, for 3s"])
     }
 
     @Test(
@@ -89,17 +99,17 @@ struct KillTests {
     @Test("the longest kill is a hundred years")
     func longest() throws {
         #expect(
-            try run(kill, "a", "--for", "36500d").output.first
-                == "route 'a' is off until 2126-10-28T12:00:00Z, for 36500d")
+            try run(kill, "*", "--for", "36500d").output.first
+                == "everything is off until 2126-10-28T12:00:00Z, for 36500d")
     }
 
     @Test("a later end that a target has already stays, and the tool says so")
     func later() throws {
-        _ = try run(kill, "a", "--for", "2h")
-        let run = try run(kill, "a", "--for", "10m")
+        _ = try run(kill, "*", "--for", "2h")
+        let run = try run(kill, "*", "--for", "10m")
         #expect(
             run.output.first
-                == "route 'a' stays off until 2026-11-21T14:00:00Z, which is later; revive it first to end it sooner")
+                == "everything stays off until 2026-11-21T14:00:00Z, which is later; revive it first to end it sooner")
         #expect(run.code == .fine)
     }
 
@@ -121,7 +131,7 @@ struct KillTests {
         #expect(
             run.output == [
                 "everything is off until 2026-11-21T13:30:00Z, for 1h 29m",
-                "route 'late' is off until 2026-11-24T12:00:00Z, for 2d 23h",
+                "route 'late' (if the program has a route of that name) is off until 2026-11-24T12:00:00Z, for 2d 23h",
             ])
         #expect(run.code == .fine && run.errors.isEmpty)
     }
@@ -134,14 +144,97 @@ struct KillTests {
             run.errors.count == 1 && run.errors.first?.contains("once it is set right this kill may be over") == true)
     }
 
+    // MARK: Targets that nothing has
+
+    @Test("every answer about a route leaves open whether the program has one", arguments: ["kill", "list", "revive"])
+    func unsure(command: String) throws {
+        let words = "route 'a' (if the program has a route of that name)"
+        let killed = try run(kill, "a")
+        let output =
+            switch command {
+            case "kill": killed.output
+            case "list": try run(kill, "--list").output
+            default: try run(revive, "a").output + run(revive, "a").output
+            }
+        #expect(output.filter { $0.hasPrefix("kept in ") == false }.allSatisfy { $0.hasPrefix(words + " ") })
+        #expect(output.count == (command == "list" ? 1 : 2))
+    }
+
+    @Test(
+        "a word that people say for everything is an id, and the star is pointed out", arguments: ["all", "ALL", "any"])
+    func all(word: String) throws {
+        let run = try run(kill, word)
+        #expect(run.code == .fine && run.output.count == 2)
+        #expect(run.errors == ["kiipush kill: '\(word)' is taken for a route's id; everything is '*'"])
+    }
+
+    @Test("with a rules file an id must be a rule's, else the nearest is named and nothing is written")
+    func rules() throws {
+        let rules = try TemporaryFile(#"{"version":1,"rules":[{"id":"ring","then":{"print":true}}]}"#)
+        let wrong = try run(kill, "rings", "--rules", rules.path)
+        #expect(wrong.code == .failed && wrong.output.isEmpty)
+        #expect(
+            wrong.errors == [
+                "kiipush kill: \(rules.path): unknown rule 'rings'; did you mean 'ring'?; for a route that code "
+                    + "declares leave out --rules"
+            ])
+        #expect(!FileManager.default.fileExists(atPath: state))
+        let right = try run(kill, "ring", "--rules", rules.path)
+        #expect(right.output.first == "route 'ring' is off until 2026-11-21T13:00:00Z, for 1h" && right.errors.isEmpty)
+        #expect(try run(kill, "*", "--rules", rules.path).code == .fine)
+        #expect(try run(kill, "ring", "--rules", rules.path + "x").code == .failed)
+    }
+
     // MARK: What goes wrong
+
+    private var wayOut: String {
+        "remove it or repair it; 'kiipush kill --reset' keeps it as kill.json.broken and begins anew"
+    }
+
+    @Test("an empty file does not bar the way to an emergency switch", arguments: ["", " \n\t\r\n"])
+    func emptyFile(text: String) throws {
+        try write(text)
+        let list = try run(kill, "--list")
+        #expect(list.code == .fine && list.errors.isEmpty && list.output == ["nothing is off, as \(file) says"])
+        #expect(try run(revive, "*").code == .fine)
+        try write(text)
+        #expect(try run(kill, "*").code == .fine)
+        #expect(try KillFile(path: file).read().kills.keys.first == .everything)
+    }
+
+    @Test(
+        "a file that is broken as a whole is put out of the way, and kept", arguments: ["{", "{\"version\":2}", nil])
+    func reset(text: String?) throws {
+        // Nil is one that is too large, whatever is in it.
+        let broken = text ?? String(repeating: " ", count: KillFile.largestSize + 1)
+        try write(broken)
+        let failed = try run(kill, "*")
+        #expect(failed.code == .failed && failed.errors.first?.hasSuffix(wayOut) == true)
+        let run = try run(kill, "--reset")
+        #expect(run.code == .fine && run.errors.isEmpty)
+        #expect(run.output == ["nothing is off any more; what could not be read is in \(file).broken"])
+        #expect(try String(contentsOfFile: "\(file).broken", encoding: .utf8) == broken)
+        #expect(try self.run(kill, "*").code == .fine)
+    }
+
+    @Test("a file that can be read is not reset, nor is one that is not there")
+    func noReset() throws {
+        let answer = "\(file) can be read, or is not there; nothing was reset"
+        #expect(try run(kill, "--reset").output == [answer])
+        _ = try run(kill, "*")
+        #expect(try run(kill, "--reset").output == [answer])
+        #expect(try run(kill, "--list").output.count == 1 && KillFile(path: file).read().kills.count == 1)
+    }
 
     @Test("a bad entry is told on standard error with its place; edits go on, and a list has failed")
     func badEntry() throws {
         try write("{\"version\":1,\"kills\":[\n{\"target\":\"odd\",\"until\":\"soon\"}]}")
         let list = try run(kill, "--list")
         #expect(list.code == .failed)
-        #expect(list.errors == ["\(file):2:25: no time; it is one such as \"2026-11-21T12:00:00Z\""])
+        #expect(
+            list.errors == [
+                "\(file):2:25: \"soon\" is no time; a time is a string such as \"2026-11-21T12:00:00Z\""
+            ])
         let edit = try run(kill, "a")
         #expect(edit.code == .fine && edit.errors == list.errors && edit.output.count == 2)
         #expect(try run(revive, "odd").errors.isEmpty)
@@ -153,7 +246,7 @@ struct KillTests {
         for (command, arguments) in [(kill, ["a"]), (kill, ["--list"]), (revive, ["a"])] {
             let run = try run(command, arguments[0])
             #expect(run.code == .failed && run.output.isEmpty)
-            #expect(run.errors == ["\(file):2:9: unexpectedCharacter: a value is due here"])
+            #expect(run.errors == ["\(file):2:9: unexpectedCharacter: a value is due here; \(wayOut)"])
         }
         let lines = Mutex<[String]>([])
         let console = Console(print: { _ in }, error: { line in lines.withLock { $0.append(line) } })
@@ -171,9 +264,23 @@ struct KillTests {
                 ["kill", "kiicloud://topics/t"],
                 "kiipush kill: 'kiicloud://topics/t' is no target; of the URIs only a bucket's is"
             ),
+            (
+                ["kill", "http://x"],
+                "kiipush kill: 'http://x' is no target; of the URIs only a bucket's is, such as kiicloud://users/U/"
+            ),
+            (
+                ["kill", "ring*"],
+                "kiipush kill: 'ring*' is no target; a pattern names no routes: name one by its id, or everything by '*'"
+            ),
+            (["revive", "ring*"], "kiipush revive: 'ring*' is no target; a pattern names no routes"),
+            (["kill", "--reset", "a"], "kiipush kill: --reset puts a broken file out of the way, and takes neither"),
+            (["kill", "--reset", "--list"], "kiipush kill: --reset puts a broken file out of the way, and takes"),
             (["kill", "a", "--until", "x"], "kiipush kill: there is no option --until"),
             (["kill", "a", "--for"], "kiipush kill: --for needs a value"),
-            (["kill", "--list", "a"], "kiipush kill: --list shows what is off, and takes neither a target nor --for"),
+            (
+                ["kill", "--list", "a"],
+                "kiipush kill: --list shows what is off, and takes neither a target nor an option"
+            ),
             (["kill", "--list", "--for", "1h"], "kiipush kill: --list shows what is off"),
             (["kill", "a", "--state", ""], "kiipush kill: --state needs a directory's name"),
             (["revive"], "kiipush revive: name a target"),
@@ -204,7 +311,10 @@ struct KillTests {
     @Test("a target's control characters do not reach the terminal")
     func controlCharacters() throws {
         let run = try run(kill, "a\u{1B}[2J\n")
-        #expect(run.output.first == #"route 'a\u{1B}[2J\n' is off until 2026-11-21T13:00:00Z, for 1h"#)
+        #expect(
+            run.output.first
+                == #"route 'a\u{1B}[2J\n' (if the program has a route of that name) is off until 2026-11-21T13:00:00Z, for 1h"#
+        )
         #expect(try KillFile(path: file).read().kills.keys.first == .route("a\u{1B}[2J\n"))
     }
 

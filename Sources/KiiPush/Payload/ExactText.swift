@@ -14,6 +14,15 @@ extension String {
         return bytes.begins(0..<bytes.count, with: prefix)
     }
 
+    /// Whether the bytes of `part` stand somewhere in the text.
+    ///
+    /// The standard library's way links its regular expressions, a megabyte of a small program.
+    package func contains(exactly part: String) -> Bool {
+        let bytes = utf8.span
+        let last = bytes.count - part.utf8.count
+        return last >= 0 && (0...last).contains { bytes.begins($0..<bytes.count, with: part) }
+    }
+
     /// The text without its first `count` bytes, which must be whole characters.
     func droppingFirst(bytes count: Int) -> String { String(decoding: utf8.dropFirst(count), as: UTF8.self) }
 

@@ -43,6 +43,14 @@ public struct RawPayload: Sendable, Hashable {
     }
 }
 
+extension RawPayload: CustomStringConvertible {
+    /// The transport and the size, and nothing of what the payload says: `mqtt payload, 227 bytes`.
+    public var description: String {
+        let transport = transport.map { "\(NearestName.shown($0.name)) " } ?? ""
+        return "\(transport)payload, \(bytes.count) bytes"
+    }
+}
+
 /// The network that carried a payload, by name.
 ///
 /// An open set: an agent with a network of its own names it with a string literal. The named ones decide how a

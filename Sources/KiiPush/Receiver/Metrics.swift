@@ -50,6 +50,30 @@ public struct Metrics: Sendable, Hashable {
     }
 }
 
+extension Metrics: CustomStringConvertible {
+    /// The counts that are not zero, one a line, those of the routes last; `no messages` where there is none.
+    public var description: String {
+        let outcomes = outcomes.filter { $0.messages != 0 }.map(\.description)
+        let routes = routes.filter { $0.handled != 0 || $0.failed != 0 || $0.held != 0 }.map(\.description)
+        let lines = outcomes + routes
+        return lines.isEmpty ? "no messages" : lines.joined(separator: "\n")
+    }
+}
+
+extension Metrics.Count: CustomStringConvertible {
+    /// The outcome, the reason and the number: `duplicate (done): 3`.
+    public var description: String { "\(outcome)\(reason.map { " (\($0))" } ?? ""): \(messages)" }
+}
+
+extension Metrics.RouteCount: CustomStringConvertible {
+    /// The route and its counts that are not zero: `route settings: 3 handled, 1 held`.
+    public var description: String {
+        let counts = [(handled, "handled"), (failed, "failed"), (held, "held")].filter { $0.0 != 0 }
+        let words = counts.isEmpty ? "nothing" : counts.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        return "route \(NearestName.shown(route)): \(words)"
+    }
+}
+
 /// The counters behind the metrics; reasons of a user's own share one, so that their number stays bounded.
 final class OutcomeCounters: Sendable {
     /// What is counted, in the order of the counters.

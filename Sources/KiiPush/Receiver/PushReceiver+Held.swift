@@ -50,10 +50,11 @@ extension PushReceiver {
     }
 
     private func deadLetter(_ message: RoutedMessage, _ reason: DeadLetter.Reason, _ routes: [String]) -> Outcome {
-        let letter = DeadLetter(
+        var letter = DeadLetter(
             payload: message.message.raw, reason: reason, routes: routes, arrivedAt: message.arrivedAt)
         do {
-            _ = try deadLetters.add(letter)
+            letter.id = try deadLetters.add(letter)
+            setup.withLock { $0.deadLetterListener }?(letter)
             return .deadLettered(reason)
         } catch {
             return .failed(

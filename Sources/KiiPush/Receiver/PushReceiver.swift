@@ -34,6 +34,7 @@ public final class PushReceiver: Sendable {
         private(set) var routes: [Route] = []
         var ids: Set<String> = []
         var listener: (@Sendable (Trace) -> Void)?
+        var deadLetterListener: (@Sendable (DeadLetter) -> Void)?
         /// Compiled when a message needs it and routes have been added since.
         var table: RouteTable?
         var rules = LoadedRules()
@@ -68,16 +69,20 @@ public final class PushReceiver: Sendable {
     /// - Parameters:
     ///   - app: the app that is served; a payload that names another is refused.
     ///   - me: identities that only this device writes as; see ``LoopGuard``.
+    ///   - writesAs: identities that this device writes as, and others too, such as a user with several devices.
     ///   - serving: the scopes that are served; nil serves all.
+    ///   - loop: the loop guard's layers that are on, and their numbers.
     ///   - limits: the bounds within which payloads are read.
     ///   - clock: the clock of the receiver and of its chain.
+    ///   - deadLetters: where messages are put aside; without one, in memory: 1,000 letters of 8 MiB in all.
     public convenience init(
-        app: String? = nil, me: [Sender] = [], serving: ScopePattern? = nil, limits: PayloadLimits = .standard,
-        clock: any ReceiverClock = SystemClock()
+        app: String? = nil, me: [Sender] = [], writesAs: [Sender] = [], serving: ScopePattern? = nil,
+        loop: LoopSettings = .standard, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
+        deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
     ) {
-        self.init(app: app, limits: limits, clock: clock) {
+        self.init(app: app, limits: limits, clock: clock, deadLetters: deadLetters) {
             Deduplicator(clock: clock)
-            LoopGuard(me: me, clock: clock)
+            LoopGuard(me: me, writesAs: writesAs, settings: loop, clock: clock)
             ScopeRouter(serving: serving)
         }
     }
@@ -273,6 +278,16 @@ public final class PushReceiver: Sendable {
     /// It is called by the task that received the message, before `receive` returns; keep it short. While nobody
     /// listens, no trace is made.
     public func onTrace(_ listener: (@Sendable (Trace) -> Void)?) { setup.withLock { $0.listener = listener } }
+
+    /// Calls `listener` with each message that is put aside from now on, in place of an earlier listener.
+    ///
+    /// The letter is in the store by then, and has its number. The listener is called once a letter, by the task that put
+    /// it aside: the one that received the message, or the one that switched off what was held. Keep it short: a kill
+    /// puts aside up to 1,000 messages at once. Letters that were in the store before are none of its business; see
+    /// ``DeadLetterStore/count``.
+    public func onDeadLetter(_ listener: (@Sendable (DeadLetter) -> Void)?) {
+        setup.withLock { $0.deadLetterListener = listener }
+    }
 
     /// How many messages were taken in so far, and how they ended.
     public var metrics: Metrics { counters.snapshot(setup.withLock { $0.routes }) }

@@ -23,6 +23,10 @@ public struct DeadLetter: Sendable, Identifiable {
     public let routes: [String]
     /// When it arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
+    /// When it was stored, by the wall clock, in milliseconds since the beginning of 1970.
+    ///
+    /// For a store that outlives the process, whose letters' ``arrivedAt`` then says nothing; nil from one that does not.
+    public var storedAt: Int64? = nil
 
     /// Makes a letter that is not stored yet; a store that reads one back gives its number too.
     public init(id: UInt64 = 0, payload: RawPayload, reason: Reason, routes: [String], arrivedAt: MonotonicInstant) {
@@ -59,6 +63,25 @@ public protocol DeadLetterStore: Sendable {
     /// Forgets a letter; whether there was one of that number.
     @discardableResult
     func remove(_ id: UInt64) throws -> Bool
+
+    /// How many letters there are.
+    ///
+    /// Asked often, for metrics and alarms, so give a store a way that reads no payload; without one, all letters are
+    /// read and counted.
+    var count: Int { get throws }
+}
+
+extension DeadLetterStore {
+    /// How many letters there are, counted by reading all of them.
+    public var count: Int { get throws { try letters().count } }
+}
+
+extension DeadLetter: CustomStringConvertible {
+    /// The number, the reason, the routes and the size, on one line: `dead letter 3: heldFull, settings, 227 bytes`.
+    public var description: String {
+        let routes = routes.isEmpty ? "no route" : routes.map(NearestName.shown).joined(separator: " ")
+        return "dead letter \(id): \(reason.rawValue), \(routes), \(payload.bytes.count) bytes"
+    }
 }
 
 /// A dead-letter store has no more room; replay or drop what is there.
@@ -114,6 +137,9 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
             return state.lastID
         }
     }
+
+    /// How many letters there are, in constant time.
+    public var count: Int { state.withLock { $0.letters.count } }
 
     /// All letters, oldest first.
     public func letters() -> [DeadLetter] { state.withLock { $0.letters } }

@@ -92,7 +92,7 @@ public struct AlertPresenter: Sendable, Hashable {
             end = try ChildProcess.run(program, ["--"] + texts, limit: limit)
         } catch {
             // On the way along PATH, a directory that may not be looked into counts as a refusal, too.
-            let isOnPath = !program.contains("/")
+            let isOnPath = !program.utf8.contains(UInt8(ascii: "/"))
             let isMissing = error.rawValue == ENOENT || isOnPath && error.rawValue == EACCES
             throw isMissing ? .notFound(program: program) : .cannotRun(program: program, error)
         }

@@ -12,7 +12,7 @@ extension ReadError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unreadable(let name, let number): "\(EscapedText(name)): cannot be read: \(number)"
-        case .tooLarge(let name, let limit): "\(EscapedText(name)): larger than \(limit) bytes"
+        case .tooLarge(let name, let limit): "\(EscapedText(name)): larger than \(limit) bytes, the most that are read"
         }
     }
 }

@@ -5,10 +5,13 @@ public import KiiPush
 ///
 /// `{"version":1,"kills":[{"target":"settings","until":"2026-11-21T12:00:00Z"}]}`: a target is what
 /// ``KiiPush/KillTarget/init(_:)`` reads, a time is RFC 3339. The tool writes it, and so may an editor; a program obeys
-/// it with a ``KillFileWatch``. A missing file is one without kills.
+/// it with a ``KillFileWatch``. A missing file is one without kills, and so is one with nothing but white space in it.
 public struct KillFile: Sendable, Hashable {
     /// The most bytes that a kill file may have, 64 KiB: about a thousand kills.
     public static let largestSize = 65_536
+
+    /// The file's name in a state directory.
+    static let name = "kill.json"
 
     /// The file's path.
     public let path: String
@@ -21,7 +24,7 @@ public struct KillFile: Sendable, Hashable {
 
     /// Names the file `kill.json` of a state directory.
     public init(directory: String) {
-        self.init(path: directory.hasSuffix("/") ? "\(directory)kill.json" : "\(directory)/kill.json")
+        self.init(path: directory.hasSuffix("/") ? "\(directory)\(Self.name)" : "\(directory)/\(Self.name)")
     }
 
     init(path: String, lockLimit: Duration) {
@@ -117,12 +120,7 @@ public struct KillFile: Sendable, Hashable {
     private func edit(
         _ target: KillTarget, _ now: UTCDate, _ newEnd: (UTCDate?) -> UTCDate?
     ) throws(KillFileError) -> Edit {
-        guard !path.utf8.contains(0) else { throw .unwritable(path: path, ErrorNumber(rawValue: EINVAL)) }
-        let lock: FileLock
-        do throws(ErrorNumber) { lock = try FileLock("\(path).lock", limit: lockLimit) } catch {
-            throw error.rawValue == EWOULDBLOCK
-                ? .locked(path: path, limit: lockLimit) : .unwritable(path: "\(path).lock", error)
-        }
+        let lock = try takeLock()
         defer { lock.unlock() }
         var text = try readText()
         text.dropEnded(at: now)
@@ -135,5 +133,37 @@ public struct KillFile: Sendable, Hashable {
             throw .unwritable(path: path, error)
         }
         return Edit(before: before, after: after, problems: try KillFileText(written, path: path).problems)
+    }
+
+    private func takeLock() throws(KillFileError) -> FileLock {
+        guard !path.utf8.contains(0) else { throw .unwritable(path: path, ErrorNumber(rawValue: EINVAL)) }
+        do throws(ErrorNumber) { return try FileLock("\(path).lock", limit: lockLimit) } catch {
+            throw error.rawValue == EWOULDBLOCK
+                ? .locked(path: path, limit: lockLimit) : .unwritable(path: "\(path).lock", error)
+        }
+    }
+
+    // MARK: Beginning anew
+
+    /// Puts a file out of the way that cannot be read as a whole, so that there can be a new one.
+    ///
+    /// It gets `.broken` behind its name, in place of one that was put there before. None of its kills counts any more,
+    /// also in a program that went on with those that it had read before. A file that can be read stays, even with bad
+    /// entries, for its kills count.
+    ///
+    /// - Returns: where the file is now; nil when there is none, or one that can be read.
+    /// - Throws: ``KillFileError/unwritable(path:_:)`` or ``KillFileError/locked(path:limit:)``; nothing has changed then.
+    @discardableResult
+    public func reset() throws(KillFileError) -> String? {
+        let lock = try takeLock()
+        defer { lock.unlock() }
+        do throws(KillFileError) {
+            _ = try readText()
+            return nil
+        } catch {
+            let kept = "\(path).broken"
+            guard unsafe rename(path, kept) == 0 else { throw .unwritable(path: kept, .current) }
+            return kept
+        }
     }
 }

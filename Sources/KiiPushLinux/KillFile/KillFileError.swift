@@ -37,12 +37,19 @@ public enum KillFileError: Error, Sendable, Hashable {
 }
 
 extension KillFileError: CustomStringConvertible {
+    /// What to do about a file that bars the way to the kill switch.
+    private static let wayOut =
+        "remove it or repair it; 'kiipush kill --reset' keeps it as \(KillFile.name).broken and begins anew"
+
     /// One line for a person.
     public var description: String {
         switch self {
+        case .unreadable(.tooLarge(let path, let limit)):
+            "\(EscapedText(path)): larger than \(limit) bytes, the most that a kill file may have; \(Self.wayOut)"
         case .unreadable(let error): "\(error)"
-        case .notAFile(let path): "\(EscapedText(path)): cannot be read: it is no regular file"
-        case .malformed(let problem): "\(problem)"
+        case .notAFile(let path):
+            "\(EscapedText(path)): cannot be read: it is no regular file; \(Self.wayOut)"
+        case .malformed(let problem): "\(problem); \(Self.wayOut)"
         case .unwritable(let path, let number): "\(EscapedText(path)): cannot be written: \(number)"
         case .locked(let path, let limit):
             "\(EscapedText(path)): another program has kept it locked for \(limit); nothing was changed"

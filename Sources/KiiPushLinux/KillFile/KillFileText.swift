@@ -28,6 +28,8 @@ struct KillFileText {
     init(_ bytes: [UInt8], path: String) throws(KillFileError) {
         self.path = path
         self.bytes = bytes
+        // A disk that was full, or a shell's `>`, leaves a file of no bytes: it kills nothing, and must not bar the way.
+        if bytes.allSatisfy(Self.isWhiteSpace) { return }
         let root: PlacedValue
         do throws(DecodeError) { root = try PlacedValue(bytes, limits: Self.limits) } catch {
             throw malformed(error.offset, "\(error.code.rawValue): \(error.detail)")
@@ -40,6 +42,10 @@ struct KillFileText {
 
     /// Members have their bound in the bytes.
     private static let limits = PayloadLimits(bytes: KillFile.largestSize, members: .max)
+
+    private static func isWhiteSpace(_ byte: UInt8) -> Bool {
+        [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains(byte)
+    }
 
     // MARK: Reading
 
@@ -101,7 +107,8 @@ struct KillFileText {
         if case .string(let text) = value.content, !text.isEmpty, let target = KillTarget(text) { return target }
         report(
             value.range.lowerBound,
-            #"no target; it is a route's id, a bucket's URI such as "kiicloud://users/U/buckets/b", or "*""#)
+            #"no target; it is a route's id without "*" or "://", a bucket's URI such as "#
+                + #""kiicloud://users/U/buckets/b", or "*""#)
         return nil
     }
 
@@ -110,8 +117,13 @@ struct KillFileText {
             report(kill.range.lowerBound, #"the key "until" is missing"#)
             return nil
         }
-        if case .string(let text) = value.content, let date = UTCDate(text) { return date }
-        report(value.range.lowerBound, #"no time; it is one such as "2026-11-21T12:00:00Z""#)
+        let example = #"a time is a string such as "2026-11-21T12:00:00Z""#
+        guard case .string(let text) = value.content else {
+            report(value.range.lowerBound, example)
+            return nil
+        }
+        if let date = UTCDate(text) { return date }
+        report(value.range.lowerBound, "\"\(EscapedText(NearestName.shown(text)))\" is no time; \(example)")
         return nil
     }
 

@@ -119,3 +119,26 @@ public struct FleetReport: Sendable {
         zip(eventsByGeneration, eventsByGeneration.dropFirst()).map { Double($1) / Double($0) }.max()
     }
 }
+
+extension FleetReport: CustomStringConvertible {
+    /// A table of the sums, one a line; neither the samples nor the generations one by one, which may be thousands.
+    public var description: String {
+        func line(_ name: String, _ value: String) -> String {
+            "\(name)\(String(repeating: " ", count: max(1, 14 - name.count)))\(value)"
+        }
+        let growth = growth.map { "\($0)" } ?? "none"
+        var lines = [
+            line("end", "\(stop.rawValue) after \(seconds) s, \(devices) devices, \(jumps) clock jumps"),
+            line("events", "\(events) from \(causes) causes, \(eventsByGeneration.count) generations"),
+            line("growth", "\(growth) between generations at most"),
+            line("writes", "\(failedWrites) failed"),
+            line("deliveries", "\(deliveries), \(lost) lost, \(duplicated) copied"),
+            line("again", "\(redelivered) delivered again, \(givenUp) given up"),
+            line("handled", "\(handled), \(handledTwice) twice; one cause \(mostHandled) times by a device at most"),
+            line("held", "\(held), \(released) handled later, \(longestHold) at most"),
+            line("not handled", "\(stopped) stopped by a loop guard, \(unhandled) else"),
+        ]
+        lines += outcomes.filter { $0.messages != 0 }.map { line("outcome", $0.description) }
+        return lines.joined(separator: "\n")
+    }
+}

@@ -10,8 +10,8 @@ public import KiiPush
 /// }
 /// ```
 ///
-/// The receiver is the one that ``PushReceiver/init(rules:limits:clock:)`` makes, with nothing left out; only the
-/// handlers, programs and printing that the rules ask for are stand-ins. Tests may run at the same time: the rules are
+/// The receiver is the one that ``PushReceiver/init(rules:app:limits:clock:deadLetters:)`` makes, with nothing left out;
+/// only the handlers, programs and printing that the rules ask for are stand-ins. Tests may run at the same time: the rules are
 /// compiled once, and everything else is each test's own.
 public final class RuleTestRunner: Sendable {
     /// The rules whose tests it runs.

@@ -18,7 +18,9 @@ import Synchronization
 /// A file that is refused changes nothing. One that is loaded changes all routes at once: messages that are being
 /// handled keep theirs to their end, later ones get the new ones, and traces say which
 /// (``Trace/generation``). What the receiver remembers lives on: seen messages, breakers with what they hold, the kill
-/// switch. The tests run in receivers of their own on clocks of their own, so they touch nothing of this one.
+/// switch. Of the settings beside the rules, `loop` and `me` are taken over at once by a receiver that was made by
+/// ``PushReceiver/init(rules:app:limits:clock:deadLetters:)``; what a receiver does not follow is
+/// ``RulesUpdate/Loaded/needRestart``. The tests run in receivers of their own on clocks of their own, so they touch nothing of this one.
 public final class RulesGate: Sendable {
     /// Looks for what else is wrong with rules, such as a handler that they should name; what it returns refuses them.
     public typealias Check = @Sendable (RoutingRules) -> [RulesError.Problem]
@@ -26,33 +28,28 @@ public final class RulesGate: Sendable {
     private struct State {
         var lastNumber: UInt64 = 0
         var loaded: UInt64 = 0
-        var running: RoutingRules?
     }
 
     private let receiver: PushReceiver
     private let actions: (any RuleActions)?
     private let needsTests: Bool
     private let checks: [Check]
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
     /// Guards a receiver's rules.
     ///
     /// - Parameters:
     ///   - receiver: the receiver.
-    ///   - running: the rules that it was made of by ``PushReceiver/init(rules:limits:clock:)``; with them, its loop
-    ///     guard takes over a changed `loop` and changed identities, and the update says which other settings changed.
     ///   - actions: what runs programs and prints.
     ///   - needsTests: whether a file without tests is refused; by default it is loaded.
     ///   - checks: what else a file must pass, before its tests run.
     public init(
-        _ receiver: PushReceiver, running: RoutingRules? = nil, actions: (any RuleActions)? = nil,
-        needsTests: Bool = false, checks: [Check] = []
+        _ receiver: PushReceiver, actions: (any RuleActions)? = nil, needsTests: Bool = false, checks: [Check] = []
     ) {
         self.receiver = receiver
         self.actions = actions
         self.needsTests = needsTests
         self.checks = checks
-        state = Mutex(State(running: running))
     }
 
     /// Puts a rules file to the test, and loads it when it passes.
@@ -101,12 +98,7 @@ public final class RulesGate: Sendable {
             guard number > state.loaded else { return .overtaken }
             let generation = try receiver.load(rules, actions: actions)
             state.loaded = number
-            var unchanged: [String] = []
-            if let running = state.running {
-                unchanged = rules.settingsOfTheChain(thatDifferFrom: running)
-                receiver.loopGuard?.settings = rules.loop
-                receiver.loopGuard?.setIdentities(me: rules.me, writesAs: rules.writesAs)
-            }
+            let unchanged = receiver.follow(rules)
             return .loaded(RulesUpdate.Loaded(rules: rules, generation: generation, needRestart: unchanged))
         }
     }
@@ -129,18 +121,10 @@ public enum RulesUpdate: Sendable {
         public let generation: Int
         /// The settings in which the file differs from what the receiver was made with, and which it keeps until it is
         /// made anew: of `app`, `serving` and `dedupe`.
+        ///
+        /// Of a receiver that was not made of rules, what the file states and what is known to differ: of `app`, `me`,
+        /// `loop` and `loop.writesAs`. Its `serving` and `dedupe` are the program's own, and cannot be compared.
         public let needRestart: [String]
-    }
-}
-
-extension RoutingRules {
-    /// The settings that a receiver takes once, and which differ.
-    fileprivate func settingsOfTheChain(thatDifferFrom other: RoutingRules) -> [String] {
-        var names: [String] = []
-        if app != other.app { names.append("app") }
-        if serving != other.serving { names.append("serving") }
-        if dedupe != other.dedupe { names.append("dedupe") }
-        return names
     }
 }
 

@@ -44,7 +44,7 @@ struct InspectCommand {
             }
         } catch {
             // A payload in a file's place is not repeated: what it says is nobody's business but its receiver's.
-            let isPayload = file.contains("{")
+            let isPayload = file.utf8.contains(UInt8(ascii: "{"))
             console.error(isPayload ? "kiipush inspect: a payload itself goes to standard input" : "\(error)")
             raise(.failed)
         }

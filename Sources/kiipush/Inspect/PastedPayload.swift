@@ -41,9 +41,18 @@ struct PastedPayload {
 
     /// What to do about a payload with something before it, as in a line of a log; empty for any other.
     static func hint(_ bytes: [UInt8], _ error: DecodeError) -> String {
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+            return "; the payload begins with a byte order mark; send it as UTF-8 without one"
+        }
         guard error.code != .notAPush, let brace = bytes.firstIndex(of: UInt8(ascii: "{")), error.offset < brace else {
             return ""
         }
+        // Whoever inspects a picture has no log before them.
+        guard let log = String(validating: bytes[..<brace], as: UTF8.self),
+            log.unicodeScalars.allSatisfy({
+                "\t\r\n".unicodeScalars.contains($0) || $0.properties.generalCategory != .control
+            })
+        else { return "" }
         return "; if this is a line of a log, leave out its first \(brace) bytes, which are no JSON"
     }
 }

@@ -6,6 +6,7 @@ struct KillOptions {
     enum Action {
         case help
         case list
+        case reset
         case kill(KillTarget, Duration)
         case revive(KillTarget)
     }
@@ -14,32 +15,38 @@ struct KillOptions {
     /// The state directory; meaningless for help.
     let directory: String
 
-    private init(_ action: Action, _ directory: String) {
+    /// The rules file that the target is to be in; nil checks nothing.
+    let rules: String?
+
+    private init(_ action: Action, _ directory: String, rules: String? = nil) {
         self.action = action
         self.directory = directory
+        self.rules = rules
     }
 
     /// Reads the arguments of `kiipush kill`.
     static func kill(_ arguments: [String]) throws(Arguments.Mistake) -> KillOptions {
         var arguments = Arguments(arguments)
-        var (wantsList, duration, directory) = (false, Duration?.none, String?.none)
+        var (flags, duration, directory, rules) = ([String](), Duration?.none, String?.none, String?.none)
         while let option = try arguments.nextOption() {
             switch option {
             case "--for": duration = try Self.duration(of: &arguments)
-            case "--list": wantsList = true
+            case "--list", "--reset": flags.append(option)
+            case "--rules": rules = try arguments.value(of: option)
             case "--state": directory = try arguments.value(of: option)
             case "--help", "-h": return KillOptions(.help, "")
             default: throw Arguments.Mistake(text: "there is no option \(escaped(option))")
             }
         }
-        if wantsList {
-            guard arguments.operands.isEmpty, duration == nil else {
-                throw Arguments.Mistake(text: "--list shows what is off, and takes neither a target nor --for")
+        if let flag = flags.first {
+            guard arguments.operands.isEmpty, duration == nil, rules == nil, flags.allSatisfy({ $0 == flag }) else {
+                let what = flag == "--list" ? "shows what is off" : "puts a broken file out of the way"
+                throw Arguments.Mistake(text: "\(flag) \(what), and takes neither a target nor an option but --state")
             }
-            return KillOptions(.list, try Self.directory(directory))
+            return KillOptions(flag == "--list" ? .list : .reset, try Self.directory(directory))
         }
         let target = try target(arguments.operands)
-        return KillOptions(.kill(target, duration ?? .seconds(3600)), try Self.directory(directory))
+        return KillOptions(.kill(target, duration ?? .seconds(3600)), try Self.directory(directory), rules: rules)
     }
 
     /// Reads the arguments of `kiipush revive`.
@@ -79,10 +86,11 @@ struct KillOptions {
                 text: "one target at a time, not \(operands.count); a star needs its quotes: '*'")
         }
         guard let target = KillTarget(text) else {
-            throw Arguments.Mistake(
-                text:
-                    "'\(escaped(text))' is no target; of the URIs only a bucket's is, such as kiicloud://users/U/buckets/b"
-            )
+            let why =
+                text.utf8.contains(UInt8(ascii: "*")) && !text.contains(exactly: "://")
+                ? "a pattern names no routes: name one by its id, or everything by '*'"
+                : "of the URIs only a bucket's is, such as kiicloud://users/U/buckets/b"
+            throw Arguments.Mistake(text: "'\(escaped(text))' is no target; \(why)")
         }
         return target
     }
@@ -106,17 +114,22 @@ struct KillOptions {
     static let killHelp = """
         kiipush kill: switches off a route, a bucket or everything, for a time
 
-        usage: kiipush kill TARGET [--for DURATION] [--state DIR]
+        usage: kiipush kill TARGET [--for DURATION] [--rules FILE] [--state DIR]
                kiipush kill --list [--state DIR]
+               kiipush kill --reset [--state DIR]
 
         A TARGET is a route's or a rule's id, a bucket's URI such as
-        kiicloud://users/U/buckets/settings, or '*' for everything. While it is off its messages
-        end as looped (killSwitch), and those that are held for it become dead letters. A target
-        that is off already ends last of the two.
+        kiicloud://users/U/buckets/settings, or '*' for everything. An id is taken as it is, and
+        switches nothing off in a program without a route of that name. While a target is off its
+        messages end as looped (killSwitch), and those that are held for it become dead letters.
+        A target that is off already keeps the later of the two ends.
 
           --for DURATION   a number and ms, s, m, h or d, such as 10m; 1h without it. The end is
                            rounded up to a second
+          --rules FILE     refuses an id that no rule of that rules file has
           --list           shows what is off
+          --reset          keeps a file that cannot be read as kill.json.broken and begins anew;
+                           nothing is off then
         \(state)
           --help           shows this
 

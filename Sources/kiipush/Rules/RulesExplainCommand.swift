@@ -88,7 +88,7 @@ struct RulesExplainCommand {
             report(limits.tooLarge, at: SourcePosition(line: 1, column: limits.bytes + 1), console)
             return nil
         } catch {
-            let isPayload = payload.contains("{")
+            let isPayload = payload.utf8.contains(UInt8(ascii: "{"))
             console.error(
                 isPayload ? "kiipush rules explain: a payload itself needs --text before it" : error.description)
             return nil

@@ -123,6 +123,6 @@ struct ByteReaderTests {
     func safeName() {
         #expect(
             ReadError.tooLarge(name: "a\n\u{1B}[2J.json", limit: 5).description
-                == "a\\n\\u{1B}[2J.json: larger than 5 bytes")
+                == "a\\n\\u{1B}[2J.json: larger than 5 bytes, the most that are read")
     }
 }

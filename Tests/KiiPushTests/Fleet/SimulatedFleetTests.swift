@@ -37,6 +37,9 @@ struct SimulatedFleetTests {
         #expect(report.stop == .quiet && report.events == 2 && report.causes == 2)
         #expect(report.deliveries == 10 && report.count("handled") == 10 && report.mostHandled == 1)
         #expect(fleet.receivers.allSatisfy { $0.metrics.count("handled") == 2 })
+        let lines = "\(report)".split(separator: "\n")
+        #expect(lines.contains("events        2 from 2 causes, 1 generations") && lines.count == 10)
+        #expect(lines.last == "outcome       handled: 10")
     }
 
     @Test("the writer gets its own event, by its name over long keys only")

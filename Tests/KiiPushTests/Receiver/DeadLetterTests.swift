@@ -128,6 +128,42 @@ struct DeadLetterTests {
         #expect(bench.letters.letters().map(\.routes) == [["gone"], []])
     }
 
+    @Test("who listens is told of each letter once, with its number, and the store counts them")
+    func listener() async throws {
+        let bench = HoldingBench()
+        let told = EventLog()
+        bench.receiver.onDeadLetter { told.add("\($0)") }
+        for number in 1...3 { _ = await bench.send(number) }
+        #expect(told.events.isEmpty && bench.letters.count == 0)
+        bench.loopGuard.kill(.everything, for: .seconds(60))
+        let size = bench.payload(2).bytes.count
+        #expect(told.events == [1, 2].map { "dead letter \($0): killSwitch, r, \(size) bytes" })
+        let store: any DeadLetterStore = bench.letters
+        #expect(try store.count == 2 && CountedByReading(letters: bench.letters.letters()).count == 2)
+        bench.receiver.onDeadLetter(nil)
+        bench.loopGuard.revive(.everything)
+        _ = await bench.receiver.replay(try #require(bench.letters.letters().first))
+        #expect(told.events.count == 2 && bench.letters.count == 1)
+    }
+
+    @Test("who listens is told nothing of a letter that the store refused")
+    func refusedLetter() async {
+        let bench = HoldingBench(letters: InMemoryDeadLetterStore(capacity: 0))
+        bench.receiver.onDeadLetter { Issue.record("\($0)") }
+        for number in 1...2 { _ = await bench.send(number) }
+        bench.loopGuard.kill(.everything, for: .seconds(60))
+        #expect(bench.letters.count == 0 && bench.receiver.metrics.nonzero == ["handled: 1", "failed stage: 1"])
+    }
+
+    @Test("receivers of either making put letters into the store that they were given")
+    func givenStore() throws {
+        let store = InMemoryDeadLetterStore()
+        let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
+        for receiver in [PushReceiver(deadLetters: store), PushReceiver(rules: rules, deadLetters: store)] {
+            #expect(receiver.deadLetters as? InMemoryDeadLetterStore === store)
+        }
+    }
+
     @Test("the store refuses what has no room, and has it again when a letter goes", arguments: [-1, 0, 1, 3])
     func bounds(capacity: Int) throws {
         let letter = DeadLetter(payload: RawPayload("12345"), reason: .failed, routes: [], arrivedAt: .seconds(0))
@@ -142,4 +178,15 @@ struct DeadLetterTests {
         #expect(try store.add(letter) == UInt64(room + 1))
         #expect(throws: DeadLettersFull.self) { try store.add(letter) }
     }
+}
+
+/// A store that was made before there were counts.
+private struct CountedByReading: DeadLetterStore {
+    let kept: [DeadLetter]
+
+    init(letters: [DeadLetter]) { kept = letters }
+
+    func add(_ letter: DeadLetter) throws -> UInt64 { throw TestError() }
+    func letters() -> [DeadLetter] { kept }
+    func remove(_ id: UInt64) -> Bool { false }
 }

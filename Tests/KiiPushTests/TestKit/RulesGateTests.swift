@@ -24,7 +24,7 @@ struct RulesGateTests {
         let receiver = PushReceiver(rules: rules, clock: clock)
         for name in ["first", "second"] { receiver.register(name) { [log] _, _ in log.add(name) } }
         try receiver.load(rules)
-        return (receiver, RulesGate(receiver, running: rules, needsTests: true, checks: checks))
+        return (receiver, RulesGate(receiver, needsTests: true, checks: checks))
     }
 
     private func send(_ receiver: PushReceiver, _ number: Int) async -> String {
@@ -121,6 +121,51 @@ struct RulesGateTests {
         #expect(update.needRestart == ["app", "serving", "dedupe"] && receiver.loopGuard?.settings.hops == 3)
         let own = RawPayload(#"{"topic":"t","sender":"th.1"}"#)
         #expect(await receiver.receive(own).description == "looped (identity)")
+    }
+
+    @Test("an app that code gave stays, whatever the file says, and a layer that code switched off stays off")
+    func given() async throws {
+        let rules = try RoutingRules(text(#"{"id":"a","then":{"handler":"first"}}"#))
+        let receiver = PushReceiver(rules: rules, app: "mine", clock: clock)
+        receiver.register("first") { _, _ in }
+        receiver.loopGuard?.settings.layers.remove(.rate)
+        let new = text(#"{"id":"a","then":{"handler":"first"}}"#, settings: #""app":"x","loop":{"hops":3},"#)
+        guard case .loaded(let update) = await RulesGate(receiver).update(new, file: "r.json") else {
+            throw TestError()
+        }
+        #expect(update.needRestart.isEmpty && receiver.app == "mine")
+        #expect(receiver.loopGuard?.settings.hops == 3 && receiver.loopGuard?.settings.layers.contains(.rate) == false)
+    }
+
+    @Test(
+        "a receiver that was not made of rules keeps its settings, and those that the file states otherwise are named",
+        arguments: [
+            ("", []), (#""me":["thing:th.1"],"loop":{"hops":3,"writesAs":["user:U"]},"app":"a","#, []),
+            (#""me":["thing:th.2"],"#, ["me"]), (#""loop":{"hops":8},"#, ["loop"]),
+            (#""loop":{"writesAs":["user:V"]},"#, ["loop.writesAs"]),
+            (#""app":"b","me":["thing:th.2"],"loop":{"echo":"1s","writesAs":[]},"#, ["app", "me", "loop"]),
+        ])
+    func foreign(settings: String, named: [String]) async throws {
+        let receiver = PushReceiver(
+            app: "a", me: [.thing(id: "th.1")], writesAs: [.user(id: "U")], loop: LoopSettings(hops: 3), clock: clock)
+        receiver.register("first") { _, _ in }
+        let new = text(#"{"id":"a","then":{"handler":"first"}}"#, settings: settings)
+        guard case .loaded(let update) = await RulesGate(receiver).update(new, file: "r.json") else {
+            throw TestError()
+        }
+        #expect(update.needRestart == named && receiver.loopGuard?.settings == LoopSettings(hops: 3))
+    }
+
+    @Test("without a loop guard every setting of one that the file states is named")
+    func noGuard() async throws {
+        let receiver = PushReceiver(clock: clock) { Deduplicator(clock: clock) }
+        receiver.register("first") { _, _ in }
+        let settings = #""me":["thing:th.1"],"loop":{"hops":8,"writesAs":["user:U"]},"#
+        let new = text(#"{"id":"a","then":{"handler":"first"}}"#, settings: settings)
+        guard case .loaded(let update) = await RulesGate(receiver).update(new, file: "r.json") else {
+            throw TestError()
+        }
+        #expect(update.needRestart == ["me", "loop", "loop.writesAs"])
     }
 
     @Test("of two updates the one that was called later stays, whichever is ready first")

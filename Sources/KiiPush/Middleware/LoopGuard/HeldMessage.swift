@@ -84,6 +84,13 @@ public final class HeldMessage: Sendable, Identifiable {
     }
 }
 
+extension HeldMessage: CustomStringConvertible {
+    /// The number, the routes and the kind, on one line: `held 7: settings, Push to App`.
+    public var description: String {
+        "held \(id): \(routes.map(NearestName.shown).joined(separator: " ")), \(message.kind)"
+    }
+}
+
 /// The receiver of a held message, as long as somebody else keeps it, and what is needed when nobody does.
 final class HeldOwner: Sendable {
     weak let receiver: PushReceiver?

@@ -15,23 +15,27 @@ struct Identities {
         }
     }
 
-    private let me: [Identity]
+    /// The identities as they were given.
+    let me: [Sender], writesAs: [Sender]
+    private let own: [Identity]
     private let shared: [Identity]
 
     init(me: [Sender], writesAs: [Sender]) {
-        self.me = me.map(Identity.init)
+        self.me = me
+        self.writesAs = writesAs
+        own = me.map(Identity.init)
         shared = writesAs.map(Identity.init)
     }
 
     /// The id of the first identity.
-    var first: String? { me.first?.id }
+    var first: String? { own.first?.id }
 
     /// Whether only this device can have sent the message.
-    func isMe(_ message: PushMessage) -> Bool { Self.contains(me, message) }
+    func isMe(_ message: PushMessage) -> Bool { Self.contains(own, message) }
 
     /// Whether this device can have caused the message: it names nobody, or somebody that this device writes as.
     func mayHaveWritten(_ message: PushMessage) -> Bool {
-        message.storage.reading.senderKind == .none || Self.contains(me, message) || Self.contains(shared, message)
+        message.storage.reading.senderKind == .none || Self.contains(own, message) || Self.contains(shared, message)
     }
 
     private static func contains(_ identities: [Identity], _ message: PushMessage) -> Bool {

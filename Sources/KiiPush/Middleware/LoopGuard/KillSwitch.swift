@@ -9,13 +9,16 @@ public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads a target as it is typed: `*`, a bucket's `kiicloud://` URI, or a route's id.
     ///
-    /// Nil for any other URI: taken for a route's id it would stop nothing, and nobody would know.
+    /// Nil for any other text with `://` or a `*` in it: taken for a route's id it would stop nothing, and nobody would
+    /// know. No pattern names routes, and a route whose own id has those characters can be killed by code alone.
     public init?(_ text: String) {
         if text == "*" {
             self = .everything
         } else if text.begins(exactlyWith: "kiicloud:") {
             guard let uri = KiiURI(text), case .bucket = uri.resource else { return nil }
             self = .bucket(uri)
+        } else if text.utf8.contains(UInt8(ascii: "*")) || text.contains(exactly: "://") {
+            return nil
         } else {
             self = .route(text)
         }

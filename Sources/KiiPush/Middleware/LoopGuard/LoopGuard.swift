@@ -57,6 +57,11 @@ public final class LoopGuard: Middleware {
         state.withLock { $0.identities = identities }
     }
 
+    /// Who this device is, as it was last set.
+    var identities: (me: [Sender], writesAs: [Sender]) {
+        state.withLock { ($0.identities.me, $0.identities.writesAs) }
+    }
+
     // MARK: In the chain
 
     /// Ends what this device caused itself and what is switched off, and holds what comes too often.

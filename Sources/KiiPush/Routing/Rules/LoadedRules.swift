@@ -6,6 +6,8 @@ struct LoadedRules {
     var routes: Range<Int>?
     /// How often rules were loaded.
     var generation = 0
+    /// What the chain has from rules; nil for a receiver that was not made of any.
+    var chain: ChainSettings?
 }
 
 /// Makes routes of rules.

@@ -4,22 +4,25 @@ extension PushReceiver {
     /// Makes a receiver with the chain that a rules file asks for: its app, identities, scopes, dedupe window and loop guard.
     ///
     /// The rules are not loaded yet: register the handlers that they name first, then call ``load(_:actions:)``. The
-    /// chain stays as it is when other rules are loaded later.
+    /// chain stays as it is when other rules are loaded later, but for the loop guard's numbers and identities, which
+    /// `RulesGate` of KiiPushTesting takes over.
     ///
     /// - Parameters:
     ///   - rules: the rules whose settings count.
     ///   - app: the app that is served instead of the file's; nil takes that.
     ///   - limits: the bounds within which payloads are read.
     ///   - clock: the clock of the receiver and of its chain.
+    ///   - deadLetters: where messages are put aside; without one, in memory: 1,000 letters of 8 MiB in all.
     public convenience init(
         rules: RoutingRules, app: String? = nil, limits: PayloadLimits = .standard,
-        clock: any ReceiverClock = SystemClock()
+        clock: any ReceiverClock = SystemClock(), deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
     ) {
-        self.init(app: app ?? rules.app, limits: limits, clock: clock) {
+        self.init(app: app ?? rules.app, limits: limits, clock: clock, deadLetters: deadLetters) {
             Deduplicator(window: rules.dedupe, clock: clock)
             LoopGuard(me: rules.me, writesAs: rules.writesAs, settings: rules.loop, clock: clock)
             ScopeRouter(serving: rules.serving)
         }
+        setup.withLock { $0.rules.chain = ChainSettings(rules, app: app) }
     }
 
     /// Registers a handler under the name by which rules call it.

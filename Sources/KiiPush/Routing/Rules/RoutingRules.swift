@@ -34,6 +34,8 @@ public struct RoutingRules: Sendable {
     public private(set) var dedupe = SeenWindow.standard
     /// What the loop guard does.
     public private(set) var loop = LoopSettings.standard
+    /// Whether the file has the key `loop` with a number of its own in it.
+    private(set) var statesLoop = false
     /// Identities that this device writes as and others do too, from `loop`; empty when the file names none.
     public private(set) var writesAs: [Sender] = []
     /// What the delivery is to do; read and checked, but not acted on yet.
@@ -99,7 +101,7 @@ public struct RoutingRules: Sendable {
         }
         if let node = object["serving"] { serving = reader.serving(node) }
         if let node = object["dedupe"] { dedupe = reader.dedupe(node) }
-        if let node = object["loop"] { (loop, writesAs) = reader.loop(node) }
+        if let node = object["loop"] { (loop, writesAs, statesLoop) = reader.loop(node) }
         if let member = object.member("delivery") {
             delivery = reader.delivery(member.value, from: delivery)
             deliveryPosition = reader.position(member.keyOffset)

@@ -76,16 +76,17 @@ extension RulesReader {
 
     // MARK: Loop
 
-    mutating func loop(_ node: RulesNode) -> (LoopSettings, writesAs: [Sender]) {
+    mutating func loop(_ node: RulesNode) -> (LoopSettings, writesAs: [Sender], statesNumbers: Bool) {
         var settings = LoopSettings.standard
         let keys = ["rate", "hops", "echo", "writesAs"]
         guard let object = object(node, "an object with rate, hops, echo and writesAs", keys: keys) else {
-            return (settings, [])
+            return (settings, [], false)
         }
         if let node = object["rate"] { settings.rate = rate(node, from: settings.rate, orFalse: false) }
         if let hops = object["hops"].flatMap({ integer($0, in: 0...1_000_000) }) { settings.hops = hops }
         if let echo = object["echo"].flatMap({ duration($0) }) { settings.echo = echo }
-        return (settings, object["writesAs"].map { identities($0) } ?? [])
+        let statesNumbers = ["rate", "hops", "echo"].contains { object[$0] != nil }
+        return (settings, object["writesAs"].map { identities($0) } ?? [], statesNumbers)
     }
 
     private mutating func rate(_ node: RulesNode, from base: LoopRate, orFalse: Bool) -> LoopRate {

@@ -13,7 +13,7 @@ struct KillTargetTests {
                 .bucket(
                     KiiURI(appID: "0123abcd", owner: .user("U-1"), resource: .bucket(name: "b", isEncrypted: true)))
             ),
-            ("settings", .route("settings")), ("", .route("")), ("**", .route("**")),
+            ("settings", .route("settings")), ("", .route("")), ("a:b//c", .route("a:b//c")),
         ])
     func targets(text: String, target: KillTarget) {
         #expect(KillTarget(text) == target)
@@ -21,10 +21,10 @@ struct KillTargetTests {
     }
 
     @Test(
-        "a URI of no bucket is no target, for as a route's id it would stop nothing",
+        "a URI of no bucket, and a pattern, is no target, for as a route's id it would stop nothing",
         arguments: [
             "kiicloud://users/U-1", "kiicloud://topics/news", "kiicloud://buckets/b/objects/o", "kiicloud://",
-            "kiicloud:b",
+            "kiicloud:b", "http://x", "://", "a://", "**", "ring*", "*ring",
         ])
     func noTargets(text: String) {
         #expect(KillTarget(text) == nil)

@@ -1,0 +1,47 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+
+/// What `print` shows of things that one looks at while an agent runs.
+struct DescriptionTests {
+    @Test("metrics show what is not zero, one a line, and a payload's names cannot forge one")
+    func metrics() async {
+        let receiver = PushReceiver()
+        #expect("\(receiver.metrics)" == "no messages")
+        receiver.onPushToUser("a\nb", then: .continue) { _, _ in }
+        receiver.onPushToUser("failing") { _, _ in throw TestError() }
+        receiver.onPushToApp("idle") { _, _ in }
+        for _ in 0..<2 { _ = await receiver.receive(PayloadFixture.pushToUser().payload(.long)) }
+        #expect(
+            "\(receiver.metrics)" == """
+                failed (handler): 2
+                route a\\nb: 2 handled
+                route failing: 2 failed
+                """)
+        #expect(receiver.metrics.routes.last?.description == "route idle: nothing")
+    }
+
+    @Test("a held message shows its number, its routes and its kind")
+    func held() async {
+        let bench = HoldingBench([("a", .standard), ("b", .standard)])
+        for number in 1...2 { _ = await bench.send(number) }
+        #expect(bench.receiver.held.map { "\($0)" } == ["held 1: a b, Push to App"])
+    }
+
+    @Test("a dead letter shows its number, its reason, its routes and its size, and nothing of its payload")
+    func letter() {
+        let payload = RawPayload("secret", transport: .mqtt)
+        let letter = DeadLetter(payload: payload, reason: .failed, routes: ["a", "b"], arrivedAt: .seconds(0))
+        #expect("\(letter)" == "dead letter 0: failed, a b, 6 bytes" && letter.storedAt == nil)
+        let none = DeadLetter(payload: payload, reason: .heldFull, routes: [], arrivedAt: .seconds(0))
+        #expect("\(none)" == "dead letter 0: heldFull, no route, 6 bytes")
+    }
+
+    @Test("a payload shows its transport and its size, never what it says")
+    func payload() {
+        #expect("\(RawPayload("secret", transport: .mqtt))" == "mqtt payload, 6 bytes")
+        #expect("\(RawPayload("secret", transportMessageID: "secret"))" == "payload, 6 bytes")
+        #expect(String(reflecting: [RawPayload("secret", transport: "a\u{1B}")]) == #"[a\u001b payload, 6 bytes]"#)
+    }
+}
