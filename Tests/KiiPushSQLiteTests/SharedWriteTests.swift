@@ -33,9 +33,10 @@ struct SharedWriteTests {
         let what: String
     }
 
-    /// Lets threads of their own do things while nobody can write, until as many commits wait as are expected.
+    /// Lets threads of their own do things while nobody can write, until as many commits wait as are expected; one more
+    /// thread then does what comes last.
     private func together(
-        waiting: Int, _ sql: String, _ bodies: [@Sendable () throws -> Void]
+        waiting: Int, _ sql: String, _ bodies: [@Sendable () throws -> Void], last: (@Sendable () -> Void)? = nil
     ) throws -> [SQLiteError?] {
         let errors = Mutex([SQLiteError?](repeating: nil, count: bodies.count))
         let group = DispatchGroup()
@@ -49,6 +50,13 @@ struct SharedWriteTests {
                 }
             }
             while store.waiting < waiting { sched_yield() }
+            if let last {
+                group.enter()
+                Thread.detachNewThread {
+                    last()
+                    group.leave()
+                }
+            }
         }
         group.wait()
         return errors.withLock { $0 }
@@ -87,18 +95,10 @@ struct SharedWriteTests {
         let leases = try (0..<200).map(lease)
         let store = store
         let commits = leases.map { lease in { @Sendable () throws in try store.commit(lease, now: .seconds(0)) } }
-        let release: @Sendable () -> Void = {
-            while store.waiting < 200 { sched_yield() }
-            store.release(leases[0])
-        }
-        _ = try together(waiting: 200, "PRAGMA max_page_count = 1", commits + [release])
+        _ = try together(waiting: 200, "PRAGMA max_page_count = 1", commits) { store.release(leases[0]) }
         #expect(!store.isInFlight(leases[0]) && store.isInFlight(leases[1]))
         #expect(!store.isDone(.numbered(0), at: .seconds(0)))
-        let rest: @Sendable () -> Void = {
-            while store.waiting < 199 { sched_yield() }
-            store.release(leases[1])
-        }
-        _ = try together(waiting: 199, "PRAGMA max_page_count = 1000000", commits + [rest])
+        _ = try together(waiting: 199, "PRAGMA max_page_count = 1000000", commits) { store.release(leases[1]) }
         #expect(store.isDone(.numbered(1), at: .seconds(0)) && !store.isDone(.numbered(0), at: .seconds(0)))
     }
 }

@@ -23,10 +23,10 @@ public struct DeadLetter: Sendable, Identifiable {
     public let routes: [String]
     /// When it arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
-    /// When it was stored, by the wall clock, in milliseconds since the beginning of 1970.
+    /// When it arrived, by the wall clock, in milliseconds since the beginning of 1970.
     ///
     /// For a store that outlives the process, whose letters' ``arrivedAt`` then says nothing; nil from one that does not.
-    public var storedAt: Int64? = nil
+    public var receivedAt: Int64? = nil
 
     /// Makes a letter that is not stored yet; a store that reads one back gives its number too.
     public init(id: UInt64 = 0, payload: RawPayload, reason: Reason, routes: [String], arrivedAt: MonotonicInstant) {

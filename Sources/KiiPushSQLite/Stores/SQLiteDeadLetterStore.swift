@@ -117,8 +117,14 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         payload.transportMessageID = row.text(6)
         payload.isRedelivered = row.integer(7) != 0
         payload.arrivedAt = row.integerOrNull(8).map { arrivedAt.advanced(by: .nanoseconds($0)) }
-        return DeadLetter(id: UInt64(id), payload: payload, reason: reason, routes: routes, arrivedAt: arrivedAt)
+        var letter = DeadLetter(
+            id: UInt64(id), payload: payload, reason: reason, routes: routes, arrivedAt: arrivedAt)
+        letter.receivedAt = stored.wall / 1_000_000
+        return letter
     }
+
+    /// How many letters there are.
+    public var count: Int { totals.withLock { $0.count } }
 
     /// Forgets a letter; whether there was one of that number.
     ///
