@@ -72,8 +72,9 @@ step "build and tests, all traits"
 # In a folder of their own: a trait is a flag of every compilation, so that turning it on and off builds all anew.
 traits=(--enable-all-traits --scratch-path .build/traits)
 swift build --quiet --build-tests "${traits[@]}" "${strict[@]}"
-# What a trait adds; all else was tested above.
-swift test --skip-build "${traits[@]}" --filter KiiPushSQLiteTests | failures_and_sum
+# What a trait adds; all else was tested above. One after the other: a process that one test starts shares the lock of
+# another test's database until it runs its own program.
+swift test --skip-build "${traits[@]}" --no-parallel --filter KiiPushSQLiteTests | failures_and_sum
 tests=$(echo "$(swift build "${traits[@]}" --show-bin-path)"/*.xctest)
 ldd "$tests" | grep -q libsqlite3 || fail "a build with all traits does not link SQLite"
 
