@@ -24,7 +24,12 @@ final class TemporaryFile {
     }
 
     /// What stands in the file now.
-    func contents() throws -> String { String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self) }
+    func contents() throws -> String {
+        // Not Data(contentsOf:), which loses 4 KiB for each empty file.
+        let file = try FileHandle(forReadingFrom: URL(filePath: path))
+        defer { file.closeFile() }
+        return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
+    }
 
     deinit { try? FileManager.default.removeItem(at: URL(filePath: path).deletingLastPathComponent()) }
 }

@@ -127,7 +127,7 @@ extension PushReceiver {
     @discardableResult
     public func dropHeld(where condition: @Sendable (HeldMessage) -> Bool = { _ in true }) -> Int {
         let dropped = takeHeld(where: condition)
-        for held in dropped { end(held, held.routed, .looped(.rate)) }
+        for held in dropped { end(held, held.traced(), .looped(.rate)) }
         return dropped.count
     }
 
@@ -139,7 +139,7 @@ extension PushReceiver {
 
     /// Puts a held message aside.
     func deadLetter(_ held: HeldMessage, _ reason: DeadLetter.Reason) {
-        end(held, held.routed, deadLetter(held.routed, reason, held.routes))
+        end(held, held.traced(), deadLetter(held.routed, reason, held.routes))
     }
 
     /// Handles a held message, or leaves it to another breaker that holds it: nil then.

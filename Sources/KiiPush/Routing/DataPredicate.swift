@@ -48,7 +48,7 @@ public struct DataPredicate: Sendable, Hashable {
     /// The value is this boolean, or a string of the same text.
     public static func equals(_ bool: Bool) -> DataPredicate { DataPredicate(.equals(.bool(bool))) }
     /// The key is there, with null for its value.
-    public static let null = DataPredicate(.equals(.null))
+    public static var null: DataPredicate { DataPredicate(.equals(.null)) }
     /// The text is one of these; a star is a star.
     public static func anyOf(_ texts: [String]) -> DataPredicate { DataPredicate(.anyOf(texts.map { .string($0) })) }
     /// The text begins with this one.

@@ -109,6 +109,22 @@ struct HeldMessageTests {
             outcome: "deadLettered (killSwitch)", store: "commit", letters: [.killSwitch]),
     ]
 
+    @Test("a listener that keeps the traces of held messages keeps nothing that keeps the listener", arguments: ends)
+    func nothingIsKeptForEver(end: End) async {
+        weak var kept: HeldMessage?
+        do {
+            let bench = HoldingBench()
+            let traces = TraceLog()
+            bench.receiver.onTrace { traces.add($0) }
+            _ = await bench.send(1)
+            _ = await bench.send(2)
+            kept = bench.receiver.held.first
+            #expect(kept != nil)
+            await end.act(bench)
+        }
+        #expect(kept == nil)
+    }
+
     @Test("a held message ends once: counted, settled, told to those who wait, and traced", arguments: ends)
     func end(end: End) async throws {
         let bench = HoldingBench()

@@ -15,10 +15,12 @@ public final class HeldMessage: Sendable, Identifiable {
     let passed: Int?
     /// The receiver to whose handlers it goes; weak, or a receiver that is let go with messages held would stay for ever.
     let owner: HeldOwner
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     private struct State {
         var outcome: Outcome?
+        /// What was taken down before it was held; let go with the end, since a listener that keeps the trace keeps this.
+        var recorder: TraceRecorder?
         var lastWaiter: UInt64 = 0
         var waiters: [UInt64: CheckedContinuation<Outcome?, Never>] = [:]
     }
@@ -27,10 +29,12 @@ public final class HeldMessage: Sendable, Identifiable {
         self.id = id
         var waiting = routed
         waiting.forgetCounts()
+        waiting.recorder = nil
         self.routed = waiting
         self.passed = passed
         routes = routed.held.ids
         self.owner = HeldOwner(owner)
+        state = Mutex(State(recorder: routed.recorder))
     }
 
     /// The message.
@@ -43,6 +47,13 @@ public final class HeldMessage: Sendable, Identifiable {
     var bytes: Int { routed.message.raw.bytes.count }
     /// Whether other routes handled the message when it came, so that its outcome is known and this is what is left.
     public var isRemainder: Bool { passed == nil }
+
+    /// The message as it was when it was held, with what was taken down of it until then.
+    func traced() -> RoutedMessage {
+        var message = routed
+        message.recorder = state.withLock { $0.recorder }
+        return message
+    }
 
     /// Waits for what becomes of the message.
     ///
@@ -77,6 +88,7 @@ public final class HeldMessage: Sendable, Identifiable {
     func finish(_ outcome: Outcome) {
         let waiters = state.withLock { state in
             state.outcome = state.outcome ?? outcome
+            state.recorder = nil
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }
