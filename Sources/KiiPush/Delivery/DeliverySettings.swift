@@ -1,11 +1,11 @@
-/// How the delivery treats a message, in a rules file.
+/// How the delivery treats a message: how often it is tried, what keeps it in order, how long a handler may take.
 ///
-/// This version reads and checks these settings, and does not act on them: nothing delivers yet. The lint says so with
-/// ``RuleFinding/Code/notYet`` wherever a file has them.
-public struct RuleDeliverySettings: Sendable, Hashable {
-    /// What keeps messages in order: those with the same key run one after another.
+/// A service has one for all messages, and a route may have its own; of a message that several routes take, the first
+/// route's counts.
+public struct DeliverySettings: Sendable, Hashable {
+    /// What keeps messages in order: those with the same key run one after another, in one lane.
     public enum Order: String, Sendable, Hashable, CaseIterable {
-        /// The object, else the topic, else the sender.
+        /// The object, else the topic, else the sender; a message that has none of them is in no order.
         case object
         /// The topic.
         case topic
@@ -25,16 +25,20 @@ public struct RuleDeliverySettings: Sendable, Hashable {
 
     /// How often a message is tried, the first time included: 5.
     public var attempts = 5
-    /// The pause before the second attempt, doubled before each further one: 200 ms.
+    /// The pause before the second attempt, doubled before each further one: 200 ms; each is up to 20% longer or shorter.
     public var backoff = Duration.milliseconds(200)
     /// The longest pause: 30 s, and never less than ``backoff``.
     public var maxBackoff = Duration.seconds(30)
-    /// How long one run of a handler may take: 60 s.
+    /// How long one run of a handler may take: 60 s; then it is cancelled.
     public var timeout = Duration.seconds(60)
     /// What keeps messages in order: the object.
     public var order = Order.object
     /// What becomes of the messages behind a failed one: they wait.
     public var onFailure = OnFailure.block
+    /// Whether a newer change of an object takes the place of an older one that still waits in its lane: no.
+    ///
+    /// For handlers that fetch the object anyway. What was replaced ends as ``Outcome/superseded``.
+    public var replacesOlder = false
 
     /// The defaults.
     public init() {}
