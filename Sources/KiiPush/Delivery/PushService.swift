@@ -1,6 +1,27 @@
 import Synchronization
 
-/// Brings payloads from transports to the handlers of a receiver, at least once, in order, through failures and crashes.
+/// Brings payloads from transports to the handlers of a receiver: at least once, in order, through failures and crashes.
+///
+/// ```swift
+/// let service = PushService(receiver, [transport])
+/// let report = try await service.run()
+/// ```
+///
+/// A payload is put into the inbox when a transport hands it over; where the inbox is durable it is safe from then on, and
+/// may be acknowledged. It then waits in a lane: messages of one object, topic or sender are handled one after another,
+/// others side by side. Its turn come, it goes through the receiver's chain once, and its handlers run. One that fails is
+/// run again after a growing pause, those that succeeded are not; after the last attempt the message is put among the
+/// dead letters. It is gone from the inbox only when it has ended.
+///
+/// Promises:
+/// - What a durable inbox has taken in is handled, or ends as one of the other outcomes; a crash loses nothing. What was in
+///   flight when the process ended is run again, alone, before anything new is taken in; what ends the process twice,
+///   the second time alone, is put among the dead letters and not run a third time.
+/// - A handler that succeeded does not run again for the message, but for those in flight at a crash: at most
+///   ``ServiceSettings/concurrency`` messages.
+/// - It holds no more than ``ServiceSettings`` say. While it is full, transports wait.
+/// - A store that fails is asked again, with growing pauses, and told of by ``onEvent(_:)``; until it is well, nothing more
+///   is acknowledged.
 public final class PushService: Sendable {
     /// The receiver whose chain and handlers it uses.
     public let receiver: PushReceiver
@@ -8,22 +29,103 @@ public final class PushService: Sendable {
     let transports: [any PushTransport]
     let inbox: any Inbox
     let settings: ServiceSettings
+    let delivery: Mutex<DeliverySettings>
+    let jitter: @Sendable () -> Double
+    let state = Mutex(ServiceState())
+    let listener = Mutex<(@Sendable (ServiceEvent) -> Void)?>(nil)
+
+    var clock: any ReceiverClock { receiver.clock }
 
     /// Makes a service.
     ///
     /// - Parameters:
-    ///   - receiver: the receiver whose chain and handlers it uses; give its payloads to nothing else.
+    ///   - receiver: the receiver whose chain and handlers it uses. What the service holds it drives too, so leave its
+    ///     `run()` alone.
     ///   - transports: what brings payloads.
-    ///   - inbox: what keeps them until they have ended.
+    ///   - inbox: what keeps them until they have ended; without one, memory.
     ///   - settings: how much it takes on at once.
     ///   - delivery: how messages are delivered whose route says nothing else.
+    ///   - jitter: by how much a pause is made longer or shorter, from -1 to 1, of which a fifth counts.
     public init(
         _ receiver: PushReceiver, _ transports: [any PushTransport], inbox: any Inbox = InMemoryInbox(),
-        settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings()
+        settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(),
+        jitter: @escaping @Sendable () -> Double = { Double.random(in: -1...1) }
     ) {
         self.receiver = receiver
         self.transports = transports
         self.inbox = inbox
         self.settings = settings
+        self.delivery = Mutex(delivery)
+        self.jitter = jitter
     }
+
+    /// Changes how messages are delivered whose route says nothing else, as when rules are loaded again.
+    ///
+    /// It counts for what is taken in from now on.
+    public func setDelivery(_ settings: DeliverySettings) { delivery.withLock { $0 = settings } }
+
+    /// Calls `listener` with what there is to tell beside the outcomes, in place of an earlier listener.
+    ///
+    /// Outcomes are told by ``PushReceiver/onTrace(_:)``. It is called by the task that it happened to; keep it short.
+    public func onEvent(_ listener: (@Sendable (ServiceEvent) -> Void)?) { self.listener.withLock { $0 = listener } }
+
+    func tell(_ event: ServiceEvent) { listener.withLock { $0 }?(event) }
+
+    /// What it has on its hands now.
+    public var status: ServiceStatus {
+        state.withLock { state in
+            var status = ServiceStatus()
+            status.waiting = state.lanes.count
+            status.handling = state.handling
+            status.retrying = state.retries.count
+            status.held = state.parked.count + state.copies
+            status.messages = state.messages
+            status.bytes = state.bytes
+            status.overrunning = state.overrunning
+            status.isOpen = state.phase == .open
+            return status
+        }
+    }
+}
+
+/// All that changes in a service.
+struct ServiceState {
+    /// What a service is about.
+    enum Phase {
+        case new
+        /// What an earlier process left is being handled; nothing new is taken in.
+        case recovering
+        case open
+        /// Nothing is taken in or begun.
+        case stopping
+        /// What has not ended is left.
+        case stopped
+    }
+
+    var phase = Phase.new
+    var lanes = Lanes()
+    /// Those that are tried again, the next one first.
+    var retries: [(due: MonotonicInstant, parcel: Parcel)] = []
+    /// The handlers that run, by number.
+    var runs: [UInt64: (run: HandlerRun, deadline: MonotonicInstant)] = [:]
+    var lastRun: UInt64 = 0
+    /// How many parcels there are but for those that the loop guard holds, and their bytes.
+    var messages = 0
+    var bytes = 0
+    var handling = 0
+    var overrunning = 0
+    /// Those that the loop guard holds, by the number under which it does.
+    var parked: [UInt64: (parcel: Parcel, isRemainder: Bool)] = [:]
+    /// How many wait for the end of the message that they repeat.
+    var copies = 0
+    /// Who waits for room, and who for the end of all work.
+    var roomWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    var lastWaiter: UInt64 = 0
+    var roomActions: [String: @Sendable () -> Void] = [:]
+    var idleWaiters: [CheckedContinuation<Void, Never>] = []
+    var quietWaiters: [CheckedContinuation<Void, Never>] = []
+    /// The timer's sleep, and until when.
+    var sleep: (until: MonotonicInstant, task: Task<Void, Never>)?
+    /// What became of the messages since it stops.
+    var report = DrainReport()
 }

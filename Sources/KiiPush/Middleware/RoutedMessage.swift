@@ -141,6 +141,16 @@ extension RoutedMessage {
         recorder?.take(match.routes)
     }
 
+    /// Begins anew with the routes as they are now, before the chain judges it.
+    mutating func restart(_ match: RouteMatch, now: MonotonicInstant) {
+        routes = match.routes
+        isTooAmbiguous = match.isTooAmbiguous
+        isCounted = false
+        special = []
+        (lease, first) = (nil, nil)
+        judgedAt = now
+    }
+
     /// Forgets what was counted, which is settled when it is held: its end must not take it back again.
     mutating func forgetCounts() {
         isCounted = false

@@ -28,19 +28,19 @@ extension PushReceiver {
     ///
     /// One that failed will be delivered again and held then. So will one that there is no room for, neither here nor
     /// in the dead letters: to be handled twice by the others is better than never by these.
-    func holdRemainder(_ message: RoutedMessage, _ outcome: Outcome) -> Outcome {
-        guard let breaker = message.firstHold else { return outcome }
+    func holdRemainder(_ message: RoutedMessage, _ outcome: Outcome) -> (Outcome, HeldMessage?) {
+        guard let breaker = message.firstHold else { return (outcome, nil) }
         switch outcome {
         case .handled, .looped(.ownBucket), .looped(.lineage): break
-        default: return outcome
+        default: return (outcome, nil)
         }
         if let held = makeHeld(message, breaker, nil) {
             loopGuard?.hold(held, breaker)
-            return outcome
+            return (outcome, held)
         }
         let aside = deadLetter(message, .heldFull, message.held.ids)
-        if case .failed = aside { return aside }
-        return outcome
+        if case .failed = aside { return (aside, nil) }
+        return (outcome, nil)
     }
 
     private func makeHeld(_ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int?) -> HeldMessage? {
@@ -49,17 +49,29 @@ extension PushReceiver {
         return HeldMessage(id: id, message, passed: passed, owner: self)
     }
 
-    private func deadLetter(_ message: RoutedMessage, _ reason: DeadLetter.Reason, _ routes: [String]) -> Outcome {
+    /// Puts a message aside; says how it failed where there is no room for it.
+    func deadLetter(
+        _ message: RoutedMessage, _ reason: DeadLetter.Reason, _ routes: [String], attempts: Int = 0,
+        cause: String? = nil
+    ) -> Outcome {
         var letter = DeadLetter(
             payload: message.message.raw, reason: reason, routes: routes, arrivedAt: message.arrivedAt)
+        (letter.attempts, letter.cause) = (attempts, cause)
         do {
-            letter.id = try deadLetters.add(letter)
-            setup.withLock { $0.deadLetterListener }?(letter)
+            try putAside(letter)
             return .deadLettered(reason)
         } catch {
             return .failed(
                 Outcome.Failure(place: "deadLetters", isStage: true, error: error, handled: MatchedRoutes()))
         }
+    }
+
+    /// Puts a letter into the store, and tells who listens.
+    func putAside(_ letter: DeadLetter) throws {
+        var letter = letter
+        letter.rulesGeneration = rulesGeneration
+        letter.id = try deadLetters.add(letter)
+        setup.withLock { $0.deadLetterListener }?(letter)
     }
 
     // MARK: Letting go
@@ -80,10 +92,11 @@ extension PushReceiver {
     /// Handles the held message whose turn it is, after `willHandle` was called with it; nil when none is due.
     ///
     /// - Returns: the message and its outcome; no outcome when another breaker holds it now.
-    package func handleNextDue(_ willHandle: (HeldMessage) -> Void) async -> (message: HeldMessage, outcome: Outcome?)?
-    {
+    package func handleNextDue(
+        _ willHandle: (HeldMessage) async -> Void
+    ) async -> (message: HeldMessage, outcome: Outcome?)? {
         guard let loopGuard, let (held, breaker) = loopGuard.takeDue() else { return nil }
-        willHandle(held)
+        await willHandle(held)
         var outcome: Outcome?
         if let receiver = held.owner.receiver {
             outcome = await receiver.run(held, .breaker(breaker))
@@ -172,7 +185,7 @@ extension PushReceiver {
         case .wait: outcome = .unrouted(.noRoute)
         }
         if held.isRemainder, case .failed = outcome { outcome = deadLetter(message, .failed, held.routes) }
-        if message.hasHeld { outcome = holdRemainder(message, outcome) }
+        if message.hasHeld { (outcome, _) = holdRemainder(message, outcome) }
         end(held, message, outcome)
         return outcome
     }

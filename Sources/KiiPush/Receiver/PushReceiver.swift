@@ -130,31 +130,47 @@ public final class PushReceiver: Sendable {
         }
     }
 
+    /// A number for a message.
+    @inline(__always)
+    func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
+
     /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
     @inline(__always)
     func prepare(_ payload: RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, listener) = currentSetup()
-        let id = lastID.add(1, ordering: .relaxed).newValue
+        let id = nextID()
         let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
         let message: PushMessage
         do {
             message = try PushMessage(payload, limits: limits)
         } catch {
-            let outcome = Outcome.undecodable(error)
-            recorder?.end("decode", error.description)
-            counters.count(outcome)
-            recorder?.finish(id, nil, payload.transport, outcome)
+            end(payload, error, id, recorder)
             throw error
         }
+        return route(message, id, table, recorder)
+    }
+
+    /// Counts and reports a payload that could not be decoded.
+    func end(_ payload: RawPayload, _ error: DecodeError, _ id: UInt64, _ recorder: TraceRecorder?) {
+        let outcome = Outcome.undecodable(error)
+        recorder?.end("decode", error.description)
+        counters.count(outcome)
+        recorder?.finish(id, nil, payload.transport, outcome)
+    }
+
+    /// Looks up the routes of a message.
+    @inline(__always)
+    func route(_ message: PushMessage, _ id: UInt64, _ table: RouteTable, _ recorder: TraceRecorder?) -> RoutedMessage {
         recorder?.end("decode", "\(message.kind), \(message.certainty.rawValue)")
         recorder?.begin()
         let match = table.match(message.storage)
         recorder?.end("route", match.routes.isEmpty ? "none" : match.routes.ids.joined(separator: ", "))
         recorder?.take(match.routes)
 
-        var routed = RoutedMessage(message, id: id, arrivedAt: payload.arrivedAt ?? clock.now, app: app, match: match)
+        let arrival = message.raw.arrivedAt
+        var routed = RoutedMessage(message, id: id, arrivedAt: arrival ?? clock.now, app: app, match: match)
         // A payload that had to wait before it came here is judged by the present, as the ones before it were.
-        if payload.arrivedAt != nil { routed.judgedAt = clock.now }
+        if arrival != nil { routed.judgedAt = clock.now }
         routed.recorder = recorder
         return routed
     }
@@ -163,18 +179,28 @@ public final class PushReceiver: Sendable {
     @inline(__always)
     func run(_ message: inout RoutedMessage) async -> Outcome {
         var passed = 0
-        var outcome: Outcome
+        let outcome: Outcome
         switch admit(&message, passed: &passed) {
         case .handle: outcome = await handle(&message)
         case .hold(let breaker): return hold(message, breaker, passed)
         case .wait(let lease): outcome = await wait(for: lease, message)
         case .end(let end): outcome = end
         }
-        if message.hasHeld { outcome = holdRemainder(message, outcome) }
+        return settle(message, outcome, passed).outcome
+    }
+
+    /// Tells the stages that passed a message how it ended, counts and reports it.
+    ///
+    /// - Returns: how it ended, and what of it is held for the routes that may not handle it yet.
+    @inline(__always)
+    func settle(_ message: RoutedMessage, _ end: Outcome, _ passed: Int) -> (outcome: Outcome, remainder: HeldMessage?)
+    {
+        var (outcome, remainder): (Outcome, HeldMessage?) = (end, nil)
+        if message.hasHeld { (outcome, remainder) = holdRemainder(message, outcome) }
         chain.settle(message, outcome, passed)
         counters.count(outcome)
         message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
-        return outcome
+        return (outcome, remainder)
     }
 
     /// The routes and the listener as they are now.
@@ -196,7 +222,7 @@ public final class PushReceiver: Sendable {
         case end(Outcome)
     }
 
-    private func admit(_ message: inout RoutedMessage, passed: inout Int) -> Next {
+    func admit(_ message: inout RoutedMessage, passed: inout Int) -> Next {
         do {
             return next(try chain.admit(&message, &passed), message)
         } catch {
@@ -235,7 +261,7 @@ public final class PushReceiver: Sendable {
     ///
     /// Never inlined: room for the continuation would be made for each message, and nearly none waits.
     @inline(never)
-    private func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
+    func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
         .duplicate(.inFlight(await message.first?.end(of: lease, now: message.arrivedAt) ?? .retryLater))
     }
 

@@ -132,6 +132,17 @@ public final class LoopGuard: Middleware {
         return state.withLock { $0.killSwitch.targets(at: now) }
     }
 
+    /// Whether the kill switch stops a message now: as a whole, or all routes that take it.
+    func isKilled(_ message: RoutedMessage) -> Bool {
+        let now = clock.now
+        return state.withLock { state in
+            guard !state.killSwitch.isIdle, state.settings.layers.contains(.killSwitch) else { return false }
+            let kills = ActiveKills(state.killSwitch.targets(at: now).keys)
+            return kills.stop(message.message, app: message.app)
+                || !message.routes.isEmpty && message.routes.allSatisfy { kills.stop(route: $0.id) }
+        }
+    }
+
     private func endHeldOfKilled() {
         let now = clock.now
         let ended: [HeldMessage] = state.withLock { state in

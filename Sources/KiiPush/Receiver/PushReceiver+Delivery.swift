@@ -1,0 +1,36 @@
+// What a service needs of a receiver: a message's way in pieces, since it may wait and take more than one attempt.
+
+extension PushReceiver {
+    /// Looks up the routes of a message that was decoded elsewhere.
+    func prepare(_ message: PushMessage) -> RoutedMessage {
+        let (table, listener) = currentSetup()
+        let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
+        return route(message, nextID(), table, recorder)
+    }
+
+    /// Counts and reports a payload that could not be decoded elsewhere.
+    func undecodable(_ payload: RawPayload, _ error: DecodeError) -> Outcome {
+        let (table, listener) = currentSetup()
+        end(payload, error, nextID(), listener.map { TraceRecorder(clock, generation: table.generation, $0) })
+        return .undecodable(error)
+    }
+
+    /// Brings a message that has waited up to date: the routes as they are now, judged by the present.
+    func refresh(_ message: inout RoutedMessage) {
+        let (table, listener) = currentSetup()
+        message.restart(table.match(message.message.storage), now: clock.now)
+        if let recorder = message.recorder, recorder.generation != table.generation {
+            message.recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
+        }
+        message.recorder?.take(message.routes)
+    }
+
+    /// The routes that are to handle a message, also when the chain has stopped all of them.
+    func openRoutes(of progress: Parcel.Progress) -> [String] {
+        let left = progress.remaining.map(\.id)
+        guard left.isEmpty else { return left }
+        return currentSetup().table.match(progress.message.message.storage).routes.ids.filter { id in
+            !progress.done.contains { $0.isExactly(id) }
+        }
+    }
+}
