@@ -232,6 +232,7 @@ extension DeliverySettings {
     /// - Parameters:
     ///   - attempt: which attempt failed, from 1 on.
     ///   - jitter: from -1 to 1; a fifth of it counts.
+    /// - Returns: the pause.
     func pause(after attempt: Int, _ jitter: Double) -> Duration {
         var pause = backoff
         for _ in 1..<max(attempt, 1) where pause < maxBackoff { pause = pause * 2 }
