@@ -9,6 +9,7 @@ let package = Package(
         .library(name: "KiiPushTesting", targets: ["KiiPushTesting"]),
         .library(name: "KiiPushContracts", targets: ["KiiPushContracts"]),
         .library(name: "KiiPushSQLite", targets: ["KiiPushSQLite"]),
+        .library(name: "KiiPushMQTT", targets: ["KiiPushMQTT"]),
         .executable(name: "kiipush", targets: ["kiipush"]),
     ],
     traits: [
@@ -25,6 +26,12 @@ let package = Package(
         .target(
             name: "KiiPushSQLite",
             dependencies: ["KiiPush", "KiiPushLinux", .target(name: "CSQLite", condition: .when(traits: ["SQLite"]))]),
+        .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .target(
+            name: "KiiPushMQTT",
+            dependencies: [
+                "KiiPush", "KiiPushLinux", .target(name: "CMosquitto", condition: .when(traits: ["MQTT"])),
+            ]),
         .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
         .testTarget(
             name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"],
@@ -34,6 +41,7 @@ let package = Package(
         .testTarget(
             name: "KiiPushSQLiteTests",
             dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite"]),
+        .testTarget(name: "KiiPushMQTTTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushMQTT"]),
     ],
     swiftLanguageModes: [.v6]
 )
