@@ -32,7 +32,8 @@ let package = Package(
             dependencies: [
                 "KiiPush", "KiiPushLinux", .target(name: "CMosquitto", condition: .when(traits: ["MQTT"])),
             ]),
-        .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
+        .executableTarget(
+            name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite"]),
         .testTarget(
             name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"],
             exclude: ["Documentation/Rules"]),
