@@ -121,7 +121,7 @@ public final class PushReceiver: Sendable {
     /// Handlers of several routes run one after another, in order of declaration; one that fails does not keep the
     /// next from running. A duplicate of a message that is being handled returns when that one has ended, so a handler
     /// must not wait for the receipt of the very payload that it handles.
-    public func receive(_ payload: RawPayload) async -> Outcome {
+    public func receive(_ payload: consuming RawPayload) async -> Outcome {
         do {
             var message = try prepare(payload)
             return await run(&message)
@@ -132,10 +132,13 @@ public final class PushReceiver: Sendable {
 
     /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
     @inline(__always)
-    func prepare(_ payload: RawPayload) throws(DecodeError) -> RoutedMessage {
+    func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, listener) = currentSetup()
         let id = lastID.add(1, ordering: .relaxed).newValue
         let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
+        // Looked at before the message takes the payload over, which spares a copy of it.
+        let arrival = payload.arrivedAt
+        let transport = recorder == nil ? nil : payload.transport
         let message: PushMessage
         do {
             message = try PushMessage(payload, limits: limits)
@@ -143,7 +146,7 @@ public final class PushReceiver: Sendable {
             let outcome = Outcome.undecodable(error)
             recorder?.end("decode", error.description)
             counters.count(outcome)
-            recorder?.finish(id, nil, payload.transport, outcome)
+            recorder?.finish(id, nil, transport, outcome)
             throw error
         }
         recorder?.end("decode", "\(message.kind), \(message.certainty.rawValue)")
@@ -152,11 +155,10 @@ public final class PushReceiver: Sendable {
         recorder?.end("route", match.routes.isEmpty ? "none" : match.routes.ids.joined(separator: ", "))
         recorder?.take(match.routes)
 
-        var routed = RoutedMessage(message, id: id, arrivedAt: payload.arrivedAt ?? clock.now, app: app, match: match)
+        let now = clock.now
         // A payload that had to wait before it came here is judged by the present, as the ones before it were.
-        if payload.arrivedAt != nil { routed.judgedAt = clock.now }
-        routed.recorder = recorder
-        return routed
+        return RoutedMessage(
+            message, id: id, arrivedAt: arrival ?? now, judgedAt: now, app: app, match: match, recorder: recorder)
     }
 
     /// Sends a message through the chain to its handlers, and settles it.
@@ -245,11 +247,11 @@ public final class PushReceiver: Sendable {
         var failure: (route: Route, error: any Error)?
         var loopEnd: LoopLayer?
         var succeeded = MatchedRoutes()
-        for route in message.routes {
-            let context = HandlerContext(message, route, chain.loopGuard)
+        for index in message.routes.indices {
+            let route = message.routes[index]
             message.recorder?.call(route)
             do {
-                try await route.handler(message.message, context)
+                try await route.handler(message.message, HandlerContext(message, route, chain.loopGuard))
                 route.handled.add(1, ordering: .relaxed)
                 succeeded.append(route)
                 message.recorder?.end("handle \(route.id)", "handled")
