@@ -182,7 +182,8 @@ public final class PushReceiver: Sendable {
     /// The routes and the listener as they are now.
     func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
         setup.withLock { setup in
-            let table = setup.table ?? RouteTable(setup.routes, generation: setup.rules.generation)
+            if let table = setup.table { return (table, setup.listener) }
+            let table = RouteTable(setup.routes, generation: setup.rules.generation)
             setup.table = table
             return (table, setup.listener)
         }
