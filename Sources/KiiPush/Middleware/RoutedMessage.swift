@@ -31,6 +31,9 @@ public struct RoutedMessage: Sendable {
     /// An array, so that the many others carry one empty reference and not ten fields.
     private var special: [Special] = []
 
+    /// Where it belongs, as the deduplicator digested it.
+    var place: PlaceDigest?
+
     /// What the deduplicator reserved, to be confirmed or undone.
     var lease: SeenLease?
 

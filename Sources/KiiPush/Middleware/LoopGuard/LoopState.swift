@@ -93,7 +93,7 @@ extension LoopState {
         _ message: inout RoutedMessage, _ route: Route, _ secret: DedupeSecret
     ) -> RateBreakers.ID? {
         if route.isUnlimited { return nil }
-        let keys = RateKeys(message.message, route, secret)
+        let keys = message.rateKeys(of: route, secret)
         if message.isSpecial, message.permit.isFrom(keys) { return nil }
         let isNew = !message.message.storage.raw.isRedelivered
         switch breakers.judge(keys, route.limits ?? limits, message.judgedAt.nanoseconds, isNew: isNew) {
