@@ -5,13 +5,13 @@ extension PushReceiver {
     func prepare(_ message: PushMessage) -> RoutedMessage {
         let (table, listener) = currentSetup()
         let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
-        return route(message, nextID(), table, recorder)
+        return route(message, nextID(), message.raw.arrivedAt, table, recorder)
     }
 
     /// Counts and reports a payload that could not be decoded elsewhere.
     func undecodable(_ payload: RawPayload, _ error: DecodeError) -> Outcome {
         let (table, listener) = currentSetup()
-        end(payload, error, nextID(), listener.map { TraceRecorder(clock, generation: table.generation, $0) })
+        end(payload.transport, error, nextID(), listener.map { TraceRecorder(clock, generation: table.generation, $0) })
         return .undecodable(error)
     }
 

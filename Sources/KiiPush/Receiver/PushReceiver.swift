@@ -121,7 +121,7 @@ public final class PushReceiver: Sendable {
     /// Handlers of several routes run one after another, in order of declaration; one that fails does not keep the
     /// next from running. A duplicate of a message that is being handled returns when that one has ended, so a handler
     /// must not wait for the receipt of the very payload that it handles.
-    public func receive(_ payload: RawPayload) async -> Outcome {
+    public func receive(_ payload: consuming RawPayload) async -> Outcome {
         do {
             var message = try prepare(payload)
             return await run(&message)
@@ -136,43 +136,47 @@ public final class PushReceiver: Sendable {
 
     /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
     @inline(__always)
-    func prepare(_ payload: RawPayload) throws(DecodeError) -> RoutedMessage {
+    func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, listener) = currentSetup()
         let id = nextID()
         let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
+        // Looked at before the message takes the payload over, which spares a copy of it.
+        let arrival = payload.arrivedAt
+        let transport = recorder == nil ? nil : payload.transport
         let message: PushMessage
         do {
             message = try PushMessage(payload, limits: limits)
         } catch {
-            end(payload, error, id, recorder)
+            end(transport, error, id, recorder)
             throw error
         }
-        return route(message, id, table, recorder)
+        return route(message, id, arrival, table, recorder)
     }
 
     /// Counts and reports a payload that could not be decoded.
-    func end(_ payload: RawPayload, _ error: DecodeError, _ id: UInt64, _ recorder: TraceRecorder?) {
+    func end(_ transport: Transport?, _ error: DecodeError, _ id: UInt64, _ recorder: TraceRecorder?) {
         let outcome = Outcome.undecodable(error)
         recorder?.end("decode", error.description)
         counters.count(outcome)
-        recorder?.finish(id, nil, payload.transport, outcome)
+        recorder?.finish(id, nil, transport, outcome)
     }
 
     /// Looks up the routes of a message.
     @inline(__always)
-    func route(_ message: PushMessage, _ id: UInt64, _ table: RouteTable, _ recorder: TraceRecorder?) -> RoutedMessage {
+    func route(
+        _ message: PushMessage, _ id: UInt64, _ arrival: MonotonicInstant?, _ table: RouteTable,
+        _ recorder: TraceRecorder?
+    ) -> RoutedMessage {
         recorder?.end("decode", "\(message.kind), \(message.certainty.rawValue)")
         recorder?.begin()
         let match = table.match(message.storage)
         recorder?.end("route", match.routes.isEmpty ? "none" : match.routes.ids.joined(separator: ", "))
         recorder?.take(match.routes)
 
-        let arrival = message.raw.arrivedAt
-        var routed = RoutedMessage(message, id: id, arrivedAt: arrival ?? clock.now, app: app, match: match)
+        let now = clock.now
         // A payload that had to wait before it came here is judged by the present, as the ones before it were.
-        if arrival != nil { routed.judgedAt = clock.now }
-        routed.recorder = recorder
-        return routed
+        return RoutedMessage(
+            message, id: id, arrivedAt: arrival ?? now, judgedAt: now, app: app, match: match, recorder: recorder)
     }
 
     /// Sends a message through the chain to its handlers, and settles it.
@@ -206,7 +210,8 @@ public final class PushReceiver: Sendable {
     /// The routes and the listener as they are now.
     func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
         setup.withLock { setup in
-            let table = setup.table ?? RouteTable(setup.routes, generation: setup.rules.generation)
+            if let table = setup.table { return (table, setup.listener) }
+            let table = RouteTable(setup.routes, generation: setup.rules.generation)
             setup.table = table
             return (table, setup.listener)
         }
@@ -271,11 +276,11 @@ public final class PushReceiver: Sendable {
         var failure: (route: Route, error: any Error)?
         var loopEnd: LoopLayer?
         var succeeded = MatchedRoutes()
-        for route in message.routes {
-            let context = HandlerContext(message, route, chain.loopGuard)
+        for index in message.routes.indices {
+            let route = message.routes[index]
             message.recorder?.call(route)
             do {
-                try await route.handler(message.message, context)
+                try await route.handler(message.message, HandlerContext(message, route, chain.loopGuard))
                 route.handled.add(1, ordering: .relaxed)
                 succeeded.append(route)
                 message.recorder?.end("handle \(route.id)", "handled")

@@ -23,6 +23,14 @@ struct PlaceKey: Sendable, Hashable {
     }
 
     fileprivate init(_ digest: KeyedDigest) { self.digest = digest.finish() }
+
+    /// A place, for one route.
+    fileprivate init(_ place: KeyedDigest, _ route: Route) {
+        var digest = place
+        digest.add(route.digest.first)
+        digest.add(route.digest.second)
+        self.init(digest)
+    }
 }
 
 extension PlaceKey {
@@ -55,33 +63,30 @@ struct RateKeys {
     /// Per bucket or topic; nil for a message of neither.
     let wide: PlaceKey?
 
-    init(_ message: PushMessage, _ route: Route, _ secret: DedupeSecret) {
-        let reading = message.storage.reading
-        let buffer = message.storage.buffer
-        let text = buffer.span
+    fileprivate init(_ place: PlaceDigest, _ route: Route) {
+        narrow = PlaceKey(place.narrow, route)
+        wide = PlaceKey(place.wide, route)
+    }
+
+    fileprivate init(of sender: KeyedDigest, _ route: Route) {
+        narrow = PlaceKey(sender, route)
+        wide = nil
+    }
+}
+
+extension RoutedMessage {
+    /// The keys under which the message counts for a route.
+    func rateKeys(of route: Route, _ secret: DedupeSecret) -> RateKeys {
+        let storage = message.storage
+        if storage.reading.hasBucket || storage.reading.hasTopic {
+            // The deduplicator's, unless its secret is another one, as that of a store which outlives the process.
+            if let place, place.secret == secret { return RateKeys(place, route) }
+            if let place = PlaceDigest(of: storage, secret) { return RateKeys(place, route) }
+        }
+        let buffer = storage.buffer
         var digest = KeyedDigest(secret)
-        digest.add(route.digest.first)
-        digest.add(route.digest.second)
-        let hasPlace = reading.hasBucket || reading.hasTopic
-        guard hasPlace else {
-            digest.add(senderOf: reading, text)
-            narrow = PlaceKey(digest)
-            wide = nil
-            return
-        }
-        digest.add(scopeOf: reading, text)
-        if reading.hasBucket {
-            digest.add(Meaning.bucket, text, reading.bucket.range)
-        } else {
-            digest.add(Meaning.topic, text, reading.topic.range)
-        }
-        wide = PlaceKey(digest)
-        if reading.hasObject {
-            digest.add(Meaning.object, text, reading.object.range)
-        } else if !reading.hasBucket {
-            digest.add(senderOf: reading, text)
-        }
-        narrow = PlaceKey(digest)
+        digest.add(senderOf: storage.reading, buffer.span)
+        return RateKeys(of: digest, route)
     }
 }
 
@@ -119,17 +124,5 @@ extension KeyedDigest {
     fileprivate mutating func add(senderOf reading: Reading, _ text: Span<UInt8>) {
         add(UInt64(reading.senderKind.rawValue))
         add(Meaning.sender, text, reading.sender.range)
-    }
-}
-
-extension MessageScope.Kind {
-    fileprivate var number: UInt8 {
-        switch self {
-        case .unknown: 0
-        case .app: 1
-        case .user: 2
-        case .group: 3
-        case .thing: 4
-        }
     }
 }
