@@ -7,6 +7,11 @@ public struct PushIntake: Sendable {
     let service: any IntakeService
     let transport: String
 
+    package init(service: any IntakeService, transport: String) {
+        self.service = service
+        self.transport = transport
+    }
+
     /// Whether what is taken in survives a crash, so that it may be acknowledged at once.
     public var isDurable: Bool { service.isDurable }
 
@@ -54,7 +59,7 @@ public enum IntakeRefusal: Error {
 }
 
 /// What an intake needs of its service.
-protocol IntakeService: Sendable {
+package protocol IntakeService: Sendable {
     var isDurable: Bool { get }
     func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt]
     func room() async
