@@ -3,9 +3,9 @@
 import Synchronization
 
 extension PushService: IntakeService {
-    var isDurable: Bool { inbox.isDurable }
+    package var isDurable: Bool { inbox.isDurable }
 
-    func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+    package func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         let bytes = payloads.reduce(0) { $0 + $1.bytes.count }
         try reserve(payloads.count, bytes)
         let decoded = payloads.map { payload in
@@ -98,7 +98,7 @@ extension PushService: IntakeService {
         wakeIdle()
     }
 
-    func room() async {
+    package func room() async {
         let number = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
@@ -117,7 +117,7 @@ extension PushService: IntakeService {
         }
     }
 
-    func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
+    package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
         let isNow = state.withLock { state in
             if state.phase != .open || state.hasRoom(settings) { return true }
             state.roomActions[transport] = action
@@ -126,7 +126,7 @@ extension PushService: IntakeService {
         if isNow { action() }
     }
 
-    func report(_ event: TransportEvent, _ transport: String) { tell(.transport(transport, event)) }
+    package func report(_ event: TransportEvent, _ transport: String) { tell(.transport(transport, event)) }
 }
 
 extension ServiceState {

@@ -125,11 +125,11 @@ package struct ControlSocket: Sendable {
         guard descriptor >= 0 else { throw .failed(path: path, .current) }
         defer { close(descriptor) }
         guard unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0 else {
-            throw .nobody(path: path, .current)
+            throw .nobodyAnswers(path: path, .current)
         }
         let command = ControlMessage.command(arguments)
         guard unsafe send(descriptor, command, command.count, Int32(MSG_NOSIGNAL)) == command.count else {
-            throw .nobody(path: path, .current)
+            throw .nobodyAnswers(path: path, .current)
         }
         var splitter = LineSplitter(limit: 1 << 20)
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -144,7 +144,7 @@ package struct ControlSocket: Sendable {
                 }
             }
             let count = readOnce(descriptor, into: &buffer)
-            guard count > 0 else { throw .nobody(path: path, .current) }
+            guard count > 0 else { throw .nobodyAnswers(path: path, .current) }
             splitter.append(buffer[..<count])
         }
     }

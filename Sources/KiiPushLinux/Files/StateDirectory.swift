@@ -25,6 +25,9 @@ package enum StateDirectory {
         return unsafe String(cString: value)
     }
 
+    /// Whether there is a directory.
+    package static func isThere(_ path: String) -> Bool { FileStamp(path).isDirectory }
+
     /// Makes a directory, and those above it that are missing, with mode 0700; one that is there stays as it is.
     ///
     /// - Throws: the number of the call that failed, such as `ENOTDIR` when there is a file in its place.

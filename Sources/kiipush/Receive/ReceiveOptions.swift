@@ -26,7 +26,7 @@ struct ReceiveOptions {
 
 extension ReceiveOptions {
     /// The sources that were named, and what belongs to one of them only.
-    private struct Named {
+    fileprivate struct Named {
         var sources: [String] = []
         var socket: String?
         var address: String?

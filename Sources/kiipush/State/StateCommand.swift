@@ -10,13 +10,15 @@ enum StateCommand {
         let (options, code) =
             name == "held" ? HeldCommand.options(arguments, console) : DeadLettersCommand.options(arguments, console)
         guard let options else { return code }
-        guard FileStamp(options.directory).isDirectory else {
+        guard StateDirectory.isThere(options.directory) else {
             console.error("kiipush \(name): there is no state directory \(escaped(options.directory))")
             return .failed
         }
         do {
             switch try AgentState.open(options.directory) {
-            case .taken(let control): return try await control.run([name] + arguments, console)
+            case .taken(let control):
+                let code = try await control.ask([name] + arguments, print: console.print, error: console.error)
+                return ExitCode(rawValue: code) ?? .failed
             case .opened(let state):
                 return await DeskCommand.run(name, arguments, try state.desk(), console)
             }
