@@ -4,8 +4,6 @@ import KiiPushLinux
 @main
 struct Tool {
     static func main() async {
-        // Before there are other threads, which take it over.
-        if CommandLine.arguments.dropFirst().first == "receive" { StopSignals.block() }
         let code = await run(Array(CommandLine.arguments.dropFirst()), Console.standard)
         exitProcess(code)
     }

@@ -87,12 +87,13 @@ final class Agent: Sendable {
         let beside = startBeside() + [Task { await rulesWatch.run() }]
         defer { for task in beside { task.cancel() } }
         let run = Task { try await service.run() }
-        StopSignals.wait { [log, notify] in
+        let signals = StopSignals { [log, notify] in
             log.note("stopping")
             notify.stopping()
             run.cancel()
         }
         let report = try await run.value
+        withExtendedLifetime(signals) {}
         log.note("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
         writeMetrics()
         return .fine

@@ -1,38 +1,43 @@
+import Dispatch
 import Glibc
-import KiiPushLinux
+import Synchronization
 
 /// The signals that ask a program to stop: SIGTERM, and SIGINT of a terminal.
 ///
-/// They are blocked in all threads and waited for by one, so that no handler runs in the middle of anything.
-struct StopSignals {
-    private static let signals = [SIGTERM, SIGINT]
+/// Dispatch waits for them, since it keeps the main thread for itself, with all signals open.
+final class StopSignals {
+    private let sources: [any DispatchSourceSignal]
 
-    /// Blocks them in this thread and in those that it starts; call it before there are others.
-    static func block() {
-        var set = makeSet()
-        unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-    }
-
-    /// Waits for the first of them and calls `stop`; the second one ends the process with exit code 1.
+    /// Calls `stop` for the first of them; the second one ends the process with exit code 1.
     ///
-    /// The thread that waits is there until the process ends.
-    static func wait(_ stop: @escaping @Sendable () -> Void) {
-        Task {
-            await withThread {
-                var set = makeSet()
-                var signal: Int32 = 0
-                while unsafe sigwait(&set, &signal) != 0 {}
-                stop()
-                while unsafe sigwait(&set, &signal) != 0 {}
-                exitProcess(.failed)
-            }
+    /// - Parameter stop: called on a thread of its own.
+    init(_ stop: @escaping @Sendable () -> Void) {
+        let queue = DispatchQueue(label: "signals")
+        let first = FirstCall(stop)
+        sources = [SIGTERM, SIGINT].map { signal in
+            let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
+            source.setEventHandler { if !first.make() { exitProcess(.failed) } }
+            source.resume()
+            return source
         }
     }
 
-    private static func makeSet() -> sigset_t {
-        var set = sigset_t()
-        unsafe sigemptyset(&set)
-        for signal in signals { unsafe _ = sigaddset(&set, signal) }
-        return set
+    deinit {
+        for source in sources { source.cancel() }
+    }
+}
+
+/// Calls something once.
+private final class FirstCall: Sendable {
+    private let action: @Sendable () -> Void
+    private let isMade = Atomic<Bool>(false)
+
+    init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+
+    /// Calls it, unless it was called; whether it was not.
+    func make() -> Bool {
+        guard !isMade.exchange(true, ordering: .relaxed) else { return false }
+        action()
+        return true
     }
 }
