@@ -106,7 +106,7 @@ private func receiver(
 func routeStages(_ options: Options) throws -> [Row] {
     var source = Payloads()
     let messages = try decode(source.next(1000))
-    return try [10, 100, 10_000].map { count in
+    return try [10, 100, 1000, 10_000].map { count in
         let receiver = receiver(routes: count) { _, _ in }
         try check(receiver.routes(for: messages[0]).ids == ["wanted"], "the sample's route among \(count)")
         return measure("route among \(count)", rounds: options.rounds, messages: 2000, prepare: {}) { _, number in
@@ -117,15 +117,19 @@ func routeStages(_ options: Options) throws -> [Row] {
 
 // MARK: The whole
 
-func wholeStages(_ options: Options) async throws -> [Row] {
-    let reading = receiver(routes: 100) { event, _ in
+/// A receiver whose handler reads bucket, object and scope.
+func readingReceiver() -> PushReceiver {
+    receiver(routes: 100) { event, _ in
         use(event.bucket)
         use(event.object)
         use(event.scope)
     }
-    return [
+}
+
+func wholeStages(_ options: Options) async throws -> [Row] {
+    [
         try await whole("whole, handler reads nothing", options, receiver(routes: 100) { _, _ in }),
-        try await whole("whole", options, reading),
+        try await whole("whole", options, readingReceiver()),
     ]
 }
 

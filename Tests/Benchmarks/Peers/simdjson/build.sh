@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# simdjson from Debian, built with g++; at run time it picks what this processor can.
+set -euo pipefail
+cd "$(dirname "$0")"
+. ../need.sh
+
+need g++ g++
+need /usr/include/simdjson.h libsimdjson-dev
+g++ -std=c++17 -O3 -DNDEBUG main.cpp -o "$1/simdjson" -lsimdjson
+printf 'parser\tsimdjson-dom\tsimdjson, DOM\t%s\tdom\n' "$1/simdjson"
+printf 'parser\tsimdjson-on-demand\tsimdjson, on-demand\t%s\ton-demand\n' "$1/simdjson"

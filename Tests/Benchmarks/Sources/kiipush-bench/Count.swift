@@ -1,0 +1,34 @@
+import CAllocationCounter
+import KiiPush
+
+/// What gate.sh counts: the same work in each run, so that the difference of two runs is that of their messages.
+enum CountedPart: String {
+    case decode
+    case whole
+
+    /// How many messages may be asked for.
+    ///
+    /// Payloads are made for the most of them, whatever is asked.
+    static let messages = 1...4000
+}
+
+/// Takes messages through a part and returns how often memory was asked for.
+func handle(_ messages: Int, _ part: CountedPart) async throws -> Int {
+    var source = Payloads()
+    let payloads = source.next(CountedPart.messages.upperBound)
+    var done = 0
+    allocation_counter_start()
+    switch part {
+    case .decode:
+        for payload in payloads.prefix(messages) where (try? PushMessage(payload))?.kind == .pushToApp { done += 1 }
+    case .whole:
+        let receiver = readingReceiver()
+        allocation_counter_start()
+        for payload in payloads.prefix(messages) {
+            if case .handled = await receiver.receive(payload) { done += 1 }
+        }
+    }
+    let allocations = allocation_counter_stop()
+    try check(done == messages, "every message handled")
+    return allocations
+}
