@@ -23,14 +23,6 @@ struct PlaceKey: Sendable, Hashable {
     }
 
     fileprivate init(_ digest: KeyedDigest) { self.digest = digest.finish() }
-
-    /// A place, for one route.
-    fileprivate init(_ place: KeyedDigest, _ route: Route) {
-        var digest = place
-        digest.add(route.digest.first)
-        digest.add(route.digest.second)
-        self.init(digest)
-    }
 }
 
 extension PlaceKey {
@@ -62,31 +54,34 @@ struct RateKeys {
     let narrow: PlaceKey
     /// Per bucket or topic; nil for a message of neither.
     let wide: PlaceKey?
-
-    fileprivate init(_ place: PlaceDigest, _ route: Route) {
-        narrow = PlaceKey(place.narrow, route)
-        wide = PlaceKey(place.wide, route)
-    }
-
-    fileprivate init(of sender: KeyedDigest, _ route: Route) {
-        narrow = PlaceKey(sender, route)
-        wide = nil
-    }
 }
 
 extension RoutedMessage {
     /// The keys under which the message counts for a route.
     func rateKeys(of route: Route, _ secret: DedupeSecret) -> RateKeys {
-        let storage = message.storage
-        if storage.reading.hasBucket || storage.reading.hasTopic {
+        if message.storage.reading.hasBucket || message.storage.reading.hasTopic {
             // The deduplicator's, unless its secret is another one, as that of a store which outlives the process.
-            if let place, place.secret == secret { return RateKeys(place, route) }
-            if let place = PlaceDigest(of: storage, secret) { return RateKeys(place, route) }
+            if let place, place.secret == secret { return route.rateKeys(at: place) }
+            if let place = PlaceDigest(of: message.storage, secret) { return route.rateKeys(at: place) }
         }
-        let buffer = storage.buffer
         var digest = KeyedDigest(secret)
-        digest.add(senderOf: storage.reading, buffer.span)
-        return RateKeys(of: digest, route)
+        let buffer = message.storage.buffer
+        digest.add(senderOf: message.storage.reading, buffer.span)
+        return RateKeys(narrow: route.key(of: digest), wide: nil)
+    }
+}
+
+extension Route {
+    fileprivate func rateKeys(at place: PlaceDigest) -> RateKeys {
+        RateKeys(narrow: key(of: place.narrow), wide: key(of: place.wide))
+    }
+
+    /// A place or a sender, for this route alone.
+    fileprivate func key(of place: KeyedDigest) -> PlaceKey {
+        var own = place
+        own.add(digest.first)
+        own.add(digest.second)
+        return PlaceKey(own)
     }
 }
 
