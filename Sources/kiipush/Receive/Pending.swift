@@ -1,6 +1,8 @@
 import KiiPush
 import KiiPushLinux
-struct ServiceManager: Sendable { func ready() {}; func stopping() {}; func alive() {}; var watchdogInterval: Duration? { nil } }
+struct ServiceManager: Sendable {
+    func ready() {}; func stopping() {}; func alive() {}; var watchdogInterval: Duration? { nil }
+}
 struct ProgramActions: RuleActions {
     func run(_ arguments: [String], for message: PushMessage, _ context: HandlerContext) async throws {}
     func print(_ message: PushMessage, _ context: HandlerContext) async throws { try writeAll("{}\n", to: 1) }
