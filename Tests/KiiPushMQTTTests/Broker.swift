@@ -25,19 +25,42 @@ final class Folder: Sendable {
     }
 }
 
+/// Starts a program with nothing to read, and all signals let through: the threads of tasks block them.
+func spawn(_ arguments: [String], output: String) throws -> pid_t {
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    unsafe posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
+    var attributes = posix_spawnattr_t()
+    var (all, none) = (sigset_t(), sigset_t())
+    unsafe sigfillset(&all)
+    unsafe sigemptyset(&none)
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+    unsafe posix_spawnattr_setsigmask(&attributes, &none)
+    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+    var copies = unsafe arguments.map { unsafe strdup($0) } + [nil]
+    defer { unsafe copies.forEach { unsafe free($0) } }
+    var process: pid_t = 0
+    try #require(unsafe posix_spawnp(&process, arguments[0], &actions, &attributes, &copies, environ) == 0)
+    return process
+}
+
 /// Debian's broker, on a free port of the loopback interface, stopped with the value.
 final class Broker: Sendable {
     let folder: Folder
     let port: Int
-    private let process = Mutex<Process?>(nil)
+    private let process = Mutex<pid_t?>(nil)
 
     /// Starts a broker that lets anybody do everything, with further lines of configuration.
     init(_ lines: [String] = ["allow_anonymous true"], options: [String] = []) throws {
         folder = try Folder()
         port = try Self.freePort()
         let listener = ["listener \(port) 127.0.0.1"] + options
-        let store =
-            "persistence true\npersistence_location \(folder.path)/\nautosave_interval 1\nautosave_on_changes true"
+        let store = "persistence true\npersistence_location \(folder.path)/\nlog_type all"
         // As root it would become another user, who may not write to the folder.
         let text = "user root\n\(store)\n\(listener.joined(separator: "\n"))\n\(lines.joined(separator: "\n"))\n"
         _ = try folder.write(text.replacing("FOLDER", with: folder.path), to: "mosquitto.conf")
@@ -66,23 +89,14 @@ final class Broker: Sendable {
 
     /// Starts the broker, and waits until it accepts connections.
     func start() throws {
-        let process = Process()
-        process.executableURL = URL(filePath: Self.program)
-        process.arguments = ["-c", "\(folder.path)/mosquitto.conf"]
-        let log = "\(folder.path)/log"
-        if !FileManager.default.fileExists(atPath: log) { _ = try folder.write("", to: "log") }
-        let output = try #require(FileHandle(forWritingAtPath: log))
-        output.seekToEndOfFile()
-        process.standardError = output
-        process.standardOutput = output
-        try process.run()
+        let process = try spawn([Self.program, "-c", "\(folder.path)/mosquitto.conf"], output: "\(folder.path)/log")
         self.process.withLock { $0 = process }
         for _ in 0..<200 {
             if accepts { return }
-            try #require(process.isRunning, "mosquitto ended: \(self.log)")
+            try #require(kill(process, 0) == 0, "mosquitto ended: \(log)")
             usleep(25_000)
         }
-        Issue.record("mosquitto does not answer: \(self.log)")
+        Issue.record("mosquitto does not answer: \(log)")
     }
 
     /// What the broker has said.
@@ -105,22 +119,34 @@ final class Broker: Sendable {
     /// Sends the broker a signal.
     func signal(_ number: Int32) {
         process.withLock { process in
-            if let process { _ = kill(process.processIdentifier, number) }
+            if let process { _ = kill(process, number) }
         }
     }
 
-    /// Stops the broker and waits for its end; it saves its sessions.
-    func stop() throws {
+    /// Stops the broker and waits for its end; when it is asked to end, it saves its sessions.
+    func stop(_ signal: Int32 = SIGTERM) throws {
         let process = process.withLock { process in
             defer { process = nil }
             return process
         }
         guard let process else { return }
-        kill(process.processIdentifier, SIGCONT)
-        process.terminate()
-        for _ in 0..<200 where process.isRunning { usleep(25_000) }
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-        process.waitUntilExit()
+        kill(process, SIGCONT)
+        kill(process, signal)
+        for _ in 0..<400 {
+            if waitpid(process, nil, WNOHANG) == process { return }
+            usleep(25_000)
+        }
+        kill(process, SIGKILL)
+        _ = waitpid(process, nil, 0)
+    }
+
+    /// Waits until the broker has dealt with the last words of a client.
+    func sawEnd(of client: String = "device", times: Int = 1) async throws {
+        try await eventually("the broker saw \(client) go") {
+            log.split(separator: "\n").count { line in
+                line.contains("Client \(client) ") && (line.contains("disconnected") || line.contains("closed its"))
+            } >= times
+        }
     }
 
     /// Forgets the sessions of a broker that is stopped.
