@@ -88,7 +88,10 @@ public struct Deduplicator: Middleware {
 
     /// Reserves the message, or drops it.
     public func admit(_ message: inout RoutedMessage) throws -> Verdict {
-        if case .all = message.permit { return .pass }
+        switch message.permit {
+        case .all, .seen: return .pass
+        case .none, .breaker: break
+        }
         let keys =
             self.keys.isAutomatic
             ? message.message.dedupeKeys(app: message.app, secret: secret)
