@@ -33,7 +33,10 @@ let package = Package(
         .testTarget(name: "KiiPushToolTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "kiipush"]),
         .testTarget(
             name: "KiiPushSQLiteTests",
-            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite"]),
+            dependencies: [
+                "KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite",
+                .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )
