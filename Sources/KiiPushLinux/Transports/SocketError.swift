@@ -10,6 +10,8 @@ public enum SocketError: Error, Sendable, Hashable {
     case occupied(String)
     /// Another program listens there.
     case inUse(String)
+    /// Nobody answers at the socket, or the answer broke off.
+    case nobodyAnswers(path: String, ErrorNumber)
     /// A call failed; the path, and the number that says why.
     case failed(path: String, ErrorNumber)
 }
@@ -26,6 +28,7 @@ extension SocketError: CustomStringConvertible {
             "\(EscapedText(path)): there is no socket of this user's in this place, but something else; remove it or "
                 + "take another path"
         case .inUse(let path): "\(EscapedText(path)): another program listens there; stop it or take another path"
+        case .nobodyAnswers(let path, let number): "\(EscapedText(path)): nobody answers there: \(number)"
         case .failed(let path, let number): "\(EscapedText(path)): cannot listen: \(number)"
         }
     }
