@@ -39,12 +39,15 @@ struct KeyTable {
     private static let longest = 24
 
     private struct Entry {
+        /// No key is as long as this one's words say.
+        static let free = Entry(words: Words(), key: RootKey(slot: RootKey.count))
         let words: Words
         let key: RootKey
+        var isFree: Bool { key.slot == RootKey.count }
     }
 
     /// Open addressing, a quarter full, so that nearly every key is the first one met or none is.
-    private let slots: [Entry?]
+    private let slots: [Entry]
 
     private init() {
         var named: [(name: String, key: RootKey)] = [(ShortKeys.aps, .aps), (NetworkKeys.stamp, .stamp)]
@@ -52,13 +55,13 @@ struct KeyTable {
             named.append((field.longName, .long(field)))
             if field != .sourceURI, field != .senderURI { named.append((field.shortName, .short(field))) }
         }
-        var slots = [Entry?](repeating: nil, count: Self.slotCount)
+        var slots = [Entry](repeating: .free, count: Self.slotCount)
         for (name, key) in named {
             // Or it would not fit into three words, and never be found.
             precondition(name.utf8.count <= Self.longest)
             let words = Words(name.utf8.span, 0..<name.utf8.count)
             var slot = words.slot
-            while slots[slot] != nil { slot = (slot + 1) % Self.slotCount }
+            while !slots[slot].isFree { slot = (slot + 1) % Self.slotCount }
             slots[slot] = Entry(words: words, key: key)
         }
         self.slots = slots
@@ -69,11 +72,11 @@ struct KeyTable {
         guard range.count <= Self.longest else { return nil }
         let words = Words(text, range)
         var slot = words.slot
-        while let entry = slots[slot] {
-            if entry.words == words { return entry.key }
+        while slots[slot].words != words {
+            if slots[slot].isFree { return nil }
             slot = (slot &+ 1) % Self.slotCount
         }
-        return nil
+        return slots[slot].key
     }
 
     /// The bytes of a key: up to eight in `first`, the last eight of a longer one, and those between.
@@ -82,6 +85,9 @@ struct KeyTable {
         let last: UInt64
         let middle: UInt64
         let length: Int
+
+        /// Those of no key.
+        init() { (first, last, middle, length) = (0, 0, 0, -1) }
 
         @inline(__always)
         init(_ text: Span<UInt8>, _ range: Range<Int>) {

@@ -18,7 +18,7 @@ final class MessageStorage: Sendable {
     let reading: Reading
 
     /// Decodes and classifies a payload.
-    init(_ raw: RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
+    init(_ raw: consuming RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
         let format = raw.transport?.format ?? .unknown
         var buffer = raw.bytes
         var root = RootMembers()
@@ -50,7 +50,7 @@ final class MessageStorage: Sendable {
             }
         }
         if let app { reading.compare(buffer.span, toApp: app) }
-        self.raw = raw
+        self.raw = consume raw
         self.buffer = buffer
         self.payloadRange = payloadRange
         self.envelopeID = envelopeID

@@ -18,7 +18,7 @@ public struct PushMessage: Sendable {
     ///   - app: the app that it must be of; a payload that names another then has the conflict `appID`.
     /// - Throws: ``DecodeError`` when it is no JSON object within the limits, or has a key twice.
     public init(
-        _ payload: RawPayload, limits: PayloadLimits = .standard, app: String? = nil
+        _ payload: consuming RawPayload, limits: PayloadLimits = .standard, app: String? = nil
     ) throws(DecodeError) {
         storage = try MessageStorage(payload, limits: limits, app: app)
     }

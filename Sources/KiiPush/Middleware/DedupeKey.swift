@@ -76,8 +76,13 @@ extension PushMessage {
     ///   - secret: what the keys are made with.
     /// - Returns: one key or two, and what an equal one proves.
     public func dedupeKeys(app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
+        dedupeKeys(app, secret, at: PlaceDigest(of: storage, secret))
+    }
+
+    /// The same for a message whose place is digested already, under the same secret.
+    func dedupeKeys(_ app: String?, _ secret: DedupeSecret, at place: PlaceDigest?) -> DedupeKeys {
         if certainty != .ambiguous {
-            if let keys = eventKeys(app, secret) ?? topicKeys(app, secret) { return keys }
+            if let place, let keys = eventKeys(app, place) ?? topicKeys(app, secret, place) { return keys }
             if let key = commandKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
             if let (transport, id) = transportID {
                 var digest = KeyedDigest(secret)
@@ -89,16 +94,12 @@ extension PushMessage {
         return DedupeKeys(primary: payloadKey(secret), strength: .weak)
     }
 
-    private func eventKeys(_ app: String?, _ secret: DedupeSecret) -> DedupeKeys? {
-        let reading = storage.reading
-        guard reading.kind == .pushToApp, reading.bucket.isPresent, sentAt != nil || modifiedAt != nil else {
-            return nil
-        }
+    private func eventKeys(_ app: String?, _ place: PlaceDigest) -> DedupeKeys? {
+        guard storage.reading.bucket.isPresent, sentAt != nil || modifiedAt != nil else { return nil }
         let buffer = storage.buffer
         let text = buffer.span
-        var digest = digestOfPlace(app, text, secret)
-        digest.add(KeyPart.bucket, text, reading.bucket.range)
-        digest.add(KeyPart.object, text, reading.object.range)
+        var digest = place.narrow
+        addApp(app, text, &digest)
         digest.add(KeyPart.event, text, storage.fields[.type].range)
         let bySentAt = sentAt.map { digest.key(KeyPart.sentAt, $0) }
         let byModifiedAt = modifiedAt.map { digest.key(KeyPart.modifiedAt, $0) }
@@ -106,27 +107,17 @@ extension PushMessage {
         return DedupeKeys(primary: primary, secondary: bySentAt == nil ? nil : byModifiedAt, strength: .strong)
     }
 
-    private func topicKeys(_ app: String?, _ secret: DedupeSecret) -> DedupeKeys? {
-        let reading = storage.reading
-        guard reading.kind == .pushToUser, reading.topic.isPresent, let sentAt else { return nil }
+    private func topicKeys(_ app: String?, _ secret: DedupeSecret, _ place: PlaceDigest) -> DedupeKeys? {
+        guard storage.reading.topic.isPresent, let sentAt else { return nil }
         let buffer = storage.buffer
         let text = buffer.span
-        var digest = digestOfPlace(app, text, secret)
-        digest.add(KeyPart.topic, text, reading.topic.range)
-        digest.add(KeyPart.sender, text, reading.sender.range)
+        var digest = place.wide
+        addApp(app, text, &digest)
+        digest.add(KeyPart.sender, text, storage.reading.sender.range)
         var sum = MemberSum(secret)
         data.forEach { text, key, value in sum.add(text, key, value) }
         sum.add(to: &digest)
         return DedupeKeys(primary: digest.key(KeyPart.sentAt, sentAt), strength: .strong)
-    }
-
-    /// What app and scope come to, with which the keys of a bucket's events and a topic's messages begin.
-    @inline(__always)
-    private func digestOfPlace(_ app: String?, _ text: Span<UInt8>, _ secret: DedupeSecret) -> KeyedDigest {
-        var digest = KeyedDigest(secret)
-        addApp(app, text, &digest)
-        addScope(text, &digest)
-        return digest
     }
 
     private func commandKey(_ app: String?, _ secret: DedupeSecret) -> DedupeKey? {
@@ -166,18 +157,6 @@ extension PushMessage {
         } else if let app {
             digest.add(KeyPart.app, app.utf8.span, 0..<app.utf8.count)
         }
-    }
-
-    @inline(__always)
-    private func addScope(_ text: Span<UInt8>, _ digest: inout KeyedDigest) {
-        switch storage.reading.scopeKind {
-        case .app: digest.add(1)
-        case .user: digest.add(2)
-        case .group: digest.add(3)
-        case .thing: digest.add(4)
-        case .unknown: digest.add(KeyPart.scopeType, text, storage.fields[.scopeType].range)
-        }
-        digest.add(KeyPart.scopeID, text, storage.reading.scopeID.range)
     }
 }
 

@@ -60,7 +60,7 @@ public struct Deduplicator: Middleware {
     public init(
         window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: any ReceiverClock = SystemClock()
     ) {
-        self.init(store: InMemorySeenStore(window: window), secret: .random(), keys: keys, clock: clock)
+        self.init(store: InMemorySeenStore(window: window), secret: .ofProcess, keys: keys, clock: clock)
     }
 
     /// Makes a deduplicator on a store of yours.
@@ -88,11 +88,13 @@ public struct Deduplicator: Middleware {
 
     /// Reserves the message, or drops it.
     public func admit(_ message: inout RoutedMessage) throws -> Verdict {
-        if case .all = message.permit { return .pass }
-        let keys =
-            self.keys.isAutomatic
-            ? message.message.dedupeKeys(app: message.app, secret: secret)
-            : self.keys.keys(of: message.message, app: message.app, secret: secret)
+        switch message.permit {
+        case .all, .seen: return .pass
+        case .none, .breaker: break
+        }
+        let place = PlaceDigest(of: message.message.storage, secret)
+        message.place = place
+        let keys = self.keys.keys(of: message.message, message.app, secret, at: place)
         do {
             switch try leases.begin(keys, now: message.arrivedAt) {
             case .fresh(let lease):

@@ -89,6 +89,9 @@ public struct DedupeSecret: Sendable, Hashable {
         return DedupeSecret(source.next(), source.next())
     }
 
+    /// The secret of what lives no longer than the process; one for all, so that a message's place is digested once.
+    static let ofProcess = random()
+
     /// A secret that everybody knows, so that keys compare from run to run; for reports, never for a receiver.
     public static let published = DedupeSecret(0x6B69_6970_7573_6801, 0x6B69_6970_7573_6802)
 }

@@ -14,14 +14,16 @@ public struct ScopeRouter: Middleware {
 
     /// Refuses a payload of another app than the receiver's, then one of a scope that is not served.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
-        let storage = message.message.storage
-        let reading = storage.reading
+        refusal(of: message.message.storage, app: message.app).map { .drop(.refused($0)) } ?? .pass
+    }
+
+    private func refusal(of storage: MessageStorage, app: String?) -> Refusal? {
         let buffer = storage.buffer
         let text = buffer.span
-        if let app = message.app, reading.app.isPresent, !text.matches(reading.app.range, app) {
-            return .drop(.refused(.app))
+        if let app, storage.reading.app.isPresent, !text.matches(storage.reading.app.range, app) { return .app }
+        guard let serving, storage.reading.scopeKind != .unknown || storage.fields[.scopeType].isPresent else {
+            return nil
         }
-        guard let serving, reading.scopeKind != .unknown || storage.fields[.scopeType].isPresent else { return .pass }
-        return reading.scopeIsComplete && serving.matches(text, reading) ? .pass : .drop(.refused(.scope))
+        return storage.reading.scopeIsComplete && serving.matches(text, storage.reading) ? nil : .scope
     }
 }

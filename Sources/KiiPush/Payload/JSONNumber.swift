@@ -12,17 +12,16 @@ package enum JSONNumber {
 
     /// The number that `range` writes, without what stands behind its point: for times, whose fractions say nothing.
     static func truncated(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
-        var value: Int64 = 0
-        var index = range.lowerBound
-        let isNegative = !range.isEmpty && text[index] == UInt8(ascii: "-")
-        if isNegative { index += 1 }
+        let isNegative = !range.isEmpty && text[range.lowerBound] == UInt8(ascii: "-")
+        let digits = text.extracting(isNegative ? range.dropFirst() : range)
         // Nineteen digits could overflow, and what is no plain row of digits needs the whole grammar.
-        guard range.upperBound - index <= 18, index < range.upperBound else { return viaDouble(text, range) }
-        let isPadded = text[index] == UInt8(ascii: "0") && range.upperBound - index > 1
-        while index < range.upperBound {
-            guard text[index].isDigit, !isPadded else { return viaDouble(text, range) }
-            value = value &* 10 &+ Int64(text[index] &- UInt8(ascii: "0"))
-            index &+= 1
+        guard !digits.isEmpty, digits.count <= 18, digits[0] != UInt8(ascii: "0") || digits.count == 1 else {
+            return viaDouble(text, range)
+        }
+        var value: Int64 = 0
+        for index in 0..<digits.count {
+            guard digits[index].isDigit else { return viaDouble(text, range) }
+            value = value &* 10 &+ Int64(digits[index] &- UInt8(ascii: "0"))
         }
         return isNegative ? -value : value
     }

@@ -37,7 +37,7 @@ struct RootMembers {
         let isObject = first == UInt8(ascii: "{")
         if isObject {
             reader.advance()
-            try readMembers(text, &reader)
+            reader = try readMembers(text, reader)
         } else {
             _ = try reader.readValue(text, depth: 0)
         }
@@ -49,8 +49,10 @@ struct RootMembers {
         }
     }
 
-    private mutating func readMembers(_ text: Span<UInt8>, _ reader: inout JSONReader) throws(DecodeError) {
+    /// Reads the members of the root behind its opening brace; returns the reader behind its closing one.
+    private mutating func readMembers(_ text: Span<UInt8>, _ start: JSONReader) throws(DecodeError) -> JSONReader {
         let table = KeyTable.known
+        var reader = start
         var isFirst = true
         while let key = try reader.nextKey(text, isFirst: isFirst) {
             isFirst = false
@@ -64,6 +66,7 @@ struct RootMembers {
                 if WrappedMembers.isCandidate(key, value) { wrapped.note(text, key, value) }
             }
         }
+        return reader
     }
 
     @inline(__always)

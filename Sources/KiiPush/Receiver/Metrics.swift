@@ -81,7 +81,7 @@ final class OutcomeCounters: Sendable {
         [("handled", nil), ("duplicate", "done"), ("duplicate", "inFlight")]
         + LoopLayer.allCases.map { ("looped", $0.rawValue) }
         + [("held", "rate")] + DeadLetter.Reason.allCases.map { ("deadLettered", $0.rawValue) }
-        + [("refused", "app"), ("refused", "scope"), ("refused", "other")]
+        + [("quarantined", nil), ("superseded", nil), ("refused", "app"), ("refused", "scope"), ("refused", "other")]
         + [("unrouted", "noRoute"), ("unrouted", "ambiguous"), ("failed", "handler"), ("failed", "stage")]
         + DecodeError.Code.allCases.map { ("undecodable", $0.rawValue) }
 
@@ -93,7 +93,8 @@ final class OutcomeCounters: Sendable {
     private static let looped = 3
     private static let held = looped + layers.count
     private static let deadLettered = held + 1
-    private static let refused = deadLettered + reasons.count
+    private static let quarantined = deadLettered + reasons.count
+    private static let refused = quarantined + 2
     private static let unrouted = refused + 3
     private static let failed = unrouted + 2
     private static let undecodable = failed + 2
@@ -105,6 +106,9 @@ final class OutcomeCounters: Sendable {
     /// Takes back the count of a message that was held and has ended now.
     func uncountHeld() { counters[Self.held].subtract(1, ordering: .relaxed) }
 
+    /// Takes back the count of a message that ends otherwise after all.
+    func uncount(_ outcome: Outcome) { counters[Self.number(of: outcome)].subtract(1, ordering: .relaxed) }
+
     private static func number(of outcome: Outcome) -> Int {
         switch outcome {
         case .handled: 0
@@ -113,6 +117,8 @@ final class OutcomeCounters: Sendable {
         case .looped(let layer): looped + (layers.firstIndex(of: layer) ?? 0)
         case .held: held
         case .deadLettered(let reason): deadLettered + (reasons.firstIndex(of: reason) ?? 0)
+        case .quarantined: quarantined
+        case .superseded: quarantined + 1
         case .refused(.app): refused
         case .refused(.scope): refused + 1
         case .refused(.other): refused + 2

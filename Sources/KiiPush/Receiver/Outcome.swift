@@ -13,6 +13,10 @@ public enum Outcome: Sendable {
     case held(HeldMessage)
     /// It was put aside, where it can be looked at and replayed.
     case deadLettered(DeadLetter.Reason)
+    /// It was being handled when the process ended, twice, the second time alone; it lies in the dead letters.
+    case quarantined
+    /// A newer change of the same object took its place before its turn came, as its route asked for.
+    case superseded
     /// It is not for this receiver.
     case refused(Refusal)
     /// No route takes it.
@@ -70,6 +74,8 @@ extension Outcome {
         case .looped: "looped"
         case .held: "held"
         case .deadLettered: "deadLettered"
+        case .quarantined: "quarantined"
+        case .superseded: "superseded"
         case .refused: "refused"
         case .unrouted: "unrouted"
         case .failed: "failed"
@@ -80,7 +86,7 @@ extension Outcome {
     /// More exactly why: a layer, a refusal, a code; nil where the name says it all.
     public var reason: String? {
         switch self {
-        case .handled: nil
+        case .handled, .quarantined, .superseded: nil
         case .duplicate(.done): "done"
         case .duplicate(.inFlight): "inFlight"
         case .looped(let layer): layer.rawValue
@@ -99,7 +105,8 @@ extension Outcome {
     /// does better to wait for ``HeldMessage/end()`` and take the disposition of that.
     public var disposition: Disposition {
         switch self {
-        case .handled, .duplicate(.done), .looped, .deadLettered, .refused, .unrouted: .accept
+        case .handled, .duplicate(.done), .looped, .deadLettered, .quarantined, .superseded, .refused, .unrouted:
+            .accept
         case .duplicate(.inFlight(let disposition)): disposition
         case .failed, .held: .retryLater
         case .undecodable: .reject
@@ -109,7 +116,7 @@ extension Outcome {
     /// Whether the seen store remembers the message, so that it is a duplicate when it comes again.
     var isRemembered: Bool {
         switch self {
-        case .handled, .looped, .deadLettered: true
+        case .handled, .looped, .deadLettered, .quarantined, .superseded: true
         case .duplicate, .held, .refused, .unrouted, .failed, .undecodable: false
         }
     }

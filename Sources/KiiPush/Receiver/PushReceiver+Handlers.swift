@@ -13,16 +13,17 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
     ///   - handler: called with the message; one that throws is the outcome ``Outcome/failed(_:)``.
     public func onPushToApp(
         _ id: String? = nil, scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
-        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
         handler: @escaping @Sendable (PushToAppMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, scope: scope, events: events, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, flow, loop, .pushToApp(handler))
+        add(id, criteria, flow, loop, delivery, .pushToApp(handler))
     }
 
     /// Calls `handler` for each Push to App about one of the buckets.
@@ -37,18 +38,19 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
     ///   - handler: called with the event; its bucket and scope are there.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern, scope: ScopePattern? = nil, events: [KiiEvent]? = nil,
         sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
         then flow: RouteFlow = .stop,
-        loop: RouteLoopPolicy = .standard,
+        loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
         handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, bucket: bucket, scope: scope, events: events, sender: sender, certainty: certainty,
             data: data)
-        add(id, criteria, flow, loop, .bucket(handler))
+        add(id, criteria, flow, loop, delivery, .bucket(handler))
     }
 
     /// Calls `handler` for each Push to App about one of the objects.
@@ -64,17 +66,19 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
     ///   - handler: called with the event; its object, bucket and scope are there.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern = .any, object: TextPattern, scope: ScopePattern? = nil,
         events: [KiiEvent]? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
         data: [DataCondition] = [], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        delivery: DeliverySettings? = nil,
         handler: @escaping @Sendable (ObjectEvent, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, bucket: bucket, object: object, scope: scope, events: events, sender: sender,
             certainty: certainty, data: data)
-        add(id, criteria, flow, loop, .object(handler))
+        add(id, criteria, flow, loop, delivery, .object(handler))
     }
 
     /// Calls `handler` for each Push to User, whether or not its topic's scope is known.
@@ -87,15 +91,16 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
     ///   - handler: called with the message.
     public func onPushToUser(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
-        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
         handler: @escaping @Sendable (PushToUserMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(kind: .pushToUser, scope: scope, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, flow, loop, .pushToUser(handler))
+        add(id, criteria, flow, loop, delivery, .pushToUser(handler))
     }
 
     /// Calls `handler` for each Push to User that was sent to one of the topics.
@@ -109,16 +114,17 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
     ///   - handler: called with the message; its topic and scope are there.
     public func onPushToUser(
         _ id: String? = nil, topic: TextPattern, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
-        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
         handler: @escaping @Sendable (TopicMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToUser, topic: topic, scope: scope, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, flow, loop, .topic(handler))
+        add(id, criteria, flow, loop, delivery, .topic(handler))
     }
 
     /// Calls `handler` for each Direct Push.
@@ -131,14 +137,16 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
     ///   - handler: called with the message.
     public func onDirectPush(
         _ id: String? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
         data: [DataCondition] = [], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        delivery: DeliverySettings? = nil,
         handler: @escaping @Sendable (DirectPushMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(kind: .directPush, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, flow, loop, .directPush(handler))
+        add(id, criteria, flow, loop, delivery, .directPush(handler))
     }
 
     /// Calls `handler` for each message of any kind; declared last, for whatever no other route takes.
@@ -151,15 +159,17 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
     ///   - handler: called with the message.
     public func onAny(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
-        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
+        then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
         handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
     ) {
         add(
-            id, RouteCriteria(scope: scope, sender: sender, certainty: certainty, data: data), flow, loop, .any(handler)
+            id, RouteCriteria(scope: scope, sender: sender, certainty: certainty, data: data), flow, loop, delivery,
+            .any(handler)
         )
     }
 }

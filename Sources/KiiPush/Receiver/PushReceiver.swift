@@ -121,7 +121,7 @@ public final class PushReceiver: Sendable {
     /// Handlers of several routes run one after another, in order of declaration; one that fails does not keep the
     /// next from running. A duplicate of a message that is being handled returns when that one has ended, so a handler
     /// must not wait for the receipt of the very payload that it handles.
-    public func receive(_ payload: RawPayload) async -> Outcome {
+    public func receive(_ payload: consuming RawPayload) async -> Outcome {
         do {
             var message = try prepare(payload)
             return await run(&message)
@@ -130,57 +130,91 @@ public final class PushReceiver: Sendable {
         }
     }
 
+    /// A number for a message.
+    @inline(__always)
+    func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
+
     /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
     @inline(__always)
-    func prepare(_ payload: RawPayload) throws(DecodeError) -> RoutedMessage {
+    func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, listener) = currentSetup()
-        let id = lastID.add(1, ordering: .relaxed).newValue
+        let id = nextID()
         let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
+        // Looked at before the message takes the payload over, which spares a copy of it.
+        let arrival = payload.arrivedAt
+        let transport = recorder == nil ? nil : payload.transport
         let message: PushMessage
         do {
             message = try PushMessage(payload, limits: limits)
         } catch {
-            let outcome = Outcome.undecodable(error)
-            recorder?.end("decode", error.description)
-            counters.count(outcome)
-            recorder?.finish(id, nil, payload.transport, outcome)
+            end(transport, error, id, recorder)
             throw error
         }
+        return route(message, id, arrival, table, recorder)
+    }
+
+    /// Counts and reports a payload that could not be decoded.
+    func end(_ transport: Transport?, _ error: DecodeError, _ id: UInt64, _ recorder: TraceRecorder?) {
+        let outcome = Outcome.undecodable(error)
+        recorder?.end("decode", error.description)
+        counters.count(outcome)
+        recorder?.finish(id, nil, transport, outcome)
+    }
+
+    /// Looks up the routes of a message.
+    @inline(__always)
+    func route(
+        _ message: PushMessage, _ id: UInt64, _ arrival: MonotonicInstant?, _ table: RouteTable,
+        _ recorder: TraceRecorder?
+    ) -> RoutedMessage {
         recorder?.end("decode", "\(message.kind), \(message.certainty.rawValue)")
         recorder?.begin()
         let match = table.match(message.storage)
         recorder?.end("route", match.routes.isEmpty ? "none" : match.routes.ids.joined(separator: ", "))
         recorder?.take(match.routes)
 
-        var routed = RoutedMessage(message, id: id, arrivedAt: payload.arrivedAt ?? clock.now, app: app, match: match)
+        let now = clock.now
         // A payload that had to wait before it came here is judged by the present, as the ones before it were.
-        if payload.arrivedAt != nil { routed.judgedAt = clock.now }
-        routed.recorder = recorder
-        return routed
+        return RoutedMessage(
+            message, id: id, arrivedAt: arrival ?? now, judgedAt: now, app: app, match: match, recorder: recorder)
     }
 
     /// Sends a message through the chain to its handlers, and settles it.
     @inline(__always)
     func run(_ message: inout RoutedMessage) async -> Outcome {
         var passed = 0
-        var outcome: Outcome
+        let outcome: Outcome
         switch admit(&message, passed: &passed) {
         case .handle: outcome = await handle(&message)
         case .hold(let breaker): return hold(message, breaker, passed)
         case .wait(let lease): outcome = await wait(for: lease, message)
         case .end(let end): outcome = end
         }
-        if message.hasHeld { outcome = holdRemainder(message, outcome) }
+        return settle(message, outcome, passed)
+    }
+
+    /// Tells the stages that passed a message how it ended, counts and reports it; keeps it for the routes that are held.
+    @inline(__always)
+    func settle(_ message: RoutedMessage, _ end: Outcome, _ passed: Int) -> Outcome {
+        var outcome = end
+        if message.hasHeld { (outcome, _) = holdRemainder(message, outcome) }
+        conclude(message, outcome, passed)
+        return outcome
+    }
+
+    /// Tells the stages that passed a message how it ended, counts and reports it.
+    @inline(__always)
+    func conclude(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
         chain.settle(message, outcome, passed)
         counters.count(outcome)
         message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
-        return outcome
     }
 
     /// The routes and the listener as they are now.
     func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
         setup.withLock { setup in
-            let table = setup.table ?? RouteTable(setup.routes, generation: setup.rules.generation)
+            if let table = setup.table { return (table, setup.listener) }
+            let table = RouteTable(setup.routes, generation: setup.rules.generation)
             setup.table = table
             return (table, setup.listener)
         }
@@ -196,7 +230,7 @@ public final class PushReceiver: Sendable {
         case end(Outcome)
     }
 
-    private func admit(_ message: inout RoutedMessage, passed: inout Int) -> Next {
+    func admit(_ message: inout RoutedMessage, passed: inout Int) -> Next {
         do {
             return next(try chain.admit(&message, &passed), message)
         } catch {
@@ -235,7 +269,7 @@ public final class PushReceiver: Sendable {
     ///
     /// Never inlined: room for the continuation would be made for each message, and nearly none waits.
     @inline(never)
-    private func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
+    func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
         .duplicate(.inFlight(await message.first?.end(of: lease, now: message.arrivedAt) ?? .retryLater))
     }
 
@@ -245,11 +279,11 @@ public final class PushReceiver: Sendable {
         var failure: (route: Route, error: any Error)?
         var loopEnd: LoopLayer?
         var succeeded = MatchedRoutes()
-        for route in message.routes {
-            let context = HandlerContext(message, route, chain.loopGuard)
+        for index in message.routes.indices {
+            let route = message.routes[index]
             message.recorder?.call(route)
             do {
-                try await route.handler(message.message, context)
+                try await route.handler(message.message, HandlerContext(message, route, chain.loopGuard))
                 route.handled.add(1, ordering: .relaxed)
                 succeeded.append(route)
                 message.recorder?.end("handle \(route.id)", "handled")
@@ -305,12 +339,14 @@ public final class PushReceiver: Sendable {
 
     /// Adds a route behind those that are there.
     func add(
-        _ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ loop: RouteLoopPolicy, _ handler: RouteHandler
+        _ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ loop: RouteLoopPolicy,
+        _ delivery: DeliverySettings?, _ handler: RouteHandler
     ) {
         setup.withLock { setup in
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
-            setup.append(Route(id: id, criteria: criteria, flow: flow, loop: loop, handler: handler))
+            setup.append(
+                Route(id: id, criteria: criteria, flow: flow, loop: loop, delivery: delivery, handler: handler))
         }
     }
 }

@@ -11,6 +11,9 @@ public final class Route: Sendable {
     /// What the loop guard does for this route.
     public let loop: RouteLoopPolicy
 
+    /// How a service delivers what it takes; nil takes the service's settings.
+    public let delivery: DeliverySettings?
+
     let criteria: RouteCriteria
     let handler: RouteHandler
     /// Whether nothing limits it.
@@ -26,7 +29,8 @@ public final class Route: Sendable {
     let held = Atomic<Int>(0)
 
     init(
-        id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard, handler: RouteHandler,
+        id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard,
+        delivery: DeliverySettings? = nil, handler: RouteHandler,
         declaration: RoutingRule? = nil
     ) {
         self.id = id
@@ -35,6 +39,7 @@ public final class Route: Sendable {
         self.loop = loop
         limits = if case .own(let rate) = loop.rate { Breaker.Limits(rate) } else { nil }
         isUnlimited = loop.rate == .unlimited
+        self.delivery = delivery
         self.handler = handler
         var digest = KeyedDigest(.published)
         digest.add(0, id.utf8.span, 0..<id.utf8.count)

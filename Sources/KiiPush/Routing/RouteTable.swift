@@ -44,12 +44,12 @@ final class RouteTable: Sendable {
         let buffer = storage.buffer
         let text = buffer.span
         let certainty = storage.certainty
-        let loose = unfiled[storage.reading.kind.tableIndex]
+        let kind = storage.reading.kind.tableIndex
         var looseCursor = 0
         var cursors = index.postings(text, storage)
 
         while true {
-            var next = looseCursor < loose.count ? loose[looseCursor] : Int32.max
+            var next = looseCursor < unfiled[kind].count ? unfiled[kind][looseCursor] : Int32.max
             var from = -1
             for number in 0..<FiledText.Field.count where !cursors.span[number].isEmpty {
                 let candidate = index.routeNumbers[cursors.span[number].lowerBound]

@@ -6,6 +6,11 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     struct Alternative: Sendable, Hashable {
         let kind: MessageScope.Kind
         let id: TextPattern?
+
+        func takes(id token: JSONToken, in text: Span<UInt8>) -> Bool {
+            guard let id else { return true }
+            return token.isPresent && id.matches(text, token.range)
+        }
     }
 
     let alternatives: [Alternative]
@@ -38,8 +43,7 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
         // By index: a loop over the values would copy each pattern first.
         for index in alternatives.indices where alternatives[index].kind == reading.scopeKind {
-            guard let id = alternatives[index].id else { return true }
-            if reading.scopeID.isPresent, id.matches(text, reading.scopeID.range) { return true }
+            if alternatives[index].takes(id: reading.scopeID, in: text) { return true }
         }
         return false
     }

@@ -7,6 +7,13 @@ public struct TextPattern: Sendable, Hashable {
         case exactly(String)
         /// The pieces between the stars; the first and the last are anchored.
         case pieces([String])
+
+        func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
+            switch self {
+            case .exactly(let exact): text.matches(range, exact)
+            case .pieces(let pieces): TextPattern.matches(text, range, pieces)
+            }
+        }
     }
 
     let alternatives: [Alternative]
@@ -50,12 +57,8 @@ public struct TextPattern: Sendable, Hashable {
     /// Whether `range` matches.
     func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
         if takesAnything { return true }
-        for index in alternatives.indices {
-            switch alternatives[index] {
-            case .exactly(let exact): if text.matches(range, exact) { return true }
-            case .pieces(let pieces): if Self.matches(text, range, pieces) { return true }
-            }
-        }
+        // By index, and by a method of the alternative: a loop over the values would copy each text first.
+        for index in alternatives.indices where alternatives[index].matches(text, range) { return true }
         return false
     }
 
@@ -69,7 +72,7 @@ public struct TextPattern: Sendable, Hashable {
     package func matches(_ text: String) -> Bool { matches(text.utf8.span, 0..<text.utf8.count) }
 
     /// Takes each piece at its first place behind the one before; with the ends anchored that finds a match if any is.
-    private static func matches(_ text: Span<UInt8>, _ range: Range<Int>, _ pieces: [String]) -> Bool {
+    fileprivate static func matches(_ text: Span<UInt8>, _ range: Range<Int>, _ pieces: [String]) -> Bool {
         guard let prefix = pieces.first, let suffix = pieces.last, text.begins(range, with: prefix) else {
             return false
         }

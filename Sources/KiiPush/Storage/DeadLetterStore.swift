@@ -9,8 +9,13 @@ public struct DeadLetter: Sendable, Identifiable {
         case heldFull
         /// It was held when its route, its bucket or everything was switched off.
         case killSwitch
-        /// Its handler failed, and no transport will deliver it again since other routes have handled it.
+        /// Its handler failed, as often as it may be tried, or once where no transport will deliver it again since other
+        /// routes have handled it.
         case failed
+        /// The process ended twice while it was being handled, the second time it alone.
+        case quarantined
+        /// It is no push message, and no delivery will make it one.
+        case undecodable
     }
 
     /// The letter's number in its store; 0 until it is stored.
@@ -27,6 +32,12 @@ public struct DeadLetter: Sendable, Identifiable {
     ///
     /// For a store that outlives the process, whose letters' ``arrivedAt`` then says nothing; nil from one that does not.
     public var receivedAt: Int64? = nil
+    /// How often its handlers were run; 0 when they never were.
+    public var attempts = 0
+    /// How often rules had been loaded when it was put aside, as ``PushReceiver/rulesGeneration``; 0 without rules.
+    public var rulesGeneration = 0
+    /// What went wrong at last: the type of an error or a decoder's code, and nothing of the payload.
+    public var cause: String? = nil
 
     /// Makes a letter that is not stored yet; a store that reads one back gives its number too.
     public init(id: UInt64 = 0, payload: RawPayload, reason: Reason, routes: [String], arrivedAt: MonotonicInstant) {

@@ -22,7 +22,9 @@ import Synchronization
 /// of the routes, which it knows by their ids.
 public final class LoopGuard: Middleware {
     private let clock: any ReceiverClock
-    private let secret = DedupeSecret.random()
+    private let secret = DedupeSecret.ofProcess
+    /// What stands for this device in stamps when it has no identity; nothing of the secret, since stamps are sent.
+    private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
     private let state: Mutex<LoopState>
     private let riskCount = Atomic<Int>(0)
 
@@ -88,7 +90,7 @@ public final class LoopGuard: Middleware {
         let now = clock.now.nanoseconds
         state.withLock { state in
             for route in failed {
-                let keys = RateKeys(message.message, route, secret)
+                let keys = message.rateKeys(of: route, secret)
                 if !message.permit.isFrom(keys) { state.breakers.takeBack(keys) }
             }
             for breaker in message.probed { state.breakers.turnEnded(breaker, now) }
@@ -130,6 +132,17 @@ public final class LoopGuard: Middleware {
     public var killedUntil: [KillTarget: MonotonicInstant] {
         let now = clock.now
         return state.withLock { $0.killSwitch.targets(at: now) }
+    }
+
+    /// Those of a message's routes that the kill switch stops now, and whether it stops the message as a whole.
+    func kills(of message: RoutedMessage, _ routes: some Sequence<Route>) -> (isWhole: Bool, routes: [String]) {
+        let now = clock.now
+        return state.withLock { state in
+            guard !state.killSwitch.isIdle, state.settings.layers.contains(.killSwitch) else { return (false, []) }
+            let kills = ActiveKills(state.killSwitch.targets(at: now).keys)
+            if kills.stop(message.message, app: message.app) { return (true, routes.map(\.id)) }
+            return (false, routes.map(\.id).filter { kills.stop(route: $0) })
+        }
     }
 
     private func endHeldOfKilled() {
@@ -187,7 +200,7 @@ public final class LoopGuard: Middleware {
 
     /// The name under which handlers here begin a lineage: this device's first identity, else one of the process.
     var origin: String {
-        state.withLock { $0.identities.first } ?? DedupeKey(first: secret.first, second: secret.second).description
+        state.withLock { $0.identities.first } ?? nameless.description
     }
 
     /// How many keys of the rate layer, and how many announced writes, were forgotten for want of room.

@@ -71,27 +71,37 @@ extension LoopState {
             kills = active
         }
         let isLimited = layers.rate
-        for route in message.routes {
+        // By index, since a loop over the values would copy them first; a route that is stopped gives its place to the next.
+        var index = 0
+        while index < message.routes.count {
+            let route = message.routes[index]
+            var stop: RoutedMessage.Stop?
             if let kills, kills.stop(route: route.id) {
-                message.stop(route, .drop(.looped(.killSwitch)))
-            } else if isLimited {
-                judgeRate(&message, route, secret)
+                stop = .drop(.looped(.killSwitch))
+            } else if isLimited, let breaker = judgeRate(&message, route, secret) {
+                stop = .hold(breaker)
             }
+            if let stop { message.stop(route, stop) } else { index += 1 }
         }
         // Only now: a route that was killed above has not been counted.
         message.isCounted = isLimited
         return .pass
     }
 
-    private mutating func judgeRate(_ message: inout RoutedMessage, _ route: Route, _ secret: DedupeSecret) {
-        if route.isUnlimited { return }
-        let keys = RateKeys(message.message, route, secret)
-        if message.isSpecial, message.permit.isFrom(keys) { return }
-        let isNew = !message.message.raw.isRedelivered
+    /// The breaker that holds the message for a route; nil when it passes.
+    private mutating func judgeRate(
+        _ message: inout RoutedMessage, _ route: Route, _ secret: DedupeSecret
+    ) -> RateBreakers.ID? {
+        if route.isUnlimited { return nil }
+        let keys = message.rateKeys(of: route, secret)
+        if message.isSpecial, message.permit.isFrom(keys) { return nil }
+        let isNew = !message.message.storage.raw.isRedelivered
         switch breakers.judge(keys, route.limits ?? limits, message.judgedAt.nanoseconds, isNew: isNew) {
-        case .pass: break
-        case .passAsProbe(let breakers): message.probe(breakers)
-        case .hold(let breaker): message.stop(route, .hold(breaker))
+        case .pass: return nil
+        case .passAsProbe(let breakers):
+            message.probe(breakers)
+            return nil
+        case .hold(let breaker): return breaker
         }
     }
 }

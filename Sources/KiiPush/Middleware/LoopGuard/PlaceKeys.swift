@@ -25,40 +25,63 @@ struct PlaceKey: Sendable, Hashable {
     fileprivate init(_ digest: KeyedDigest) { self.digest = digest.finish() }
 }
 
+extension PlaceKey {
+    /// What keeps a message in order with others; nil when it has nothing of that kind.
+    init?(_ order: DeliverySettings.Order, of message: PushMessage) {
+        let reading = message.storage.reading
+        let buffer = message.storage.buffer
+        switch order {
+        case .none: return nil
+        case .object where reading.hasObject: self.init(objectOf: message, .published)
+        case .object where reading.hasTopic, .topic where reading.hasTopic:
+            var digest = KeyedDigest(.published)
+            digest.add(scopeOf: reading, buffer.span)
+            digest.add(Meaning.topic, buffer.span, reading.topic.range)
+            self.init(digest)
+        case .object, .sender:
+            guard reading.sender.isPresent else { return nil }
+            var digest = KeyedDigest(.published)
+            digest.add(senderOf: reading, buffer.span)
+            self.init(digest)
+        case .topic: return nil
+        }
+    }
+}
+
 /// The two keys under which a route counts a message that it lets pass.
 struct RateKeys {
     /// Per object, else per topic and sender, else per bucket, else per sender.
     let narrow: PlaceKey
     /// Per bucket or topic; nil for a message of neither.
     let wide: PlaceKey?
+}
 
-    init(_ message: PushMessage, _ route: Route, _ secret: DedupeSecret) {
-        let reading = message.storage.reading
-        let buffer = message.storage.buffer
-        let text = buffer.span
+extension RoutedMessage {
+    /// The keys under which the message counts for a route.
+    func rateKeys(of route: Route, _ secret: DedupeSecret) -> RateKeys {
+        if message.storage.reading.hasBucket || message.storage.reading.hasTopic {
+            // The deduplicator's, unless its secret is another one, as that of a store which outlives the process.
+            if let place, place.secret == secret { return route.rateKeys(at: place) }
+            if let place = PlaceDigest(of: message.storage, secret) { return route.rateKeys(at: place) }
+        }
         var digest = KeyedDigest(secret)
-        digest.add(route.digest.first)
-        digest.add(route.digest.second)
-        let hasPlace = reading.hasBucket || reading.hasTopic
-        guard hasPlace else {
-            digest.add(senderOf: reading, text)
-            narrow = PlaceKey(digest)
-            wide = nil
-            return
-        }
-        digest.add(scopeOf: reading, text)
-        if reading.hasBucket {
-            digest.add(Meaning.bucket, text, reading.bucket.range)
-        } else {
-            digest.add(Meaning.topic, text, reading.topic.range)
-        }
-        wide = PlaceKey(digest)
-        if reading.hasObject {
-            digest.add(Meaning.object, text, reading.object.range)
-        } else if !reading.hasBucket {
-            digest.add(senderOf: reading, text)
-        }
-        narrow = PlaceKey(digest)
+        let buffer = message.storage.buffer
+        digest.add(senderOf: message.storage.reading, buffer.span)
+        return RateKeys(narrow: route.key(of: digest), wide: nil)
+    }
+}
+
+extension Route {
+    fileprivate func rateKeys(at place: PlaceDigest) -> RateKeys {
+        RateKeys(narrow: key(of: place.narrow), wide: key(of: place.wide))
+    }
+
+    /// A place or a sender, for this route alone.
+    fileprivate func key(of place: KeyedDigest) -> PlaceKey {
+        var own = place
+        own.add(digest.first)
+        own.add(digest.second)
+        return PlaceKey(own)
     }
 }
 
@@ -96,17 +119,5 @@ extension KeyedDigest {
     fileprivate mutating func add(senderOf reading: Reading, _ text: Span<UInt8>) {
         add(UInt64(reading.senderKind.rawValue))
         add(Meaning.sender, text, reading.sender.range)
-    }
-}
-
-extension MessageScope.Kind {
-    fileprivate var number: UInt8 {
-        switch self {
-        case .unknown: 0
-        case .app: 1
-        case .user: 2
-        case .group: 3
-        case .thing: 4
-        }
     }
 }

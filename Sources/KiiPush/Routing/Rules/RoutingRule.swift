@@ -28,8 +28,8 @@ public struct RoutingRule: Sendable {
     public let flow: RouteFlow
     /// What its handler writes to, as far as it says so.
     public let writes: [KiiURI]
-    /// How its messages are to be delivered, which nothing acts on yet; nil takes the file's settings.
-    public let delivery: RuleDeliverySettings?
+    /// How a service delivers its messages; nil takes the service's settings.
+    public let delivery: DeliverySettings?
     /// What the loop guard does otherwise; nil takes the file's settings.
     public let loop: RouteLoopPolicy?
     /// Where the rule begins.
@@ -43,9 +43,6 @@ public struct RoutingRule: Sendable {
 
     /// Where each of ``writes`` stands.
     let writePositions: [SourcePosition]
-
-    /// Where the key `delivery` stands; nil without one.
-    let deliveryPosition: SourcePosition?
 }
 
 extension RulesReader {
@@ -53,7 +50,7 @@ extension RulesReader {
 
     /// The rules of a file; one that has a problem is left out, and the file is refused for it.
     mutating func rules(
-        _ node: RulesNode, loop: LoopSettings, delivery: RuleDeliverySettings
+        _ node: RulesNode, loop: LoopSettings, delivery: DeliverySettings
     ) -> [RoutingRule] {
         var ids: [ExactText: Int] = [:]
         var rules: [RoutingRule] = []
@@ -68,7 +65,7 @@ extension RulesReader {
 
     private mutating func rule(
         _ object: RulesObject, _ ids: inout [ExactText: Int], _ loop: LoopSettings,
-        _ delivery: RuleDeliverySettings
+        _ delivery: DeliverySettings
     ) -> RoutingRule? {
         let id = required("id", of: object).flatMap { ruleID($0, &ids) }
         var criteria = RouteCriteria()
@@ -84,8 +81,7 @@ extension RulesReader {
             id: id, action: action.action, flow: goesOn ? .continue : .stop, writes: writes.map(\.uri),
             delivery: ownDelivery,
             loop: ownLoop, position: position(object.node.offset), actionPosition: position(action.offset),
-            conditions: conditions, criteria: criteria, writePositions: writes.map { position($0.offset) },
-            deliveryPosition: object.member("delivery").map { position($0.keyOffset) })
+            conditions: conditions, criteria: criteria, writePositions: writes.map { position($0.offset) })
     }
 
     private mutating func ruleID(_ node: RulesNode, _ ids: inout [ExactText: Int]) -> String? {

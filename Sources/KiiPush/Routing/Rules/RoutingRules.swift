@@ -39,9 +39,7 @@ public struct RoutingRules: Sendable {
     /// Identities that this device writes as and others do too, from `loop`; empty when the file names none.
     public private(set) var writesAs: [Sender] = []
     /// What the delivery is to do; read and checked, but not acted on yet.
-    public private(set) var delivery = RuleDeliverySettings()
-    /// Where the key `delivery` of the file stands; nil without one.
-    private(set) var deliveryPosition: SourcePosition?
+    public private(set) var delivery = DeliverySettings()
     /// The rules, in order: the first that matches wins.
     public private(set) var rules: [RoutingRule] = []
     /// The file's own tests.
@@ -102,10 +100,7 @@ public struct RoutingRules: Sendable {
         if let node = object["serving"] { serving = reader.serving(node) }
         if let node = object["dedupe"] { dedupe = reader.dedupe(node) }
         if let node = object["loop"] { (loop, writesAs, statesLoop) = reader.loop(node) }
-        if let member = object.member("delivery") {
-            delivery = reader.delivery(member.value, from: delivery)
-            deliveryPosition = reader.position(member.keyOffset)
-        }
+        if let node = object["delivery"] { delivery = reader.delivery(node, from: delivery) }
     }
 
     /// Checks the syntax of the whole text.

@@ -90,7 +90,7 @@ extension LoopRate {
     }
 }
 
-extension RuleDeliverySettings {
+extension DeliverySettings {
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("attempts", attempts)
@@ -99,6 +99,10 @@ extension RuleDeliverySettings {
             writer.member("timeout", timeout.ruleText)
             writer.member("order", order.rawValue)
             writer.member("onFailure", onFailure.rawValue)
+            if replacesOlder {
+                writer.key("replacesOlder")
+                writer.bool(true)
+            }
         }
     }
 }

@@ -119,9 +119,9 @@ extension RulesReader {
     // MARK: Delivery
 
     /// Settings that override some of `base`.
-    mutating func delivery(_ node: RulesNode, from base: RuleDeliverySettings) -> RuleDeliverySettings {
+    mutating func delivery(_ node: RulesNode, from base: DeliverySettings) -> DeliverySettings {
         var settings = base
-        let keys = ["attempts", "backoff", "maxBackoff", "timeout", "order", "onFailure"]
+        let keys = ["attempts", "backoff", "maxBackoff", "timeout", "order", "onFailure", "replacesOlder"]
         guard let object = object(node, "an object with \(keys.joined(separator: ", "))", keys: keys) else {
             return settings
         }
@@ -137,12 +137,13 @@ extension RulesReader {
             }
         }
         if let timeout = object["timeout"].flatMap({ duration($0, isPositive: true) }) { settings.timeout = timeout }
-        if let order = object["order"].flatMap({ choice($0, "order", RuleDeliverySettings.Order.self) }) {
+        if let order = object["order"].flatMap({ choice($0, "order", DeliverySettings.Order.self) }) {
             settings.order = order
         }
-        if let node = object["onFailure"], let answer = choice(node, "answer", RuleDeliverySettings.OnFailure.self) {
+        if let node = object["onFailure"], let answer = choice(node, "answer", DeliverySettings.OnFailure.self) {
             settings.onFailure = answer
         }
+        if let replaces = object["replacesOlder"].flatMap({ bool($0) }) { settings.replacesOlder = replaces }
         return settings
     }
 }

@@ -27,7 +27,7 @@ struct RoutingRulesTests {
     func defaults() throws {
         let rules = try RoutingRules(#"{"version":1,"rules":[]}"#)
         #expect(rules.app == nil && rules.me.isEmpty && rules.serving == nil && rules.dedupe == .standard)
-        #expect(rules.loop == .standard && rules.writesAs.isEmpty && rules.delivery == RuleDeliverySettings())
+        #expect(rules.loop == .standard && rules.writesAs.isEmpty && rules.delivery == DeliverySettings())
         #expect(rules.rules.isEmpty && rules.tests.isEmpty)
         #expect(rules.loop.rate.messages == 20 && rules.loop.rate.per == .seconds(10) && rules.loop.hops == 8)
         #expect(rules.delivery.attempts == 5 && rules.delivery.timeout == .seconds(60))

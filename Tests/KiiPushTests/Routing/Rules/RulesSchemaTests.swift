@@ -43,8 +43,8 @@ struct RulesSchemaTests {
         #expect(names(definitions["certainty"]) == Set(Certainty.allCases.map(\.rawValue)))
         #expect(names(definitions["scopeType"]) == Set(RulesReader.scopeTypes.map(\.name)))
         let delivery = definitions["delivery"]?["properties"]
-        #expect(names(delivery?["order"]) == Set(RuleDeliverySettings.Order.allCases.map(\.rawValue)))
-        #expect(names(delivery?["onFailure"]) == Set(RuleDeliverySettings.OnFailure.allCases.map(\.rawValue)))
+        #expect(names(delivery?["order"]) == Set(DeliverySettings.Order.allCases.map(\.rawValue)))
+        #expect(names(delivery?["onFailure"]) == Set(DeliverySettings.OnFailure.allCases.map(\.rawValue)))
         let loop = definitions["rule"]?["properties"]?["loop"]?["properties"]
         #expect(names(loop?["ownBucket"]) == Set(RouteLoopPolicy.OwnBucket.allCases.map(\.rawValue)))
         let expect = definitions["expectation"]?["properties"]

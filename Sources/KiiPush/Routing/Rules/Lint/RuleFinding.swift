@@ -62,8 +62,6 @@ public struct RuleFinding: Sendable, Hashable {
         case emptyTest
         /// Two tests of one name, which no report and no filter tells apart.
         case repeatedTestName
-        /// A setting that this version reads and checks, and does not act on.
-        case notYet
         /// The file is too large for all of it to be compared.
         case notAllCompared
 
@@ -75,7 +73,7 @@ public struct RuleFinding: Sendable, Hashable {
                 .error
             case .partlyShadowed, .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
                 .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .dataOfPushToApp,
-                .emptyTest, .repeatedTestName, .notYet, .notAllCompared:
+                .emptyTest, .repeatedTestName, .notAllCompared:
                 .warning
             }
         }

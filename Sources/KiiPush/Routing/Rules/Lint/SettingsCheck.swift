@@ -2,7 +2,6 @@
 
 extension RulesLint {
     mutating func checkSettings() {
-        checkDelivery()
         if let serving = rules.serving {
             for (index, identity) in rules.me.enumerated() {
                 guard case .user(let user) = identity, serving.matches(.user(user)) else { continue }
@@ -21,14 +20,6 @@ extension RulesLint {
                     "the rule \(name(rule)) writes to the app '\(NearestName.shown(other))', and the file is of '\(NearestName.shown(app))'; leave the app out of the URI"
                 )
             }
-        }
-    }
-
-    private mutating func checkDelivery() {
-        let what = "this version reads and checks 'delivery', and does not act on it: nothing delivers yet"
-        if let position = rules.deliveryPosition { report(.notYet, position, nil, what) }
-        for rule in rules.rules {
-            if let position = rule.deliveryPosition { report(.notYet, position, rule.id, what) }
         }
     }
 

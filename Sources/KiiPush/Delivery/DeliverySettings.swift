@@ -1,0 +1,64 @@
+/// How the delivery treats a message: how often it is tried, what keeps it in order, how long a handler may take.
+///
+/// A service has one for all messages, and a route may have its own; of a message that several routes take, the first
+/// route's counts.
+public struct DeliverySettings: Sendable, Hashable {
+    /// What keeps messages in order: those with the same key run one after another, in one lane.
+    public enum Order: String, Sendable, Hashable, CaseIterable {
+        /// The object, else the topic, else the sender; a message that has none of them is in no order.
+        case object
+        /// The topic.
+        case topic
+        /// The sender.
+        case sender
+        /// Nothing.
+        case none
+    }
+
+    /// What becomes of the messages behind one that failed and is tried again.
+    public enum OnFailure: String, Sendable, Hashable, CaseIterable {
+        /// They wait, so that the order holds.
+        case block
+        /// They go ahead.
+        case skip
+    }
+
+    /// How often a message is tried, the first time included: 5.
+    public var attempts = 5
+    /// The pause before the second attempt, doubled before each further one: 200 ms; each is up to 20% longer or shorter.
+    public var backoff = Duration.milliseconds(200)
+    /// The longest pause, before it is made longer or shorter: 30 s; ``backoff`` where that is longer.
+    public var maxBackoff = Duration.seconds(30)
+    /// How long one run of a handler may take: 60 s; then it is cancelled.
+    public var timeout = Duration.seconds(60)
+    /// What keeps messages in order: the object.
+    public var order = Order.object
+    /// What becomes of the messages behind a failed one: they wait.
+    public var onFailure = OnFailure.block
+    /// Whether a newer change of an object takes the place of an older one that still waits in its lane: no.
+    ///
+    /// For handlers that fetch the object anyway. What was replaced ends as ``Outcome/superseded``.
+    public var replacesOlder = false
+
+    /// The defaults.
+    public init() {}
+}
+
+extension DeliverySettings {
+    /// How long to wait after an attempt.
+    ///
+    /// - Parameters:
+    ///   - attempt: which attempt failed, from 1 on.
+    ///   - jitter: from -1 to 1; a fifth of it counts.
+    func pause(after attempt: Int, _ jitter: Double) -> Duration {
+        let first = max(backoff, .zero)
+        let longest = max(maxBackoff, first)
+        var (pause, left) = (first, attempt - 1)
+        while left > 0, pause > .zero, pause < longest {
+            // Half of the longest first, so that no doubling overflows.
+            pause = pause > longest / 2 ? longest : pause * 2
+            left -= 1
+        }
+        return min(pause, longest) * (1 + 0.2 * (jitter.isFinite ? min(max(jitter, -1), 1) : 0))
+    }
+}

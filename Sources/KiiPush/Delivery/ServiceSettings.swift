@@ -1,0 +1,68 @@
+/// How much a ``PushService`` takes on at once, and how long it lets things finish.
+public struct ServiceSettings: Sendable, Hashable {
+    /// How many messages are being handled at once: 8.
+    public var concurrency = 8
+    /// How many payloads are in the service at once, waiting, being tried again and held ones included: 1,000.
+    public var messages = 1000
+    /// How many bytes they may have in all: 8 MiB; one larger payload alone is taken too.
+    public var bytes = 8 << 20
+    /// How long handlers may finish when the service stops, before they are cancelled: 10 s.
+    public var drain = Duration.seconds(10)
+    /// How long a handler that was cancelled may take to return, before its lane goes on without it: 5 s.
+    public var grace = Duration.seconds(5)
+
+    /// The defaults.
+    public static let standard = ServiceSettings()
+
+    /// The defaults.
+    public init() {}
+}
+
+/// What a service has to tell beside the outcomes, for logs and alarms.
+public enum ServiceEvent: Sendable {
+    /// A handler failed and the message is tried again after a pause; the cause is the type of what was thrown.
+    case retry(messageID: UInt64, route: String, attempt: Int, pause: Duration, cause: String)
+    /// A handler took longer than it may and was cancelled; `true` when it had not returned after the grace either, and
+    /// its lane goes on without it.
+    case overrun(messageID: UInt64, route: String, isLeft: Bool)
+    /// The inbox or the dead-letter store failed, and it is tried again; the text says where and why.
+    case storeFailed(String)
+    /// A transport says something of itself.
+    case transport(String, TransportEvent)
+}
+
+/// What became of the messages when a service stopped.
+public struct DrainReport: Sendable, Hashable {
+    /// How many were being handled and have ended.
+    public var finished = 0
+    /// How many were being handled and were cancelled.
+    public var cancelled = 0
+    /// How many are left, those that were cancelled included; in a durable inbox for the next process.
+    public var left = 0
+
+    /// Nothing to report.
+    public init() {}
+}
+
+/// What a service has on its hands; a snapshot.
+public struct ServiceStatus: Sendable, Hashable {
+    /// How many messages wait in their lanes.
+    public var waiting = 0
+    /// How many are being handled.
+    public var handling = 0
+    /// How many wait to be tried again.
+    public var retrying = 0
+    /// How many wait for the loop guard, or for the end of a message that they repeat.
+    public var held = 0
+    /// How many payloads there are in all, and their bytes.
+    public var messages = 0
+    /// The bytes of all.
+    public var bytes = 0
+    /// How many handlers did not return after their time was over, and still run.
+    public var overrunning = 0
+    /// Whether it takes payloads in.
+    public var isOpen = false
+
+    /// Nothing on its hands.
+    public init() {}
+}

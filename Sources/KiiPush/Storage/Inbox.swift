@@ -1,0 +1,78 @@
+/// Keeps payloads from the moment they are taken in until they have ended, so that a crash loses none.
+///
+/// A ``PushService`` owns one. Promises to it:
+/// - ``add(_:)`` keeps all payloads or none, in one step; in a durable inbox they are on disk when it returns.
+/// - Numbers go up from 1 and are never used twice, not even by another process on the same file.
+/// - When ``note(_:)`` has returned, the note is kept, on disk in a durable inbox. Of notes for one payload the order
+///   holds. Many tasks may wait in `note` at once; they share a write. A call that throws has changed nothing.
+/// - What ended is gone. A note of a payload that is not there changes nothing.
+/// - ``entries()`` gives back what was added and has not ended, payload byte for byte, oldest first.
+///
+/// To test an inbox of yours, run `InboxContract` from KiiPushContracts; it checks each of these.
+public protocol Inbox: Sendable {
+    /// Whether what it keeps survives a crash and a loss of power.
+    var isDurable: Bool { get }
+
+    /// Keeps payloads, all or none, and returns their numbers in the same order.
+    ///
+    /// May wait for the disk, so a transport calls it from a thread of its own or a few payloads at a time.
+    ///
+    /// - Throws: when they cannot be kept; none is then.
+    func add(_ payloads: [RawPayload]) throws -> [UInt64]
+
+    /// Takes down what became of a payload.
+    ///
+    /// - Throws: when it cannot be written; the service tells it again.
+    func note(_ note: InboxNote) async throws
+
+    /// What an earlier process left, oldest first; a service calls it once, before it adds anything.
+    ///
+    /// Each payload that was in flight when that process ended has one crash more from then on.
+    func entries() throws -> [InboxEntry]
+}
+
+/// What becomes of a payload in an inbox.
+public enum InboxNote: Sendable, Hashable {
+    /// Its handlers are about to run, for the `attempt`-th time; it is in flight from now on.
+    case begun(UInt64, attempt: Int)
+    /// The attempt failed and another one follows; these routes' handlers have succeeded, the ones before included.
+    case failed(UInt64, handled: [String])
+    /// It has ended, and is gone from the inbox.
+    case ended(UInt64)
+
+    /// The payload's number.
+    public var id: UInt64 {
+        switch self {
+        case .begun(let id, _), .failed(let id, _), .ended(let id): id
+        }
+    }
+}
+
+/// A payload that an earlier process took in and did not end.
+public struct InboxEntry: Sendable, Hashable {
+    /// Its number in the inbox.
+    public let id: UInt64
+    /// The payload as received; its arrival is on this process's clock, as far as the inbox can tell.
+    public let payload: RawPayload
+    /// How often its handlers were run.
+    public let attempts: Int
+    /// The routes whose handlers have succeeded.
+    public let handled: [String]
+    /// How often a process ended while it was in flight.
+    public let crashes: Int
+    /// Whether it was the only one in flight at the last of its crashes: then it was the one.
+    public let crashedAlone: Bool
+
+    /// Makes an entry; for inboxes.
+    public init(
+        id: UInt64, payload: RawPayload, attempts: Int = 0, handled: [String] = [], crashes: Int = 0,
+        crashedAlone: Bool = false
+    ) {
+        self.id = id
+        self.payload = payload
+        self.attempts = attempts
+        self.handled = handled
+        self.crashes = crashes
+        self.crashedAlone = crashedAlone
+    }
+}
