@@ -9,6 +9,7 @@ let package = Package(
         .library(name: "KiiPushTesting", targets: ["KiiPushTesting"]),
         .library(name: "KiiPushContracts", targets: ["KiiPushContracts"]),
         .library(name: "KiiPushSQLite", targets: ["KiiPushSQLite"]),
+        .library(name: "KiiPushMQTT", targets: ["KiiPushMQTT"]),
         .executable(name: "kiipush", targets: ["kiipush"]),
     ],
     traits: [
@@ -25,15 +26,27 @@ let package = Package(
         .target(
             name: "KiiPushSQLite",
             dependencies: ["KiiPush", "KiiPushLinux", .target(name: "CSQLite", condition: .when(traits: ["SQLite"]))]),
-        .executableTarget(name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
+        .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .target(
+            name: "KiiPushMQTT",
+            dependencies: [
+                "KiiPush", "KiiPushLinux", .target(name: "CMosquitto", condition: .when(traits: ["MQTT"])),
+            ]),
+        .executableTarget(
+            name: "kiipush",
+            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite"]),
         .testTarget(
             name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"],
             exclude: ["Documentation/Rules"]),
-        .testTarget(name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting"]),
-        .testTarget(name: "KiiPushToolTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "kiipush"]),
+        .testTarget(
+            name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts"]),
+        .testTarget(
+            name: "KiiPushToolTests",
+            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT", "kiipush"]),
         .testTarget(
             name: "KiiPushSQLiteTests",
             dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite"]),
+        .testTarget(name: "KiiPushMQTTTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushMQTT"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -123,7 +123,12 @@ extension DeadLetterPromise {
         odd.arrivedAt = MonotonicInstant(nanoseconds: -5)
         // One is the other's canonical equivalent.
         let spellings = ["\u{E9}", "e\u{301}"]
+        var tried = DeadLetter(payload: RawPayload([1]), reason: .quarantined, routes: ["a"], arrivedAt: .seconds(2))
+        (tried.attempts, tried.rulesGeneration, tried.cause) = (5, 1 << 40, spellings[1])
+        var unread = DeadLetter(payload: RawPayload([2]), reason: .undecodable, routes: [], arrivedAt: .seconds(3))
+        unread.cause = ""
         return [
+            tried, unread,
             DeadLetter(
                 payload: whole, reason: .failed, routes: ["b", "a", "b"], arrivedAt: MonotonicInstant(nanoseconds: 42)),
             DeadLetter(payload: odd, reason: .heldFull, routes: spellings + [""], arrivedAt: .seconds(-1)),

@@ -98,7 +98,9 @@ struct DeadLetterTrial: Sendable {
                 ("payload", found.payload == letter.payload), ("reason", found.reason == letter.reason),
                 ("routes", found.routes.map { Array($0.utf8) } == letter.routes.map { Array($0.utf8) }),
                 ("time", found.arrivedAt == letter.arrivedAt),
-                ("transport's id", exactly(found) == exactly(letter)),
+                ("transport's id", exactly(found) == exactly(letter)), ("attempts", found.attempts == letter.attempts),
+                ("generation of rules", found.rulesGeneration == letter.rulesGeneration),
+                ("cause", found.cause.map { Array($0.utf8) } == letter.cause.map { Array($0.utf8) }),
             ]
             for (part, isSame) in parts where !isSame {
                 fail("\(when) letter \(letter.id) should have its \(part) back as it was")

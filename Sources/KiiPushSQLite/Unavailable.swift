@@ -10,4 +10,8 @@ public enum SQLiteSeenStore {}
 /// A dead-letter store that survives a restart; not in this build.
 @available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
 public enum SQLiteDeadLetterStore {}
+
+/// An inbox that survives a crash; not in this build.
+@available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
+public enum SQLiteInbox {}
 #endif

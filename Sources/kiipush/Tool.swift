@@ -19,6 +19,8 @@ struct Tool {
             return await run(wanted + ["--help"], console)
         }
         switch command {
+        case "receive": return await ReceiveCommand.run(rest, console)
+        case "dead-letters", "held": return await StateCommand.run(command, rest, console)
         case "demo": return await DemoCommand.run(rest, console)
         case "inspect": return InspectCommand.run(rest, console)
         case "rules": return await RulesCommand.run(rest, console)
@@ -31,7 +33,7 @@ struct Tool {
             console.print("kiipush \(version)")
             return .fine
         default:
-            let commands = "demo, inspect, rules, kill and revive"
+            let commands = "demo, inspect, rules, receive, dead-letters, held, kill and revive"
             console.error("kiipush: there is no command '\(escaped(command))'; the commands are \(commands)")
             return .usage
         }
@@ -48,6 +50,10 @@ struct Tool {
           demo      sends documented payloads of every kind through a receiver and tells what happens
           inspect   says of a payload whether it is a Push to App, a Push to User or a Direct Push, and why
           rules     tests, lints, explains, compares and draws a rules file
+          receive   takes pushes in and does what a rules file says, until it is stopped
+          dead-letters
+                    shows, replays and drops the messages that an agent has put aside
+          held      shows, releases and drops the messages that an agent's loop guard holds
           kill      switches off a route, a bucket or everything in a program that runs, for a time
           revive    switches it on again
           help      shows this, or with a command's name that command's help

@@ -17,6 +17,25 @@ struct ContractTests {
         }.verify()
     }
 
+    @Test("so does one whose commits an inbox writes")
+    func seenStoreOfInbox() async throws {
+        let folder = try StateFolder()
+        await SeenStoreContract { window in
+            let database = try SQLiteDatabase(directory: folder.next())
+            return try SQLiteSeenStore(writtenBy: try SQLiteInbox(database), window: window)
+        }.verify()
+    }
+
+    @Test("the inbox on SQLite keeps every promise of an inbox")
+    func inbox() async throws {
+        let folder = try StateFolder()
+        await InboxContract { place in
+            try SQLiteInbox(try SQLiteDatabase(directory: "\(folder.path)/\(place)"))
+        } close: {
+            $0.database.close()
+        }.verify()
+    }
+
     @Test("the store on SQLite keeps every promise of a dead-letter store")
     func deadLetters() async throws {
         let folder = try StateFolder()

@@ -7,6 +7,11 @@ public struct PushIntake: Sendable {
     let service: any IntakeService
     let transport: String
 
+    package init(service: any IntakeService, transport: String) {
+        self.service = service
+        self.transport = transport
+    }
+
     /// Whether what is taken in survives a crash, so that it may be acknowledged at once.
     public var isDurable: Bool { service.isDurable }
 
@@ -33,10 +38,11 @@ public struct PushIntake: Sendable {
         }
     }
 
-    /// Calls `action` once, when there may be room again or intake has stopped; at once where there is room.
+    /// Calls `action` once, when there is room again or intake has stopped; at once where there is room.
     ///
+    /// Room is where what was refused last would be taken, and where a quarter of all that the service takes is free.
     /// It is called by the task that made room: let it wake a thread, and no more. A later one takes the place of an
-    /// earlier one that was not called yet, a transport each.
+    /// earlier one of the same transport that was not called yet.
     public func whenRoom(_ action: @escaping @Sendable () -> Void) { service.whenRoom(transport, action) }
 
     /// Tells what the transport has to say of itself.
@@ -54,7 +60,7 @@ public enum IntakeRefusal: Error {
 }
 
 /// What an intake needs of its service.
-protocol IntakeService: Sendable {
+package protocol IntakeService: Sendable {
     var isDurable: Bool { get }
     func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt]
     func room() async

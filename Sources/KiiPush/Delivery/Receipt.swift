@@ -14,7 +14,7 @@ public final class Receipt: Sendable {
         case over(Outcome?)
     }
 
-    init(isStored: Bool) { self.isStored = isStored }
+    package init(isStored: Bool) { self.isStored = isStored }
 
     /// How it ended; nil while it has not, and when the service left it.
     public var outcome: Outcome? { state.withLock { if case .over(let outcome) = $0 { outcome } else { nil } } }
@@ -44,7 +44,7 @@ public final class Receipt: Sendable {
     }
 
     /// Tells those who wait; the first end counts.
-    func finish(_ outcome: Outcome?) {
+    package func finish(_ outcome: Outcome?) {
         let actions = state.withLock { state in
             guard case .open(let actions) = state else { return [] as [@Sendable (Outcome?) -> Void] }
             state = .over(outcome)

@@ -168,7 +168,8 @@ extension PushReceiver {
         handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
     ) {
         add(
-            id, RouteCriteria(scope: scope, sender: sender, certainty: certainty, data: data), flow, loop, delivery, .any(handler)
+            id, RouteCriteria(scope: scope, sender: sender, certainty: certainty, data: data), flow, loop, delivery,
+            .any(handler)
         )
     }
 }

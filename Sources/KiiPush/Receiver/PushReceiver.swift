@@ -130,11 +130,15 @@ public final class PushReceiver: Sendable {
         }
     }
 
+    /// A number for a message.
+    @inline(__always)
+    func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
+
     /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
     @inline(__always)
     func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, listener) = currentSetup()
-        let id = lastID.add(1, ordering: .relaxed).newValue
+        let id = nextID()
         let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
         // Looked at before the message takes the payload over, which spares a copy of it.
         let arrival = payload.arrivedAt
@@ -143,12 +147,26 @@ public final class PushReceiver: Sendable {
         do {
             message = try PushMessage(payload, limits: limits)
         } catch {
-            let outcome = Outcome.undecodable(error)
-            recorder?.end("decode", error.description)
-            counters.count(outcome)
-            recorder?.finish(id, nil, transport, outcome)
+            end(transport, error, id, recorder)
             throw error
         }
+        return route(message, id, arrival, table, recorder)
+    }
+
+    /// Counts and reports a payload that could not be decoded.
+    func end(_ transport: Transport?, _ error: DecodeError, _ id: UInt64, _ recorder: TraceRecorder?) {
+        let outcome = Outcome.undecodable(error)
+        recorder?.end("decode", error.description)
+        counters.count(outcome)
+        recorder?.finish(id, nil, transport, outcome)
+    }
+
+    /// Looks up the routes of a message.
+    @inline(__always)
+    func route(
+        _ message: PushMessage, _ id: UInt64, _ arrival: MonotonicInstant?, _ table: RouteTable,
+        _ recorder: TraceRecorder?
+    ) -> RoutedMessage {
         recorder?.end("decode", "\(message.kind), \(message.certainty.rawValue)")
         recorder?.begin()
         let match = table.match(message.storage)
@@ -165,18 +183,31 @@ public final class PushReceiver: Sendable {
     @inline(__always)
     func run(_ message: inout RoutedMessage) async -> Outcome {
         var passed = 0
-        var outcome: Outcome
+        let outcome: Outcome
         switch admit(&message, passed: &passed) {
         case .handle: outcome = await handle(&message)
         case .hold(let breaker): return hold(message, breaker, passed)
         case .wait(let lease): outcome = await wait(for: lease, message)
         case .end(let end): outcome = end
         }
-        if message.hasHeld { outcome = holdRemainder(message, outcome) }
+        return settle(message, outcome, passed)
+    }
+
+    /// Tells the stages that passed a message how it ended, counts and reports it; keeps it for the routes that are held.
+    @inline(__always)
+    func settle(_ message: RoutedMessage, _ end: Outcome, _ passed: Int) -> Outcome {
+        var outcome = end
+        if message.hasHeld { (outcome, _) = holdRemainder(message, outcome) }
+        conclude(message, outcome, passed)
+        return outcome
+    }
+
+    /// Tells the stages that passed a message how it ended, counts and reports it.
+    @inline(__always)
+    func conclude(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
         chain.settle(message, outcome, passed)
         counters.count(outcome)
         message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
-        return outcome
     }
 
     /// The routes and the listener as they are now.
@@ -199,7 +230,7 @@ public final class PushReceiver: Sendable {
         case end(Outcome)
     }
 
-    private func admit(_ message: inout RoutedMessage, passed: inout Int) -> Next {
+    func admit(_ message: inout RoutedMessage, passed: inout Int) -> Next {
         do {
             return next(try chain.admit(&message, &passed), message)
         } catch {
@@ -238,7 +269,7 @@ public final class PushReceiver: Sendable {
     ///
     /// Never inlined: room for the continuation would be made for each message, and nearly none waits.
     @inline(never)
-    private func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
+    func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
         .duplicate(.inFlight(await message.first?.end(of: lease, now: message.arrivedAt) ?? .retryLater))
     }
 

@@ -69,7 +69,7 @@ final class TraceRecorder: Sendable {
     }
 
     private let clock: any ReceiverClock
-    private let generation: Int
+    let generation: Int
     private let listener: @Sendable (Trace) -> Void
     private let start: MonotonicInstant
     private let record: Mutex<Record>

@@ -60,7 +60,7 @@ public struct InboxEntry: Sendable, Hashable {
     public let handled: [String]
     /// How often a process ended while it was in flight.
     public let crashes: Int
-    /// Whether it was the only one in flight when the process before ended: then it was the one.
+    /// Whether it was the only one in flight at the last of its crashes: then it was the one.
     public let crashedAlone: Bool
 
     /// Makes an entry; for inboxes.

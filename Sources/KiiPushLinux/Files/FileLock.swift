@@ -14,17 +14,22 @@ package struct FileLock: Sendable {
     /// - Throws: `EWOULDBLOCK` when somebody else had it all the time; else why there is no such file.
     package init(_ path: String, limit: Duration) throws(ErrorNumber) {
         let descriptor = try Self.open(path)
+        do throws(ErrorNumber) { try Self.lock(descriptor, limit: limit) } catch {
+            close(descriptor)
+            throw error
+        }
+        self.descriptor = descriptor
+    }
+
+    /// Takes the lock of a file or a directory that is open; closing it ends the lock.
+    static func lock(_ descriptor: Int32, limit: Duration) throws(ErrorNumber) {
         let deadline = ContinuousClock.now + limit
         // A lock that blocks has no time limit, so it is tried again and again; whoever edits has it for a moment.
         while retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) != 0 {
             let error = ErrorNumber.current
-            guard error.rawValue == EWOULDBLOCK, ContinuousClock.now < deadline else {
-                close(descriptor)
-                throw error
-            }
+            guard error.rawValue == EWOULDBLOCK, ContinuousClock.now < deadline else { throw error }
             _ = poll(nil, 0, 5)
         }
-        self.descriptor = descriptor
     }
 
     private static func open(_ path: String) throws(ErrorNumber) -> Int32 {

@@ -8,7 +8,7 @@ import Glibc
 ///
 /// - Throws: the number of the call that failed; the old file is still there, unless the very last step failed, which
 ///   brings the directory to the disk.
-func replaceFile(_ path: String, with text: String) throws(ErrorNumber) {
+package func replaceFile(_ path: String, with text: String) throws(ErrorNumber) {
     let temporary = "\(path).tmp"
     guard unsafe unlink(temporary) == 0 || errno == ENOENT else { throw .current }
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW

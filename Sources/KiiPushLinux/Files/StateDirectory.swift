@@ -15,12 +15,18 @@ package enum StateDirectory {
     }
 
     /// The same, in this process's environment.
-    package static var standard: String? {
-        standard { name in
-            guard let value = unsafe getenv(name) else { return nil }
-            return unsafe String(cString: value)
-        }
+    package static var standard: String? { standard(variable) }
+
+    /// Where it is as systemd says it, in this process's environment; nil when systemd says nothing.
+    package static var ofService: String? { variable("STATE_DIRECTORY") == nil ? nil : standard }
+
+    private static func variable(_ name: String) -> String? {
+        guard let value = unsafe getenv(name) else { return nil }
+        return unsafe String(cString: value)
     }
+
+    /// Whether there is a directory.
+    package static func isThere(_ path: String) -> Bool { FileStamp(path).isDirectory }
 
     /// Makes a directory, and those above it that are missing, with mode 0700; one that is there stays as it is.
     ///

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// A program that is run to its end, within a time limit, with neither input nor output.
 enum ChildProcess {
@@ -54,7 +55,9 @@ enum ChildProcess {
         var copies = unsafe vector.map { unsafe strdup($0) } + [nil]
         defer { unsafe copies.forEach { unsafe free($0) } }
         var process: pid_t = 0
-        let error = unsafe posix_spawnp(&process, program, &actions, &attributes, &copies, environ)
+        let error = startingPrograms.withLock { _ in
+            unsafe posix_spawnp(&process, program, &actions, &attributes, &copies, environ)
+        }
         guard error == 0 else { throw ErrorNumber(rawValue: error) }
         return process
     }

@@ -177,7 +177,7 @@ extension Connection {
         try run(
             """
             DELETE FROM boots WHERE id <> ? AND number NOT IN (SELECT boot FROM seen)
-                AND number NOT IN (SELECT boot FROM deadLetters)
+                AND number NOT IN (SELECT boot FROM deadLetters) AND number NOT IN (SELECT boot FROM inbox)
             """, .text(id))
         // Of a boot that nobody knows, each process is one of its own.
         if id.isEmpty { try run("UPDATE boots SET id = 'unknown ' || number WHERE id = ''") }

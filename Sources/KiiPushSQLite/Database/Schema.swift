@@ -47,7 +47,36 @@ enum Schema {
             route TEXT NOT NULL,
             PRIMARY KEY (letter, position)
         ) STRICT, WITHOUT ROWID;
+        """,
+        // How far a payload has come stands in a row of its own: changing a row writes all of it anew, also 64 KiB.
         """
+        ALTER TABLE deadLetters ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE deadLetters ADD COLUMN rulesGeneration INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE deadLetters ADD COLUMN cause TEXT;
+        CREATE TABLE inbox (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            boot INTEGER NOT NULL REFERENCES boots,
+            monotonic INTEGER NOT NULL,
+            wall INTEGER NOT NULL,
+            transport TEXT,
+            transportMessageID TEXT,
+            isRedelivered INTEGER NOT NULL,
+            payload BLOB NOT NULL
+        ) STRICT;
+        CREATE TABLE inboxProgress (
+            payload INTEGER PRIMARY KEY REFERENCES inbox ON DELETE CASCADE,
+            attempts INTEGER NOT NULL,
+            isInFlight INTEGER NOT NULL,
+            crashes INTEGER NOT NULL,
+            crashedAlone INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE inboxHandled (
+            payload INTEGER NOT NULL REFERENCES inbox ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            route TEXT NOT NULL,
+            PRIMARY KEY (payload, position)
+        ) STRICT, WITHOUT ROWID;
+        """,
     ]
 
     /// Refuses a database that is not ours or is newer.

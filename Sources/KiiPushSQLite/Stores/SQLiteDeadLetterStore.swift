@@ -94,7 +94,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
             try connection.each(
                 """
                 SELECT id, reason, boot, monotonic, wall, transport, transportMessageID, isRedelivered,
-                    payloadArrivedAfter, payload FROM deadLetters ORDER BY id
+                    payloadArrivedAfter, payload, attempts, rulesGeneration, cause FROM deadLetters ORDER BY id
                 """
             ) { row in
                 let letter = self.letter(row, routes[row.integer(0)] ?? [])
@@ -120,6 +120,9 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         var letter = DeadLetter(
             id: UInt64(id), payload: payload, reason: reason, routes: routes, arrivedAt: arrivedAt)
         letter.receivedAt = stored.wall / 1_000_000
+        letter.attempts = Int(row.integer(10))
+        letter.rulesGeneration = Int(row.integer(11))
+        letter.cause = row.text(12)
         return letter
     }
 
@@ -149,10 +152,11 @@ extension Connection {
         let payload = letter.payload
         let after = payload.arrivedAt.map { $0.nanoseconds.since(letter.arrivedAt.nanoseconds) }
         try run(
-            "INSERT INTO deadLetters VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", .text(letter.reason.rawValue),
+            "INSERT INTO deadLetters VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", .text(letter.reason.rawValue),
             .integer(time.boot), .integer(time.monotonic), .integer(time.wall), .text(payload.transport?.name),
             .text(payload.transportMessageID), .integer(payload.isRedelivered ? 1 : 0), .integer(after),
-            .blob(payload.bytes))
+            .blob(payload.bytes), .integer(Int64(letter.attempts)), .integer(Int64(letter.rulesGeneration)),
+            .text(letter.cause))
         let id = lastRow
         for (position, route) in letter.routes.enumerated() {
             try run(

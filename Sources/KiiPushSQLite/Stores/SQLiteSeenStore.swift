@@ -18,6 +18,9 @@ import Synchronization
 /// - The file keeps as many messages as the window counts, of each strength; when the window was made smaller, 64 more a
 ///   commit are taken out. 20,000 messages with two keys each take 1.4 MB, and SQLite's log beside it 4 MB while the
 ///   database is open. Memory is that of the store in memory.
+///
+/// For a service whose payloads lie in a ``SQLiteInbox``, make the store by ``init(writtenBy:window:clock:)``: then
+/// `commit` does not wait for the disk either, and costs no write of its own.
 public final class SQLiteSeenStore: SeenStore {
     private struct State {
         var table: SeenTable
@@ -30,8 +33,9 @@ public final class SQLiteSeenStore: SeenStore {
     let database: SQLiteDatabase
     private let scale: TimeScale
     private let mostAtOnce: Int
-    /// Only looked at under the database's lock.
-    private let rows: Mutex<SeenRows>
+    private let file: SeenFile
+    /// What writes the commits; nil when the store does that itself.
+    private let inbox: SQLiteInbox?
     // Taken after the database's lock, and never held while anything is written.
     private let state: Mutex<State>
 
@@ -45,12 +49,38 @@ public final class SQLiteSeenStore: SeenStore {
     public convenience init(
         _ database: SQLiteDatabase, window: SeenWindow = .standard, clock: any ReceiverClock = SystemClock()
     ) throws(SQLiteError) {
-        try self.init(database, window: window, clock: clock, mostAtOnce: 1024)
+        try self.init(database, window: window, clock: clock, mostAtOnce: 1024, inbox: nil)
+    }
+
+    /// Reads what the database of an inbox remembers, and leaves the writing to that inbox.
+    ///
+    /// For a service: a payload lies in its inbox until ``KiiPush/InboxNote/ended(_:)`` is noted, and its message is
+    /// committed before. What is promised then, instead of a commit that is on disk when it returns:
+    /// - A commit is remembered in memory at once, and on disk when a note that came after it is: in the same
+    ///   transaction or an earlier one. So after a crash either the payload is still in the inbox, or its message is
+    ///   remembered, or both; when its note has returned it is remembered.
+    /// - A commit that no note follows is written when 4,096 wait, or when the store is let go. A crash, or closing the
+    ///   database before, forgets it: so it is for a message that did not come through the inbox, which then is handled
+    ///   again when it comes again.
+    /// - A commit throws only when 4,096 wait already and cannot be written; it blocks for a write then.
+    /// - When a write fails, its commits stay in the queue, and go with the next.
+    ///
+    /// - Parameters:
+    ///   - inbox: the inbox; its database can have one seen store at a time.
+    ///   - window: how long and how many messages are remembered; it may differ from an earlier process's.
+    ///   - clock: the receiver's clock.
+    /// - Throws: ``SQLiteError``, when the file cannot be read.
+    public convenience init(
+        writtenBy inbox: SQLiteInbox, window: SeenWindow = .standard, clock: any ReceiverClock = SystemClock()
+    ) throws(SQLiteError) {
+        try self.init(inbox.database, window: window, clock: clock, mostAtOnce: 1024, inbox: inbox)
     }
 
     /// Makes a store that writes at most so many commits in one transaction.
-    init(_ database: SQLiteDatabase, window: SeenWindow, clock: any ReceiverClock, mostAtOnce: Int) throws(SQLiteError)
-    {
+    init(
+        _ database: SQLiteDatabase, window: SeenWindow, clock: any ReceiverClock, mostAtOnce: Int,
+        inbox: SQLiteInbox? = nil
+    ) throws(SQLiteError) {
         try database.claim(Self.kind)
         let scale = database.timeScale(clock)
         // No opening of the file gives out four thousand million leases.
@@ -67,23 +97,32 @@ public final class SQLiteSeenStore: SeenStore {
         self.database = database
         self.scale = scale
         self.mostAtOnce = max(mostAtOnce, 1)
-        self.rows = Mutex(rows)
+        self.inbox = inbox
+        file = SeenFile(rows)
         state = Mutex(State(table: table))
     }
 
     private static let kind = "seen"
 
-    deinit { database.disclaim(Self.kind) }
+    deinit {
+        if let inbox {
+            // What cannot be written is forgotten; nobody is left to be told.
+            try? inbox.writer.flush()
+            inbox.writer.dropCommits()
+        }
+        database.disclaim(Self.kind)
+    }
 
     /// Asks for a message and reserves it if it is new; from memory, so it never throws and never waits for the disk.
     public func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
         state.withLock { $0.table.begin(keys, now) }
     }
 
-    /// Remembers a message as handled, on disk when it returns.
+    /// Remembers a message as handled, on disk when it returns; with an inbox, as ``init(writtenBy:window:clock:)`` says.
     ///
     /// - Throws: ``SQLiteError``, when it cannot be written; the lease is still in flight then.
     public func commit(_ lease: SeenLease, now: MonotonicInstant) throws {
+        if let inbox { return try queue(lease, now, inbox.writer) }
         let commit: SeenCommit? = state.withLock { state in
             guard state.table.canEnd(lease) else { return nil }
             // Whoever tells of an end for a second time, while it is being written, has the same answer.
@@ -123,6 +162,17 @@ public final class SQLiteSeenStore: SeenStore {
 
     // MARK: Writing
 
+    private func queue(_ lease: SeenLease, _ now: MonotonicInstant, _ writer: InboxWriter) throws {
+        try writer.makeRoomForCommit()
+        let time = scale.stored(now, now: database.machineTime)
+        state.withLock { state in
+            guard state.table.canEnd(lease) else { return }
+            state.table.commit(lease, now)
+            // Queued under the same lock: rows are to lie in the file in the order of the table.
+            writer.queue(QueuedCommit(file: file, keys: lease.keys, time: time, counts: state.table.counts))
+        }
+    }
+
     /// Returns when a commit has ended: another thread has written it, or this one does.
     ///
     /// The thread that has the database writes for all that came before it got it. So the more of them wait, the fewer
@@ -149,17 +199,15 @@ public final class SQLiteSeenStore: SeenStore {
         }
         let now = database.machineTime
         do throws(SQLiteError) {
-            let written = try rows.withLock { rows throws(SQLiteError) in
-                try connection.transaction { connection throws(SQLiteError) in
-                    var written = rows
-                    for commit in batch {
-                        try written.insert(commit.lease.keys, scale.stored(commit.time, now: now), &connection)
-                    }
-                    try written.forget(allBut: counts, &connection)
-                    return written
+            let written = try connection.transaction { connection throws(SQLiteError) in
+                var written = file.rows
+                for commit in batch {
+                    try written.insert(commit.lease.keys, scale.stored(commit.time, now: now), &connection)
                 }
+                try written.forget(allBut: counts, areNewCounted: false, &connection)
+                return written
             }
-            rows.withLock { $0 = written }
+            file.keep(written)
             end(batch, .success(()))
         } catch {
             end(batch, .failure(error))

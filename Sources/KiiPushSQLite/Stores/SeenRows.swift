@@ -98,18 +98,21 @@ struct SeenRows: Sendable {
     /// Takes out what the table in memory has forgotten, the oldest first; of each strength 64 rows more than came in.
     ///
     /// - Parameters:
-    ///   - counts: what the table in memory holds without the new rows.
+    ///   - counts: what the table in memory holds.
+    ///   - areNewCounted: whether it holds the new rows already.
     ///   - connection: where the rows are, in a transaction.
     /// - Throws: why they cannot be taken out.
-    mutating func forget(allBut counts: SeenCounts, _ connection: inout Connection) throws(SQLiteError) {
-        try Self.forget(allBut: counts.strong.remembered, &strong, &connection)
-        try Self.forget(allBut: counts.weak.remembered, &weak, &connection)
+    mutating func forget(
+        allBut counts: SeenCounts, areNewCounted: Bool, _ connection: inout Connection
+    ) throws(SQLiteError) {
+        try Self.forget(counts.strong.remembered + (areNewCounted ? 0 : strong.new), &strong, &connection)
+        try Self.forget(counts.weak.remembered + (areNewCounted ? 0 : weak.new), &weak, &connection)
     }
 
     private static func forget(
-        allBut remembered: Int, _ window: inout Window, _ connection: inout Connection
+        _ remembered: Int, _ window: inout Window, _ connection: inout Connection
     ) throws(SQLiteError) {
-        let kept = Int64(min(remembered + window.new, window.limit))
+        let kept = Int64(min(remembered, window.limit))
         let most = window.numbers.lowerBound + Int64(window.new) + 64
         let first = min(window.numbers.upperBound - kept, most)
         window.new = 0

@@ -68,6 +68,8 @@ struct Explanation {
         case .looped(let layer): return "the loop guard stops it: \(Self.words(layer))"
         case .held: return "the loop guard holds it back, since messages of its kind come too often"
         case .deadLettered(let reason): return "it is put aside: \(reason.rawValue)"
+        case .quarantined: return "it is put aside: the program ended twice while it was being handled"
+        case .superseded: return "a newer change of the same object took its place"
         case .refused(.app): return "the payload is of another app than this receiver's"
         case .refused(.other(let why)): return why
         case .refused(.scope): return "its scope is incomplete, unknown, or not listed under 'serving'"

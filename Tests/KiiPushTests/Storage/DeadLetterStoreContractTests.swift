@@ -38,13 +38,16 @@ struct DeadLetterStoreContractTests {
 struct FaultyLetters: DeadLetterStore {
     enum Fault: CaseIterable, Sendable {
         case losesTime, losesRoutes, losesTransport, losesRedelivery, normalises, cutsPayloads, forgetsLast
+        case losesAttempts, losesGeneration, losesCause
         case newestFirst, sortsByTime, usesNumbersAgain, skipsNumbers, removesFirst, saysGone, changesWhenFull
         case neverFull, ignoresBytes, refusesAgain
 
         /// How the text of the promise that it breaks begins.
         var promise: String {
             switch self {
-            case .losesTime, .losesRoutes, .losesTransport, .losesRedelivery, .normalises, .cutsPayloads:
+            case .losesTime, .losesRoutes, .losesTransport, .losesRedelivery, .normalises, .cutsPayloads,
+                .losesAttempts,
+                .losesGeneration, .losesCause:
                 "a letter is given back as it came"
             case .forgetsLast: "of many calls at once"
             case .newestFirst, .sortsByTime: "letters are given oldest first"
@@ -115,7 +118,12 @@ struct FaultyLetters: DeadLetterStore {
         case .cutsPayloads: payload.bytes = Array(payload.bytes.prefix(65_535))
         default: break
         }
-        return DeadLetter(id: letter.id, payload: payload, reason: letter.reason, routes: routes, arrivedAt: time)
+        var changed = DeadLetter(
+            id: letter.id, payload: payload, reason: letter.reason, routes: routes, arrivedAt: time)
+        if fault != .losesAttempts { changed.attempts = letter.attempts }
+        if fault != .losesGeneration { changed.rulesGeneration = letter.rulesGeneration }
+        if fault != .losesCause { changed.cause = letter.cause }
+        return changed
     }
 
     func remove(_ id: UInt64) throws -> Bool {

@@ -25,6 +25,29 @@ struct PlaceKey: Sendable, Hashable {
     fileprivate init(_ digest: KeyedDigest) { self.digest = digest.finish() }
 }
 
+extension PlaceKey {
+    /// What keeps a message in order with others; nil when it has nothing of that kind.
+    init?(_ order: DeliverySettings.Order, of message: PushMessage) {
+        let reading = message.storage.reading
+        let buffer = message.storage.buffer
+        switch order {
+        case .none: return nil
+        case .object where reading.hasObject: self.init(objectOf: message, .published)
+        case .object where reading.hasTopic, .topic where reading.hasTopic:
+            var digest = KeyedDigest(.published)
+            digest.add(scopeOf: reading, buffer.span)
+            digest.add(Meaning.topic, buffer.span, reading.topic.range)
+            self.init(digest)
+        case .object, .sender:
+            guard reading.sender.isPresent else { return nil }
+            var digest = KeyedDigest(.published)
+            digest.add(senderOf: reading, buffer.span)
+            self.init(digest)
+        case .topic: return nil
+        }
+    }
+}
+
 /// The two keys under which a route counts a message that it lets pass.
 struct RateKeys {
     /// Per object, else per topic and sender, else per bucket, else per sender.

@@ -13,12 +13,15 @@ extension PushReceiver {
     ///   - limits: the bounds within which payloads are read.
     ///   - clock: the clock of the receiver and of its chain.
     ///   - deadLetters: where messages are put aside; without one, in memory: 1,000 letters of 8 MiB in all.
+    ///   - deduplicator: the chain's first stage, such as one on a store of yours, whose window is then its own; nil
+    ///     takes one in memory with the file's window.
     public convenience init(
         rules: RoutingRules, app: String? = nil, limits: PayloadLimits = .standard,
-        clock: any ReceiverClock = SystemClock(), deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
+        clock: any ReceiverClock = SystemClock(), deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
+        deduplicator: Deduplicator? = nil
     ) {
         self.init(app: app ?? rules.app, limits: limits, clock: clock, deadLetters: deadLetters) {
-            Deduplicator(window: rules.dedupe, clock: clock)
+            deduplicator ?? Deduplicator(window: rules.dedupe, clock: clock)
             LoopGuard(me: rules.me, writesAs: rules.writesAs, settings: rules.loop, clock: clock)
             ScopeRouter(serving: rules.serving)
         }

@@ -11,6 +11,11 @@ struct Bench {
             exit(error)
         }
         do {
+            if let count = options.count {
+                let allocations = try await handle(count.messages, count.part)
+                print(#"{"part":"\#(count.part)","messages":\#(count.messages),"allocations":\#(allocations)}"#)
+                Glibc.exit(0)
+            }
             if options.isHostile {
                 let report = try measureHostile(options)
                 print(options.format == .json ? report.json : report.text)
@@ -21,7 +26,8 @@ struct Bench {
             if options.takes(.chain) { report.rows += try chainStages(options) }
             if options.takes(.route) { report.rows += try routeStages(options) }
             if options.takes(.whole) { report.rows += try await wholeStages(options) }
-            if options.takes(.store) { report.seenKeys = try [20_000, 1_000_000].map(measureSeenKeys) }
+            if options.takes(.cores) { report.rows += try await coreStages(options) }
+            if options.takes(.store) { report.seenKeys = try [1, 1000, 20_000, 1_000_000].map(measureSeenKeys) }
             if options.takes(.rules) { report.rules = try measureRules() }
             print(options.format == .json ? report.json : report.text)
         } catch {
@@ -61,6 +67,7 @@ struct Options {
         case chain
         case route
         case whole
+        case cores
         case store
         case rules
     }
@@ -71,13 +78,16 @@ struct Options {
     }
 
     static let usage = """
-        usage: kiipush-bench [--format text|json] [--rounds N] [--only \(parts) | --hostile] [--help]
+        usage: kiipush-bench [--format text|json] [--rounds N] [--only \(parts) | --hostile]
+               kiipush-bench --count decode|whole MESSAGES
 
         Prints, for each stage and for the whole, the nanoseconds and the heap allocations of one message: the best and
         the median of N rounds (101 unless told). Build it with -c release.
 
           --hostile   instead, what a byte of payloads costs that are made to be slow, beside one of an ordinary
                       payload; the exit code is 1 when it is more than twenty times as much
+          --count     instead, takes so many messages through a part, once, and prints how often that asked for memory;
+                      gate.sh counts the instructions of such a run
         """
 
     private static let parts = Part.allCases.map(\.rawValue).joined(separator: "|")
@@ -85,6 +95,7 @@ struct Options {
     private(set) var format = Format.text
     private(set) var rounds = 101
     private(set) var isHostile = false
+    private(set) var count: (part: CountedPart, messages: Int)?
     private var only: Part?
 
     func takes(_ part: Part) -> Bool { only ?? part == part }
@@ -105,6 +116,11 @@ struct Options {
                 }
                 self.rounds = rounds
             case "--hostile": isHostile = true
+            case "--count":
+                guard let part = arguments.next().flatMap(CountedPart.init),
+                    let messages = arguments.next().flatMap({ Int($0) }), CountedPart.messages ~= messages
+                else { throw .wrong("--count takes decode or whole, and 1 to \(CountedPart.messages.upperBound)") }
+                count = (part, messages)
             case "--only":
                 guard let part = arguments.next().flatMap(Part.init) else { throw .wrong("--only takes \(Self.parts)") }
                 only = part

@@ -6,7 +6,8 @@ struct Row {
     let name: String
     let bestNanoseconds: Double
     let medianNanoseconds: Double
-    let allocations: Double
+    /// Nil where they were not counted.
+    let allocations: Double?
 }
 
 /// Times `body` on `messages` messages in each of several rounds; `prepare` is not timed.
@@ -49,10 +50,14 @@ func measure(
 
 extension Row {
     fileprivate init(_ name: String, _ times: [Double], _ allocations: Int, _ messages: Int) {
+        self.init(name, times, allocations: Double(allocations) / Double(messages))
+    }
+
+    init(_ name: String, _ times: [Double], allocations: Double? = nil) {
         let sorted = times.sorted()
         self.init(
             name: name, bestNanoseconds: sorted[0], medianNanoseconds: sorted[sorted.count / 2],
-            allocations: Double(allocations) / Double(messages))
+            allocations: allocations)
     }
 }
 

@@ -10,7 +10,7 @@ struct Report {
             lines.append(
                 line(
                     row.name, decimal(row.bestNanoseconds, 1), decimal(row.medianNanoseconds, 1),
-                    decimal(row.allocations, 2)))
+                    row.allocations.map { decimal($0, 2) } ?? ""))
         }
         if !seenKeys.isEmpty { lines.append("") }
         lines += seenKeys.map { store in
@@ -31,7 +31,7 @@ struct Report {
     var json: String {
         let stages = rows.map { row in
             #"{"stage":"\#(row.name.trimmed)","bestNanoseconds":\#(decimal(row.bestNanoseconds, 1)),"#
-                + #""medianNanoseconds":\#(decimal(row.medianNanoseconds, 1)),"allocations":\#(decimal(row.allocations, 2))}"#
+                + #""medianNanoseconds":\#(decimal(row.medianNanoseconds, 1)),"allocations":\#(row.allocations.map { decimal($0, 2) } ?? "null")}"#
         }
         let stores = seenKeys.map { store in
             #"{"keys":\#(store.keys),"megabytes":\#(decimal(store.megabytes, 1)),"#

@@ -93,9 +93,10 @@ func chainStages(_ options: Options) throws -> [Row] {
 
 /// A receiver with `count` routes, each for a bucket of its own; the last one is the sample's.
 private func receiver(
-    routes count: Int, handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
+    routes count: Int, clock: any ReceiverClock = SystemClock(),
+    handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
 ) -> PushReceiver {
-    let receiver = PushReceiver(app: app, me: [.thing(id: "th.1")], serving: [.app, .user("*")])
+    let receiver = PushReceiver(app: app, me: [.thing(id: "th.1")], serving: [.app, .user("*")], clock: clock)
     for number in 1..<count { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
     // A rate that a million messages a second do not exceed: each is counted, and none is held.
     let rate = LoopRate(messages: 1_000_000_000)
@@ -106,7 +107,7 @@ private func receiver(
 func routeStages(_ options: Options) throws -> [Row] {
     var source = Payloads()
     let messages = try decode(source.next(1000))
-    return try [10, 100, 10_000].map { count in
+    return try [10, 100, 1000, 10_000].map { count in
         let receiver = receiver(routes: count) { _, _ in }
         try check(receiver.routes(for: messages[0]).ids == ["wanted"], "the sample's route among \(count)")
         return measure("route among \(count)", rounds: options.rounds, messages: 2000, prepare: {}) { _, number in
@@ -117,15 +118,19 @@ func routeStages(_ options: Options) throws -> [Row] {
 
 // MARK: The whole
 
-func wholeStages(_ options: Options) async throws -> [Row] {
-    let reading = receiver(routes: 100) { event, _ in
+/// A receiver whose handler reads bucket, object and scope.
+func readingReceiver(clock: any ReceiverClock = SystemClock()) -> PushReceiver {
+    receiver(routes: 100, clock: clock) { event, _ in
         use(event.bucket)
         use(event.object)
         use(event.scope)
     }
-    return [
+}
+
+func wholeStages(_ options: Options) async throws -> [Row] {
+    [
         try await whole("whole, handler reads nothing", options, receiver(routes: 100) { _, _ in }),
-        try await whole("whole", options, reading),
+        try await whole("whole", options, readingReceiver()),
     ]
 }
 

@@ -1,0 +1,215 @@
+// From the first payload that an earlier process left to the report at the end.
+
+import Synchronization
+
+extension PushService {
+    /// Takes payloads in and delivers them, until the task is cancelled or the transports have no more.
+    ///
+    /// First it handles what an earlier process left in the inbox; what was in flight when that ended, one at a time.
+    /// Then it takes new payloads in. When all transports have returned, it goes on until all messages have ended, but for
+    /// those that the loop guard holds. When the task is cancelled, or a transport throws, it takes nothing more in, lets
+    /// the handlers that run finish for as long as ``ServiceSettings/drain`` says, then cancels them, and leaves the rest:
+    /// in a durable inbox for the next process, else for their transports, whose receipts end with nil.
+    ///
+    /// When it has returned, nothing of it runs any more but handlers that did not return when they were cancelled. It
+    /// waits for each transport, and for a note that the inbox is writing, however long that takes.
+    ///
+    /// - Returns: what became of the messages at the end.
+    /// - Throws: what a transport threw, or the inbox when it could not be read; ``ServiceUsed`` for a second call. Not
+    ///   when it was cancelled.
+    @discardableResult
+    public func run() async throws -> DrainReport {
+        let isNew = state.withLock { state in
+            defer { if state.phase == .new { state.phase = .recovering } }
+            return state.phase == .new
+        }
+        guard isNew else { throw ServiceUsed() }
+        let timer = Task { await runTimer() }
+        let held = Task { await runHeld() }
+        var failure: (any Error)?
+        await withTaskCancellationHandler {
+            do {
+                try await recover()
+                try await bringPayloads()
+                await idle()
+            } catch {
+                failure = error
+            }
+        } onCancel: {
+            self.stopIntake()
+        }
+        stopIntake()
+        await quiet()
+        let (report, drain) = leaveAll()
+        drain?.cancel()
+        held.cancel()
+        wakeTimer(by: MonotonicInstant(nanoseconds: .min))
+        await timer.value
+        await held.value
+        await drain?.value
+        if let failure, !(failure is CancellationError && Task.isCancelled) { throw failure }
+        return report
+    }
+
+    // MARK: Beginning
+
+    /// Handles what an earlier process left: what may have ended it first, alone.
+    private func recover() async throws {
+        var (suspects, others, guilty): ([Parcel], [Parcel], Set<UInt64>) = ([], [], [])
+        for entry in try inbox.entries() {
+            state.withLock { state in
+                state.messages += 1
+                state.bytes += entry.payload.bytes.count
+            }
+            let message: PushMessage
+            do throws(DecodeError) {
+                message = try PushMessage(entry.payload, limits: receiver.limits)
+            } catch {
+                // The limits were larger then.
+                await endUndecodable(entry, error)
+                continue
+            }
+            let parcel = parcel(entry, receiver.prepare(message))
+            if entry.crashes > 1, entry.crashedAlone { guilty.insert(entry.id) }
+            if parcel.isSuspect { suspects.append(parcel) } else { others.append(parcel) }
+        }
+        queue(suspects)
+        while let parcel = nextSuspect() {
+            if guilty.contains(parcel.number) { await quarantine(parcel) } else { await deliver(parcel) }
+            state.withLock { $0.leaveOff(parcel) }
+        }
+        state.withLock { state in
+            if state.phase == .recovering { state.phase = .open }
+        }
+        queue(others)
+    }
+
+    private func nextSuspect() -> Parcel? {
+        state.withLock { state in
+            guard state.phase == .recovering, let parcel = state.lanes.next() else { return nil }
+            (state.handling, state.isAlone) = (1, true)
+            return parcel
+        }
+    }
+
+    /// Puts a payload aside that is no message for this process; without room there, it stays for the next one.
+    private func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
+        let (_, isKept) = reject(entry.payload, error)
+        if isKept { _ = await note(.ended(entry.id)) }
+        free(1, entry.payload.bytes.count)
+    }
+
+    private func quarantine(_ parcel: Parcel) async {
+        var progress = parcel.progress
+        receiver.refresh(&progress.message)
+        var passed = 0
+        // For the deduplicator, that its copies are known; whatever else the chain says, it is not run.
+        _ = receiver.admit(&progress.message, passed: &passed)
+        progress.chain = .passed(passed)
+        _ = await putAside(parcel, progress, .quarantined)
+    }
+
+    private func bringPayloads() async throws {
+        // Let go here: a transport that keeps its intake must not keep the service once this is over.
+        let transports = transports.withLock { transports in
+            defer { transports = [] }
+            return transports
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, transport) in transports.enumerated() {
+                let door = TransportIntake(service: self, number: number)
+                let intake = PushIntake(service: door, transport: transport.name)
+                group.addTask { try await transport.run(intake) }
+            }
+            do {
+                // Not by `waitForAll`, which would wait for those that have not thrown.
+                for try await _ in group {}
+            } catch {
+                stopIntake()
+                group.cancelAll()
+                throw error
+            }
+        }
+    }
+
+    // MARK: Ending
+
+    /// Takes nothing more in and begins nothing more; after the time to drain, cancels what runs.
+    private func stopIntake() {
+        let end = clock.now.advanced(by: settings.drain)
+        let wake = state.withLock { state in
+            guard state.isRunning else { return ServiceState.Wake() }
+            state.phase = .stopping
+            state.drain = Task {
+                do {
+                    try await clock.sleep(until: end)
+                    cancelRuns()
+                    try await clock.sleep(until: end.advanced(by: settings.grace))
+                    stopPauses()
+                } catch {}
+            }
+            return state.takeWoken(settings)
+        }
+        wake()
+    }
+
+    /// Leaves what waits for a sick inbox.
+    private func stopPauses() {
+        let pauses = state.withLock { state in
+            state.phase = .stopped
+            return Array(state.pauses.values)
+        }
+        for pause in pauses { pause.cancel() }
+    }
+
+    /// Waits until nothing is left to do, or the service stops.
+    private func idle() async {
+        await withCheckedContinuation { waiter in
+            let isNow = state.withLock { state in
+                if !state.isIdle { state.idleWaiter = waiter }
+                return state.isIdle
+            }
+            if isNow { waiter.resume() }
+        }
+    }
+
+    /// Waits until nobody does anything.
+    private func quiet() async {
+        await withCheckedContinuation { waiter in
+            let isNow = state.withLock { state in
+                if !state.isQuiet { state.quietWaiter = waiter }
+                return state.isQuiet
+            }
+            if isNow { waiter.resume() }
+        }
+    }
+
+    /// Lets those go on who wait for room or for the end of the work.
+    func wake() {
+        let wake = state.withLock { $0.takeWoken(settings) }
+        wake()
+    }
+
+    /// Leaves what has not ended.
+    private func leaveAll() -> (DrainReport, drain: Task<Void, Never>?) {
+        let (left, parked, report, drain) = state.withLock { state in
+            state.phase = .stopped
+            state.report.left += state.messages + state.parked.count
+            let waiting = state.lanes.removeAll() + state.retries.map(\.parcel) + (state.nextAlone.map { [$0] } ?? [])
+            let left = waiting + state.copies.values
+            let parked = state.parked
+            (state.retries, state.parked, state.copies, state.nextAlone) = ([], [:], [:], nil)
+            return (left, parked, state.report, state.drain)
+        }
+        for parcel in left { leave(parcel, parcel.progress) }
+        for held in receiver.loopGuard?.removeHeld(where: { parked[$0.id] != nil }) ?? [] { abandon(held) }
+        for parcel in parked.values { parcel.receipt.finish(nil) }
+        return (report, drain)
+    }
+}
+
+/// A service runs once; make another one.
+public struct ServiceUsed: Error, CustomStringConvertible {
+    /// What to do, in words.
+    public var description: String { "a service runs once; make another one" }
+}

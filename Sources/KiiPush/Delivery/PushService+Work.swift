@@ -1,0 +1,175 @@
+// Handling what is ready: the chain once, the handlers as often as it takes.
+
+import Synchronization
+
+extension PushService {
+    /// Starts a task for each parcel whose turn it is, as far as there may be more.
+    func startWork() {
+        while let parcel = state.withLock({ $0.next(settings) }) { Task { await work(parcel) } }
+    }
+
+    /// Delivers a parcel, and then others for as long as their turn comes.
+    private func work(_ first: Parcel) async {
+        var parcel = first
+        while true {
+            await deliver(parcel)
+            let (next, wasAlone) = state.withLock { state in
+                state.leaveOff(parcel)
+                return (state.next(settings), parcel.isSuspect)
+            }
+            // Others waited until it was done.
+            if wasAlone { startWork() }
+            guard let next else { break }
+            parcel = next
+        }
+        wake()
+    }
+
+    /// Delivers a parcel as far as it goes now: to its end, to its next attempt, or to where it waits.
+    func deliver(_ parcel: Parcel) async {
+        var progress = parcel.progress
+        if let reason = progress.givenUp {
+            _ = await putAside(parcel, progress, reason)
+            return
+        }
+        if case .unasked = progress.chain {
+            guard await takeUp(parcel, &progress) else { return }
+        } else {
+            let killed = receiver.loopGuard?.kills(of: progress.message, progress.remaining).routes ?? []
+            progress.killed += killed
+            if !killed.isEmpty, progress.remaining.isEmpty {
+                _ = await putAside(parcel, progress, .killSwitch)
+                return
+            }
+        }
+        _ = await attempt(parcel, progress)
+    }
+
+    // MARK: The chain
+
+    /// Sends a message through the chain; whether its handlers are to run now.
+    private func takeUp(_ parcel: Parcel, _ progress: inout Parcel.Progress) async -> Bool {
+        let (next, passed) = judge(&progress)
+        switch next {
+        case .handle:
+            progress.chain = .passed(passed)
+            progress.killed = killedSince(parcel, progress)
+            startSuperseding(&progress)
+            return true
+        case .hold(let breaker):
+            startSuperseding(&progress)
+            progress.chain = .passed(passed)
+            let held = receiver.keep(progress.message, breaker, passed, for: self) { park(parcel, progress, $0) }
+            if held == nil { _ = await putAside(parcel, progress, .heldFull) } else { wake() }
+        case .end(.failed(let failure)):
+            // Undone and not counted: the chain judges it anew, and its end is what counts.
+            receiver.chain.settle(progress.message, .failed(failure), passed)
+            progress.stageFailures += 1
+            await retry(parcel, progress, failure)
+        case .wait(let lease):
+            putBackReplaced(&progress)
+            waitForFirst(parcel, progress, lease, passed)
+        case .end(let outcome):
+            putBackReplaced(&progress)
+            progress.chain = .passed(passed)
+            if case .looped(.killSwitch) = outcome, !parcel.killed.isWhole {
+                _ = await putAside(parcel, progress, .killSwitch)
+            } else {
+                _ = await conclude(parcel, progress, outcome)
+            }
+        }
+        return false
+    }
+
+    /// Asks the chain about a message.
+    private func judge(_ progress: inout Parcel.Progress) -> (next: PushReceiver.Next, passed: Int) {
+        receiver.refresh(&progress.message)
+        var passed = 0
+        let next = receiver.admit(&progress.message, passed: &passed)
+        guard case .end(.duplicate(.done)) = next, !progress.done.isEmpty else { return (next, passed) }
+        // It was remembered when some of its routes had handled it; the others are still to have it.
+        receiver.refresh(&progress.message)
+        progress.message.permit(.seen)
+        passed = 0
+        return (receiver.admit(&progress.message, passed: &passed), passed)
+    }
+
+    /// The routes that were switched off while a message waited that others may handle.
+    private func killedSince(_ parcel: Parcel, _ progress: Parcel.Progress) -> [String] {
+        guard let loopGuard = receiver.loopGuard, progress.message.stopped != nil else { return [] }
+        let matched = receiver.match(progress.message.message)
+        return loopGuard.kills(of: progress.message, matched).routes.filter { route in
+            !parcel.killed.routes.containsExactly(route) && !progress.isDone(route)
+        }
+    }
+
+    // MARK: The handlers
+
+    /// Runs the handlers that have not succeeded yet; returns how the message ended, or what failed.
+    func attempt(_ parcel: Parcel, _ given: Parcel.Progress) async -> Outcome? {
+        var progress = given
+        guard state.withLock({ $0.isRunning }) else { return leave(parcel, progress) }
+        progress.attempts += 1
+        progress.message.attempt = UInt32(clamping: progress.attempts)
+        guard await note(.begun(parcel.number, attempt: progress.attempts)) else { return leave(parcel, progress) }
+        var failure: Outcome.Failure?
+        for route in progress.remaining {
+            switch await run(route, parcel, progress) {
+            case .handled: progress.done.append(route.id)
+            case .looped(let layer):
+                progress.done.append(route.id)
+                progress.loopEnd = progress.loopEnd ?? layer
+            case .failed(let reason): failure = failure ?? reason
+            default: break
+            }
+        }
+        if let aside = putAsideKilled(&progress) { failure = failure ?? aside }
+        guard let failure else {
+            return await conclude(
+                parcel, progress, progress.loopEnd.map { .looped($0) } ?? .handled(progress.succeeded))
+        }
+        return await retry(parcel, progress, failure)
+    }
+
+    /// Puts a message aside for the routes that were switched off while it waited; how it failed, if there is no room.
+    private func putAsideKilled(_ progress: inout Parcel.Progress) -> Outcome.Failure? {
+        guard !progress.killed.isEmpty else { return nil }
+        let outcome = receiver.deadLetter(
+            progress.message, .killSwitch, progress.killed, attempts: progress.attempts, cause: progress.cause)
+        if case .failed(let failure) = outcome { return failure }
+        progress.done += progress.killed
+        progress.killed = []
+        return nil
+    }
+
+    /// Runs one handler, for as long as it may take.
+    private func run(_ route: Route, _ parcel: Parcel, _ progress: Parcel.Progress) async -> Outcome {
+        var message = progress.message
+        message.routes = MatchedRoutes([route])
+        let timeout = (route.delivery ?? parcel.delivery).timeout
+        let (receiver, single) = (receiver, message)
+        let end = await withCheckedContinuation { waiter in
+            guard let run = begin(single.id, route.id, timeout, waiter) else {
+                return waiter.resume(returning: HandlerRun.End.notBegun)
+            }
+            run.start(
+                Task {
+                    var message = single
+                    let outcome = await receiver.handle(&message)
+                    self.ended(run, outcome)
+                })
+        }
+        switch end {
+        case .returned(let outcome): return outcome
+        case .left: return failed(route, HandlerOverrun())
+        case .notBegun: return failed(route, ServiceStopped())
+        }
+    }
+
+    private func failed(_ route: Route, _ error: any Error) -> Outcome {
+        .failed(Outcome.Failure(place: route.id, isStage: false, error: error, handled: MatchedRoutes()))
+    }
+}
+
+/// A handler did not return after its time was over.
+struct HandlerOverrun: Error {}

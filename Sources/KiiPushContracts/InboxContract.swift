@@ -1,0 +1,149 @@
+public import KiiPush
+import Synchronization
+public import Testing
+
+/// Everything that ``Inbox`` promises, as one test to run against an inbox of yours.
+///
+/// ```swift
+/// @Test("my inbox keeps the promises of an inbox")
+/// func inbox() async {
+///     await InboxContract { place in try MyInbox(file: "\(folder)/\(place)") } close: { $0.close() }.verify()
+/// }
+/// ```
+///
+/// Each promise gets an inbox of its own. A failure names the promise that was broken, and what the inbox did instead.
+/// What is left by an earlier process is asked of an inbox only if it says that it is durable.
+public struct InboxContract<Tried: Inbox>: Sendable {
+    private let open: @Sendable (_ place: Int) throws -> Tried
+    private let close: @Sendable (Tried) -> Void
+
+    /// Prepares the suite.
+    ///
+    /// - Parameters:
+    ///   - open: opens the inbox of a place, such as a file, by the place's number. Each number is new and its place
+    ///     empty at first; the same number again asks for what a later process would find there.
+    ///   - close: lets go of what the inbox holds, as the end of its process would.
+    public init(
+        open: @escaping @Sendable (_ place: Int) throws -> Tried,
+        close: @escaping @Sendable (Tried) -> Void = { _ in }
+    ) {
+        self.open = open
+        self.close = close
+    }
+
+    /// Checks every promise, and records an issue for each one that is broken.
+    ///
+    /// - Parameter sourceLocation: where issues are shown.
+    public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
+        await verify { promise, what in Issue.record("\(promise): \(what)", sourceLocation: sourceLocation) }
+    }
+
+    /// Checks every promise, and tells `report` of each that is broken, and how.
+    package func verify(_ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void) async {
+        for (place, promise) in InboxPromise.all.enumerated() {
+            do {
+                let trial = try InboxTrial(place, open, close) { report(promise.text, $0) }
+                if promise.needsDurable && !trial.isDurable { continue }
+                try await promise.check(trial)
+                trial.close()
+            } catch {
+                report(promise.text, "the inbox threw \(error)")
+            }
+        }
+    }
+}
+
+/// One promise of an inbox, and how to find out whether it is kept.
+struct InboxPromise: Sendable {
+    let text: String
+    /// Whether only an inbox that outlives its process can keep it.
+    let needsDurable: Bool
+    let check: @Sendable (InboxTrial) async throws -> Void
+
+    init(_ text: String, needsDurable: Bool = false, check: @escaping @Sendable (InboxTrial) async throws -> Void) {
+        self.text = text
+        self.needsDurable = needsDurable
+        self.check = check
+    }
+}
+
+/// An inbox on trial for one promise.
+final class InboxTrial: Sendable {
+    /// Says that the promise is broken, and how.
+    let fail: @Sendable (_ what: String) -> Void
+    private let openAgain: @Sendable () throws -> Opened
+    private let opened: Mutex<Opened?>
+
+    private struct Opened: Sendable {
+        let inbox: any Inbox
+        let close: @Sendable () -> Void
+    }
+
+    init<Tried: Inbox>(
+        _ place: Int, _ open: @escaping @Sendable (Int) throws -> Tried, _ close: @escaping @Sendable (Tried) -> Void,
+        fail: @escaping @Sendable (String) -> Void
+    ) throws {
+        self.fail = fail
+        openAgain = {
+            let inbox = try open(place)
+            return Opened(inbox: inbox) { close(inbox) }
+        }
+        opened = Mutex(try openAgain())
+    }
+
+    /// The inbox of the process that there is now.
+    var inbox: any Inbox {
+        get throws {
+            guard let inbox = opened.withLock({ $0?.inbox }) else { throw InboxIsClosed() }
+            return inbox
+        }
+    }
+
+    var isDurable: Bool { (try? inbox.isDurable) ?? false }
+
+    func close() {
+        opened.withLock { opened in
+            opened?.close()
+            opened = nil
+        }
+    }
+
+    /// Ends the process, so to speak, and begins another one.
+    ///
+    /// - Returns: what that one finds.
+    @discardableResult
+    func restart() throws -> [InboxEntry] {
+        close()
+        let next = try openAgain()
+        opened.withLock { $0 = next }
+        return try next.inbox.entries()
+    }
+
+    func expect(_ condition: Bool, _ otherwise: @autoclosure () -> String) {
+        if !condition { fail(otherwise()) }
+    }
+
+    /// Adds payloads of one byte each, the bytes counted from `first`.
+    func add(_ count: Int, from first: Int = 0) throws -> [UInt64] {
+        let ids = try inbox.add((0..<count).map { InboxPromise.payload(first + $0) })
+        expect(ids.count == count, "for \(count) payloads there should be as many numbers, there are \(ids.count)")
+        guard ids.count == count else { throw InboxIsClosed() }
+        return ids
+    }
+
+    func note(_ notes: InboxNote...) async throws {
+        for note in notes { try await inbox.note(note) }
+    }
+
+    /// Expects that a later process finds these, in this order.
+    @discardableResult
+    func expectLeft(_ ids: [UInt64], _ when: String) throws -> [InboxEntry] {
+        let entries = try restart()
+        let found = entries.map(\.id)
+        expect(found == ids, "\(when) there should be \(ids), there are \(found)")
+        return entries
+    }
+}
+
+/// The trial cannot go on.
+private struct InboxIsClosed: Error {}

@@ -1,0 +1,238 @@
+import KiiPush
+
+extension InboxPromise {
+    /// Every promise, in the order of the protocol's documentation.
+    static let all = numbers + keeping + notes + crashes + atOnce
+
+    // MARK: Numbers
+
+    private static let numbers = [
+        InboxPromise("an empty inbox has nothing of an earlier process") { trial in
+            trial.expect(try trial.inbox.entries().isEmpty, "there should be nothing")
+        },
+        InboxPromise("numbers go up from 1, one for each payload, and none for none") { trial in
+            trial.expect(try trial.inbox.add([]).isEmpty, "there should be no number when nothing is added")
+            let ids = try [3, 1, 2].flatMap { try trial.add($0) }
+            trial.expect(ids.first == 1, "the first should be 1, it is \(ids.first ?? 0)")
+            trial.expect(zip(ids, ids.dropFirst()).allSatisfy { $0 < $1 }, "they should go up: \(ids)")
+        },
+        InboxPromise("the number of a payload that has ended is not used again") { trial in
+            var last: UInt64 = 0
+            for _ in 0..<5 {
+                let id = try trial.add(1)[0]
+                trial.expect(id > last, "number \(id) came after \(last)")
+                last = id
+                try await trial.note(.ended(id))
+            }
+        },
+        InboxPromise("not even by another process", needsDurable: true) { trial in
+            var last: UInt64 = 0
+            for _ in 0..<3 {
+                let ids = try trial.add(2)
+                trial.expect(ids[0] > last, "number \(ids[0]) came after \(last) of the process before")
+                last = ids[1]
+                try await trial.note(.ended(ids[0]), .ended(ids[1]))
+                try trial.expectLeft([], "when all have ended")
+            }
+        },
+    ]
+
+    // MARK: What is kept
+
+    private static let keeping = [
+        InboxPromise("a payload is given back byte for byte, with all that its transport said", needsDurable: true) {
+            trial in
+            let ids = try trial.inbox.add(odd)
+            for when in ["at first", "once more"] {
+                let entries = try trial.expectLeft(ids, when)
+                for (entry, payload) in zip(entries, odd) {
+                    for (part, isSame) in parts(entry.payload, payload) where !isSame {
+                        trial.fail("\(when) payload \(entry.id) should have its \(part) back as it was")
+                    }
+                }
+            }
+        },
+        InboxPromise("what has not ended is there, oldest first, and what has ended is gone", needsDurable: true) {
+            trial in
+            var ids = try trial.add(5)
+            try await trial.note(.ended(ids.remove(at: 2)))
+            ids += try trial.add(3, from: 5)
+            try await trial.note(.begun(ids[4], attempt: 1), .ended(ids.remove(at: 4)))
+            let entries = try trial.expectLeft(ids, "at first")
+            trial.expect(
+                entries.map { $0.payload.bytes.first } == [0, 1, 3, 4, 6, 7],
+                "each number should have its own payload")
+            try await trial.note(.ended(ids.removeFirst()))
+            ids += try trial.add(1)
+            try trial.expectLeft(ids, "when another process has ended one and added one")
+        },
+        InboxPromise("a payload that is added twice is there twice", needsDurable: true) { trial in
+            let ids = try trial.inbox.add([payload(1), payload(1)])
+            trial.expect(Set(ids).count == 2, "they should have two numbers")
+            try await trial.note(.ended(ids[0]))
+            try trial.expectLeft([ids[1]], "when one has ended")
+        },
+    ]
+
+    // MARK: Notes
+
+    private static let notes = [
+        InboxPromise("attempts and handled routes are kept", needsDurable: true) { trial in
+            let ids = try trial.add(3)
+            try await trial.note(
+                .begun(ids[0], attempt: 1), .failed(ids[0], handled: ["b"]), .begun(ids[0], attempt: 2),
+                .failed(ids[0], handled: ["b", "a", "", "e\u{301}", "\u{E9}"]), .begun(ids[1], attempt: 7))
+            for when in ["at first", "once more"] {
+                let entries = try trial.expectLeft(ids, when)
+                trial.expect(
+                    entries.map(\.attempts) == [2, 7, 0], "\(when) the attempts are \(entries.map(\.attempts))")
+                let handled = entries.map { $0.handled.map { Array($0.utf8) } }
+                let expected = [["b", "a", "", "e\u{301}", "\u{E9}"], [], []].map { $0.map { Array($0.utf8) } }
+                trial.expect(handled == expected, "\(when) the handled routes are \(entries.map(\.handled))")
+            }
+        },
+        InboxPromise("of notes for one payload the last counts", needsDurable: true) { trial in
+            let ids = try trial.add(2)
+            for attempt in 1...20 {
+                for id in ids {
+                    try await trial.note(
+                        .begun(id, attempt: attempt), .failed(id, handled: (0..<attempt).map { "r\($0)" }))
+                }
+            }
+            try await trial.note(.failed(ids[1], handled: []))
+            let entries = try trial.expectLeft(ids, "afterwards")
+            trial.expect(
+                entries.map(\.attempts) == [20, 20] && entries.map(\.handled.count) == [20, 0],
+                "there are \(entries.map(\.attempts)) attempts and \(entries.map(\.handled.count)) handled routes")
+        },
+        InboxPromise("a note of a payload that is not there changes nothing") { trial in
+            let ids = try trial.add(2)
+            try await trial.note(.ended(ids[0]))
+            for id in [0, ids[0], ids[1] + 1, UInt64(Int64.max), UInt64(Int64.max) + 1, .max] {
+                try await trial.note(.ended(id), .begun(id, attempt: 3), .failed(id, handled: ["a"]))
+            }
+            guard trial.isDurable else { return }
+            let entries = try trial.expectLeft([ids[1]], "afterwards")
+            trial.expect(
+                entries.first?.attempts == 0 && entries.first?.handled == [], "the payload that is there has changed")
+            let next = try trial.add(1)
+            let later = try trial.expectLeft([ids[1]] + next, "when the next was added")
+            trial.expect(later.last?.attempts == 0, "the next payload has the notes of an earlier number")
+        },
+    ]
+
+    // MARK: Crashes
+
+    private static let crashes = [
+        InboxPromise("one that was in flight has one crash more, and was alone if it was", needsDurable: true) {
+            trial in
+            let ids = try trial.add(4)
+            try await trial.note(.begun(ids[1], attempt: 1))
+            try trial.expectCrashes([0, 1, 0, 0], alone: [ids[1]], "when the second was in flight")
+            try await trial.note(.begun(ids[0], attempt: 1), .begun(ids[1], attempt: 2), .begun(ids[2], attempt: 1))
+            try trial.expectCrashes([1, 2, 1, 0], alone: [], "when three were in flight")
+            try await trial.note(.begun(ids[1], attempt: 3))
+            try trial.expectCrashes([1, 3, 1, 0], alone: [ids[1]], "when it was alone again")
+        },
+        InboxPromise("one that was not in flight has none more", needsDurable: true) { trial in
+            let ids = try trial.add(4)
+            try await trial.note(
+                .begun(ids[0], attempt: 1), .begun(ids[1], attempt: 1), .failed(ids[0], handled: []),
+                .begun(ids[3], attempt: 1), .ended(ids[3]))
+            let left = Array(ids.dropLast())
+            try trial.expectCrashes([0, 1, 0], alone: [left[1]], "when one had failed and one had ended")
+            try trial.expectCrashes([0, 1, 0], alone: [left[1]], "when none was in flight since")
+        },
+        InboxPromise("to be asked again counts no crash", needsDurable: true) { trial in
+            let ids = try trial.add(1)
+            try await trial.note(.begun(ids[0], attempt: 1))
+            try trial.restart()
+            let again = try trial.inbox.entries().map(\.crashes)
+            trial.expect(again == [1], "there should be one crash, there are \(again)")
+        },
+    ]
+
+    // MARK: At once
+
+    private static let atOnce = [
+        InboxPromise("of many calls at once each is one step") { trial in
+            let inbox = try trial.inbox
+            let batches = await withTaskGroup(of: [UInt64].self) { group in
+                for task in 0..<32 {
+                    group.addTask { (try? inbox.add([payload(task), payload(task), payload(task)])) ?? [] }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            let ids = batches.flatMap { $0 }
+            trial.expect(ids.count == 96, "96 payloads should have been taken, \(ids.count) were")
+            trial.expect(Set(ids).count == ids.count, "two payloads should not have one number")
+            trial.expect(batches.allSatisfy { $0 == $0.sorted() }, "numbers should be in the order of the payloads")
+            if trial.isDurable { try trial.expectLeft(ids.sorted(), "afterwards") }
+        },
+        InboxPromise("of the notes of many tasks at once each counts, in the order of its payload") { trial in
+            let inbox = try trial.inbox
+            let ids = try trial.add(96)
+            let failures = await withTaskGroup(of: (any Error)?.self) { group in
+                for id in ids {
+                    group.addTask {
+                        do {
+                            for attempt in 1...4 {
+                                try await inbox.note(.begun(id, attempt: attempt))
+                                try await inbox.note(.failed(id, handled: ["r\(attempt)"]))
+                            }
+                            if id % 3 == 0 { try await inbox.note(.ended(id)) }
+                            return nil
+                        } catch { return error }
+                    }
+                }
+                return await group.reduce(into: []) { all, error in if let error { all.append(error) } }
+            }
+            trial.expect(failures.isEmpty, "\(failures.count) notes could not be written")
+            guard trial.isDurable else { return }
+            let entries = try trial.expectLeft(ids.filter { $0 % 3 != 0 }, "afterwards")
+            trial.expect(
+                entries.allSatisfy { $0.attempts == 4 && $0.handled == ["r4"] && $0.crashes == 0 },
+                "each payload should have its own last notes")
+        },
+    ]
+
+    // MARK: Material
+
+    /// A payload of one byte.
+    static func payload(_ number: Int) -> RawPayload { RawPayload([UInt8(truncatingIfNeeded: number)]) }
+
+    /// Payloads in which something is easily lost; one transport's id is another's canonical equivalent.
+    private static let odd: [RawPayload] = {
+        var again = RawPayload("{\"a\":1}", transport: .mqtt, transportMessageID: "m\u{0}1")
+        again.isRedelivered = true
+        return [
+            again, RawPayload([]), RawPayload(Array(UInt8.min...UInt8.max), transport: "", transportMessageID: ""),
+            RawPayload([0], transport: "e\u{301}", transportMessageID: "\u{E9}"),
+            RawPayload([0], transport: "\u{E9}", transportMessageID: "e\u{301}"),
+            RawPayload([UInt8](repeating: 0xFF, count: 65_536), transport: .fcm),
+        ]
+    }()
+
+    /// The parts of a payload, and whether they are the same; two spellings of one character are not.
+    private static func parts(_ one: RawPayload, _ other: RawPayload) -> [(String, Bool)] {
+        func isSame(_ one: String?, _ other: String?) -> Bool {
+            one.map { Array($0.utf8) } == other.map { Array($0.utf8) }
+        }
+        return [
+            ("bytes", one.bytes == other.bytes), ("redelivery", one.isRedelivered == other.isRedelivered),
+            ("transport", isSame(one.transport?.name, other.transport?.name)),
+            ("transport's id", isSame(one.transportMessageID, other.transportMessageID)),
+        ]
+    }
+}
+
+extension InboxTrial {
+    /// Expects that a later process is told of so many crashes, in the payloads' order, and which of them were alone.
+    fileprivate func expectCrashes(_ crashes: [Int], alone: [UInt64], _ when: String) throws {
+        let entries = try restart()
+        let found = entries.map(\.crashes)
+        expect(found == crashes, "\(when) the crashes should be \(crashes), they are \(found)")
+        let foundAlone = entries.filter(\.crashedAlone).map(\.id)
+        expect(foundAlone == alone, "\(when) those alone should be \(alone), they are \(foundAlone)")
+    }
+}

@@ -1,0 +1,137 @@
+package import KiiPush
+import Synchronization
+
+/// A service's intake that does as a test says, and takes down what a transport hands over.
+package final class TrialIntake: IntakeService {
+    /// What there is instead of room.
+    package enum Refusal: Sendable {
+        case full
+        case stopping
+        case failed
+    }
+
+    private struct State {
+        var payloads: [RawPayload] = []
+        var receipts: [Receipt] = []
+        var batches: [Int] = []
+        /// How many more payloads there is room for.
+        var room = Int.max
+        var refusal: Refusal?
+        var refusals = 0
+        var events: [TransportEvent] = []
+        var waiting: (@Sendable () -> Void)?
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// The error of an inbox that has failed.
+    package struct InboxFailed: Error {}
+
+    package let isDurable: Bool
+    private let state = Mutex(State())
+
+    /// Makes an intake that takes all.
+    package init(isDurable: Bool = false) { self.isDurable = isDurable }
+
+    /// The intake as a transport gets it.
+    package func intake(for name: String) -> PushIntake { PushIntake(service: self, transport: name) }
+
+    // MARK: What came
+
+    /// What was taken in, in order.
+    package var payloads: [RawPayload] { state.withLock { $0.payloads } }
+    /// What was taken in, as text.
+    package var texts: [String] { payloads.map { String(decoding: $0.bytes, as: UTF8.self) } }
+    /// How many payloads came at once each time.
+    package var batches: [Int] { state.withLock { $0.batches } }
+    /// How often something was refused.
+    package var refusals: Int { state.withLock { $0.refusals } }
+    /// What the transport told of itself.
+    package var events: [TransportEvent] { state.withLock { $0.events } }
+    /// Whether the transport waits to be told of room.
+    package var isAwaited: Bool { state.withLock { $0.waiting != nil } }
+
+    // MARK: What is done about it
+
+    /// Ends a payload that was taken in; nil when the service stopped before.
+    package func end(_ index: Int, _ outcome: Outcome?) {
+        let receipt = state.withLock { $0.receipts[index] }
+        receipt.finish(outcome)
+    }
+
+    /// Refuses everything from now on, or for nil takes it again and tells those who wait.
+    package func refuse(_ refusal: Refusal?) {
+        state.withLock { $0.refusal = refusal }
+        if refusal == nil { setRoom(.max) }
+    }
+
+    /// Has room for so many more payloads from now on, and tells those who wait if that is any.
+    package func setRoom(_ count: Int) {
+        let (action, waiters) = state.withLock { state in
+            state.room = count
+            guard count > 0, state.refusal == nil else {
+                return (nil as (@Sendable () -> Void)?, state.waiters.prefix(0))
+            }
+            defer { (state.waiting, state.waiters) = (nil, []) }
+            return (state.waiting, state.waiters[...])
+        }
+        action?()
+        for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: The intake
+
+    package func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+        let answer: Result<[Receipt], IntakeRefusal> = state.withLock { state in
+            if let refusal = state.refusal ?? (payloads.count > state.room ? .full : nil) {
+                state.refusals += 1
+                switch refusal {
+                case .full: return .failure(.full)
+                case .stopping: return .failure(.stopping)
+                case .failed: return .failure(.failed(InboxFailed()))
+                }
+            }
+            if state.room != .max { state.room -= payloads.count }
+            let receipts = payloads.map { _ in Receipt(isStored: isDurable) }
+            state.payloads += payloads
+            state.receipts += receipts
+            state.batches.append(payloads.count)
+            return .success(receipts)
+        }
+        return try answer.get()
+    }
+
+    package func room() async {
+        await withCheckedContinuation { waiter in
+            let isNow = state.withLock { state in
+                if state.room > 0, state.refusal != .full { return true }
+                state.waiters.append(waiter)
+                return false
+            }
+            if isNow { waiter.resume() }
+        }
+    }
+
+    package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
+        let isNow = state.withLock { state in
+            if state.room > 0, state.refusal != .full { return true }
+            state.waiting = action
+            return false
+        }
+        if isNow { action() }
+    }
+
+    package func report(_ event: TransportEvent, _ transport: String) { state.withLock { $0.events.append(event) } }
+}
+
+/// Waits until something is so, for ten seconds at most.
+///
+/// - Returns: whether it came to be so.
+package func comes(_ condition: () -> Bool) async -> Bool {
+    let end = ContinuousClock.now + .seconds(10)
+    while !condition() {
+        if ContinuousClock.now > end { return false }
+        // Other threads bring it about, and have the processor meanwhile.
+        try? await Task.sleep(for: .milliseconds(1))
+    }
+    return true
+}

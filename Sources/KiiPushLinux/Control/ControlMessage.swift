@@ -1,0 +1,74 @@
+/// What goes over a control socket: a command line in, lines and an exit code out.
+///
+/// A command is its number of arguments and then each one's length, on lines of their own, followed by the bytes: arguments
+/// may hold anything. An answer is lines that begin with `o` for output or `e` for an error, and at last `x` and the code.
+enum ControlMessage {
+    /// The most bytes of a command.
+    static let longestCommand = 65_536
+    /// The most arguments of a command.
+    static let mostArguments = 2048
+
+    /// A command as it is sent.
+    static func command(_ arguments: [String]) -> [UInt8] {
+        var bytes = Array("\(arguments.count)\n".utf8)
+        for argument in arguments {
+            bytes += Array("\(argument.utf8.count)\n".utf8)
+            bytes += Array(argument.utf8)
+        }
+        return bytes
+    }
+
+    /// What has come of a command.
+    enum Reading: Equatable {
+        case whole([String])
+        /// More is to come.
+        case part
+        /// It is none.
+        case wrong
+    }
+
+    /// Reads a command from what has come.
+    static func read(_ bytes: [UInt8]) -> Reading {
+        var left = bytes[...]
+        guard bytes.count <= longestCommand else { return .wrong }
+        guard case .some(let count) = takeNumber(&left, most: mostArguments) else {
+            return isPart(left) ? .part : .wrong
+        }
+        var arguments: [String] = []
+        for _ in 0..<count {
+            guard case .some(let length) = takeNumber(&left, most: longestCommand) else {
+                return isPart(left) ? .part : .wrong
+            }
+            guard left.count >= length else { return .part }
+            guard let text = String(validating: left.prefix(length), as: UTF8.self) else { return .wrong }
+            arguments.append(text)
+            left.removeFirst(length)
+        }
+        return left.isEmpty ? .whole(arguments) : .wrong
+    }
+
+    /// Takes a number and the line end behind it; takes nothing when there is no such number.
+    private static func takeNumber(_ bytes: inout ArraySlice<UInt8>, most: Int) -> Int? {
+        guard let end = bytes.prefix(8).firstIndex(of: UInt8(ascii: "\n")), end > bytes.startIndex else { return nil }
+        let digits = bytes[bytes.startIndex..<end]
+        guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            let number = Int(String(decoding: digits, as: UTF8.self)), number <= most
+        else { return nil }
+        bytes = bytes[(end + 1)...]
+        return number
+    }
+
+    /// Whether this may be the beginning of a number.
+    private static func isPart(_ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.count < 8 && bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    /// Lines of an answer; a text of several lines makes several.
+    static func lines(_ mark: Unicode.Scalar, _ text: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            bytes += Array("\(mark)\(line)\n".utf8)
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,216 @@
+import Glibc
+import Synchronization
+
+/// A socket over which the commands of one service reach the process that runs it.
+///
+/// Only the user who runs the service, and root, may use it: its mode is 0600, and the system is asked who connects. Four
+/// commands run at once; a fifth waits. Who sends no whole command within five seconds is turned away, and so is who
+/// does not read the answer for as long.
+package struct ControlSocket: Sendable {
+    package let path: String
+
+    private static let mostClients = 4
+    private static let patience = Duration.seconds(5)
+
+    /// Names a socket; nothing is there before it is served.
+    package init(path: String) { self.path = path }
+
+    /// Serves commands until the task is cancelled.
+    ///
+    /// - Parameter answer: does what a command's arguments ask, tells its lines, and returns the exit code.
+    /// - Throws: why it cannot listen.
+    package func serve(
+        _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
+    ) async throws {
+        let signal: ThreadSignal
+        do throws(ErrorNumber) { signal = try ThreadSignal() } catch { throw SocketError.failed(path: path, error) }
+        let free = ClientCount(Self.mostClients, signal)
+        try await withTaskCancellationHandler {
+            try await withThread { [path] in
+                Result { () throws(SocketError) in
+                    let listener = try SocketListener(path, mode: 0o600)
+                    while !signal.hasEnded {
+                        guard let client = Self.nextClient(listener, signal, free) else { continue }
+                        free.take()
+                        Task {
+                            await Self.serve(client, answer)
+                            free.give()
+                        }
+                    }
+                }
+            }.get()
+        } onCancel: {
+            signal.end()
+        }
+    }
+
+    private static func nextClient(
+        _ listener: borrowing SocketListener, _ signal: ThreadSignal, _ free: ClientCount
+    ) -> Int32? {
+        var polled = [
+            pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: free.isAny ? listener.descriptor : -1, events: Int16(POLLIN), revents: 0),
+        ]
+        pollAll(&polled, for: nil)
+        if polled[0].revents != 0 { signal.clear() }
+        guard polled[1].revents != 0, !signal.hasEnded else { return nil }
+        do throws(ErrorNumber) {
+            guard let client = try listener.accept() else { return nil }
+            guard let user = peerUser(client), [geteuid(), 0].contains(user) else {
+                close(client)
+                return nil
+            }
+            return client
+        } catch {
+            // No descriptors: not again at once.
+            _ = poll(nil, 0, 100)
+            return nil
+        }
+    }
+
+    private static func serve(
+        _ client: Int32, _ answer: @Sendable ([String], ControlReply) async -> Int32
+    ) async {
+        let arguments = await withThread { command(from: client) }
+        let reply = ControlReply(client)
+        guard let arguments else {
+            reply.error("no whole command came")
+            return reply.end(64)
+        }
+        reply.end(await answer(arguments, reply))
+    }
+
+    /// Reads a command; nil when none comes in time.
+    private static func command(from client: Int32) -> [String]? {
+        let end = ContinuousClock.now + patience
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while ContinuousClock.now < end {
+            switch ControlMessage.read(bytes) {
+            case .whole(let arguments): return arguments
+            case .wrong: return nil
+            case .part: break
+            }
+            var polled = [pollfd(fd: client, events: Int16(POLLIN), revents: 0)]
+            pollAll(&polled, for: ContinuousClock.now.duration(to: end))
+            let count = readOnce(client, into: &buffer)
+            if count > 0 { bytes += buffer[..<count] } else if count == 0 { return nil }
+        }
+        return nil
+    }
+
+    // MARK: The other end
+
+    /// Sends a command to the process that serves the socket, and passes its answer on.
+    ///
+    /// - Parameters:
+    ///   - arguments: the command.
+    ///   - print: called with each line of its output.
+    ///   - error: called with each line about trouble.
+    /// - Returns: the exit code.
+    /// - Throws: why nobody answers.
+    package func ask(
+        _ arguments: [String], print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void
+    ) async throws -> Int32 {
+        try await withThread { [path] in
+            Result { () throws(SocketError) in try Self.ask(path, arguments, print, error) }
+        }.get()
+    }
+
+    private static func ask(
+        _ path: String, _ arguments: [String], _ print: (String) -> Void, _ error: (String) -> Void
+    ) throws(SocketError) -> Int32 {
+        guard let address = UnixAddress(path: path) else { throw .badPath(path) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw .failed(path: path, .current) }
+        defer { close(descriptor) }
+        guard unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0 else {
+            throw .nobodyAnswers(path: path, .current)
+        }
+        let command = ControlMessage.command(arguments)
+        guard unsafe send(descriptor, command, command.count, Int32(MSG_NOSIGNAL)) == command.count else {
+            throw .nobodyAnswers(path: path, .current)
+        }
+        var splitter = LineSplitter(limit: 1 << 20)
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            while case .bytes(let bytes, _)? = splitter.next() {
+                let text = String(decoding: bytes.dropFirst(), as: UTF8.self)
+                switch bytes.first {
+                case UInt8(ascii: "o"): print(text)
+                case UInt8(ascii: "e"): error(text)
+                case UInt8(ascii: "x"): return Int32(text) ?? 1
+                default: break
+                }
+            }
+            let count = readOnce(descriptor, into: &buffer)
+            guard count > 0 else { throw .nobodyAnswers(path: path, .current) }
+            splitter.append(buffer[..<count])
+        }
+    }
+}
+
+/// Where the answer to a command goes, line by line.
+package final class ControlReply: Sendable {
+    private let client: Mutex<Int32?>
+
+    init(_ client: Int32) { self.client = Mutex(client) }
+
+    /// Tells a line of output.
+    package func print(_ text: String) { send(ControlMessage.lines("o", text)) }
+
+    /// Tells a line about trouble.
+    package func error(_ text: String) { send(ControlMessage.lines("e", text)) }
+
+    fileprivate func end(_ code: Int32) {
+        send(ControlMessage.lines("x", "\(code)"))
+        client.withLock { client in
+            if let descriptor = client { close(descriptor) }
+            client = nil
+        }
+    }
+
+    /// Sends bytes; gives up on who does not read them.
+    private func send(_ bytes: [UInt8]) {
+        client.withLock { client in
+            guard let descriptor = client else { return }
+            var left = bytes[...]
+            while !left.isEmpty {
+                let sent = unsafe left.withUnsafeBytes {
+                    unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                if sent > 0 {
+                    left.removeFirst(sent)
+                    continue
+                }
+                var polled = [pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)]
+                if [EAGAIN, EINTR].contains(errno) { pollAll(&polled, for: .seconds(5)) }
+                guard polled[0].revents & Int16(POLLOUT) != 0 else {
+                    close(descriptor)
+                    client = nil
+                    return
+                }
+            }
+        }
+    }
+}
+
+/// How many more clients may be served.
+private final class ClientCount: Sendable {
+    private let free: Atomic<Int>
+    private let signal: ThreadSignal
+
+    init(_ count: Int, _ signal: ThreadSignal) {
+        free = Atomic(count)
+        self.signal = signal
+    }
+
+    var isAny: Bool { free.load(ordering: .relaxed) > 0 }
+
+    func take() { free.subtract(1, ordering: .relaxed) }
+
+    func give() {
+        free.add(1, ordering: .relaxed)
+        signal.raise()
+    }
+}

@@ -1,0 +1,35 @@
+/// Why a ``SocketTransport`` cannot listen.
+@nonexhaustive
+public enum SocketError: Error, Sendable, Hashable {
+    /// The path is empty, holds NUL, or has more than 107 bytes, the most that a socket's may have.
+    case badPath(String)
+    /// Somebody else could put another socket in its place: the directory belongs to neither this user nor root, or
+    /// others may write to it.
+    case unsafeDirectory(String)
+    /// There is something in its place that is no socket, or somebody else's.
+    case occupied(String)
+    /// Another program listens there.
+    case inUse(String)
+    /// Nobody answers at the socket, or the answer broke off.
+    case nobodyAnswers(path: String, ErrorNumber)
+    /// A call failed; the path, and the number that says why.
+    case failed(path: String, ErrorNumber)
+}
+
+extension SocketError: CustomStringConvertible {
+    /// One line for a person: what is wrong, and what to do.
+    public var description: String {
+        switch self {
+        case .badPath(let path): "'\(EscapedText(path))' is no path of a socket: 1 to 107 bytes, none of them NUL"
+        case .unsafeDirectory(let path):
+            "\(EscapedText(path)): others may write to the socket's directory; take one of this user's or root's, "
+                + "with mode 0755 at most"
+        case .occupied(let path):
+            "\(EscapedText(path)): there is no socket of this user's in this place, but something else; remove it or "
+                + "take another path"
+        case .inUse(let path): "\(EscapedText(path)): another program listens there; stop it or take another path"
+        case .nobodyAnswers(let path, let number): "\(EscapedText(path)): nobody answers there: \(number)"
+        case .failed(let path, let number): "\(EscapedText(path)): cannot listen: \(number)"
+        }
+    }
+}

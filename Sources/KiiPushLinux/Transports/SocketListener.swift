@@ -1,0 +1,124 @@
+import Glibc
+import Synchronization
+
+/// A Unix socket that listens at a path; gone from there with the value.
+struct SocketListener: ~Copyable {
+    let descriptor: Int32
+    private let path: String
+    /// The file that it made, so that it removes no other.
+    private let stamp: FileStamp
+
+    /// Listens, with this mode from the first moment on.
+    ///
+    /// What an earlier process left in the place is replaced when it is this user's socket and nobody listens there.
+    init(_ path: String, mode: mode_t) throws(SocketError) {
+        guard let address = UnixAddress(path: path) else { throw .badPath(path) }
+        let directory = try Self.openDirectory(of: path)
+        // Held for as long as the look at an old socket and its removal must not meet another process's.
+        defer { close(directory) }
+        try Self.lock(directory, path)
+        let socket = try Self.socket(path)
+        do throws(SocketError) {
+            // Set before it has a place, so that it is never open to more users; the process's mask takes from it.
+            guard fchmod(socket, mode) == 0 else { throw .failed(path: path, .current) }
+            try Self.bind(socket, address, path)
+            guard unsafe chmod(path, mode) == 0, listen(socket, SOMAXCONN) == 0 else {
+                let error = ErrorNumber.current
+                unsafe unlink(path)
+                throw .failed(path: path, error)
+            }
+        } catch {
+            close(socket)
+            throw error
+        }
+        descriptor = socket
+        self.path = path
+        stamp = FileStamp(path)
+    }
+
+    deinit {
+        close(descriptor)
+        guard let directory = try? Self.openDirectory(of: path) else { return }
+        defer { close(directory) }
+        guard (try? Self.lock(directory, path)) != nil, FileStamp(path).isSameFile(as: stamp) else { return }
+        unsafe unlink(path)
+    }
+
+    /// The next client that waits, non-blocking; nil when there is none.
+    ///
+    /// - Throws: why there is none for now, such as `EMFILE`.
+    borrowing func accept() throws(ErrorNumber) -> Int32? {
+        try startingPrograms.withLock { _ throws(ErrorNumber) -> Int32? in
+            let client = retrying { Glibc.accept(descriptor, nil, nil) }
+            guard client >= 0 else {
+                let error = ErrorNumber.current
+                // The client is gone again, which is its own business.
+                if [EAGAIN, ECONNABORTED, EPROTO].contains(error.rawValue) { return nil }
+                throw error
+            }
+            _ = fcntl(client, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(client, F_SETFL, O_NONBLOCK)
+            return client
+        }
+    }
+
+    // MARK: Its place
+
+    private static func socket(_ path: String) throws(SocketError) -> Int32 {
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let socket = Glibc.socket(AF_UNIX, kind, 0)
+        guard socket >= 0 else { throw .failed(path: path, .current) }
+        return socket
+    }
+
+    /// Opens the directory that a socket is to lie in, if only this user and root may write to it.
+    private static func openDirectory(of path: String) throws(SocketError) -> Int32 {
+        let directory = retrying { unsafe open(directoryName(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        guard directory >= 0 else { throw .failed(path: path, .current) }
+        var status = stat()
+        guard unsafe fstat(directory, &status) == 0, status.st_uid == geteuid() || status.st_uid == 0,
+            status.st_mode & 0o022 == 0
+        else {
+            close(directory)
+            throw .unsafeDirectory(path)
+        }
+        return directory
+    }
+
+    private static func lock(_ directory: Int32, _ path: String) throws(SocketError) {
+        do throws(ErrorNumber) { try FileLock.lock(directory, limit: .seconds(5)) } catch {
+            throw .failed(path: path, error)
+        }
+    }
+
+    private static func bind(_ socket: Int32, _ address: UnixAddress, _ path: String) throws(SocketError) {
+        if unsafe address.withPointer({ unsafe Glibc.bind(socket, $0, $1) }) == 0 { return }
+        guard errno == EADDRINUSE else { throw .failed(path: path, .current) }
+        try removeStale(path, address)
+        guard unsafe address.withPointer({ unsafe Glibc.bind(socket, $0, $1) }) == 0 else {
+            throw .failed(path: path, .current)
+        }
+    }
+
+    private static func removeStale(_ path: String, _ address: UnixAddress) throws(SocketError) {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { throw .failed(path: path, .current) }
+        guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else { throw .occupied(path) }
+        let probe = try socket(path)
+        defer { close(probe) }
+        // A socket that nobody listens on refuses; one whose queue is full says EAGAIN.
+        guard unsafe address.withPointer({ unsafe connect(probe, $0, $1) }) != 0, errno == ECONNREFUSED else {
+            throw .inUse(path)
+        }
+        guard unsafe unlink(path) == 0 else { throw .failed(path: path, .current) }
+    }
+}
+
+/// Who is at the other end of a Unix socket.
+func peerUser(_ socket: Int32) -> uid_t? {
+    // Glibc's `struct ucred`, which Swift does not know: process, user, group.
+    var peer: (pid_t, uid_t, gid_t) = (0, 0, 0)
+    var size = socklen_t(MemoryLayout.size(ofValue: peer))
+    guard unsafe getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0, size == 12 else { return nil }
+    return peer.1
+}

@@ -1,0 +1,163 @@
+import Glibc
+import KiiPush
+
+/// What the thread of a ``SocketTransport`` does: it polls all clients, and waits for none.
+struct SocketServer: ~Copyable {
+    private let settings: SocketTransport.Settings
+    private let signal: ThreadSignal
+    private var intake: BatchedIntake
+    private var listener: SocketListener?
+    private var clients: [SocketClient] = []
+    private var buffer = [UInt8](repeating: 0, count: 65_536)
+    /// Until when no client is taken on, since there are no descriptors.
+    private var noClientsUntil: ContinuousClock.Instant?
+    private var hasTold: Set<String> = []
+    private var turns = 0
+
+    init(_ settings: SocketTransport.Settings, _ intake: PushIntake, _ signal: ThreadSignal) throws(SocketError) {
+        self.settings = settings
+        self.signal = signal
+        self.intake = BatchedIntake(intake, signal)
+        listener = try SocketListener(settings.path, mode: settings.mode)
+        intake.report(.connected("listens at \(EscapedText(settings.path))"))
+    }
+
+    deinit {
+        for client in clients { close(client.descriptor) }
+    }
+
+    mutating func run() {
+        while !signal.hasEnded { turn() }
+        stop()
+    }
+
+    // MARK: One turn
+
+    private mutating func turn() {
+        let mayRead: Bool
+        var limit: Duration?
+        switch intake.wait {
+        case .none: mayRead = true
+        case .upTo(let time): (mayRead, limit) = (false, time)
+        case .untilSignal: mayRead = false
+        }
+        let (newClient, events) = poll(mayRead: mayRead, limit)
+        // Each turn begins with another one, so that all get their share of little room.
+        turns &+= 1
+        for offset in clients.indices {
+            let index = (turns + offset) % clients.count
+            if mayRead { clients[index].read(events[index], &buffer) } else { clients[index].note(events[index]) }
+            handOver(index)
+            clients[index].settle(at: .now)
+            clients[index].write()
+        }
+        dropClients { $0.isDone }
+        if newClient { acceptClients() }
+    }
+
+    /// Waits until there is something to do; whether there is a new client, and what the system tells of each other.
+    private mutating func poll(mayRead: Bool, _ limit: Duration?) -> (newClient: Bool, events: [Int16]) {
+        let now = ContinuousClock.now
+        if let end = noClientsUntil, end <= now { noClientsUntil = nil }
+        var times = clients.compactMap { $0.nextDeadline.map { now.duration(to: $0) } }
+        if let limit { times.append(limit) }
+        if mayRead, clients.contains(where: \.hasWork) { times.append(.zero) }
+        if let end = noClientsUntil { times.append(now.duration(to: end)) }
+        let listening = noClientsUntil == nil ? listener?.descriptor ?? -1 : -1
+        var polled = [
+            pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: listening, events: Int16(POLLIN), revents: 0),
+        ]
+        polled += clients.map { $0.polled(mayRead: mayRead) }
+        pollAll(&polled, for: times.min())
+        if polled[0].revents != 0 { signal.clear() }
+        return (polled[1].revents != 0, polled.dropFirst(2).map(\.revents))
+    }
+
+    private mutating func dropClients(where isOver: (SocketClient) -> Bool) {
+        for client in clients where isOver(client) { close(client.descriptor) }
+        clients.removeAll(where: isOver)
+    }
+
+    // MARK: Handing over
+
+    /// Hands over a batch of a client's payloads at most, so that none keeps the others waiting.
+    private mutating func handOver(_ index: Int) {
+        if let number = clients[index].refuseTooLong() {
+            intake.intake.report(.ignored("a client's line \(number) is longer than the limit of a payload"))
+        }
+        guard case .none = intake.wait else { return }
+        let payloads = clients[index].nextPayloads(settings.transport)
+        guard !payloads.isEmpty else { return }
+        do throws(IntakeRefusal) {
+            let deadline = ContinuousClock.now + settings.answerAfter
+            clients[index].answerFirst(try intake.take(payloads).map { DueAnswer($0, deadline: deadline, signal) })
+        } catch {
+            switch error {
+            case .full: break
+            case .failed: clients[index].answerFirst(payloads.map { _ in .known(SocketAnswer.inboxFailed) })
+            case .stopping: clients[index].answerFirst(payloads.map { _ in .known(SocketAnswer.stopping) })
+            }
+        }
+    }
+
+    // MARK: Clients
+
+    private mutating func acceptClients() {
+        // As many at a time as may be there: one that connects again and again keeps nobody waiting.
+        for _ in 0..<settings.clients {
+            do throws(ErrorNumber) {
+                guard let client = try listener?.accept() else { return }
+                admit(client)
+            } catch {
+                tellOnce("no client can be taken on: \(error)")
+                noClientsUntil = .now + .milliseconds(500)
+                return
+            }
+        }
+    }
+
+    private mutating func admit(_ client: Int32) {
+        guard let user = peerUser(client), settings.users.contains(user) else {
+            tellOnce("a client was turned away whose user may not use the socket")
+            return turnAway(client, SocketAnswer.notAllowed)
+        }
+        guard clients.count < settings.clients else {
+            tellOnce("a client was turned away, since there were \(settings.clients) already")
+            return turnAway(client, SocketAnswer.tooManyClients)
+        }
+        clients.append(SocketClient(client, limit: settings.limit))
+    }
+
+    private func turnAway(_ client: Int32, _ answer: String) {
+        let bytes = Array(answer.utf8)
+        _ = unsafe send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        close(client)
+    }
+
+    private mutating func tellOnce(_ what: String) {
+        if hasTold.insert(what).inserted { intake.intake.report(.ignored(what)) }
+    }
+
+    // MARK: The end
+
+    /// Takes no more, and answers what was sent: how it ended if that comes soon, else whether it is stored.
+    private mutating func stop() {
+        listener = nil
+        let end = ContinuousClock.now + min(settings.answerAfter, SocketTransport.Settings.longestStop)
+        for index in clients.indices { clients[index].refuseRest() }
+        // As long again for those who are slow to read.
+        let last = end + SocketTransport.Settings.longestStop
+        while !clients.isEmpty, ContinuousClock.now < last {
+            for index in clients.indices {
+                clients[index].settle(at: .now, stoppingBy: end)
+                clients[index].write()
+            }
+            dropClients { $0.isDone }
+            if clients.isEmpty { return }
+            let now = ContinuousClock.now
+            let events = poll(mayRead: false, now.duration(to: now < end ? end : last)).events
+            for index in clients.indices { clients[index].note(events[index]) }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import KiiPush
+import KiiPushLinux
+
+extension MQTTSettings {
+    /// The most bytes of an endpoint that are read: 64 KiB.
+    public static let endpointLimit = 65_536
+
+    /// Reads a file that has what Kii's cloud answers when it is asked for an endpoint.
+    ///
+    /// - Parameter path: the file; a name without a slash is looked for in `$CREDENTIALS_DIRECTORY` first. One with a
+    ///   password must be of this user or root, and readable by nobody else.
+    /// - Throws: ``MQTTSettingsError``.
+    public init(endpointFile path: String) throws(MQTTSettingsError) {
+        let source = EscapedText(path).description
+        let file: SecretFile
+        do throws(SecretFileError) { file = try SecretFile(path, limit: Self.endpointLimit) } catch {
+            throw MQTTSettingsError("", nil, error.description)
+        }
+        try self.init(endpoint: file.bytes, source: source)
+        if password != nil, let exposure = file.exposure { throw MQTTSettingsError("", nil, exposure.description) }
+    }
+
+    /// Reads what Kii's cloud answers when it is asked for an endpoint: `{"host":…,"portSSL":…,"mqttTopic":…}`.
+    ///
+    /// Of it count `host`, `portTCP`, `portSSL`, `username`, `password`, `mqttTopic` and `X-MQTT-TTL` or `ttl`; beside
+    /// them may stand `caFile` (as ``caFile``), `keepAlive`, `version` (`"3.1"`, `"3.1.1"`, `"5"`) and `cleanSession`. Other keys
+    /// are ignored, since Kii may add some, and null counts as absent. `portSSL` is used, with TLS, when it is there.
+    /// The client id is the topic, as Kii's brokers want it, and the version 3.1 if nothing else is said.
+    ///
+    /// - Parameters:
+    ///   - endpoint: the JSON text, at most ``endpointLimit``.
+    ///   - source: what errors call it, such as its path.
+    /// - Throws: ``MQTTSettingsError`` with everything that is wrong and its places.
+    public init(endpoint: [UInt8], source: String) throws(MQTTSettingsError) {
+        var reader = try EndpointReader(endpoint, source)
+        let host = reader.text("host", "the broker's host")
+        let topic = reader.text("mqttTopic", "the topic")
+        let securePort = reader.integer("portSSL", in: 1...65_535)
+        let plainPort = reader.integer("portTCP", in: 1...65_535)
+        let user = reader.text("username", "the user")
+        let password = reader.text("password", "the password")
+        let lifetime =
+            reader.integer("X-MQTT-TTL", in: 0...Int(Int64.max)) ?? reader.integer("ttl", in: 0...Int(Int64.max))
+        let caFile = reader.text("caFile", "a file's path")
+        let keepAlive = reader.integer("keepAlive", in: 5...65_535)
+        let version = reader.version()
+        let cleanSession = reader.bool("cleanSession")
+        reader.requireKeys()
+        if let topic, let what = Self.wrong(topic: topic) { reader.report("mqttTopic", what) }
+        if let password, let what = Self.wrong(password: password) { reader.report("password", what) }
+        guard reader.problems.isEmpty, let host, let topic, let port = securePort ?? plainPort else {
+            throw MQTTSettingsError(reader.problems)
+        }
+        self.init(host: host, port: port, topic: topic, usesTLS: securePort != nil)
+        self.user = user
+        self.password = password.map { .text($0) }
+        self.caFile = caFile
+        clientID = topic
+        self.version = version ?? .v31
+        self.keepAlive = keepAlive ?? 60
+        self.cleanSession = cleanSession ?? false
+        topicLifetime = lifetime.map { .seconds($0) }
+    }
+}
+
+/// Goes over an endpoint's members and takes down what is wrong with them.
+private struct EndpointReader {
+    let bytes: [UInt8]
+    let source: String
+    let members: [PlacedValue.Member]
+    var problems: [MQTTSettingsError.Problem] = []
+
+    init(_ bytes: [UInt8], _ source: String) throws(MQTTSettingsError) {
+        self.bytes = bytes
+        self.source = source
+        let root: PlacedValue
+        do throws(DecodeError) {
+            root = try PlacedValue(bytes, limits: PayloadLimits(bytes: MQTTSettings.endpointLimit))
+        } catch {
+            throw MQTTSettingsError(source, SourcePosition(error.offset, in: bytes), error.detail)
+        }
+        guard case .object(let members) = root.content else {
+            throw MQTTSettingsError(
+                source, SourcePosition(root.range.lowerBound, in: bytes), "expected Kii's endpoint, an object")
+        }
+        self.members = members
+        for (index, member) in members.enumerated() where members[..<index].contains(where: { $0.key == member.key }) {
+            report(member.keyOffset, "the key '\(NearestName.shown(member.key))' stands twice")
+        }
+    }
+
+    mutating func report(_ offset: Int, _ what: String) {
+        problems.append(.init(source: source, position: SourcePosition(offset, in: bytes), what: what))
+    }
+
+    mutating func report(_ key: String, _ what: String) {
+        report(self[key]?.range.lowerBound ?? 0, what)
+    }
+
+    private subscript(key: String) -> PlacedValue? {
+        guard let value = members.first(where: { $0.key == key })?.value else { return nil }
+        if case .null = value.content { return nil }
+        return value
+    }
+
+    mutating func requireKeys() {
+        for key in ["host", "mqttTopic"] where self[key] == nil { report(0, "the key '\(key)' is missing") }
+        if self["portSSL"] == nil, self["portTCP"] == nil {
+            report(0, "the key 'portSSL' is missing, and so is 'portTCP'")
+        }
+        if self["password"] != nil, self["username"] == nil { report("password", "a password needs a 'username'") }
+    }
+
+    mutating func text(_ key: String, _ what: String) -> String? {
+        guard let value = self[key] else { return nil }
+        guard case .string(let text) = value.content, !text.isEmpty else {
+            report(value.range.lowerBound, "'\(key)': expected \(what), a string with something in it")
+            return nil
+        }
+        // A password may have what a line of text may not.
+        guard key != "password", let wrong = MQTTSettings.wrong(text: text, "text") else { return text }
+        report(value.range.lowerBound, "'\(key)': \(wrong)")
+        return nil
+    }
+
+    mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
+        guard let value = self[key] else { return nil }
+        guard case .number(let text) = value.content, let number = Int(text), range.contains(number) else {
+            let upper = range.upperBound == .max ? "up" : "to \(range.upperBound)"
+            report(value.range.lowerBound, "'\(key)': expected a whole number from \(range.lowerBound) \(upper)")
+            return nil
+        }
+        return number
+    }
+
+    mutating func bool(_ key: String) -> Bool? {
+        guard let value = self[key] else { return nil }
+        guard case .bool(let bool) = value.content else {
+            report(value.range.lowerBound, "'\(key)': expected true or false")
+            return nil
+        }
+        return bool
+    }
+
+    mutating func version() -> MQTTSettings.Version? {
+        guard let value = self["version"] else { return nil }
+        switch value.content {
+        case .string(let text), .number(let text):
+            if let version = MQTTSettings.Version(rawValue: text) { return version }
+        default: break
+        }
+        report(value.range.lowerBound, "'version': expected \"3.1\", \"3.1.1\" or \"5\"")
+        return nil
+    }
+}

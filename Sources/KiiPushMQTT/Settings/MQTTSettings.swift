@@ -1,0 +1,109 @@
+/// Where an MQTT broker is, who this device is there, and which topic brings its pushes.
+///
+/// Make it from an address, `mqtts://device@broker.example/pushes/device`, by ``init(address:source:)``; from what Kii's
+/// cloud answers when it is asked for an endpoint, by ``init(endpointFile:)``; or property by property. Nothing of it
+/// needs libmosquitto, so a program can check settings in any build.
+public struct MQTTSettings: Sendable, Hashable {
+    /// A version of the protocol.
+    public enum Version: String, Sendable, Hashable, CaseIterable {
+        /// MQTT 3.1, which Kii's brokers speak; it does not tell whether a session was kept.
+        case v31 = "3.1"
+        /// MQTT 3.1.1.
+        case v311 = "3.1.1"
+        /// MQTT 5.
+        case v5 = "5"
+    }
+
+    /// How a broker delivers; 2 is not there, since a client library that is killed loses messages of that kind.
+    public enum Quality: Int, Sendable, Hashable, CaseIterable {
+        /// At most once: what a link that breaks has not brought is lost.
+        case zero = 0
+        /// At least once: each message is acknowledged, and comes again until it is.
+        case one = 1
+    }
+
+    /// What stands for a password.
+    public enum Password: Sendable, Hashable {
+        /// The password itself.
+        case text(String)
+        /// A file that has it, less one line end; a name without a slash is looked for in `$CREDENTIALS_DIRECTORY` first.
+        ///
+        /// At most 4 KiB; a regular file of this user or root that nobody else can read, else it is refused.
+        case file(String)
+    }
+
+    /// The broker's name or address.
+    public var host: String
+    /// The broker's port.
+    public var port: Int
+    /// Whether the link is encrypted, and the broker proves its name; there is no way to leave out either alone.
+    public var usesTLS = false
+    /// A file of certificates, as PEM, to trust instead of the system's.
+    public var caFile: String?
+    /// The user's name there; nil for none.
+    public var user: String?
+    /// The user's password.
+    public var password: Password?
+    /// The topic that brings pushes: exactly this one, no wildcards.
+    public var topic: String
+    /// What the broker knows this device by, at most 256 bytes; no two connections at once may have the same.
+    ///
+    /// A lasting session needs one that stays the same; with a clean one it may be empty, and is made up then.
+    public var clientID = ""
+    /// The version of the protocol: 3.1.1.
+    public var version = Version.v311
+    /// The quality of service to ask for: 1; what the broker grants is reported.
+    public var quality = Quality.one
+    /// Seconds without traffic after which the link is tried, from 5 to 65,535: 60.
+    ///
+    /// A link that died unseen is noticed after twice as long, at the latest.
+    public var keepAlive = 60
+    /// Whether the broker forgets this device when the link goes, and all that is sent meanwhile: no.
+    ///
+    /// A lasting session lasts as long as the broker keeps it; MQTT 5 is asked to keep it without end.
+    public var cleanSession = false
+    /// Whether a session existed before, such as in the last run of this program: no.
+    ///
+    /// Then a broker that does not know it any more is a possible gap at the first connection too.
+    public var hadSession = false
+    /// The largest payload that is handed over, in bytes: 64 KiB; a larger one is reported, acknowledged and left.
+    public var payloadLimit = 65_536
+    /// The pause after the first lost link: 1 s, doubled for each further one, each up to 20% longer or shorter.
+    public var backoff = Duration.seconds(1)
+    /// The longest pause: 2 minutes.
+    public var maxBackoff = Duration.seconds(120)
+    /// How long it may take from the first packet until the subscription is granted: 30 s.
+    public var connectLimit = Duration.seconds(30)
+    /// How long Kii's topic is good for after its endpoint was asked for; nil when nothing says so.
+    ///
+    /// Nothing here acts on it: when it is over, ask for another endpoint.
+    public var topicLifetime: Duration?
+
+    /// Settings with the defaults for everything that is not named.
+    ///
+    /// - Parameters:
+    ///   - host: the broker's name or address.
+    ///   - port: its port; nil for 1883, or 8883 with TLS.
+    ///   - topic: the topic that brings pushes.
+    ///   - usesTLS: whether the link is encrypted.
+    public init(host: String, port: Int? = nil, topic: String, usesTLS: Bool = false) {
+        self.host = host
+        self.port = port ?? (usesTLS ? 8883 : 1883)
+        self.topic = topic
+        self.usesTLS = usesTLS
+    }
+}
+
+// What prints settings, a crash report among them, must not print a password.
+extension MQTTSettings.Password: CustomStringConvertible, CustomReflectable {
+    /// Where the password is, never itself.
+    public var description: String {
+        switch self {
+        case .text: "a password"
+        case .file(let path): "a password in \(path)"
+        }
+    }
+
+    /// Nothing.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

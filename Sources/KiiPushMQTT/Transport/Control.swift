@@ -1,0 +1,86 @@
+#if MQTT
+import KiiPushLinux
+import Synchronization
+
+/// What the task that runs a transport and the transport's thread tell each other.
+final class Control: Sendable {
+    let wake: WakeUp
+    private let state = Mutex(State())
+
+    private struct State {
+        var isStopped = false
+        var isRoomThere = true
+        /// Whether the thread is in a call that may take minutes and cannot be woken, as the resolver's.
+        var isAway = false
+        var result: Result<Void, MQTTError>?
+        var waiter: CheckedContinuation<Result<Void, MQTTError>, Never>?
+    }
+
+    init() throws(ErrorNumber) { wake = try WakeUp() }
+
+    /// Whether the transport is to end.
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Tells the thread to end, and ends the wait for it if it cannot be told.
+    func stop() {
+        let isAway = state.withLock { state in
+            state.isStopped = true
+            return state.isAway
+        }
+        if isAway { finish(.success(())) }
+        wake.signal()
+    }
+
+    // MARK: Room
+
+    /// Whether the intake said, since ``closeRoom()``, that there may be room.
+    var isRoomThere: Bool { state.withLock { $0.isRoomThere } }
+
+    func closeRoom() { state.withLock { $0.isRoomThere = false } }
+
+    func openRoom() {
+        state.withLock { $0.isRoomThere = true }
+        wake.signal()
+    }
+
+    // MARK: The end
+
+    /// Says that the thread makes a call that may take minutes; false when it is to end instead.
+    func goAway() -> Bool {
+        state.withLock { state in
+            state.isAway = !state.isStopped
+            return state.isAway
+        }
+    }
+
+    /// Says that the call is over; false when nobody waits for the thread any more, and it must only end.
+    func comeBack() -> Bool {
+        state.withLock { state in
+            state.isAway = false
+            return !state.isStopped
+        }
+    }
+
+    /// Ends the wait for the thread; the first end counts.
+    func finish(_ result: Result<Void, MQTTError>) {
+        let waiter = state.withLock { state in
+            defer { state.waiter = nil }
+            if state.result == nil { state.result = result }
+            return state.waiter
+        }
+        waiter?.resume(returning: result)
+    }
+
+    /// Waits for the end.
+    func end() async throws(MQTTError) {
+        let result = await withCheckedContinuation { waiter in
+            let known = state.withLock { state in
+                if state.result == nil { state.waiter = waiter }
+                return state.result
+            }
+            if let known { waiter.resume(returning: known) }
+        }
+        try result.get()
+    }
+}
+#endif

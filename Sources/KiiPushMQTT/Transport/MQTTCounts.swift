@@ -1,0 +1,16 @@
+/// What an MQTT transport has seen since it was made, for metrics.
+public struct MQTTCounts: Sendable, Hashable {
+    /// Connections with a granted subscription.
+    public var connections = 0
+    /// Payloads that the intake has taken, those that came again included.
+    public var taken = 0
+    /// Messages of other topics: acknowledged and ignored.
+    public var otherTopic = 0
+    /// Messages with a larger payload than the limit: acknowledged and ignored.
+    public var tooLarge = 0
+    /// Copies of a retained message that a new link brought again: acknowledged and ignored.
+    public var retainedAgain = 0
+
+    /// Nothing yet.
+    public init() {}
+}

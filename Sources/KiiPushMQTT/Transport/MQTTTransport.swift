@@ -1,0 +1,114 @@
+#if MQTT
+import Glibc
+public import KiiPush
+import KiiPushLinux
+import Synchronization
+
+/// Brings pushes from an MQTT broker, and acknowledges each only when it is safe.
+///
+/// ```swift
+/// var settings = try MQTTSettings(address: "mqtts://device@broker.example/pushes/device")
+/// settings.password = .file("mqtt-password")
+/// settings.clientID = "device-17"
+/// let service = PushService(receiver, [try MQTTTransport(settings)], inbox: inbox)
+/// ```
+///
+/// With quality of service 1, a lasting session and a durable inbox nothing is lost that the broker keeps: not when the
+/// process is killed, the link is cut or the disk is full. Messages may come twice. It has a thread of its own, which reads
+/// at most 64 messages, has them taken in together, and then acknowledges them. When the inbox cannot keep them, the link
+/// is dropped and made again, so that the broker brings them again; when there is no room, it does not read.
+///
+/// A lost link is made again, with pauses that grow until one has held for a while. What is lost all the same is told as
+/// `possibleGap`: a session that the broker forgot, a clean session, quality of service 0, an inbox in memory.
+///
+/// libmosquitto has the whole process ignore SIGPIPE.
+public final class MQTTTransport: PushTransport {
+    /// Its name in logs and metrics: `mqtt`.
+    public let name: String
+
+    /// What it connects to.
+    public let settings: MQTTSettings
+
+    private let random: @Sendable () -> Double
+    private let counter = Mutex(MQTTCounts())
+
+    /// Makes a transport; it connects when it is run.
+    ///
+    /// - Parameters:
+    ///   - settings: what to connect to.
+    ///   - name: its name in logs and metrics; of two in one service each needs its own.
+    ///   - random: numbers from 0 up to 1, for pauses that differ from device to device.
+    /// - Throws: ``MQTTSettingsError`` when the settings are of no use.
+    public init(
+        _ settings: MQTTSettings, name: String = "mqtt",
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+    ) throws(MQTTSettingsError) {
+        try settings.check()
+        self.settings = settings
+        self.name = name
+        self.random = random
+    }
+
+    /// It acknowledges, and what it does not acknowledge comes again, where quality of service and session allow that.
+    public var abilities: TransportAbilities {
+        guard settings.quality == .one else { return [] }
+        return settings.cleanSession ? .acknowledges : [.acknowledges, .redelivers]
+    }
+
+    /// What it has seen so far.
+    public var counts: MQTTCounts { counter.withLock { $0 } }
+
+    /// Hands payloads over until its task is cancelled, or the intake stops.
+    ///
+    /// - Parameter intake: takes the payloads.
+    /// - Throws: ``MQTTError`` when trying again is of no use, such as for a wrong password.
+    public func run(_ intake: PushIntake) async throws {
+        let control: Control
+        do throws(ErrorNumber) { control = try Control() } catch { throw MQTTError.library("\(error)") }
+        try await withTaskCancellationHandler {
+            let start = Serving.Start(settings: settings, password: try password(), random: random)
+            // Not a child task: the thread may be in the resolver for minutes after this task was cancelled.
+            Task.detached { [self] in
+                await withThread {
+                    blockSignals()
+                    let serving = Serving(start, intake, control) { counts in self.counter.withLock { $0 = counts } }
+                    control.finish(serving.serve())
+                }
+            }
+            try await control.end()
+        } onCancel: {
+            control.stop()
+        }
+    }
+
+    /// The password, from its file if it has one.
+    private func password() throws(MQTTError) -> String? {
+        switch settings.password {
+        case nil: return nil
+        case .text(let text): return text
+        case .file(let path):
+            let file: SecretFile
+            do throws(SecretFileError) { file = try SecretFile(path, limit: 4096) } catch {
+                throw .settings(error.description)
+            }
+            if let exposure = file.exposure { throw .settings(exposure.description) }
+            var bytes = file.bytes[...]
+            if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+            if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw .settings("\(EscapedText(path)): expected a password in UTF-8")
+            }
+            if let wrong = MQTTSettings.wrong(password: text) { throw .settings("\(EscapedText(path)): \(wrong)") }
+            return text
+        }
+    }
+}
+
+/// Leaves signals to the other threads: the program has its own ways for them.
+private func blockSignals() {
+    var all = sigset_t()
+    // Both calls read or fill in `all`, and keep nothing.
+    unsafe sigfillset(&all)
+    unsafe _ = pthread_sigmask(SIG_BLOCK, &all, nil)
+}
+#endif

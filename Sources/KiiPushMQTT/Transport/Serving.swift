@@ -1,0 +1,285 @@
+#if MQTT
+import Glibc
+import KiiPush
+
+/// The work of a transport's thread: keeps a link, and has what it brings taken in before it is acknowledged.
+///
+/// One round of a link is: poll, read some messages, have them taken in together, write. libmosquitto queues an
+/// acknowledgement for each message as it reads it, and nothing of its queue leaves before the write.
+final class Serving {
+    /// What it begins with.
+    struct Start: Sendable {
+        let settings: MQTTSettings
+        let password: String?
+        let random: @Sendable () -> Double
+    }
+
+    /// Why a link's rounds end.
+    enum End: Error {
+        /// The transport is to end.
+        case stopped
+        /// The link is gone; another one may hold.
+        case lost(String)
+        /// No link will ever hold.
+        case final(MQTTError)
+    }
+
+    typealias Instant = ContinuousClock.Instant
+
+    let settings: MQTTSettings
+    let intake: PushIntake
+    let control: Control
+    let arrivals: Arrivals
+    private let start: Start
+    private let clientID: String
+    private let publish: (MQTTCounts) -> Void
+    private var backoff: Backoff
+
+    /// How many messages are read before they are handed over: fewer where there was no room for so many.
+    private var readLimit = Serving.mostAtOnce
+    /// Whether room is asked for before anything is read, since there was none a moment ago.
+    private var asksForRoom = false
+    private var hasAsked = false
+    /// When to try again what the inbox could not keep and nobody sends again.
+    private var retryAt: Instant?
+
+    /// Whether a link was subscribed before this one, so that a session should be there.
+    var hadLink = false
+    var isSessionPresent = false
+    /// Since when the link is subscribed; nil while it is not.
+    var subscribedAt: Instant?
+
+    static let mostAtOnce = 64
+    /// `POLLRDHUP`, which the C library shows only to who asks for all of GNU's.
+    private static let hungUp: Int32 = 0x2000
+    /// Beyond this many bytes nothing more is read before what came is handed over.
+    private static let mostBytes = 1 << 20
+
+    init(_ start: Start, _ intake: PushIntake, _ control: Control, _ publish: @escaping (MQTTCounts) -> Void) {
+        self.start = start
+        settings = start.settings
+        self.intake = intake
+        self.control = control
+        self.publish = publish
+        backoff = Backoff(first: settings.backoff, longest: settings.maxBackoff)
+        // Of 23 characters, as many as MQTT 3.1 allows.
+        clientID =
+            settings.clientID.isEmpty
+            ? "kiipush-\(String(UInt64.random(in: 1 << 63 ... .max), radix: 36))" : settings.clientID
+        arrivals = Arrivals(settings, clientID: clientID)
+    }
+
+    /// Works until the transport is to end, or it is of no use to go on.
+    func serve() -> Result<Void, MQTTError> {
+        if !intake.isDurable {
+            intake.report(
+                .possibleGap("the inbox is in memory: what is acknowledged and not handled is lost in a crash"))
+        }
+        while true {
+            do throws(End) {
+                try serveLink()
+            } catch {
+                publish(arrivals.counts)
+                if case .final(let error) = error { return .failure(error) }
+                if case .lost(let what) = error, pause(what) { continue }
+                reportLeft()
+                return .success(())
+            }
+        }
+    }
+
+    /// Waits before the next link, and hands over what nobody sends again; false when the transport is to end.
+    private func pause(_ what: String) -> Bool {
+        arrivals.removeWhatComesAgain()
+        let held = subscribedAt?.duration(to: .now) ?? .zero
+        subscribedAt = nil
+        let pause = backoff.next(afterLinkOf: held, random: start.random())
+        intake.report(.disconnected(what, retryIn: pause))
+        var end = Instant.now + pause
+        while !control.isStopped, end > .now || !arrivals.payloads.isEmpty {
+            if isDue, (try? handOver()) == nil { return false }
+            if end < .now, !arrivals.payloads.isEmpty { end = .now + .seconds(1) }
+            _ = wait(-1, 0, until: [end, retryAt])
+        }
+        return !control.isStopped
+    }
+
+    private func reportLeft() {
+        arrivals.removeWhatComesAgain()
+        guard !arrivals.payloads.isEmpty else { return }
+        intake.report(
+            .possibleGap("\(arrivals.payloads.count) messages were not taken in, and nobody sends them again"))
+    }
+
+    // MARK: A link
+
+    private func serveLink() throws(End) {
+        let link = try makeLink()
+        hasAsked = false
+        let deadline = Instant.now + settings.connectLimit
+        while true {
+            if control.isStopped {
+                leave(link)
+                throw .stopped
+            }
+            if subscribedAt == nil, Instant.now >= deadline {
+                throw .lost("the broker granted no subscription within \(settings.connectLimit)")
+            }
+            try round(link, until: subscribedAt == nil ? deadline : nil)
+        }
+    }
+
+    private func makeLink() throws(End) -> Link {
+        guard control.goAway() else { throw .stopped }
+        do throws(Link.Failure) {
+            let link = try Link(settings, clientID: clientID, arrivals)
+            try link.connect(settings, password: start.password)
+            // Nobody may be there any more; the first round would find out too late.
+            if control.comeBack() { return link }
+        } catch {
+            if control.comeBack() { throw .lost(error.what) }
+        }
+        throw .stopped
+    }
+
+    /// Polls, and does what there is to do then.
+    private func round(_ link: borrowing Link, until deadline: Instant?) throws(End) {
+        if isDue { _ = try handOver() }
+        let isEmpty = arrivals.payloads.isEmpty
+        if isEmpty {
+            try lost { () throws(Link.Failure) in try link.write() }
+            askForRoom()
+        }
+        let mayRead = isEmpty && control.isRoomThere
+        // A peer that hangs up is seen also by who does not read.
+        var events = mayRead ? POLLIN : Self.hungUp
+        if isEmpty, link.wantsWrite { events |= POLLOUT }
+        let tick = Instant.now + min(.seconds(15), .milliseconds(250) * settings.keepAlive)
+        let seen = wait(link.descriptor, events, until: [tick, deadline, retryAt])
+        if mayRead, seen & (POLLIN | POLLHUP | POLLERR) != 0 {
+            try read(link)
+        } else if seen & (POLLHUP | POLLERR | Self.hungUp) != 0 {
+            throw .lost("the broker ended the link")
+        }
+        try lost { () throws(Link.Failure) in try link.keepAlive() }
+    }
+
+    /// Reads what there is, at most ``readLimit`` messages, and has it taken in.
+    private func read(_ link: borrowing Link) throws(End) {
+        var failure: Link.Failure?
+        repeat {
+            let before = arrivals.count
+            do throws(Link.Failure) { try link.read() } catch { failure = error }
+            // Pings are not counted; if there is more, the next poll says so at once.
+            if arrivals.count == before { break }
+        } while failure == nil && arrivals.payloads.count < readLimit && arrivals.bytes < Self.mostBytes
+        hasAsked = false
+        for answer in arrivals.takeAnswers() { try heed(answer, link) }
+        for notice in arrivals.takeNotices() { intake.report(.ignored(notice)) }
+        if let failure { throw .lost(failure.what) }
+        guard link.descriptor >= 0 else { throw .lost("the broker ended the link") }
+        if arrivals.takeAcknowledgement(), !link.wantsWrite {
+            throw .final(.acknowledgesEarly(Link.libraryVersion))
+        }
+        if try handOver() { try lost { () throws(Link.Failure) in try link.write() } }
+        publish(arrivals.counts)
+    }
+
+    /// Ends the link in good order, unless that would acknowledge what was not taken in.
+    private func leave(_ link: borrowing Link) {
+        guard arrivals.payloads.isEmpty, link.descriptor >= 0 else { return }
+        link.disconnect()
+        let end = Instant.now + .seconds(1)
+        while link.descriptor >= 0, link.wantsWrite, .now < end {
+            guard (try? link.write()) != nil else { return }
+            if link.descriptor >= 0, link.wantsWrite { _ = wait(link.descriptor, POLLOUT, until: [end]) }
+        }
+    }
+
+    private func lost(_ call: () throws(Link.Failure) -> Void) throws(End) {
+        do throws(Link.Failure) { try call() } catch { throw .lost(error.what) }
+    }
+
+    // MARK: Handing over
+
+    /// Whether what has come and was refused should be tried again now.
+    private var isDue: Bool {
+        !arrivals.payloads.isEmpty && control.isRoomThere && (retryAt ?? .now) <= .now
+    }
+
+    /// Has the intake take what has come, in order, as much of it as there is room for.
+    ///
+    /// - Returns: whether nothing is left, so that what is queued may be written.
+    /// - Throws: ``End/lost(_:)`` when the inbox failed and the broker sends all of it again on another link.
+    private func handOver() throws(End) -> Bool {
+        var most = Self.mostAtOnce
+        retryAt = nil
+        while !arrivals.payloads.isEmpty {
+            let number = min(most, arrivals.payloads.count)
+            do throws(IntakeRefusal) {
+                let isAll = number == arrivals.payloads.count
+                _ = try intake.take(isAll ? arrivals.payloads : Array(arrivals.payloads.prefix(number)))
+                arrivals.removeFirst(number)
+            } catch {
+                switch error {
+                case .full:
+                    most = max(1, number / 2)
+                    guard number == 1 else { continue }
+                    slowDown(to: 1)
+                    hasAsked = false
+                    askForRoom()
+                    return false
+                case .stopping: throw .stopped
+                case .failed(let error):
+                    // Another link would bring nothing again of a clean session or of quality 0: what is here is all.
+                    guard arrivals.allComeAgain else {
+                        retryAt = .now + .seconds(1)
+                        return false
+                    }
+                    throw .lost("the inbox could not keep what came: \(error)")
+                }
+            }
+        }
+        if most < Self.mostAtOnce { slowDown(to: most) } else { speedUp() }
+        return true
+    }
+
+    private func slowDown(to number: Int) {
+        readLimit = number
+        asksForRoom = true
+    }
+
+    private func speedUp() {
+        readLimit = min(readLimit * 2, Self.mostAtOnce)
+        if readLimit == Self.mostAtOnce { asksForRoom = false }
+    }
+
+    /// Asks to be told when there is room, if there was none; nothing is read before.
+    private func askForRoom() {
+        guard asksForRoom, !hasAsked else { return }
+        hasAsked = true
+        control.closeRoom()
+        let control = control
+        intake.whenRoom { control.openRoom() }
+    }
+
+    // MARK: Waiting
+
+    /// Waits until the socket is ready, somebody wakes the thread, or the first of the times has come.
+    ///
+    /// - Returns: what the socket is ready for.
+    private func wait(_ descriptor: Int32, _ events: Int32, until times: [Instant?]) -> Int32 {
+        let end = times.compactMap(\.self).min() ?? .now
+        // Rounded up, so that the time has come when the wait is over.
+        let left = max(0, (Instant.now.duration(to: end) / .milliseconds(1)).rounded(.up))
+        var polls = [
+            pollfd(fd: control.wake.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: descriptor, events: Int16(events), revents: 0),
+        ]
+        // An interruption is a wake-up like another. One that is negative is not looked at.
+        guard unsafe poll(&polls, 2, Int32(min(left, 86_400_000))) > 0 else { return 0 }
+        if polls[0].revents != 0 { control.wake.clear() }
+        return Int32(polls[1].revents)
+    }
+}
+#endif

@@ -1,0 +1,108 @@
+#if SQLite
+import KiiPush
+
+/// Which payloads an inbox has in its file, and how large they are; looked at and changed under the database's lock.
+struct InboxRows: Sendable {
+    private var sizes: [Int64: Int] = [:]
+    /// How many bytes all payloads have.
+    private(set) var bytes = 0
+    /// The highest number there is, or was when they were read.
+    private(set) var last: Int64 = 0
+
+    /// Reads what is there.
+    init(_ connection: inout Connection) throws(SQLiteError) {
+        var found: [(Int64, Int)] = []
+        try connection.each("SELECT id, length(payload) FROM inbox") { row in
+            found.append((row.integer(0), Int(row.integer(1))))
+        }
+        for (id, size) in found { insert(id, size) }
+        last = try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'") ?? 0
+        guard found.allSatisfy({ (1...last).contains($0.0) }) || found.isEmpty else {
+            throw .corrupt(path: connection.path)
+        }
+    }
+
+    var count: Int { sizes.count }
+
+    func contains(_ id: Int64) -> Bool { sizes[id] != nil }
+
+    mutating func insert(_ id: Int64, _ size: Int) {
+        sizes[id] = size
+        bytes += size
+    }
+
+    mutating func remove(_ id: Int64) {
+        if let size = sizes.removeValue(forKey: id) { bytes -= size }
+    }
+}
+
+// MARK: - Statements
+
+extension Connection {
+    /// Writes a payload down, and returns its number.
+    mutating func insert(_ payload: RawPayload, _ time: StoredTime) throws(SQLiteError) -> Int64 {
+        try run(
+            "INSERT INTO inbox VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", .integer(time.boot), .integer(time.monotonic),
+            .integer(time.wall), .text(payload.transport?.name), .text(payload.transportMessageID),
+            .integer(payload.isRedelivered ? 1 : 0), .blob(payload.bytes))
+        return lastRow
+    }
+
+    /// Writes down what became of the payload of a number, which must be there.
+    mutating func write(_ note: InboxNote, _ id: Int64) throws(SQLiteError) {
+        switch note {
+        case .begun(_, let attempt):
+            try run(
+                """
+                INSERT INTO inboxProgress VALUES (?, ?, 1, 0, 0)
+                    ON CONFLICT (payload) DO UPDATE SET attempts = excluded.attempts, isInFlight = 1
+                """, .integer(id), .integer(Int64(attempt)))
+        case .failed(_, let handled):
+            try run("UPDATE inboxProgress SET isInFlight = 0 WHERE payload = ?", .integer(id))
+            try run("DELETE FROM inboxHandled WHERE payload = ?", .integer(id))
+            for (position, route) in handled.enumerated() {
+                try run(
+                    "INSERT INTO inboxHandled VALUES (?, ?, ?)", .integer(id), .integer(Int64(position)), .text(route))
+            }
+        case .ended: try run("DELETE FROM inbox WHERE id = ?", .integer(id))
+        }
+    }
+
+    /// Counts a crash for each payload that was in flight, and for one that was so alone, that it was.
+    mutating func countCrashes() throws(SQLiteError) {
+        let inFlight = try number("SELECT count(*) FROM inboxProgress WHERE isInFlight <> 0") ?? 0
+        try run(
+            "UPDATE inboxProgress SET crashes = crashes + 1, crashedAlone = ?, isInFlight = 0 WHERE isInFlight <> 0",
+            .integer(inFlight == 1 ? 1 : 0))
+    }
+
+    /// All payloads that have not ended, oldest first; `arrival` tells a stored time of a number on today's clock.
+    mutating func entries(
+        _ arrival: (Int64, StoredTime) -> MonotonicInstant
+    ) throws(SQLiteError) -> [InboxEntry] {
+        var handled: [Int64: [String]] = [:]
+        try each("SELECT payload, route FROM inboxHandled ORDER BY payload, position") { row in
+            handled[row.integer(0), default: []].append(row.text(1) ?? "")
+        }
+        var entries: [InboxEntry] = []
+        try each(
+            """
+            SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
+                attempts, crashes, crashedAlone
+                FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id ORDER BY id
+            """
+        ) { row in
+            let id = row.integer(0)
+            let time = StoredTime(boot: row.integer(1), monotonic: row.integer(2), wall: row.integer(3))
+            let payload = RawPayload(
+                row.blob(7), transport: row.text(4).map { Transport($0) }, transportMessageID: row.text(5),
+                isRedelivered: row.integer(6) != 0, arrivedAt: arrival(id, time))
+            entries.append(
+                InboxEntry(
+                    id: UInt64(bitPattern: id), payload: payload, attempts: Int(row.integer(8)),
+                    handled: handled[id] ?? [], crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0))
+        }
+        return entries
+    }
+}
+#endif

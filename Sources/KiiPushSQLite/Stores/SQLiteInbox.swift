@@ -1,0 +1,136 @@
+#if SQLite
+public import KiiPush
+import Synchronization
+
+/// An inbox that keeps its payloads through a crash, a reboot and a loss of power.
+///
+/// ```swift
+/// let database = try SQLiteDatabase(directory: directory)
+/// let inbox = try SQLiteInbox(database)
+/// let seen = try SQLiteSeenStore(writtenBy: inbox)
+/// ```
+///
+/// Beyond the promises of every inbox:
+/// - ``add(_:)`` writes on the thread that calls it. ``note(_:)`` waits without blocking a thread: one thread, which is
+///   there only while there is something to write, takes all notes that wait, up to 1,024 of them, to the disk in one
+///   transaction. One that fails has failed for all notes in it, and changed nothing.
+/// - It refuses payloads beyond its bounds, rather than forget one.
+/// - Of a seen store that it writes, what was committed before a note is on disk when that note is.
+/// - A payload that came without its time of arrival has the time when it was added.
+public final class SQLiteInbox: Inbox {
+    let database: SQLiteDatabase
+    let writer: InboxWriter
+    private let capacity: Int
+    private let mostBytes: Int
+    private let clock: any ReceiverClock
+    private let scale: TimeScale
+    /// The number of the last payload of an earlier process.
+    private let lastOfOthers: Int64
+
+    /// Makes an inbox of the payloads that the database has.
+    ///
+    /// - Parameters:
+    ///   - database: the database, which can have one inbox at a time.
+    ///   - capacity: how many payloads it keeps; what is there beyond that stays.
+    ///   - bytes: how many bytes they may have in all; a payload of more is never taken.
+    ///   - clock: the receiver's clock.
+    /// - Throws: ``SQLiteError``, when the file cannot be read.
+    public init(
+        _ database: SQLiteDatabase, capacity: Int = 10_000, bytes: Int = 64 << 20,
+        clock: any ReceiverClock = SystemClock()
+    ) throws(SQLiteError) {
+        try database.claim(Self.kind)
+        self.database = database
+        self.capacity = max(capacity, 0)
+        mostBytes = bytes
+        self.clock = clock
+        scale = database.timeScale(clock)
+        do throws(SQLiteError) {
+            let rows = try database.withConnection { connection throws(SQLiteError) in try InboxRows(&connection) }
+            lastOfOthers = rows.last
+            writer = InboxWriter(database, rows)
+        } catch {
+            database.disclaim(Self.kind)
+            throw error
+        }
+    }
+
+    private static let kind = "inbox"
+
+    deinit { database.disclaim(Self.kind) }
+
+    /// True: what it keeps survives a crash and a loss of power, if the disk keeps what it confirms.
+    public var isDurable: Bool { true }
+
+    /// How many payloads it keeps.
+    public var count: Int { writer.rows.withLock { $0.count } }
+
+    /// How many bytes they have.
+    public var bytes: Int { writer.rows.withLock { $0.bytes } }
+
+    /// Keeps payloads, all or none, and returns their numbers in the same order; on disk when it returns.
+    ///
+    /// It blocks the thread for one write, and for another if notes are being written.
+    ///
+    /// - Throws: ``InboxFull`` when they are beyond a bound, ``SQLiteError`` when they cannot be written.
+    public func add(_ payloads: [RawPayload]) throws -> [UInt64] {
+        if payloads.isEmpty { return [] }
+        let size = payloads.reduce(0) { $0 + $1.bytes.count }
+        let (time, now) = (clock.now, database.machineTime)
+        let answer: Result<[Int64], InboxFull> = try database.withConnection { connection throws(SQLiteError) in
+            let (count, bytes) = writer.rows.withLock { ($0.count, $0.bytes) }
+            guard count + payloads.count <= capacity, bytes + size <= mostBytes else {
+                return .failure(InboxFull(count: count, bytes: bytes))
+            }
+            let ids = try connection.transaction { connection throws(SQLiteError) in
+                var ids: [Int64] = []
+                for payload in payloads {
+                    ids.append(try connection.insert(payload, scale.stored(payload.arrivedAt ?? time, now: now)))
+                }
+                return ids
+            }
+            writer.rows.withLock { rows in
+                for (id, payload) in zip(ids, payloads) { rows.insert(id, payload.bytes.count) }
+            }
+            return .success(ids)
+        }
+        return try answer.get().map { UInt64($0) }
+    }
+
+    /// Takes down what became of a payload, on disk when it returns; many tasks may wait at once, and share a write.
+    ///
+    /// - Throws: ``SQLiteError``, when it cannot be written; it has changed nothing then.
+    public func note(_ note: InboxNote) async throws { try await writer.write(note) }
+
+    /// What an earlier process left, oldest first; each payload that was in flight has one crash more from then on.
+    ///
+    /// That is written down, once: a second call counts no second crash.
+    ///
+    /// - Throws: ``SQLiteError``, when they cannot be read, or the crashes not be written.
+    public func entries() throws -> [InboxEntry] {
+        try database.transaction { connection throws(SQLiteError) in
+            try connection.countCrashes()
+            return try connection.entries { id, time in scale.instant(time, isOwn: id > lastOfOthers) }
+        }
+    }
+}
+
+/// An inbox has no more room; it has again when payloads end.
+public struct InboxFull: Error, Sendable, Hashable, CustomStringConvertible {
+    /// How many payloads are kept.
+    public let count: Int
+    /// How many bytes they have.
+    public let bytes: Int
+
+    /// Says what an inbox holds that takes no more.
+    public init(count: Int, bytes: Int) {
+        self.count = count
+        self.bytes = bytes
+    }
+
+    /// What to do, in words.
+    public var description: String {
+        "\(count) payloads of \(bytes) bytes wait in the inbox already; take in more when some of them have ended"
+    }
+}
+#endif

@@ -1,0 +1,194 @@
+import KiiPush
+import KiiPushLinux
+import KiiPushMQTT
+import KiiPushTesting
+import Synchronization
+
+/// The program behind `kiipush receive`: a receiver made of rules, a service, and what an operator needs around them.
+final class Agent: Sendable {
+    private let options: ReceiveOptions
+    private let rules: RoutingRules
+    private let console: Console
+    private let log: AgentLog
+    private let state: AgentState?
+    private let receiver: PushReceiver
+    private let service: PushService
+    private let gate: RulesGate
+    private let notify = ServiceManager()
+
+    /// Puts an agent together; nothing is taken in before it runs.
+    init(_ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console) throws {
+        self.options = options
+        self.rules = rules
+        self.console = console
+        log = AgentLog(console, isQuiet: options.isQuiet)
+        var stores = AgentStores()
+        switch try options.state.map({ try AgentState.open($0) }) {
+        case .opened(let state):
+            self.state = state
+            stores = try state.stores(rules)
+        case .taken: throw AgentError("an agent runs on \(escaped(options.state ?? "")) already")
+        case nil: state = nil
+        }
+        receiver = PushReceiver(
+            rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator)
+        gate = RulesGate(receiver, actions: ProgramActions())
+        let transport = try Self.transport(options, state, log)
+        let ready = ReadyTransport(notify, log)
+        service = PushService(
+            receiver, [ready, transport], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
+    }
+
+    private static func transport(
+        _ options: ReceiveOptions, _ state: AgentState?, _ log: AgentLog
+    ) throws -> any PushTransport {
+        switch options.source {
+        case .standardInput: return LinesTransport(transport: options.transport)
+        case .socket(let path): return SocketTransport(path: path, transport: options.transport)
+        case .mqtt(var settings):
+            #if MQTT
+            let files = state.map { SessionFiles(directory: $0.directory) }
+            if settings.clientID.isEmpty, let files { settings.clientID = try files.clientID() }
+            settings.hadSession = !settings.cleanSession && (files?.hadSession(settings) ?? false)
+            let transport = try MQTTTransport(settings)
+            log.onConnected { [settings] in
+                if !settings.cleanSession { try? files?.noteSession(settings) }
+            }
+            return transport
+            #else
+            throw AgentError("this kiipush speaks no MQTT; build it with the trait MQTT (Debian's libmosquitto-dev)")
+            #endif
+        }
+    }
+
+    // MARK: Running
+
+    /// Runs until the transport has no more or a signal asks it to stop.
+    func run() async throws -> ExitCode {
+        let (service, log) = (service, log)
+        let first = Mutex<RulesUpdate?>(nil)
+        let rulesWatch = RulesWatch(path: options.rules, gate: gate) { update in
+            let isFirst = first.withLock { first in
+                defer { first = first ?? update }
+                return first == nil
+            }
+            if case .loaded(let loaded) = update { service.setDelivery(loaded.rules.delivery) }
+            if !isFirst { log.tell(update) }
+        }
+        await rulesWatch.look()
+        guard case .loaded(let loaded)? = first.withLock({ $0 }) else {
+            if case .refused(let problems)? = first.withLock({ $0 }) {
+                for problem in problems { console.error(escaped("\(problem)")) }
+            }
+            return .failed
+        }
+        log.note("\(loaded.rules.rules.count) rules of \(escaped(options.rules))")
+        watch()
+        let beside = startBeside() + [Task { await rulesWatch.run() }]
+        defer { for task in beside { task.cancel() } }
+        let run = Task { try await service.run() }
+        let signals = StopSignals { [log, notify] in
+            log.note("stopping")
+            notify.stopping()
+            run.cancel()
+        }
+        let report = try await run.value
+        withExtendedLifetime(signals) {}
+        log.note("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
+        writeMetrics()
+        return .fine
+    }
+
+    /// Has outcomes and events told.
+    private func watch() {
+        let capture = options.capture.map { CaptureFile(path: $0) }
+        let log = log
+        receiver.onTrace { trace in
+            log.tell(trace)
+            if case .held = trace.outcome { return }
+            if let capture, let message = trace.message { capture.add(message.raw) { log.trouble("\($0)") } }
+        }
+        service.onEvent { log.tell($0) }
+        receiver.loopGuard?.onRisk { log.trouble("a handler writes to what its own route takes: \($0)") }
+        if let state, !AgentState.isDurable {
+            log.trouble(
+                "this kiipush is built without the trait SQLite: what it takes in is lost when it ends; "
+                    + "\(escaped(state.directory)) keeps kills only")
+        }
+    }
+
+    /// What runs beside the service: kills, commands, metrics, the watchdog.
+    private func startBeside() -> [Task<Void, Never>] {
+        let (log, receiver) = (log, receiver)
+        var tasks: [Task<Void, Never>] = []
+        if let state {
+            if let loopGuard = receiver.loopGuard {
+                let kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble("\($0)") }
+                kills.look()
+                tasks.append(Task { await kills.run() })
+            }
+            let desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver)
+            tasks.append(
+                Task {
+                    do {
+                        try await state.control.serve { arguments, reply in
+                            let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
+                            let rest = Array(arguments.dropFirst())
+                            return await DeskCommand.run(arguments.first ?? "", rest, desk, console).rawValue
+                        }
+                    } catch { log.trouble("no command can reach this agent: \(error)") }
+                })
+        }
+        tasks.append(Task { await self.writeMetricsNowAndThen() })
+        if let interval = notify.watchdogInterval {
+            tasks.append(Task { await self.feedWatchdog(every: interval) })
+        }
+        return tasks
+    }
+
+    private func writeMetricsNowAndThen() async {
+        guard options.metrics != nil else { return }
+        while !Task.isCancelled {
+            writeMetrics()
+            do { try await Task.sleep(for: .seconds(5)) } catch { return }
+        }
+    }
+
+    private func writeMetrics() {
+        guard let path = options.metrics else { return }
+        do { try MetricsFile(path: path).write(receiver.metrics, service.status) } catch { log.trouble("\(error)") }
+    }
+
+    /// Tells systemd that it is alive, for as long as handlers come back within their time.
+    private func feedWatchdog(every interval: Duration) async {
+        while !Task.isCancelled {
+            if service.status.overrunning == 0 { notify.alive() }
+            do { try await Task.sleep(for: interval) } catch { return }
+        }
+    }
+}
+
+/// Tells the service manager that payloads are taken in, which is when the service runs its transports.
+private struct ReadyTransport: PushTransport {
+    let name = "ready"
+    let abilities: TransportAbilities = []
+    let notify: ServiceManager
+    let log: AgentLog
+
+    init(_ notify: ServiceManager, _ log: AgentLog) {
+        self.notify = notify
+        self.log = log
+    }
+
+    func run(_ intake: PushIntake) async {
+        log.note("ready\(intake.isDurable ? "" : "; what is taken in lies in memory")")
+        notify.ready()
+    }
+}
+
+/// An agent could not be put together.
+struct AgentError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

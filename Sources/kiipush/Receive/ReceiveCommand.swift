@@ -1,0 +1,61 @@
+import KiiPush
+import KiiPushLinux
+import KiiPushTesting
+
+/// `kiipush receive`: an agent that takes pushes in and does what a rules file says.
+struct ReceiveCommand {
+    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
+        let options: ReceiveOptions
+        do throws(Arguments.Mistake) {
+            guard let read = try ReceiveOptions.read(arguments) else {
+                console.print(help)
+                return .fine
+            }
+            options = read
+        } catch {
+            console.error("kiipush receive: \(error.text); try 'kiipush receive --help'")
+            return .usage
+        }
+        guard let rules = RulesFile.load(options.rules, console) else { return .failed }
+        do {
+            let agent = try Agent(options, rules, console)
+            return try await agent.run()
+        } catch let error as AgentError {
+            console.error("kiipush receive: \(error)")
+            return .failed
+        } catch {
+            console.error("kiipush receive: \(error)")
+            return .failed
+        }
+    }
+
+    static let help = """
+        kiipush receive: an agent that takes pushes in and does what a rules file says
+
+        usage: kiipush receive --rules FILE SOURCE [OPTION…]
+
+        SOURCE is one of
+          --stdin              a payload a line on standard input; ends when that does and all is handled
+          --unix PATH          a payload a line from programs that connect to this socket; each is answered
+          --mqtt ADDRESS       mqtt[s]://[user@]host[:port]/topic: MQTT 3.1.1, QoS 1, a lasting session
+          --endpoint FILE      the endpoint that Kii gives a device, a JSON file: MQTT 3.1, the topic as the client id
+
+        Options:
+          --rules FILE         the rules; they are loaded anew when the file changes and passes its own tests
+          --state DIR          where payloads, seen messages, dead letters, kills and the client id are kept. Without it
+                               $STATE_DIRECTORY, and with MQTT ~/.local/state/kiipush; else everything lies in memory
+          --transport NAME     the network that the lines of --stdin or --unix came over, such as apns or fcm
+          --app ID             the app that is served, instead of the file's
+          --concurrency N      how many messages are handled at once: 8
+          --drain DURATION     how long handlers may finish after SIGTERM, before they are cancelled: 10s
+          --metrics FILE       counts for Prometheus, written every five seconds
+          --capture FILE       keeps what comes in, as a corpus for 'kiipush rules diff'; bounded, with the payloads
+          --quiet              logs troubles only
+          --client-id ID, --password-file FILE, --ca-file FILE, --mqtt-version 3.1|3.1.1|5, --clean-session
+                               of MQTT; the password's file must be readable by its owner only
+
+        What a rule prints goes to standard output, the log to standard error, a line an outcome with the priority that
+        journald reads. SIGTERM or SIGINT stops it: nothing more is taken in, handlers finish, the rest is kept; a second
+        one ends it at once. Exit codes: 0 stopped cleanly; 1 it could not go on; 64 wrong usage.
+        """
+}

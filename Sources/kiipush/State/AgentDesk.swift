@@ -1,0 +1,26 @@
+import KiiPush
+
+/// What commands on a state directory work with: the stores of the agent that has it open, or the files themselves.
+struct AgentDesk: Sendable {
+    let deadLetters: any DeadLetterStore
+    /// The running agent's receiver; nil when none runs, and nothing can be handled.
+    let receiver: PushReceiver?
+    /// How many messages wait in the inbox for the next agent; nil while one runs.
+    var waiting: Int?
+}
+
+/// Runs a command that was typed, on the desk of the agent: in its own process, or in one that opened its files.
+enum DeskCommand {
+    /// The commands that can be sent to an agent.
+    static let names = ["dead-letters", "held"]
+
+    static func run(_ name: String, _ arguments: [String], _ desk: AgentDesk, _ console: Console) async -> ExitCode {
+        switch name {
+        case "dead-letters": return await DeadLettersCommand.run(arguments, desk, console)
+        case "held": return await HeldCommand.run(arguments, desk, console)
+        default:
+            console.error("kiipush: an agent knows no command '\(escaped(name))'")
+            return .usage
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+import KiiPush
+import KiiPushLinux
+import KiiPushSQLite
+
+/// A state directory that this process has to itself: the stores in it, and what else outlives the process.
+final class AgentState: Sendable {
+    /// Who has a directory.
+    enum Opening {
+        case opened(AgentState)
+        /// An agent runs on it, and answers here.
+        case taken(ControlSocket)
+    }
+
+    let directory: String
+    private let lock: FileLock
+    #if SQLite
+    private let database: SQLiteDatabase
+    #endif
+
+    /// Opens a directory, and makes it where it is missing, unless an agent has it.
+    ///
+    /// - Throws: why it cannot be opened.
+    static func open(_ directory: String) throws -> Opening {
+        do throws(ErrorNumber) { try StateDirectory.make(directory) } catch {
+            throw StateError(path: directory, what: "cannot be made: \(error)")
+        }
+        let path = "\(directory)/agent.lock"
+        let lock: FileLock
+        do throws(ErrorNumber) { lock = try FileLock(path, limit: .zero) } catch {
+            if error.rawValue == EWOULDBLOCK { return .taken(ControlSocket(path: "\(directory)/control.sock")) }
+            throw StateError(path: path, what: "cannot be locked: \(error)")
+        }
+        do { return .opened(try AgentState(directory, lock)) } catch {
+            lock.unlock()
+            throw error
+        }
+    }
+
+    private init(_ directory: String, _ lock: FileLock) throws {
+        self.directory = directory
+        self.lock = lock
+        #if SQLite
+        database = try SQLiteDatabase(directory: directory)
+        #endif
+    }
+
+    deinit { lock.unlock() }
+
+    /// Whether what is taken in survives the process in this build.
+    static var isDurable: Bool {
+        #if SQLite
+        true
+        #else
+        false
+        #endif
+    }
+
+    /// Where the agent answers commands.
+    var control: ControlSocket { ControlSocket(path: "\(directory)/control.sock") }
+
+    var killFile: KillFile { KillFile(directory: directory) }
+
+    /// The stores of an agent.
+    func stores(_ rules: RoutingRules) throws -> AgentStores {
+        #if SQLite
+        let inbox = try SQLiteInbox(database)
+        let seen = try SQLiteSeenStore(writtenBy: inbox, window: rules.dedupe)
+        return AgentStores(
+            inbox: inbox, deadLetters: try SQLiteDeadLetterStore(database),
+            deduplicator: Deduplicator(store: seen, secret: database.secret))
+        #else
+        return AgentStores()
+        #endif
+    }
+
+    /// What commands work with while no agent runs.
+    func desk() throws -> AgentDesk {
+        #if SQLite
+        let inbox = try SQLiteInbox(database)
+        return AgentDesk(deadLetters: try SQLiteDeadLetterStore(database), receiver: nil, waiting: inbox.count)
+        #else
+        throw StateError(path: directory, what: "this kiipush keeps nothing there; build it with the trait SQLite")
+        #endif
+    }
+}
+
+/// The stores of an agent; in memory, unless it has a state directory.
+struct AgentStores {
+    var inbox: any Inbox = InMemoryInbox()
+    var deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
+    /// The chain's first stage; nil for one in memory.
+    var deduplicator: Deduplicator?
+}
+
+/// A state directory is of no use.
+struct StateError: Error, CustomStringConvertible {
+    let path: String
+    let what: String
+
+    var description: String { "\(escaped(path)): \(what)" }
+}

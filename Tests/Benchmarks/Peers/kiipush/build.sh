@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# KiiPush itself, as the others are asked; the target is in the benchmarks' package.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+swift build --quiet -c release --package-path ../.. --product kiipush-peer >&2
+program=$(swift build -c release --package-path ../.. --show-bin-path)/kiipush-peer
+printf 'parser\tkiipush-decode\tKiiPush, decode and classify\t%s\tdecode\n' "$program"
+printf 'receiver\tkiipush\tKiiPush\t%s\treceive\n' "$program"

@@ -1,0 +1,145 @@
+#if MQTT
+import Foundation
+@testable import KiiPush
+import KiiPushMQTT
+import Synchronization
+import Testing
+
+/// What is acknowledged, and when.
+@Suite(.serialized)
+struct DeliveryTests {
+    @Test("messages arrive in order, and nothing is left at the broker", arguments: MQTTSettings.Version.allCases)
+    func order(version: MQTTSettings.Version) async throws {
+        let broker = try Broker()
+        let settings = broker.settings { $0.version = version }
+        let texts = (1...300).map { "{\"n\":\($0)}" }
+        let intake = TestIntake()
+        try await running(settings, intake) { transport in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish(texts)
+            try await eventually("all came") { intake.texts.count >= texts.count }
+            #expect(transport.counts.taken == texts.count)
+        }
+        #expect(intake.texts == texts)
+        #expect(
+            intake.payloads.allSatisfy { $0.transport == .mqtt && $0.transportMessageID == nil && !$0.isRedelivered })
+        #expect(intake.batches.allSatisfy { $0 <= 64 })
+        #expect(intake.connections.count == 1 && intake.connections[0].hasSuffix("QoS 1 granted"))
+        #expect(intake.losses.isEmpty && intake.gaps.isEmpty)
+        try await broker.sawEnd()
+        // Were one of them not acknowledged, the next link would bring it again.
+        let next = TestIntake()
+        try await running(settings, next) { _ in
+            try await eventually("connected") { !next.connections.isEmpty }
+            try broker.publish(["last"])
+            try await eventually("the last came") { !next.texts.isEmpty }
+        }
+        #expect(next.texts == ["last"])
+    }
+
+    @Test("what the inbox cannot keep is not acknowledged: the broker brings it again, marked as such")
+    func failedOnce() async throws {
+        let broker = try Broker()
+        let intake = TestIntake { _, call throws(IntakeRefusal) in
+            if call == 1 { throw .failed(CocoaError(.fileWriteOutOfSpace)) }
+        }
+        try await running(broker.settings(), intake) { _ in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish(["a", "b", "c"])
+            try await eventually("all came") { intake.texts.count >= 3 }
+        }
+        #expect(intake.texts == ["a", "b", "c"])
+        #expect(intake.payloads[0].isRedelivered)
+        #expect(intake.losses.count == 1 && intake.losses[0].contains("could not keep"))
+        #expect(intake.connections.count == 2 && intake.connections[1].contains("session kept"))
+        #expect(intake.gaps.isEmpty)
+    }
+
+    @Test("nothing is acknowledged while the inbox is at work")
+    func blocked() async throws {
+        let broker = try Broker()
+        let gate = Mutex(false)
+        let intake = TestIntake { _, _ throws(IntakeRefusal) in
+            while !gate.withLock(\.self) { usleep(1000) }
+        }
+        // A second client of the same session sees what the first has not acknowledged.
+        let other = TestIntake()
+        let settings = broker.settings()
+        let first = Task {
+            try await running(settings, intake) { _ in
+                try await eventually("the session is taken over") { !intake.losses.isEmpty }
+            }
+        }
+        try await eventually("connected") { !intake.connections.isEmpty }
+        try broker.publish(["a"])
+        try await eventually("the inbox is at work") { intake.calls == 1 }
+        try await running(settings, other) { _ in
+            try await eventually("it came again") { other.texts == ["a"] }
+        }
+        #expect(intake.texts.isEmpty && other.payloads[0].isRedelivered)
+        gate.withLock { $0 = true }
+        try await first.value
+    }
+
+    @Test("a full intake is not overrun: what fits is taken, the rest waits for room")
+    func full() async throws {
+        let broker = try Broker()
+        let room = Mutex(5)
+        let intake = TestIntake { payloads, _ throws(IntakeRefusal) in
+            let fits = room.withLock { room in
+                guard payloads.count <= room else { return false }
+                room -= payloads.count
+                return true
+            }
+            if !fits { throw .full }
+        }
+        intake.setRoom(false)
+        let texts = (1...50).map(String.init)
+        try await running(broker.settings(), intake) { _ in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish(texts)
+            try await eventually("what fits came") { intake.texts.count == 5 && intake.isWaitedFor }
+            for _ in 0..<100 where intake.texts.count < 50 {
+                let count = intake.texts.count
+                room.withLock { $0 = 3 }
+                intake.setRoom(true)
+                intake.setRoom(false)
+                try await eventually("more came") {
+                    intake.texts.count >= min(50, count + 3) && intake.isWaitedFor || intake.texts.count == 50
+                }
+            }
+        }
+        #expect(intake.texts == texts)
+        #expect(intake.losses.isEmpty)
+    }
+
+    @Test("a transport whose service stops leaves, and acknowledges nothing that was not taken")
+    func stopping() async throws {
+        let broker = try Broker()
+        let intake = TestIntake { _, _ throws(IntakeRefusal) in throw .stopping }
+        let transport = try MQTTTransport(broker.settings())
+        let run = Task { try await transport.run(PushIntake(service: intake, transport: "mqtt")) }
+        try await eventually("connected") { !intake.connections.isEmpty }
+        try broker.publish(["a"])
+        try await run.value
+        try await broker.sawEnd()
+        let next = TestIntake()
+        try await running(broker.settings(), next) { _ in
+            try await eventually("it came again") { next.texts == ["a"] }
+        }
+        #expect(intake.texts.isEmpty && intake.losses.isEmpty)
+    }
+
+    @Test("an inbox in memory is told of once")
+    func memory() async throws {
+        let broker = try Broker()
+        let intake = TestIntake(isDurable: false)
+        try await running(broker.settings(), intake) { _ in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish(["a"])
+            try await eventually("it came") { intake.texts == ["a"] }
+        }
+        #expect(intake.gaps.count == 1 && intake.gaps[0].contains("in memory"))
+    }
+}
+#endif

@@ -1,0 +1,226 @@
+import KiiPushContracts
+import Synchronization
+import Testing
+
+@testable import KiiPush
+
+/// A contract that nothing can break proves nothing, so each promise is broken once here.
+struct InboxContractTests {
+    @Test("the inbox in memory keeps every promise that does not outlive it")
+    func inMemory() async {
+        await InboxContract { _ in InMemoryInbox() }.verify()
+    }
+
+    @Test("an inbox made another way keeps the contract too")
+    func sound() async {
+        let shelf = Shelf()
+        await InboxContract { PlainInbox(shelf, $0) }.verify()
+    }
+
+    @Test("an inbox with one thing wrong breaks the promise about it", arguments: PlainInbox.Fault.allCases)
+    func broken(fault: PlainInbox.Fault) async {
+        let broken = Mutex<Set<String>>([])
+        let shelf = Shelf()
+        await InboxContract { PlainInbox(shelf, $0, fault) }
+            .verify { promise, _ in broken.withLock { _ = $0.insert(promise) } }
+        let promises = broken.withLock { $0 }
+        #expect(promises.contains { $0.hasPrefix(fault.promise) }, "broken: \(promises.sorted())")
+    }
+
+    @Test("one that keeps nothing in memory either is asked only for what it can promise")
+    func brokenInMemory() async {
+        let broken = Mutex<Set<String>>([])
+        await InboxContract { _ in ForgetfulInbox() }.verify { promise, _ in broken.withLock { _ = $0.insert(promise) }
+        }
+        #expect(
+            broken.withLock { $0 } == [
+                "numbers go up from 1, one for each payload, and none for none",
+                "the number of a payload that has ended is not used again", "of many calls at once each is one step",
+            ])
+    }
+
+    @Test("a failure is an issue that names the promise and what the inbox did instead")
+    func issue() async {
+        let shelf = Shelf()
+        await withKnownIssue {
+            await InboxContract { PlainInbox(shelf, $0, .losesRedelivery) }.verify()
+        } matching: { issue in
+            let expected = [
+                "a payload is given back byte for byte, with all that its transport said: at first payload 1 should have "
+                    + "its redelivery back as it was",
+                "a payload is given back byte for byte, with all that its transport said: once more payload 1 should have "
+                    + "its redelivery back as it was",
+            ]
+            return issue.comments.count == 1 && expected.contains(issue.comments[0].rawValue)
+        }
+    }
+}
+
+/// What the inboxes of one test leave for those after them, by place.
+final class Shelf: Sendable {
+    struct Row {
+        var entry: InboxEntry
+        var isInFlight = false
+    }
+
+    struct Place {
+        var rows: [Row] = []
+        var lastID: UInt64 = 0
+    }
+
+    let places = Mutex<[Int: Place]>([:])
+}
+
+/// An inbox with nothing clever in it, and on demand one thing wrong with it.
+struct PlainInbox: Inbox {
+    enum Fault: CaseIterable, Sendable {
+        case keepsLeftovers, startsAtZero, sameNumbers, usesNumbersAgain, startsAnew, losesTransport, losesID
+        case losesRedelivery, normalises, cutsPayloads, forgetsEmptyPayloads, newestFirst, keepsEnded, endsOldest
+        case mixesPayloads, dropsCopies, losesAttempts, losesRoutes, countsAttempts, addsRoutes, throwsForUnknown
+        case remembersUnknown, countsNoCrash, countsEveryCrash, crashesTheFailed, allAlone, neverAlone, countsTwice
+        case forgetsAlone, dropsSome
+
+        /// How the text of the promise that it breaks begins.
+        var promise: String {
+            switch self {
+            case .keepsLeftovers: "an empty inbox"
+            case .startsAtZero, .sameNumbers: "numbers go up from 1"
+            case .usesNumbersAgain: "the number of a payload that has ended"
+            case .startsAnew: "not even by another process"
+            case .losesTransport, .losesID, .losesRedelivery, .normalises, .cutsPayloads, .forgetsEmptyPayloads:
+                "a payload is given back byte for byte"
+            case .newestFirst, .keepsEnded, .endsOldest, .mixesPayloads: "what has not ended is there"
+            case .dropsCopies: "a payload that is added twice"
+            case .losesAttempts, .losesRoutes: "attempts and handled routes"
+            case .countsAttempts, .addsRoutes: "of notes for one payload the last counts"
+            case .throwsForUnknown, .remembersUnknown: "a note of a payload that is not there"
+            case .countsNoCrash, .allAlone, .neverAlone: "one that was in flight has one crash more"
+            case .countsEveryCrash, .crashesTheFailed, .forgetsAlone: "one that was not in flight"
+            case .countsTwice: "to be asked again"
+            case .dropsSome: "of many calls at once"
+            }
+        }
+    }
+
+    struct Unknown: Error {}
+
+    private let shelf: Shelf
+    private let place: Int
+    private let fault: Fault?
+
+    init(_ shelf: Shelf, _ place: Int, _ fault: Fault? = nil) {
+        (self.shelf, self.place, self.fault) = (shelf, place, fault)
+        if fault == .startsAnew { use { $0.lastID = 0 } }
+        if fault == .keepsLeftovers {
+            use { $0.rows.append(.init(entry: InboxEntry(id: 77, payload: RawPayload([])))) }
+        }
+    }
+
+    var isDurable: Bool { true }
+
+    private func use<Result: Sendable>(_ body: (inout Shelf.Place) throws -> Result) rethrows -> Result {
+        try shelf.places.withLock { try body(&$0[place, default: Shelf.Place()]) }
+    }
+
+    func add(_ payloads: [RawPayload]) throws -> [UInt64] {
+        use { place in
+            payloads.map { payload in
+                switch fault {
+                case .usesNumbersAgain: place.lastID = (place.rows.last?.entry.id ?? 0) + 1
+                case .startsAtZero where place.lastID == 0 && place.rows.isEmpty: break
+                case .sameNumbers where place.lastID == 1: break
+                default: place.lastID += 1
+                }
+                if fault == .dropsCopies, place.rows.contains(where: { $0.entry.payload == payload }) {
+                    return place.lastID
+                }
+                if fault == .dropsSome, place.rows.count > 50 { return place.lastID }
+                if fault == .forgetsEmptyPayloads, payload.bytes.isEmpty { return place.lastID }
+                place.rows.append(.init(entry: InboxEntry(id: place.lastID, payload: changed(payload))))
+                return place.lastID
+            }
+        }
+    }
+
+    private func changed(_ payload: RawPayload) -> RawPayload {
+        var payload = payload
+        switch fault {
+        case .losesTransport: payload.transport = nil
+        case .losesID: payload.transportMessageID = payload.transportMessageID.flatMap { $0.isEmpty ? nil : $0 }
+        case .losesRedelivery: payload.isRedelivered = false
+        case .normalises where payload.transportMessageID == "\u{E9}": payload.transportMessageID = "e\u{301}"
+        case .cutsPayloads: payload.bytes = Array(payload.bytes.prefix(65_535))
+        default: break
+        }
+        return payload
+    }
+
+    func note(_ note: InboxNote) async throws {
+        try use { place in
+            guard let index = place.rows.firstIndex(where: { $0.entry.id == note.id }) else {
+                if fault == .throwsForUnknown { throw Unknown() }
+                if fault == .remembersUnknown, case .begun(let id, _) = note {
+                    place.rows.append(.init(entry: InboxEntry(id: id, payload: RawPayload([]))))
+                }
+                return
+            }
+            if case .ended = note {
+                if fault != .keepsEnded { place.rows.remove(at: fault == .endsOldest ? 0 : index) }
+            } else {
+                change(&place.rows[index], note)
+            }
+        }
+    }
+
+    private func change(_ row: inout Shelf.Row, _ note: InboxNote) {
+        let old = row.entry
+        var (attempts, handled) = (old.attempts, old.handled)
+        switch note {
+        case .begun(_, let attempt):
+            row.isInFlight = true
+            if fault != .losesAttempts { attempts = fault == .countsAttempts ? min(attempts + 1, 7) : attempt }
+        case .failed(_, let routes):
+            if fault != .crashesTheFailed { row.isInFlight = false }
+            if fault != .losesRoutes { handled = fault == .addsRoutes ? handled + routes : routes }
+        case .ended: break
+        }
+        row.entry = InboxEntry(
+            id: old.id, payload: old.payload, attempts: attempts, handled: handled, crashes: old.crashes,
+            crashedAlone: old.crashedAlone)
+    }
+
+    func entries() throws -> [InboxEntry] {
+        use { place in
+            let inFlight = place.rows.count(where: \.isInFlight)
+            for index in place.rows.indices {
+                countCrash(&place.rows[index], isAlone: inFlight == 1)
+                if fault != .countsTwice { place.rows[index].isInFlight = false }
+            }
+            var entries = place.rows.map(\.entry)
+            if fault == .newestFirst { entries.reverse() }
+            if fault == .mixesPayloads {
+                let payloads = Array(entries.map(\.payload).reversed())
+                entries = zip(entries, payloads).map { InboxEntry(id: $0.id, payload: $1) }
+            }
+            return entries
+        }
+    }
+
+    private func countCrash(_ row: inout Shelf.Row, isAlone: Bool) {
+        let old = row.entry
+        let counts = fault == .countsEveryCrash ? true : fault == .countsNoCrash ? false : row.isInFlight
+        let wasAlone = fault == .forgetsAlone ? false : old.crashedAlone
+        let nowAlone = fault == .allAlone ? true : fault == .neverAlone ? false : isAlone
+        row.entry = InboxEntry(
+            id: old.id, payload: old.payload, attempts: old.attempts, handled: old.handled,
+            crashes: old.crashes + (counts ? 1 : 0), crashedAlone: counts ? nowAlone : wasAlone)
+    }
+}
+
+/// An inbox in memory that gives every payload one number.
+private struct ForgetfulInbox: Inbox {
+    var isDurable: Bool { false }
+    func add(_ payloads: [RawPayload]) -> [UInt64] { payloads.map { _ in 7 } }
+    func note(_ note: InboxNote) async {}
+    func entries() -> [InboxEntry] { [] }
+}
