@@ -99,7 +99,7 @@ public final class PushReceiver: Sendable {
     public init(
         app: String? = nil, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
         deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
-        @MiddlewareBuilder middleware: () -> some MiddlewareChain
+        @MiddlewareBuilder middleware: () -> [any Middleware]
     ) {
         self.app = app
         self.limits = limits
