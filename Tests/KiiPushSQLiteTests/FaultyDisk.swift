@@ -76,7 +76,9 @@ enum FaultyDisk {
             if let code = FaultyDisk.failure(.write) { return code & 0xFF == SQLITE_FULL ? code : SQLITE_CANTOPEN }
             guard let next = unsafe sqlite3_vfs_find("unix"), let file = unsafe file else { return SQLITE_CANTOPEN }
             let code = unsafe next.pointee.xOpen(next, name, file, flags, outFlags)
-            if let methods = unsafe file.pointee.pMethods { unsafe file.pointee.pMethods = FaultyDisk.inFront(of: methods) }
+            if let methods = unsafe file.pointee.pMethods {
+                unsafe file.pointee.pMethods = FaultyDisk.inFront(of: methods)
+            }
             return code
         }
         unsafe mine.pointee.xDelete = { vfs, name, sync in
