@@ -1,6 +1,6 @@
 #if MQTT
 import Foundation
-@testable import KiiPush
+import KiiPush
 import KiiPushMQTT
 import Synchronization
 import Testing
