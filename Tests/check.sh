@@ -78,7 +78,7 @@ traits=(--enable-all-traits --scratch-path .build/traits)
 swift build --quiet --build-tests "${traits[@]}" "${strict[@]}"
 # What a trait adds; all else was tested above. One after the other: a process that one test starts shares the lock of
 # another test's database until it runs its own program.
-swift test --skip-build "${traits[@]}" --no-parallel --filter 'KiiPushSQLiteTests|KiiPushMQTTTests' | failures_and_sum
+swift test --skip-build "${traits[@]}" --no-parallel --filter 'KiiPushSQLiteTests|KiiPushMQTTTests|AgentTests' | failures_and_sum
 tests=$(echo "$(swift build "${traits[@]}" --show-bin-path)"/*.xctest)
 libraries=$(ldd "$tests")
 grep -q libsqlite3 <<<"$libraries" || fail "a build with all traits does not link SQLite"
@@ -106,6 +106,13 @@ cmp "$picture" Sources/KiiPush/KiiPush.docc/Resources/loop-safety.svg ||
     fail "the guide's picture is not what the sample draws; LoopSafeSync --svg makes it"
 
 swift test --skip-build --package-path Samples | failures_and_sum
+
+step "sample 06 with its traits: its tour, over a kill, and what its unit leaves open"
+need systemd-analyze systemd
+agent=(--package-path Samples --traits MQTT,SQLite --scratch-path Samples/.build/traits --product MQTTAgent)
+swift build --quiet "${agent[@]}"
+bash Samples/06-MQTTAgent/tour.sh "$(swift build "${agent[@]}" --show-bin-path)/MQTTAgent"
+systemd-analyze security --offline=true --threshold=15 Samples/06-MQTTAgent/mqtt-agent.service | tail -n 1
 
 step "linkage: the core and the tool load no Foundation"
 swift build --quiet -c release --product kiipush
