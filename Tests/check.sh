@@ -78,7 +78,7 @@ traits=(--enable-all-traits --scratch-path .build/traits)
 swift build --quiet --build-tests "${traits[@]}" "${strict[@]}"
 # What a trait adds; all else was tested above. One after the other: a process that one test starts shares the lock of
 # another test's database until it runs its own program.
-swift test --skip-build "${traits[@]}" --no-parallel --filter 'KiiPushSQLiteTests|KiiPushMQTTTests' | failures_and_sum
+swift test --skip-build "${traits[@]}" --no-parallel --filter 'KiiPushSQLiteTests|KiiPushMQTTTests|AgentTests' | failures_and_sum
 tests=$(echo "$(swift build "${traits[@]}" --show-bin-path)"/*.xctest)
 libraries=$(ldd "$tests")
 grep -q libsqlite3 <<<"$libraries" || fail "a build with all traits does not link SQLite"
@@ -107,6 +107,13 @@ cmp "$picture" Sources/KiiPush/KiiPush.docc/Resources/loop-safety.svg ||
 
 swift test --skip-build --package-path Samples | failures_and_sum
 
+step "sample 06 with its traits: its tour, over a kill, and what its unit leaves open"
+need systemd-analyze systemd
+agent=(--package-path Samples --traits MQTT,SQLite --scratch-path Samples/.build/traits --product MQTTAgent)
+swift build --quiet "${agent[@]}"
+bash Samples/06-MQTTAgent/tour.sh "$(swift build "${agent[@]}" --show-bin-path)/MQTTAgent"
+systemd-analyze security --offline=true --threshold=15 Samples/06-MQTTAgent/mqtt-agent.service | tail -n 1
+
 step "linkage: the core and the tool load no Foundation"
 swift build --quiet -c release --product kiipush
 swift build --quiet -c release --package-path Tests/Linkage
@@ -132,6 +139,10 @@ step "benchmark, one round"
 swift build --quiet -c release --package-path Tests/Benchmarks
 bench="$(swift build -c release --package-path Tests/Benchmarks --show-bin-path)/kiipush-bench"
 "$bench" --rounds 1
+
+need valgrind valgrind
+step "a message's allocations and instructions: none beyond what thresholds.txt allows"
+bash Tests/Benchmarks/gate.sh
 
 step "hostile payloads: none costs twenty times what an ordinary one does, byte for byte"
 "$bench" --hostile
