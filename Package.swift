@@ -49,7 +49,7 @@ let package = Package(
                 "KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite",
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
             ]),
-        .testTarget(name: "KiiPushMQTTTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushMQTT"]),
+        .testTarget(name: "KiiPushMQTTTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushMQTT", "kiipush"]),
     ],
     swiftLanguageModes: [.v6]
 )

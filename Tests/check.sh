@@ -72,6 +72,7 @@ need /usr/include/mosquitto.h libmosquitto-dev
 need /usr/sbin/mosquitto mosquitto
 need mosquitto_pub mosquitto-clients
 need openssl openssl
+need strace strace
 step "build and tests, all traits"
 # In a folder of their own: a trait is a flag of every compilation, so that turning it on and off builds all anew.
 traits=(--enable-all-traits --scratch-path .build/traits)

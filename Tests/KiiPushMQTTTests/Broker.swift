@@ -15,6 +15,7 @@ final class Broker: Sendable {
     ///   - lines: of the broker; `FOLDER` stands for its folder.
     ///   - options: lines of its listener.
     ///   - before: makes the files that the lines name.
+    /// - Throws: when it does not start.
     init(
         _ lines: [String] = ["allow_anonymous true"], options: [String] = [], before: (Folder) throws -> Void = { _ in }
     ) throws {
