@@ -105,7 +105,7 @@ func running(
         try await body(transport)
     } catch {
         task.cancel()
-        _ = await task.result
+        if case .failure(let cause) = await task.result { Issue.record(cause, "the transport has given up") }
         throw error
     }
     task.cancel()
