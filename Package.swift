@@ -45,7 +45,10 @@ let package = Package(
             dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT", "kiipush"]),
         .testTarget(
             name: "KiiPushSQLiteTests",
-            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite"]),
+            dependencies: [
+                "KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite",
+                .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
+            ]),
         .testTarget(name: "KiiPushMQTTTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushMQTT"]),
     ],
     swiftLanguageModes: [.v6]

@@ -3,52 +3,6 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A directory for one test; gone with the value.
-final class Folder: Sendable {
-    let path: String
-
-    init() throws {
-        let url = FileManager.default.temporaryDirectory.appending(path: "kiipush-mqtt-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(
-            at: url, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        path = url.path
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    /// Writes a file and returns its path.
-    func write(_ text: String, to name: String, mode: Int = 0o600) throws -> String {
-        let file = "\(path)/\(name)"
-        try text.write(toFile: file, atomically: false, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
-        return file
-    }
-}
-
-/// Starts a program with nothing to read, and all signals let through: the threads of tasks block them.
-func spawn(_ arguments: [String], output: String) throws -> pid_t {
-    var actions = unsafe posix_spawn_file_actions_t()
-    unsafe posix_spawn_file_actions_init(&actions)
-    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    unsafe posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-    unsafe posix_spawn_file_actions_adddup2(&actions, 1, 2)
-    var attributes = posix_spawnattr_t()
-    var (all, none) = (sigset_t(), sigset_t())
-    unsafe sigfillset(&all)
-    unsafe sigemptyset(&none)
-    unsafe posix_spawnattr_init(&attributes)
-    defer { unsafe posix_spawnattr_destroy(&attributes) }
-    unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-    unsafe posix_spawnattr_setsigmask(&attributes, &none)
-    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
-    var copies = unsafe arguments.map { unsafe strdup($0) } + [nil]
-    defer { unsafe copies.forEach { unsafe free($0) } }
-    var process: pid_t = 0
-    try #require(unsafe posix_spawnp(&process, arguments[0], &actions, &attributes, &copies, environ) == 0)
-    return process
-}
-
 /// Debian's broker, on a free port of the loopback interface, stopped with the value.
 final class Broker: Sendable {
     let folder: Folder
@@ -56,9 +10,17 @@ final class Broker: Sendable {
     private let process = Mutex<pid_t?>(nil)
 
     /// Starts a broker that lets anybody do everything, with further lines of configuration.
-    init(_ lines: [String] = ["allow_anonymous true"], options: [String] = []) throws {
+    ///
+    /// - Parameters:
+    ///   - lines: of the broker; `FOLDER` stands for its folder.
+    ///   - options: lines of its listener.
+    ///   - before: makes the files that the lines name.
+    init(
+        _ lines: [String] = ["allow_anonymous true"], options: [String] = [], before: (Folder) throws -> Void = { _ in }
+    ) throws {
         folder = try Folder()
-        port = try Self.freePort()
+        try before(folder)
+        port = try Loopback.freePort()
         let listener = ["listener \(port) 127.0.0.1"] + options
         let store = "persistence true\npersistence_location \(folder.path)/\nlog_type all"
         // As root it would become another user, who may not write to the folder.
@@ -70,22 +32,6 @@ final class Broker: Sendable {
     deinit { try? stop() }
 
     static let program = "/usr/sbin/mosquitto"
-
-    private static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return try unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                try #require(unsafe bind(descriptor, address, length) == 0)
-                try #require(unsafe getsockname(descriptor, address, &length) == 0)
-            }
-            return unsafe Int(UInt16(bigEndian: pointer.pointee.sin_port))
-        }
-    }
 
     /// Starts the broker, and waits until it accepts connections.
     func start() throws {
@@ -105,15 +51,7 @@ final class Broker: Sendable {
     private var accepts: Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        return unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                unsafe connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
+        return Loopback.connect(descriptor, to: port)
     }
 
     /// Sends the broker a signal.

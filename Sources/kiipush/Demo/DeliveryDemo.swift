@@ -42,7 +42,8 @@ struct DeliveryDemo {
     }
 
     func run() async {
-        console.print("\n16  A handler fails. A service tries it again, and then puts the message among the dead letters")
+        console.print(
+            "\n16  A handler fails. A service tries it again, and then puts the message among the dead letters")
         let service = PushService(
             receiver, [OnePayload(payload: DemoPayloads.counterChanged(at: 1))], jitter: { 0 })
         service.onEvent { [console] event in
