@@ -13,8 +13,9 @@ public protocol TransportBench: Sendable {
 
     /// Sends payloads in this order, once the transport can be reached; connects again where the link was cut.
     ///
-    /// Payloads of the contract are short lines of JSON. It must not wait for the transport to take them: up to 300 are
-    /// sent at a time, which the link, or a task of the bench's own, has to hold.
+    /// Payloads of the contract are short lines of JSON, no more than three of them unanswered when the transport may
+    /// answer them. It must not wait for the transport to take them: up to 300 are sent at a time, which the link, or a
+    /// task of the bench's own, has to hold.
     ///
     /// - Throws: when the transport cannot be reached within a few seconds.
     func send(_ payloads: [[UInt8]]) async throws

@@ -28,10 +28,13 @@ public struct TransportContract: Sendable {
     }
 
     /// Checks every promise, and tells `report` of each that is broken, and how.
-    package func verify(_ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void) async {
+    package func verify(
+        patience: Duration = .seconds(10),
+        _ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void
+    ) async {
         for promise in TransportPromise.all {
             do {
-                let trial = try await TransportTrial(makeBench(), isDurable: promise.isDurable) {
+                let trial = try await TransportTrial(makeBench(), isDurable: promise.isDurable, patience: patience) {
                     report(promise.text, $0)
                 }
                 try await promise.check(trial)

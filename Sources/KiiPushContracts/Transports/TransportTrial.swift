@@ -14,13 +14,30 @@ final class TransportTrial: Sendable {
     /// Says that the promise is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
 
+    private let patience: Duration
     private let task = Mutex<Task<Void, Never>?>(nil)
     private let outcome = Mutex<End?>(nil)
 
-    init(_ bench: any TransportBench, isDurable: Bool, fail: @escaping @Sendable (_ what: String) -> Void) {
+    init(
+        _ bench: any TransportBench, isDurable: Bool, patience: Duration,
+        fail: @escaping @Sendable (_ what: String) -> Void
+    ) {
         self.bench = bench
+        self.patience = patience
         self.fail = fail
         intake = TrialIntake(isDurable: isDurable)
+    }
+
+    /// Waits until something is so, as long as the trial's patience lasts; whether it came to be so.
+    func comes(_ condition: () -> Bool) async -> Bool {
+        await KiiPushContracts.comes(within: patience, condition)
+    }
+
+    /// Expects that the transport hands something over that is refused; whether it did.
+    func expectTry() async -> Bool {
+        let hasTried = await comes { intake.refusals > 0 }
+        if !hasTried { fail("it handed nothing over") }
+        return hasTried
     }
 
     // MARK: Running
@@ -47,7 +64,7 @@ final class TransportTrial: Sendable {
     /// Expects that `run` returns; nobody waits for one that does not for ever.
     func expectReturn(_ when: String) async {
         guard await comes({ hasEnded }) else {
-            return fail("\(when) it should return, and still ran after ten seconds")
+            return fail("\(when) it should return, and still ran much later")
         }
         if case .threw(let error)? = outcome.withLock({ $0 }) { fail("\(when) it should return, and threw \(error)") }
     }
@@ -90,7 +107,7 @@ final class TransportTrial: Sendable {
         var expected = TransportAnswers()
         expected.acknowledged = bench.transport.abilities.contains(.acknowledges) ? acknowledged : 0
         expected.refused = bench.transport.abilities.contains(.refuses) ? refused : 0
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + patience
         var found = try bench.answers()
         while found != expected, ContinuousClock.now < deadline {
             await Task.yield()

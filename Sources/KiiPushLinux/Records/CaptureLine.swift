@@ -6,8 +6,11 @@ enum CaptureLine {
     static func line(_ payload: RawPayload, at time: Duration) -> String? {
         guard let text = String(validating: payload.bytes, as: UTF8.self) else { return nil }
         let whole = Duration.milliseconds(Int64(max(time, .zero) / .milliseconds(1)))
-        let step = "{\"at\":\"\(whole.ruleText)\"" + transport(payload)
-        let lines = ["\(step),\"payload\":\(text)}", "\(step),\"raw\":\(JSONWriter.quoted(text))}"]
+        let time = "{\"at\":\"\(whole.ruleText)\""
+        // A name that a corpus cannot hold is left out rather than the payload.
+        let lines = [time + transport(payload), time].flatMap { step in
+            ["\(step),\"payload\":\(text)}", "\(step),\"raw\":\(JSONWriter.quoted(text))}"]
+        }
         // Whether a payload can stand in a line as it is, its reader knows best.
         return lines.first { isRead($0, payload) }.map { $0 + "\n" }
     }

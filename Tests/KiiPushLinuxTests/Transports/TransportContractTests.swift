@@ -17,7 +17,9 @@ struct TransportContractTests {
     @Test("a transport with one thing wrong breaks the promise about it", arguments: FaultyTransport.Fault.allCases)
     func broken(fault: FaultyTransport.Fault) async {
         let broken = Mutex<Set<String>>([])
-        await TransportContract { FaultyBench(fault: fault) }.verify { promise, _ in
+        await TransportContract { FaultyBench(fault: fault) }.verify(
+            patience: fault == .none ? .seconds(10) : .milliseconds(500)
+        ) { promise, _ in
             broken.withLock { _ = $0.insert(promise) }
         }
         let promises = broken.withLock { $0 }
