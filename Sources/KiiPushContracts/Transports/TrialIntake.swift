@@ -48,7 +48,7 @@ package final class TrialIntake: IntakeService {
     /// What the transport told of itself.
     package var events: [TransportEvent] { state.withLock { $0.events } }
     /// Whether the transport waits to be told of room.
-    package var isAwaited: Bool { state.withLock { $0.waiting != nil } }
+    package var isAwaited: Bool { state.withLock { $0.waiting != nil || !$0.waiters.isEmpty } }
 
     // MARK: What is done about it
 

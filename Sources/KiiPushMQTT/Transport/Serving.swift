@@ -170,8 +170,9 @@ final class Serving {
         repeat {
             let before = arrivals.count
             do throws(Link.Failure) { try link.read() } catch { failure = error }
-            // Pings are not counted; if there is more, the next poll says so at once.
-            if arrivals.count == before { break }
+            // Pings are not counted; if there is more, the next poll says so at once. Without a socket libmosquitto
+            // would say again and again that the link has ended.
+            if arrivals.count == before || link.descriptor < 0 { break }
         } while failure == nil && arrivals.payloads.count < readLimit && arrivals.bytes < Self.mostBytes
         hasAsked = false
         for answer in arrivals.takeAnswers() { try heed(answer, link) }
@@ -185,9 +186,9 @@ final class Serving {
         publish(arrivals.counts)
     }
 
-    /// Ends the link in good order, unless that would acknowledge what was not taken in.
+    /// Ends the link in good order, unless it is none yet or that would acknowledge what was not taken in.
     private func leave(_ link: borrowing Link) {
-        guard arrivals.payloads.isEmpty, link.descriptor >= 0 else { return }
+        guard subscribedAt != nil, arrivals.payloads.isEmpty, link.descriptor >= 0 else { return }
         link.disconnect()
         let end = Instant.now + .seconds(1)
         while link.descriptor >= 0, link.wantsWrite, .now < end {
