@@ -33,16 +33,22 @@ let package = Package(
                 "KiiPush", "KiiPushLinux", .target(name: "CMosquitto", condition: .when(traits: ["MQTT"])),
             ]),
         .executableTarget(
-            name: "kiipush", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite"]),
+            name: "kiipush",
+            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite"]),
         .testTarget(
             name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"],
             exclude: ["Documentation/Rules"]),
         .testTarget(
             name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts"]),
-        .testTarget(name: "KiiPushToolTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "kiipush"]),
+        .testTarget(
+            name: "KiiPushToolTests",
+            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT", "kiipush"]),
         .testTarget(
             name: "KiiPushSQLiteTests",
-            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite"]),
+            dependencies: [
+                "KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite",
+                .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
+            ]),
         .testTarget(name: "KiiPushMQTTTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushMQTT"]),
     ],
     swiftLanguageModes: [.v6]

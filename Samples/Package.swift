@@ -44,6 +44,15 @@ let package = Package(
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushLinux", package: "kii-push"),
             ],
             path: "05-RoutingRules", exclude: ["expected-output.txt", "rules.json", "Tests"]),
+        .executableTarget(
+            name: "MQTTAgent",
+            dependencies: [
+                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushLinux", package: "kii-push"),
+                .product(name: "KiiPushMQTT", package: "kii-push"),
+                .product(name: "KiiPushSQLite", package: "kii-push"),
+            ],
+            path: "06-MQTTAgent",
+            exclude: ["expected-output.txt", "README.md", "mqtt-agent.service", "tour.sh"]),
         .testTarget(
             name: "RoutingRulesTests", dependencies: [.product(name: "KiiPushTesting", package: "kii-push")],
             path: "05-RoutingRules/Tests"),

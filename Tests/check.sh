@@ -127,6 +127,10 @@ swift build --quiet -c release --package-path Tests/Benchmarks
 bench="$(swift build -c release --package-path Tests/Benchmarks --show-bin-path)/kiipush-bench"
 "$bench" --rounds 1
 
+need valgrind valgrind
+step "a message's allocations and instructions: none beyond what thresholds.txt allows"
+bash Tests/Benchmarks/gate.sh
+
 step "hostile payloads: none costs twenty times what an ordinary one does, byte for byte"
 "$bench" --hostile
 

@@ -63,4 +63,17 @@ struct DocumentedCodeTests {
         print("alert: \(EscapedText(alert.body))")
         #expect("\(EscapedText(alert.body))" == #"a\u{1B}[2J"#)
     }
+
+    /// Compiled only: a test has no standard input of its own, and its process is not to be stopped.
+    private func services(_ receiver: PushReceiver, _ rules: RoutingRules) async throws {
+        do {
+            let service = PushService(receiver, [LinesTransport(transport: .mqtt)])
+            try await service.run()
+        }
+        try receiver.load(rules, actions: ProgramActions(app: rules.app))
+        let service = PushService(receiver, [SocketTransport(path: "/run/agent/push.sock")])
+        let running = Task { try await service.run() }
+        let signals = StopSignals { running.cancel() }
+        withExtendedLifetime(signals) {}
+    }
 }

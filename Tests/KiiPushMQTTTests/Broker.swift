@@ -3,41 +3,26 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A directory for one test; gone with the value.
-final class Folder: Sendable {
-    let path: String
-
-    init() throws {
-        let url = FileManager.default.temporaryDirectory.appending(path: "kiipush-mqtt-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(
-            at: url, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        path = url.path
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    /// Writes a file and returns its path.
-    func write(_ text: String, to name: String, mode: Int = 0o600) throws -> String {
-        let file = "\(path)/\(name)"
-        try text.write(toFile: file, atomically: false, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
-        return file
-    }
-}
-
 /// Debian's broker, on a free port of the loopback interface, stopped with the value.
 final class Broker: Sendable {
     let folder: Folder
     let port: Int
-    private let process = Mutex<Process?>(nil)
+    private let process = Mutex<pid_t?>(nil)
 
     /// Starts a broker that lets anybody do everything, with further lines of configuration.
-    init(_ lines: [String] = ["allow_anonymous true"], options: [String] = []) throws {
+    ///
+    /// - Parameters:
+    ///   - lines: of the broker; `FOLDER` stands for its folder.
+    ///   - options: lines of its listener.
+    ///   - before: makes the files that the lines name.
+    init(
+        _ lines: [String] = ["allow_anonymous true"], options: [String] = [], before: (Folder) throws -> Void = { _ in }
+    ) throws {
         folder = try Folder()
-        port = try Self.freePort()
+        try before(folder)
+        port = try Loopback.freePort()
         let listener = ["listener \(port) 127.0.0.1"] + options
-        let store =
-            "persistence true\npersistence_location \(folder.path)/\nautosave_interval 1\nautosave_on_changes true"
+        let store = "persistence true\npersistence_location \(folder.path)/\nlog_type all"
         // As root it would become another user, who may not write to the folder.
         let text = "user root\n\(store)\n\(listener.joined(separator: "\n"))\n\(lines.joined(separator: "\n"))\n"
         _ = try folder.write(text.replacing("FOLDER", with: folder.path), to: "mosquitto.conf")
@@ -48,41 +33,16 @@ final class Broker: Sendable {
 
     static let program = "/usr/sbin/mosquitto"
 
-    private static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return try unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                try #require(unsafe bind(descriptor, address, length) == 0)
-                try #require(unsafe getsockname(descriptor, address, &length) == 0)
-            }
-            return unsafe Int(UInt16(bigEndian: pointer.pointee.sin_port))
-        }
-    }
-
     /// Starts the broker, and waits until it accepts connections.
     func start() throws {
-        let process = Process()
-        process.executableURL = URL(filePath: Self.program)
-        process.arguments = ["-c", "\(folder.path)/mosquitto.conf"]
-        let log = "\(folder.path)/log"
-        if !FileManager.default.fileExists(atPath: log) { _ = try folder.write("", to: "log") }
-        let output = try #require(FileHandle(forWritingAtPath: log))
-        output.seekToEndOfFile()
-        process.standardError = output
-        process.standardOutput = output
-        try process.run()
+        let process = try spawn([Self.program, "-c", "\(folder.path)/mosquitto.conf"], output: "\(folder.path)/log")
         self.process.withLock { $0 = process }
         for _ in 0..<200 {
             if accepts { return }
-            try #require(process.isRunning, "mosquitto ended: \(self.log)")
+            try #require(kill(process, 0) == 0, "mosquitto ended: \(log)")
             usleep(25_000)
         }
-        Issue.record("mosquitto does not answer: \(self.log)")
+        Issue.record("mosquitto does not answer: \(log)")
     }
 
     /// What the broker has said.
@@ -91,36 +51,40 @@ final class Broker: Sendable {
     private var accepts: Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        return unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                unsafe connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
+        return Loopback.connect(descriptor, to: port)
     }
 
     /// Sends the broker a signal.
     func signal(_ number: Int32) {
         process.withLock { process in
-            if let process { _ = kill(process.processIdentifier, number) }
+            if let process { _ = kill(process, number) }
         }
     }
 
-    /// Stops the broker and waits for its end; it saves its sessions.
-    func stop() throws {
+    /// Stops the broker and waits for its end; when it is asked to end, it saves its sessions.
+    func stop(_ signal: Int32 = SIGTERM) throws {
         let process = process.withLock { process in
             defer { process = nil }
             return process
         }
         guard let process else { return }
-        kill(process.processIdentifier, SIGCONT)
-        process.terminate()
-        for _ in 0..<200 where process.isRunning { usleep(25_000) }
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-        process.waitUntilExit()
+        kill(process, SIGCONT)
+        kill(process, signal)
+        for _ in 0..<400 {
+            if waitpid(process, nil, WNOHANG) == process { return }
+            usleep(25_000)
+        }
+        kill(process, SIGKILL)
+        _ = waitpid(process, nil, 0)
+    }
+
+    /// Waits until the broker has dealt with the last words of a client.
+    func sawEnd(of client: String = "device", times: Int = 1) async throws {
+        try await eventually("the broker saw \(client) go") {
+            log.split(separator: "\n").count { line in
+                line.contains("Client \(client) ") && (line.contains("disconnected") || line.contains("closed its"))
+            } >= times
+        }
     }
 
     /// Forgets the sessions of a broker that is stopped.

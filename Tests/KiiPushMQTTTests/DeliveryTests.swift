@@ -1,6 +1,6 @@
 #if MQTT
 import Foundation
-@testable import KiiPush
+import KiiPush
 import KiiPushMQTT
 import Synchronization
 import Testing
@@ -26,6 +26,7 @@ struct DeliveryTests {
         #expect(intake.batches.allSatisfy { $0 <= 64 })
         #expect(intake.connections.count == 1 && intake.connections[0].hasSuffix("QoS 1 granted"))
         #expect(intake.losses.isEmpty && intake.gaps.isEmpty)
+        try await broker.sawEnd()
         // Were one of them not acknowledged, the next link would bring it again.
         let next = TestIntake()
         try await running(settings, next) { _ in
@@ -121,6 +122,7 @@ struct DeliveryTests {
         try await eventually("connected") { !intake.connections.isEmpty }
         try broker.publish(["a"])
         try await run.value
+        try await broker.sawEnd()
         let next = TestIntake()
         try await running(broker.settings(), next) { _ in
             try await eventually("it came again") { next.texts == ["a"] }

@@ -1,10 +1,10 @@
 #if MQTT
 import Foundation
+import KiiPush
 import KiiPushMQTT
 import Synchronization
 import Testing
 
-@testable import KiiPush
 
 /// An intake that writes down what it is given, and refuses it where a test says so.
 final class TestIntake: IntakeService {

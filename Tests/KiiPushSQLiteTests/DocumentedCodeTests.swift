@@ -11,6 +11,18 @@ struct DocumentedCodeTests {
 
     init() throws { folder = try StateFolder() }
 
+    @Test("a service keeps its payloads and what it has handled in one database")
+    func service() async throws {
+        let directory = folder.next()
+        let database = try SQLiteDatabase(directory: directory)
+        let inbox = try SQLiteInbox(database)
+        let seen = try SQLiteSeenStore(writtenBy: inbox)
+        let receiver = PushReceiver { Deduplicator(store: seen, secret: database.secret) }
+        receiver.onPushToApp { _, _ in }
+        #expect(await receiver.receive(PayloadFixture.pushToApp().payload(.long)).name == "handled")
+        #expect(inbox.isDurable)
+    }
+
     @Test("a receiver on a database drops after a restart what it handled before")
     func receiver() async throws {
         let directory = folder.next()

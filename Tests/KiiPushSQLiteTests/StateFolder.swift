@@ -7,8 +7,11 @@ final class StateFolder: Sendable {
     let path: String
     private let last = Atomic<Int>(0)
 
-    init() throws {
-        let url = FileManager.default.temporaryDirectory.appending(path: "kiipush-sqlite-\(UUID().uuidString)")
+    /// Makes one, below `parent` if that is there, else where temporary files are.
+    init(parent: String? = nil) throws {
+        let parent = parent.flatMap { FileManager.default.isWritableFile(atPath: $0) ? URL(filePath: $0) : nil }
+        let url = (parent ?? FileManager.default.temporaryDirectory)
+            .appending(path: "kiipush-sqlite-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
             at: url, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         path = url.path

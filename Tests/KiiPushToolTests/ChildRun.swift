@@ -12,17 +12,7 @@ struct ChildRun {
     init(_ arguments: [String], input: String = "/dev/null") throws {
         let printed = try TemporaryFile("", name: "output")
         let reported = try TemporaryFile("", name: "errors")
-        var actions = unsafe posix_spawn_file_actions_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
-        unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, printed.path, O_WRONLY, 0)
-        unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, reported.path, O_WRONLY, 0)
-        var copies = unsafe (["kiipush"] + arguments).map { unsafe strdup($0) } + [nil]
-        defer { unsafe copies.forEach { unsafe free($0) } }
-        var process: pid_t = 0
-        let error = unsafe posix_spawn(&process, try Self.tool(), &actions, nil, &copies, environ)
-        guard error == 0 else { throw Failure(what: "posix_spawn", code: error) }
+        let process = try Self.start(arguments, input: input, output: printed.path, errors: reported.path)
         var status: Int32 = 0
         var usage = rusage()
         guard unsafe wait4(process, &status, 0, &usage) == process else { throw Failure(what: "wait4", code: errno) }
@@ -31,6 +21,22 @@ struct ChildRun {
         peakMemory = usage.ru_maxrss * 1024
         output = try printed.contents()
         errors = try reported.contents()
+    }
+
+    /// Starts the tool that was built beside the tests; whoever starts it waits for its end.
+    static func start(_ arguments: [String], input: String, output: String, errors: String) throws -> pid_t {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY, 0)
+        unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, O_WRONLY, 0)
+        var copies = unsafe (["kiipush"] + arguments).map { unsafe strdup($0) } + [nil]
+        defer { unsafe copies.forEach { unsafe free($0) } }
+        var process: pid_t = 0
+        let error = unsafe posix_spawn(&process, try tool(), &actions, nil, &copies, environ)
+        guard error == 0 else { throw Failure(what: "posix_spawn", code: error) }
+        return process
     }
 
     struct Failure: Error {

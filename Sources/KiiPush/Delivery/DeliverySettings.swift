@@ -27,7 +27,7 @@ public struct DeliverySettings: Sendable, Hashable {
     public var attempts = 5
     /// The pause before the second attempt, doubled before each further one: 200 ms; each is up to 20% longer or shorter.
     public var backoff = Duration.milliseconds(200)
-    /// The longest pause: 30 s, and never less than ``backoff``.
+    /// The longest pause, before it is made longer or shorter: 30 s; ``backoff`` where that is longer.
     public var maxBackoff = Duration.seconds(30)
     /// How long one run of a handler may take: 60 s; then it is cancelled.
     public var timeout = Duration.seconds(60)
@@ -42,4 +42,23 @@ public struct DeliverySettings: Sendable, Hashable {
 
     /// The defaults.
     public init() {}
+}
+
+extension DeliverySettings {
+    /// How long to wait after an attempt.
+    ///
+    /// - Parameters:
+    ///   - attempt: which attempt failed, from 1 on.
+    ///   - jitter: from -1 to 1; a fifth of it counts.
+    func pause(after attempt: Int, _ jitter: Double) -> Duration {
+        let first = max(backoff, .zero)
+        let longest = max(maxBackoff, first)
+        var (pause, left) = (first, attempt - 1)
+        while left > 0, pause > .zero, pause < longest {
+            // Half of the longest first, so that no doubling overflows.
+            pause = pause > longest / 2 ? longest : pause * 2
+            left -= 1
+        }
+        return min(pause, longest) * (1 + 0.2 * (jitter.isFinite ? min(max(jitter, -1), 1) : 0))
+    }
 }

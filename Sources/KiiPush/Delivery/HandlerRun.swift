@@ -8,6 +8,8 @@ final class HandlerRun: Sendable {
         case returned(Outcome)
         /// It did not return after its time was over, and still runs.
         case left
+        /// It was not begun, since the service stops.
+        case notBegun
     }
 
     private struct State {

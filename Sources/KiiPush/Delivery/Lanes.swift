@@ -11,9 +11,13 @@ struct Lanes {
         var head = 0
         /// Whether one of its parcels is being handled, or is tried again before all others may go on.
         var isBusy = false
+        /// Whether its key stands among those that are ready, so that it never stands there twice.
+        var isListed = false
 
         var isEmpty: Bool { head == parcels.count }
         var isReady: Bool { !isBusy && !isEmpty }
+        /// Whether nothing would be lost if it were forgotten.
+        var isIdle: Bool { !isBusy && isEmpty && !isListed }
 
         mutating func popFirst() -> Parcel {
             defer {
@@ -43,6 +47,9 @@ struct Lanes {
     /// How many parcels wait.
     private(set) var count = 0
 
+    /// How many lanes there are.
+    var laneCount: Int { lanes.count }
+
     /// Adds a parcel behind those of its lane.
     mutating func append(_ parcel: Parcel) {
         change(parcel.lane) { $0.parcels.append(parcel) }
@@ -68,7 +75,12 @@ struct Lanes {
     /// Takes the parcel whose turn it is; its lane is busy until it is released.
     mutating func next() -> Parcel? {
         while let key = ready.popFirst() {
-            guard let index = lanes.index(forKey: key), lanes.values[index].isReady else { continue }
+            guard let index = lanes.index(forKey: key) else { continue }
+            lanes.values[index].isListed = false
+            guard lanes.values[index].isReady else {
+                if lanes.values[index].isIdle { lanes.remove(at: index) }
+                continue
+            }
             lanes.values[index].isBusy = true
             count -= 1
             let parcel = lanes.values[index].popFirst()
@@ -98,10 +110,15 @@ struct Lanes {
     }
 
     private mutating func change(_ key: LaneKey, _ body: (inout Lane) -> Void) {
-        let wasReady = lanes[key]?.isReady ?? false
-        body(&lanes[key, default: Lane()])
-        guard let lane = lanes[key] else { return }
-        if lane.isEmpty, !lane.isBusy { lanes[key] = nil }
-        if lane.isReady, !wasReady { ready.append(key) }
+        var mustList = false
+        let isIdle = {
+            (lane: inout Lane) in
+            body(&lane)
+            mustList = lane.isReady && !lane.isListed
+            if mustList { lane.isListed = true }
+            return lane.isIdle
+        }(&lanes[key, default: Lane()])
+        if mustList { ready.append(key) }
+        if isIdle { lanes[key] = nil }
     }
 }

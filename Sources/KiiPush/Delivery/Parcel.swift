@@ -4,20 +4,40 @@ import Synchronization
 ///
 /// One task at a time has it: a lane's, a timer's, or one that waits for its end elsewhere.
 final class Parcel: Sendable {
+    /// What the chain knows of it.
+    enum Chain: Sendable {
+        /// Nothing yet, or it must be asked anew.
+        case unasked
+        /// So many stages have passed it, and are to be told its end.
+        case passed(Int)
+        /// Its end; what is left of it is for routes that were held.
+        case told
+    }
+
     /// How far it has come.
     struct Progress: Sendable {
         var message: RoutedMessage
-        /// How many stages have passed it; nil while the chain has not judged it, or when it must do so anew.
-        var passed: Int?
+        var chain = Chain.unasked
+        /// How often its handlers were run.
         var attempts = 0
-        /// The routes that are done with it: their handlers have succeeded, or ended a loop.
+        /// How often a stage of the chain could not decide.
+        var stageFailures = 0
+        /// The routes that are done with it: their handlers have succeeded or ended a loop, or they were put aside.
         var done: [String] = []
+        /// The routes that were switched off while it waited, and are to be put aside.
+        var killed: [String] = []
         /// The layer that ended a loop for one of them.
         var loopEnd: LoopLayer?
         /// Why nobody is to handle it any more, where the dead letters had no room for it yet.
-        var isGivenUp: DeadLetter.Reason?
+        var givenUp: DeadLetter.Reason?
         /// The type of what was thrown last.
         var cause: String?
+        /// What the loop guard held it as; told its end.
+        var held: HeldMessage?
+        /// The older changes of its object that it takes the place of, oldest first, until the chain has passed it.
+        var replaced: [Parcel] = []
+        /// How it ended, where its transport is told only when the held routes have had it.
+        var told: Outcome?
     }
 
     /// Its number in the inbox.
@@ -26,20 +46,23 @@ final class Parcel: Sendable {
     let lane: LaneKey
     let delivery: DeliverySettings
     let receipt: Receipt
-    /// Whether the kill switch would have stopped it when it came: else it was queued when it was switched off.
-    let wasKilled: Bool
+    /// The routes that were switched off when it came, and whether it was as a whole; the others it waited for.
+    let killed: (isWhole: Bool, routes: [String])
+    /// Whether it was in flight when a process ended: it is run alone, so that the one that ends processes is found.
+    let isSuspect: Bool
     /// Whether its lane waits for it: it is being handled, or tried again before those behind it.
     let hasLane = Atomic<Bool>(false)
     private let state: Mutex<Progress>
 
     init(
         _ number: UInt64, _ message: RoutedMessage, _ delivery: DeliverySettings, _ receipt: Receipt,
-        wasKilled: Bool = false
+        killed: (isWhole: Bool, routes: [String]) = (false, []), isSuspect: Bool = false
     ) {
         self.number = number
         self.delivery = delivery
         self.receipt = receipt
-        self.wasKilled = wasKilled
+        self.killed = killed
+        self.isSuspect = isSuspect
         bytes = message.message.raw.bytes.count
         lane = PlaceKey(delivery.order, of: message.message).map { .place($0) } ?? .alone(number)
         state = Mutex(Progress(message: message))
@@ -49,21 +72,21 @@ final class Parcel: Sendable {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
     }
-
-    /// The number of its message in the receiver.
-    var messageID: UInt64 { state.withLock { $0.message.id } }
 }
 
 extension Parcel.Progress {
     /// The routes that are to handle it still.
-    var remaining: [Route] {
-        message.routes.filter { route in !done.contains { $0.isExactly(route.id) } }
-    }
+    var remaining: [Route] { message.routes.filter { !isDone($0.id) && !killed.containsExactly($0.id) } }
 
     /// The routes whose handlers have succeeded.
-    var succeeded: MatchedRoutes {
-        MatchedRoutes(message.routes.filter { route in done.contains { $0.isExactly(route.id) } })
-    }
+    var succeeded: MatchedRoutes { MatchedRoutes(message.routes.filter { isDone($0.id) }) }
+
+    func isDone(_ route: String) -> Bool { done.containsExactly(route) }
+}
+
+extension [String] {
+    /// Whether it has a text, to the byte.
+    func containsExactly(_ text: String) -> Bool { contains { $0.isExactly(text) } }
 }
 
 /// What keeps parcels in order.

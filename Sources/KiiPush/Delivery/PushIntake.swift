@@ -38,10 +38,11 @@ public struct PushIntake: Sendable {
         }
     }
 
-    /// Calls `action` once, when there may be room again or intake has stopped; at once where there is room.
+    /// Calls `action` once, when there is room again or intake has stopped; at once where there is room.
     ///
+    /// Room is where what was refused last would be taken, and where a quarter of all that the service takes is free.
     /// It is called by the task that made room: let it wake a thread, and no more. A later one takes the place of an
-    /// earlier one that was not called yet, a transport each.
+    /// earlier one of the same transport that was not called yet.
     public func whenRoom(_ action: @escaping @Sendable () -> Void) { service.whenRoom(transport, action) }
 
     /// Tells what the transport has to say of itself.

@@ -2,18 +2,37 @@
 
 import Synchronization
 
-extension PushService: IntakeService {
-    package var isDurable: Bool { inbox.isDurable }
+/// What one transport of a service has of it.
+struct TransportIntake: IntakeService {
+    let service: PushService
+    /// Which transport, since two may have one name.
+    let number: Int
+
+    package var isDurable: Bool { service.inbox.isDurable }
 
     package func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+        try service.take(payloads, number)
+    }
+
+    package func room() async { await service.room(number) }
+
+    package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
+        service.whenRoom(number, action)
+    }
+
+    package func report(_ event: TransportEvent, _ transport: String) { service.tell(.transport(transport, event)) }
+}
+
+extension PushService {
+    fileprivate func take(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) -> [Receipt] {
         let bytes = payloads.reduce(0) { $0 + $1.bytes.count }
-        try reserve(payloads.count, bytes)
+        try reserve(payloads.count, bytes, intake)
         let decoded = payloads.map { payload in
             Result { () throws(DecodeError) in try PushMessage(payload, limits: receiver.limits) }
         }
         let numbers: [UInt64]
         do {
-            numbers = try inbox.add(zip(payloads, decoded).filter { (try? $0.1.get()) != nil }.map(\.0))
+            numbers = try add(payloads, decoded)
         } catch {
             free(payloads.count, bytes)
             tell(.storeFailed("the inbox could not take \(payloads.count) payloads in: \(error)"))
@@ -28,8 +47,9 @@ extension PushService: IntakeService {
                 let routed = receiver.prepare(message)
                 parcels.append(parcel(next.next() ?? 0, routed, receipt))
             case .failure(let error):
-                reject(payload, error, receipt)
+                let (outcome, _) = reject(payload, error)
                 free(1, payload.bytes.count)
+                receipt.finish(outcome)
             }
             return receipt
         }
@@ -37,48 +57,78 @@ extension PushService: IntakeService {
         return receipts
     }
 
-    /// A parcel of a message, delivered as its first route asks.
-    func parcel(_ number: UInt64, _ message: RoutedMessage, _ receipt: Receipt) -> Parcel {
-        let settings = message.routes.first?.delivery ?? delivery.withLock { $0 }
-        let wasKilled = receiver.loopGuard?.isKilled(message) ?? false
-        return Parcel(number, message, settings, receipt, wasKilled: wasKilled)
+    /// Puts those that are messages into the inbox; their numbers, in order.
+    private func add(
+        _ payloads: [RawPayload], _ decoded: [Result<PushMessage, DecodeError>]
+    ) throws -> [UInt64] {
+        let messages = zip(payloads, decoded).filter { if case .success = $0.1 { true } else { false } }.map(\.0)
+        let numbers = messages.isEmpty ? [] : try inbox.add(messages)
+        guard numbers.count == messages.count else {
+            throw InboxMiscounted(payloads: messages.count, numbers: numbers.count)
+        }
+        return numbers
     }
 
-    /// Puts a payload aside that no delivery will make a message.
+    /// A parcel of a message, delivered as its first route asks.
+    private func parcel(_ number: UInt64, _ message: RoutedMessage, _ receipt: Receipt) -> Parcel {
+        let settings = message.routes.first?.delivery ?? delivery.withLock { $0 }
+        let killed = receiver.loopGuard?.kills(of: message, message.routes) ?? (false, [])
+        return Parcel(number, message, settings, receipt, killed: killed)
+    }
+
+    /// A parcel of a message that an earlier process took in.
+    func parcel(_ entry: InboxEntry, _ message: RoutedMessage) -> Parcel {
+        let settings = message.routes.first?.delivery ?? delivery.withLock { $0 }
+        let receipt = Receipt(isStored: inbox.isDurable)
+        let parcel = Parcel(entry.id, message, settings, receipt, isSuspect: entry.crashes > 0)
+        var progress = parcel.progress
+        (progress.attempts, progress.done) = (entry.attempts, entry.handled)
+        parcel.progress = progress
+        return parcel
+    }
+
+    /// Puts a payload aside that no delivery will make a message; whether the dead letters had room for it.
     ///
-    /// One that there is no room for is told of and let go: garbage must not keep messages from coming in.
-    func reject(_ payload: RawPayload, _ error: DecodeError, _ receipt: Receipt) {
+    /// One that came now and that there is no room for is told of and let go: garbage must not keep messages from coming.
+    func reject(_ payload: RawPayload, _ error: DecodeError) -> (outcome: Outcome, isKept: Bool) {
         let outcome = receiver.undecodable(payload, error)
         var letter = DeadLetter(
             payload: payload, reason: .undecodable, routes: [], arrivedAt: payload.arrivedAt ?? clock.now)
         letter.cause = error.code.rawValue
-        do { try receiver.putAside(letter) } catch {
+        do {
+            try receiver.putAside(letter)
+            return (outcome, true)
+        } catch {
             tell(.storeFailed("a payload that is no push could not be put aside: \(error)"))
+            return (outcome, false)
         }
-        receipt.finish(outcome)
     }
 
     /// Puts parcels into their lanes, and starts what can be.
     func queue(_ parcels: [Parcel]) {
-        let replaced = state.withLock { state in
-            parcels.flatMap { parcel in
-                let replaced = parcel.delivery.replacesOlder ? parcel.takeOlder(from: &state.lanes) : []
+        let isOver = state.withLock { state in
+            if state.phase == .stopped { return true }
+            for parcel in parcels {
+                if parcel.delivery.replacesOlder { parcel.takeOlder(from: &state.lanes) }
                 state.lanes.append(parcel)
-                return replaced
             }
+            return false
         }
-        for parcel in replaced { Task { await supersede(parcel) } }
+        // Handed over by a transport that did not wait for its service.
+        if isOver { for parcel in parcels { leave(parcel, parcel.progress) } }
         startWork()
     }
 
     // MARK: Room
 
-    private func reserve(_ count: Int, _ bytes: Int) throws(IntakeRefusal) {
+    private func reserve(_ count: Int, _ bytes: Int, _ intake: Int) throws(IntakeRefusal) {
         let answer: Result<Void, IntakeRefusal> = state.withLock { state in
             guard state.phase == .open else { return .failure(.stopping) }
-            let fits = state.messages + count <= settings.messages && state.bytes + bytes <= settings.bytes
-            // What is larger than all there may be would never fit; it comes alone.
-            guard fits || state.messages == 0 else { return .failure(.full) }
+            guard state.hasRoom(count, bytes, settings) else {
+                state.refused[intake] = (count, bytes)
+                return .failure(.full)
+            }
+            if !state.refused.isEmpty { state.refused[intake] = nil }
             state.messages += count
             state.bytes += bytes
             return .success(())
@@ -88,17 +138,15 @@ extension PushService: IntakeService {
 
     /// Gives room back, and calls those who wait for it.
     func free(_ count: Int, _ bytes: Int) {
-        let (tasks, actions) = state.withLock { state in
+        let wake = state.withLock { state in
             state.messages -= count
             state.bytes -= bytes
-            return state.hasRoom(settings) ? state.takeRoomWaiters() : ([], [])
+            return state.takeWoken(settings)
         }
-        for task in tasks { task.resume() }
-        for action in actions { action() }
-        wakeIdle()
+        wake()
     }
 
-    package func room() async {
+    fileprivate func room(_ intake: Int) async {
         let number = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
@@ -106,65 +154,65 @@ extension PushService: IntakeService {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 let isOver = state.withLock { state in
-                    if state.phase != .open || state.hasRoom(settings) || Task.isCancelled { return true }
-                    state.roomWaiters[number] = waiter
+                    if state.mayCome(intake, settings) || Task.isCancelled { return true }
+                    state.roomWaiters[number] = (intake, waiter)
                     return false
                 }
                 if isOver { waiter.resume() }
             }
         } onCancel: {
-            state.withLock { $0.roomWaiters.removeValue(forKey: number) }?.resume()
+            state.withLock { $0.roomWaiters.removeValue(forKey: number) }?.waiter.resume()
         }
     }
 
-    package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
+    fileprivate func whenRoom(_ intake: Int, _ action: @escaping @Sendable () -> Void) {
         let isNow = state.withLock { state in
-            if state.phase != .open || state.hasRoom(settings) { return true }
-            state.roomActions[transport] = action
+            if state.mayCome(intake, settings) { return true }
+            state.roomActions[intake] = action
             return false
         }
         if isNow { action() }
     }
-
-    package func report(_ event: TransportEvent, _ transport: String) { tell(.transport(transport, event)) }
 }
 
-extension ServiceState {
-    /// Whether it is worth while to call those who wait: a quarter is free, or they would come for one payload each.
-    func hasRoom(_ settings: ServiceSettings) -> Bool {
-        messages == 0 || messages <= settings.messages / 4 * 3 && bytes <= settings.bytes / 4 * 3
-    }
-
-    /// Those who wait for room, who are called once.
-    mutating func takeRoomWaiters() -> ([CheckedContinuation<Void, Never>], [@Sendable () -> Void]) {
-        defer { (roomWaiters, roomActions) = ([:], [:]) }
-        return (Array(roomWaiters.values), Array(roomActions.values))
-    }
+/// An inbox gave another number of numbers than it was given payloads; it breaks its promise.
+struct InboxMiscounted: Error {
+    let payloads: Int
+    let numbers: Int
 }
 
 extension Parcel {
-    /// Takes out of the lane the older changes of this one's object that have not been tried.
-    fileprivate func takeOlder(from lanes: inout Lanes) -> [Parcel] {
-        let message = progress.message
-        guard case .place = lane, let route = message.routes.first, message.message.storage.reading.hasObject else {
-            return []
-        }
-        return lanes.remove(from: lane) { other in
+    /// Takes out of the lane the older changes of this one's object that have not been tried, to be replaced by this one.
+    fileprivate func takeOlder(from lanes: inout Lanes) {
+        var own = progress
+        guard case .place = lane, !own.message.routes.isEmpty else { return }
+        let older = lanes.remove(from: lane) { other in
             let older = other.progress
-            guard other.delivery.replacesOlder, older.attempts == 0, older.message.routes.first === route else {
-                return false
-            }
-            return older.message.message.isOlder(than: message.message)
+            guard other.delivery.replacesOlder, !other.isSuspect, older.attempts == 0, older.stageFailures == 0,
+                older.message.routes.elementsEqual(own.message.routes, by: ===)
+            else { return false }
+            return older.message.message.isOlder(than: own.message.message)
         }
+        if older.isEmpty { return }
+        for parcel in older {
+            var progress = parcel.progress
+            own.replaced += progress.replaced + [parcel]
+            progress.replaced = []
+            parcel.progress = progress
+        }
+        progress = own
     }
 }
 
 extension PushMessage {
-    /// Whether it tells of an earlier change of the same object, or of the same one.
+    /// Whether it tells of an earlier change of the same object.
+    ///
+    /// Not where a time is the same or missing: it may be the same change once more, and for the deduplicator the one
+    /// that replaces would repeat the one that it has replaced.
     fileprivate func isOlder(than other: PushMessage) -> Bool {
-        guard storage.reading.hasObject, object == other.object else { return false }
-        if let own = modifiedAt, let others = other.modifiedAt { return own <= others }
-        if let own = sentAt, let others = other.sentAt { return own <= others }
-        return true
+        guard storage.reading.hasObject, let object, object == other.object else { return false }
+        if let own = modifiedAt, let others = other.modifiedAt, own >= others { return false }
+        if let own = sentAt, let others = other.sentAt { return own < others }
+        return modifiedAt != nil && other.modifiedAt != nil
     }
 }

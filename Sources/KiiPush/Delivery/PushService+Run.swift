@@ -11,6 +11,9 @@ extension PushService {
     /// the handlers that run finish for as long as ``ServiceSettings/drain`` says, then cancels them, and leaves the rest:
     /// in a durable inbox for the next process, else for their transports, whose receipts end with nil.
     ///
+    /// When it has returned, nothing of it runs any more but handlers that did not return when they were cancelled. It
+    /// waits for each transport, and for a note that the inbox is writing, however long that takes.
+    ///
     /// - Returns: what became of the messages at the end.
     /// - Throws: what a transport threw, or the inbox when it could not be read; ``ServiceUsed`` for a second call. Not
     ///   when it was cancelled.
@@ -37,11 +40,14 @@ extension PushService {
         }
         stopIntake()
         await quiet()
+        let (report, drain) = leaveAll()
+        drain?.cancel()
         held.cancel()
-        let report = leaveAll()
         wakeTimer(by: MonotonicInstant(nanoseconds: .min))
         await timer.value
-        if let failure, !(failure is CancellationError) { throw failure }
+        await held.value
+        await drain?.value
+        if let failure, !(failure is CancellationError && Task.isCancelled) { throw failure }
         return report
     }
 
@@ -49,16 +55,28 @@ extension PushService {
 
     /// Handles what an earlier process left: what may have ended it first, alone.
     private func recover() async throws {
-        var (others, guilty): ([Parcel], Set<UInt64>) = ([], [])
+        var (suspects, others, guilty): ([Parcel], [Parcel], Set<UInt64>) = ([], [], [])
         for entry in try inbox.entries() {
-            guard let parcel = await parcel(entry) else { continue }
+            state.withLock { state in
+                state.messages += 1
+                state.bytes += entry.payload.bytes.count
+            }
+            let message: PushMessage
+            do throws(DecodeError) {
+                message = try PushMessage(entry.payload, limits: receiver.limits)
+            } catch {
+                // The limits were larger then.
+                await endUndecodable(entry, error)
+                continue
+            }
+            let parcel = parcel(entry, receiver.prepare(message))
             if entry.crashes > 1, entry.crashedAlone { guilty.insert(entry.id) }
-            if entry.crashes > 0 { queue([parcel]) } else { others.append(parcel) }
+            if parcel.isSuspect { suspects.append(parcel) } else { others.append(parcel) }
         }
-        while let parcel = state.withLock({ $0.phase == .recovering ? $0.lanes.next() : nil }) {
-            state.withLock { $0.handling += 1 }
+        queue(suspects)
+        while let parcel = nextSuspect() {
             if guilty.contains(parcel.number) { await quarantine(parcel) } else { await deliver(parcel) }
-            state.withLock { $0.handling -= 1 }
+            state.withLock { $0.leaveOff(parcel) }
         }
         state.withLock { state in
             if state.phase == .recovering { state.phase = .open }
@@ -66,30 +84,18 @@ extension PushService {
         queue(others)
     }
 
-    /// A parcel of what an earlier process left; nil for what is no message for this one, which is put aside.
-    private func parcel(_ entry: InboxEntry) async -> Parcel? {
+    private func nextSuspect() -> Parcel? {
         state.withLock { state in
-            state.messages += 1
-            state.bytes += entry.payload.bytes.count
+            guard state.phase == .recovering, let parcel = state.lanes.next() else { return nil }
+            (state.handling, state.isAlone) = (1, true)
+            return parcel
         }
-        let message: PushMessage
-        do throws(DecodeError) {
-            message = try PushMessage(entry.payload, limits: receiver.limits)
-        } catch {
-            // The limits were larger then.
-            await endUndecodable(entry, error)
-            return nil
-        }
-        let parcel = parcel(
-            entry.id, receiver.prepare(message), Receipt(isStored: inbox.isDurable))
-        parcel.progress.attempts = entry.attempts
-        parcel.progress.done = entry.handled
-        return parcel
     }
 
+    /// Puts a payload aside that is no message for this process; without room there, it stays for the next one.
     private func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
-        reject(entry.payload, error, Receipt(isStored: inbox.isDurable))
-        _ = await note(.ended(entry.id))
+        let (_, isKept) = reject(entry.payload, error)
+        if isKept { _ = await note(.ended(entry.id)) }
         free(1, entry.payload.bytes.count)
     }
 
@@ -99,17 +105,26 @@ extension PushService {
         var passed = 0
         // For the deduplicator, that its copies are known; whatever else the chain says, it is not run.
         _ = receiver.admit(&progress.message, passed: &passed)
-        progress.passed = passed
-        await putAside(parcel, progress, .quarantined)
+        progress.chain = .passed(passed)
+        _ = await putAside(parcel, progress, .quarantined)
     }
 
     private func bringPayloads() async throws {
+        // Let go here: a transport that keeps its intake must not keep the service once this is over.
+        let transports = transports.withLock { transports in
+            defer { transports = [] }
+            return transports
+        }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for transport in transports {
-                let intake = PushIntake(service: self, transport: transport.name)
+            for (number, transport) in transports.enumerated() {
+                let door = TransportIntake(service: self, number: number)
+                let intake = PushIntake(service: door, transport: transport.name)
                 group.addTask { try await transport.run(intake) }
             }
-            do { try await group.waitForAll() } catch {
+            do {
+                // Not by `waitForAll`, which would wait for those that have not thrown.
+                for try await _ in group {}
+            } catch {
                 stopIntake()
                 group.cancelAll()
                 throw error
@@ -121,89 +136,76 @@ extension PushService {
 
     /// Takes nothing more in and begins nothing more; after the time to drain, cancels what runs.
     private func stopIntake() {
-        let waiters: ([CheckedContinuation<Void, Never>], [@Sendable () -> Void])? = state.withLock { state in
-            guard state.phase == .open || state.phase == .recovering else { return nil }
+        let end = clock.now.advanced(by: settings.drain)
+        let wake = state.withLock { state in
+            guard state.isRunning else { return ServiceState.Wake() }
             state.phase = .stopping
-            return state.takeRoomWaiters()
-        }
-        guard let waiters else { return }
-        for task in waiters.0 { task.resume() }
-        for action in waiters.1 { action() }
-        wakeIdle()
-        Task {
-            let end = clock.now.advanced(by: settings.drain)
-            _ = try? await clock.sleep(until: end)
-            if state.withLock({ $0.phase }) != .stopping { return }
-            cancelRuns()
-            // What does not return is left by then, and what waits for a sick inbox is left now.
-            _ = try? await clock.sleep(until: end.advanced(by: settings.grace))
-            state.withLock { state in
-                if state.phase == .stopping { state.phase = .stopped }
+            state.drain = Task {
+                do {
+                    try await clock.sleep(until: end)
+                    cancelRuns()
+                    try await clock.sleep(until: end.advanced(by: settings.grace))
+                    stopPauses()
+                } catch {}
             }
-            wakeIdle()
+            return state.takeWoken(settings)
         }
+        wake()
+    }
+
+    /// Leaves what waits for a sick inbox.
+    private func stopPauses() {
+        let pauses = state.withLock { state in
+            state.phase = .stopped
+            return Array(state.pauses.values)
+        }
+        for pause in pauses { pause.cancel() }
     }
 
     /// Waits until nothing is left to do, or the service stops.
     private func idle() async {
         await withCheckedContinuation { waiter in
             let isNow = state.withLock { state in
-                if state.isIdle { return true }
-                state.idleWaiters.append(waiter)
-                return false
+                if !state.isIdle { state.idleWaiter = waiter }
+                return state.isIdle
             }
             if isNow { waiter.resume() }
         }
     }
 
-    /// Waits until no handler runs, or there is no more time to wait.
+    /// Waits until nobody does anything.
     private func quiet() async {
         await withCheckedContinuation { waiter in
             let isNow = state.withLock { state in
-                if state.isQuiet { return true }
-                state.quietWaiters.append(waiter)
-                return false
+                if !state.isQuiet { state.quietWaiter = waiter }
+                return state.isQuiet
             }
             if isNow { waiter.resume() }
         }
     }
 
-    /// Lets those go on who wait for an end of the work.
-    func wakeIdle() {
-        let waiters = state.withLock { state in
-            var waiters: [CheckedContinuation<Void, Never>] = []
-            if state.isIdle { swap(&waiters, &state.idleWaiters) }
-            if state.isQuiet {
-                waiters += state.quietWaiters
-                state.quietWaiters = []
-            }
-            return waiters
-        }
-        for waiter in waiters { waiter.resume() }
+    /// Lets those go on who wait for room or for the end of the work.
+    func wake() {
+        let wake = state.withLock { $0.takeWoken(settings) }
+        wake()
     }
 
     /// Leaves what has not ended.
-    private func leaveAll() -> DrainReport {
-        let (waiting, parked, report) = state.withLock { state in
+    private func leaveAll() -> (DrainReport, drain: Task<Void, Never>?) {
+        let (left, parked, report, drain) = state.withLock { state in
             state.phase = .stopped
-            let waiting = state.lanes.removeAll() + state.retries.map(\.parcel)
+            state.report.left += state.messages + state.parked.count
+            let waiting = state.lanes.removeAll() + state.retries.map(\.parcel) + (state.nextAlone.map { [$0] } ?? [])
+            let left = waiting + state.copies.values
             let parked = state.parked
-            state.report.left = state.messages + parked.count
-            (state.retries, state.parked) = ([], [:])
-            return (waiting, parked, state.report)
+            (state.retries, state.parked, state.copies, state.nextAlone) = ([], [:], [:], nil)
+            return (left, parked, state.report, state.drain)
         }
-        for parcel in waiting { leave(parcel, parcel.progress) }
-        for held in receiver.loopGuard?.removeHeld(where: { parked[$0.id] != nil }) ?? [] { held.abandon() }
-        for (parcel, _) in parked.values { parcel.receipt.finish(nil) }
-        return report
+        for parcel in left { leave(parcel, parcel.progress) }
+        for held in receiver.loopGuard?.removeHeld(where: { parked[$0.id] != nil }) ?? [] { abandon(held) }
+        for parcel in parked.values { parcel.receipt.finish(nil) }
+        return (report, drain)
     }
-}
-
-extension ServiceState {
-    /// Whether nothing is left to do now; what is held may take an hour.
-    fileprivate var isIdle: Bool { messages == 0 || (phase != .open && phase != .recovering) }
-    /// Whether nobody does anything, or nobody waits for it any more.
-    fileprivate var isQuiet: Bool { handling == 0 || phase == .stopped }
 }
 
 /// A service runs once; make another one.

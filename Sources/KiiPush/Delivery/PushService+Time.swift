@@ -5,19 +5,19 @@ import Synchronization
 extension PushService {
     // MARK: Handlers
 
-    /// Takes down that a handler runs, until when it may, and who waits for it.
+    /// Takes down that a handler runs, until when it may, and who waits for it; nil when it may not begin any more.
     func begin(
         _ messageID: UInt64, _ route: String, _ timeout: Duration, _ waiter: CheckedContinuation<HandlerRun.End, Never>
-    ) -> HandlerRun {
+    ) -> HandlerRun? {
         let deadline = clock.now.advanced(by: timeout)
-        let (run, mustStop) = state.withLock { state in
+        let run: HandlerRun? = state.withLock { state in
+            guard !state.isCancelling, state.phase != .stopped else { return nil }
             state.lastRun += 1
             let run = HandlerRun(state.lastRun, messageID, route, waiter)
             state.runs[run.number] = (run, deadline)
-            return (run, state.phase == .stopped)
+            return run
         }
-        if mustStop { run.cancel() }
-        wakeTimer(by: deadline)
+        if run != nil { wakeTimer(by: deadline) }
         return run
     }
 
@@ -58,8 +58,8 @@ extension PushService {
     func cancelRuns() {
         let end = clock.now.advanced(by: settings.grace)
         let runs = state.withLock { state in
+            state.isCancelling = true
             for number in state.runs.keys { state.runs[number]?.deadline = end }
-            state.report.cancelled += state.runs.count
             return state.runs.values.map(\.run)
         }
         for run in runs { run.cancel() }
@@ -99,7 +99,7 @@ extension PushService {
     /// Puts those that are tried again before the others of their lanes.
     private func putBackDue(_ now: MonotonicInstant) {
         state.withLock { state in
-            guard state.phase == .open || state.phase == .recovering else { return }
+            guard state.isRunning else { return }
             let due = state.retries.prefix { $0.due <= now }
             state.retries.removeFirst(due.count)
             for (_, parcel) in due { state.lanes.putFirst(parcel) }
@@ -110,38 +110,20 @@ extension PushService {
 
     /// Lets held messages go when their turn comes, one after another, until the service stops.
     func runHeld() async {
-        while state.withLock({ $0.phase == .recovering || $0.phase == .open }) {
+        while state.withLock({ $0.isRunning }) {
             let now = clock.now
             var latest = now.advanced(by: .seconds(1))
             if let due = receiver.loopGuard?.nextDue {
-                if due <= now, await letNextGo() { continue }
+                if due <= now, mayLetGo, await receiver.handleNextDue({ _ in }) != nil { continue }
                 if due > now { latest = min(due, latest) }
             }
             do { try await clock.sleep(until: latest) } catch { return }
         }
     }
 
-    /// Handles the held message whose turn it is, for as long as a handler may take; whether there was one.
-    private func letNextGo() async -> Bool {
-        state.withLock { $0.handling += 1 }
-        let timeout = delivery.withLock { $0.timeout }
-        let end = await withCheckedContinuation { waiter in
-            let run = begin(0, "held", timeout, waiter)
-            run.start(
-                Task {
-                    let turn = await receiver.handleNextDue { held in await self.willHandle(held) }
-                    self.ended(run, turn == nil ? .unrouted(.noRoute) : .handled(MatchedRoutes()))
-                })
-        }
-        state.withLock { $0.handling -= 1 }
-        wakeIdle()
-        if case .returned(.unrouted) = end { return false }
-        return true
-    }
-
-    private func willHandle(_ held: HeldMessage) async {
-        guard let parcel = state.withLock({ $0.parked[held.id]?.parcel }) else { return }
-        _ = await note(.begun(parcel.number, attempt: parcel.progress.attempts + 1))
+    /// Whether a held message may have its turn: the service is open, and nothing is handled that must be alone.
+    private var mayLetGo: Bool {
+        state.withLock { $0.phase == .open && !$0.isAlone && $0.nextAlone == nil }
     }
 }
 
@@ -150,7 +132,7 @@ extension ServiceState {
     fileprivate var nextDue: MonotonicInstant? {
         let ends = runs.values.lazy.map(\.deadline).min()
         // What stops tries nothing again.
-        guard let retry = phase == .stopping ? nil : retries.first?.due else { return ends }
+        guard isRunning, let retry = retries.first?.due else { return ends }
         return ends.map { min($0, retry) } ?? retry
     }
 }

@@ -1,4 +1,4 @@
-// What waits outside the lanes: for the next attempt, for the loop guard, for the end of a copy.
+// What waits outside the lanes: for the next attempt, for the end of a copy, for the loop guard.
 
 import Synchronization
 
@@ -8,7 +8,7 @@ extension PushService {
     /// Lets a parcel wait for its next attempt; its lane waits with it where its settings say so.
     func schedule(_ parcel: Parcel, _ progress: Parcel.Progress, after pause: Duration) {
         parcel.progress = progress
-        let isBlocking = parcel.delivery.onFailure == .block && progress.isGivenUp == nil
+        let isBlocking = parcel.delivery.onFailure == .block && progress.givenUp == nil
         let due = clock.now.advanced(by: pause)
         state.withLock { state in
             // Behind those that are due at the same time.
@@ -20,71 +20,137 @@ extension PushService {
         startWork()
     }
 
-    // MARK: Held messages
-
-    /// Lets a parcel wait until the loop guard lets its message go; it counts no more for what the service may take.
-    func park(_ parcel: Parcel, _ held: HeldMessage) {
-        state.withLock { state in
-            state.parked[held.id] = (parcel, held.isRemainder)
-            state.lanes.release(parcel)
-        }
-        free(1, parcel.bytes)
-        wakeTimer(by: clock.now)
-        Task {
-            let outcome = await held.end() ?? .held(held)
-            await unpark(parcel, held, outcome)
-        }
-        startWork()
-    }
-
-    private func unpark(_ parcel: Parcel, _ held: HeldMessage, _ outcome: Outcome) async {
-        let isGone = state.withLock { state in
-            guard state.parked.removeValue(forKey: held.id) != nil, state.phase != .stopped else { return true }
-            state.messages += 1
-            state.bytes += parcel.bytes
-            return false
-        }
-        if isGone { return }
-        guard case .failed(let failure) = outcome, !held.isRemainder else { return await end(parcel, outcome) }
-        // Counted as failed by the receiver, which tries once; here it is tried again, and its end is what counts.
-        receiver.counters.uncount(outcome)
-        var progress = parcel.progress
-        progress.attempts += 1
-        progress.passed = nil
-        progress.cause = "\(type(of: failure.error))"
-        progress.done += failure.handled.ids
-        await retry(parcel, progress, failure.place)
-    }
-
     // MARK: Copies
 
     /// Lets a copy wait for the end of the message that it repeats, without keeping others from being handled.
-    func park(_ parcel: Parcel, _ lease: SeenLease, _ message: RoutedMessage, _ passed: Int) {
+    func waitForFirst(_ parcel: Parcel, _ given: Parcel.Progress, _ lease: SeenLease, _ passed: Int) {
         state.withLock { state in
-            state.copies += 1
+            state.copies[ObjectIdentifier(parcel)] = parcel
             state.lanes.release(parcel)
         }
-        Task {
-            let outcome = await receiver.wait(for: lease, message)
-            state.withLock { $0.copies -= 1 }
-            await end(parcel, receiver.settle(message, outcome, passed).outcome)
+        var progress = given
+        progress.chain = .passed(passed)
+        Task { [progress] in
+            let outcome = await receiver.wait(for: lease, progress.message)
+            let isHere = state.withLock { state in
+                guard state.copies.removeValue(forKey: ObjectIdentifier(parcel)) != nil else { return false }
+                state.ending += 1
+                return true
+            }
+            guard isHere else { return }
+            _ = await conclude(parcel, progress, outcome)
+            let wake = state.withLock { state in
+                state.ending -= 1
+                return state.takeWoken(settings)
+            }
+            wake()
         }
+    }
+
+    // MARK: Held messages
+
+    /// Lets a parcel wait until the loop guard lets its message go; it counts no more for what the service may take.
+    func park(_ parcel: Parcel, _ given: Parcel.Progress, _ held: HeldMessage) {
+        var progress = given
+        progress.held?.finish(progress.told ?? .held(held))
+        progress.held = held
+        parcel.progress = progress
+        state.withLock { state in
+            state.parked[held.id] = parcel
+            state.lanes.release(parcel)
+            state.messages -= 1
+            state.bytes -= parcel.bytes
+        }
+    }
+
+    /// Takes a parcel back from the loop guard; nil when the service has left it.
+    private func unpark(_ held: HeldMessage) -> Parcel? {
+        let parcel = state.withLock { state in
+            guard state.phase != .stopped, let parcel = state.parked.removeValue(forKey: held.id) else {
+                return nil as Parcel?
+            }
+            state.messages += 1
+            state.bytes += parcel.bytes
+            state.handling += 1
+            return parcel
+        }
+        if parcel != nil, !held.isRemainder { receiver.counters.uncountHeld() }
+        return parcel
+    }
+
+    private func doneUnparked() {
+        let wake = state.withLock { state in
+            state.handling -= 1
+            return state.takeWoken(settings)
+        }
+        wake()
         startWork()
     }
 
-    // MARK: Leaving
-
-    /// Leaves a message that has not ended, since the service stops; the chain forgets that it came, unless it knows its
-    /// end.
-    func leave(_ parcel: Parcel, _ progress: Parcel.Progress?) {
-        if let progress, let passed = progress.passed {
-            let failure = Outcome.Failure(
-                place: "service", isStage: true, error: ServiceStopped(), handled: progress.succeeded)
-            receiver.chain.settle(progress.message, .failed(failure), passed)
-        }
-        parcel.receipt.finish(nil)
+    /// Lets go of a held message that the service leaves.
+    func abandon(_ held: HeldMessage) {
+        if !held.isRemainder { receiver.counters.uncountHeld() }
+        held.abandon()
     }
 }
 
-/// A message was left by a service that stopped; a durable inbox has it for the next one.
-struct ServiceStopped: Error {}
+extension PushService: HeldKeeper {
+    /// Handles a held message; one whose handler fails is tried again as any other, under the same lease.
+    func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome? {
+        guard let parcel = unpark(held) else {
+            held.abandon()
+            return nil
+        }
+        defer { doneUnparked() }
+        var progress = parcel.progress
+        let (message, match, next) = receiver.resume(held, permit)
+        progress.message = message
+        switch next {
+        case .handle:
+            progress.killed = match.ended(in: message)
+            return await attempt(parcel, progress)
+        case .hold(let breaker):
+            guard let loopGuard = receiver.loopGuard, loopGuard.promise(breaker, bytes: held.bytes) != nil else {
+                return await putAside(parcel, progress, .heldFull)
+            }
+            holdAgain(parcel, held)
+            loopGuard.hold(held, breaker)
+            return nil
+        case .end(.looped(.killSwitch)):
+            progress.killed = held.routes
+            return await putAside(parcel, progress, .killSwitch)
+        case .end(let end): return await conclude(parcel, progress, end)
+        // Only the deduplicator says so, and a message that was held has passed it.
+        case .wait: return await conclude(parcel, progress, .unrouted(.noRoute))
+        }
+    }
+
+    private func holdAgain(_ parcel: Parcel, _ held: HeldMessage) {
+        if !held.isRemainder { receiver.counters.count(.held(held)) }
+        state.withLock { state in
+            state.parked[held.id] = parcel
+            state.messages -= 1
+            state.bytes -= parcel.bytes
+        }
+    }
+
+    /// Ends a held message unhandled.
+    func drop(_ held: HeldMessage) {
+        end(held) { parcel, progress in _ = await self.conclude(parcel, progress, .looped(.rate)) }
+    }
+
+    /// Puts a held message among the dead letters.
+    func putAside(_ held: HeldMessage, _ reason: DeadLetter.Reason) {
+        end(held) { parcel, progress in _ = await self.putAside(parcel, progress, reason) }
+    }
+
+    private func end(_ held: HeldMessage, _ body: @escaping @Sendable (Parcel, Parcel.Progress) async -> Void) {
+        guard let parcel = unpark(held) else { return held.abandon() }
+        startEnding {
+            var progress = parcel.progress
+            progress.message = held.traced()
+            await body(parcel, progress)
+        }
+        doneUnparked()
+    }
+}

@@ -26,7 +26,8 @@ public final class PushService: Sendable {
     /// The receiver whose chain and handlers it uses.
     public let receiver: PushReceiver
 
-    let transports: [any PushTransport]
+    /// Let go when it runs, since a transport may keep its intake, which keeps the service.
+    let transports: Mutex<[any PushTransport]>
     let inbox: any Inbox
     let settings: ServiceSettings
     let delivery: Mutex<DeliverySettings>
@@ -52,7 +53,7 @@ public final class PushService: Sendable {
         jitter: @escaping @Sendable () -> Double = { Double.random(in: -1...1) }
     ) {
         self.receiver = receiver
-        self.transports = transports
+        self.transports = Mutex(transports)
         self.inbox = inbox
         self.settings = settings
         self.delivery = Mutex(delivery)
@@ -75,10 +76,10 @@ public final class PushService: Sendable {
     public var status: ServiceStatus {
         state.withLock { state in
             var status = ServiceStatus()
-            status.waiting = state.lanes.count
+            status.waiting = state.lanes.count + (state.nextAlone == nil ? 0 : 1)
             status.handling = state.handling
             status.retrying = state.retries.count
-            status.held = state.parked.count + state.copies
+            status.held = state.parked.count + state.copies.count
             status.messages = state.messages
             status.bytes = state.bytes
             status.overrunning = state.overrunning
@@ -86,46 +87,4 @@ public final class PushService: Sendable {
             return status
         }
     }
-}
-
-/// All that changes in a service.
-struct ServiceState {
-    /// What a service is about.
-    enum Phase {
-        case new
-        /// What an earlier process left is being handled; nothing new is taken in.
-        case recovering
-        case open
-        /// Nothing is taken in or begun.
-        case stopping
-        /// What has not ended is left.
-        case stopped
-    }
-
-    var phase = Phase.new
-    var lanes = Lanes()
-    /// Those that are tried again, the next one first.
-    var retries: [(due: MonotonicInstant, parcel: Parcel)] = []
-    /// The handlers that run, by number.
-    var runs: [UInt64: (run: HandlerRun, deadline: MonotonicInstant)] = [:]
-    var lastRun: UInt64 = 0
-    /// How many parcels there are but for those that the loop guard holds, and their bytes.
-    var messages = 0
-    var bytes = 0
-    var handling = 0
-    var overrunning = 0
-    /// Those that the loop guard holds, by the number under which it does.
-    var parked: [UInt64: (parcel: Parcel, isRemainder: Bool)] = [:]
-    /// How many wait for the end of the message that they repeat.
-    var copies = 0
-    /// Who waits for room, and who for the end of all work.
-    var roomWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-    var lastWaiter: UInt64 = 0
-    var roomActions: [String: @Sendable () -> Void] = [:]
-    var idleWaiters: [CheckedContinuation<Void, Never>] = []
-    var quietWaiters: [CheckedContinuation<Void, Never>] = []
-    /// The timer's sleep, and until when.
-    var sleep: (until: MonotonicInstant, task: Task<Void, Never>)?
-    /// What became of the messages since it stops.
-    var report = DrainReport()
 }

@@ -88,7 +88,10 @@ public struct Deduplicator: Middleware {
 
     /// Reserves the message, or drops it.
     public func admit(_ message: inout RoutedMessage) throws -> Verdict {
-        if case .all = message.permit { return .pass }
+        switch message.permit {
+        case .all, .seen: return .pass
+        case .none, .breaker: break
+        }
         let place = PlaceDigest(of: message.message.storage, secret)
         message.place = place
         let keys = self.keys.keys(of: message.message, message.app, secret, at: place)

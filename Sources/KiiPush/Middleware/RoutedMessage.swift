@@ -26,6 +26,9 @@ public struct RoutedMessage: Sendable {
     /// Whether the loop guard has counted it for its routes.
     var isCounted = false
 
+    /// How often its handlers are being run, this time included.
+    var attempt: UInt32 = 1
+
     /// What is known of the few that are stopped, held or released: none, or one.
     ///
     /// An array, so that the many others carry one empty reference and not ten fields.
@@ -169,6 +172,8 @@ extension RoutedMessage {
 enum Permit: Sendable {
     /// It is here for the first time.
     case none
+    /// It is known to be no repetition, though the seen store knows it: the deduplicator does not ask.
+    case seen
     /// It was held by this breaker, whose turn it has; others may hold it.
     case breaker(RateBreakers.ID)
     /// Somebody let it go: no breaker holds it, and the deduplicator does not ask for it.
@@ -177,7 +182,7 @@ enum Permit: Sendable {
     /// Whether the breaker that a message was held by lets it pass.
     func isFrom(_ keys: RateKeys) -> Bool {
         switch self {
-        case .none: false
+        case .none, .seen: false
         case .breaker(let breaker): breaker.key == (breaker.isWide ? keys.wide : keys.narrow)
         case .all: true
         }

@@ -7,6 +7,13 @@ public struct HandlerContext: Sendable {
     /// When the payload arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
 
+    /// How often the handler is called with the message, this time included: 1 for the first.
+    ///
+    /// More than 1 only where a ``PushService`` tries again. A handler that is called again may have done a part of its
+    /// work before: after it threw, after it was cancelled, or when the process ended while it ran.
+    public var attempt: Int { Int(attemptNumber) }
+
+    private let attemptNumber: UInt32
     private let matched: Route
     private let message: PushMessage
     /// Where the message's lineage is, unless the handler has found a longer one.
@@ -86,7 +93,8 @@ extension HandlerContext {
     // By the initialiser of all members, which copies nothing: see that of ``RoutedMessage``.
     init(_ routed: borrowing RoutedMessage, _ route: Route, _ loopGuard: LoopGuard?) {
         self.init(
-            messageID: routed.id, arrivedAt: routed.arrivedAt, matched: route, message: routed.message,
+            messageID: routed.id, arrivedAt: routed.arrivedAt, attemptNumber: routed.attempt, matched: route,
+            message: routed.message,
             loopGuard: loopGuard, recorder: routed.recorder)
     }
 }

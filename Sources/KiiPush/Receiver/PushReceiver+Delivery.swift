@@ -25,12 +25,13 @@ extension PushReceiver {
         message.recorder?.take(message.routes)
     }
 
-    /// The routes that are to handle a message, also when the chain has stopped all of them.
+    /// The routes that a message has now.
+    func match(_ message: PushMessage) -> MatchedRoutes { currentSetup().table.match(message.storage).routes }
+
+    /// The routes that have not handled a message: those that pass, are held or were switched off; where the chain has
+    /// stopped all, those that the table gives it.
     func openRoutes(of progress: Parcel.Progress) -> [String] {
-        let left = progress.remaining.map(\.id)
-        guard left.isEmpty else { return left }
-        return currentSetup().table.match(progress.message.message.storage).routes.ids.filter { id in
-            !progress.done.contains { $0.isExactly(id) }
-        }
+        let left = progress.remaining.map(\.id) + progress.killed + progress.message.held.ids
+        return left.isEmpty ? match(progress.message.message).ids.filter { !progress.isDone($0) } : left
     }
 }

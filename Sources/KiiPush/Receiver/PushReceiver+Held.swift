@@ -6,35 +6,44 @@ extension PushReceiver {
     // MARK: Keeping
 
     /// Keeps a message that none of its routes may handle now; the outcome of one that there is no room for.
+    func hold(_ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int) -> Outcome {
+        if let held = keep(message, breaker, passed) { return .held(held) }
+        let outcome = deadLetter(message, .heldFull, message.held.ids)
+        conclude(message, outcome, passed)
+        return outcome
+    }
+
+    /// Keeps a message that none of its routes may handle now; nil where there is no room for it.
     ///
     /// The stages are told before the breaker gets it: from then on it may be its turn.
-    func hold(_ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int) -> Outcome {
-        let outcome: Outcome
-        if let held = makeHeld(message, breaker, passed) {
-            outcome = .held(held)
-            chain.hold(message, passed)
-            counters.count(outcome)
-            loopGuard?.hold(held, breaker)
-        } else {
-            outcome = deadLetter(message, .heldFull, message.held.ids)
-            chain.settle(message, outcome, passed)
-            counters.count(outcome)
-        }
-        message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
-        return outcome
+    ///
+    /// - Parameters:
+    ///   - keeper: who handles it in its turn; nil is the receiver itself.
+    ///   - willHold: called before the breaker gets it.
+    func keep(
+        _ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int, for keeper: (any HeldKeeper)? = nil,
+        _ willHold: (HeldMessage) -> Void = { _ in }
+    ) -> HeldMessage? {
+        guard let held = makeHeld(message, breaker, passed, keeper) else { return nil }
+        willHold(held)
+        chain.hold(message, passed)
+        counters.count(.held(held))
+        message.recorder?.finish(message.id, message.message, message.message.raw.transport, .held(held))
+        loopGuard?.hold(held, breaker)
+        return held
     }
 
     /// Keeps for the held routes a message that others have handled, or would have fed a loop with; returns its outcome.
     ///
     /// One that failed will be delivered again and held then. So will one that there is no room for, neither here nor
     /// in the dead letters: to be handled twice by the others is better than never by these.
-    func holdRemainder(_ message: RoutedMessage, _ outcome: Outcome) -> (Outcome, HeldMessage?) {
-        guard let breaker = message.firstHold else { return (outcome, nil) }
-        switch outcome {
-        case .handled, .looped(.ownBucket), .looped(.lineage): break
-        default: return (outcome, nil)
-        }
-        if let held = makeHeld(message, breaker, nil) {
+    func holdRemainder(
+        _ message: RoutedMessage, _ outcome: Outcome, for keeper: (any HeldKeeper)? = nil,
+        _ willHold: (HeldMessage) -> Void = { _ in }
+    ) -> (Outcome, HeldMessage?) {
+        guard let breaker = message.firstHold, outcome.leavesRemainder else { return (outcome, nil) }
+        if let held = makeHeld(message, breaker, nil, keeper) {
+            willHold(held)
             loopGuard?.hold(held, breaker)
             return (outcome, held)
         }
@@ -43,10 +52,12 @@ extension PushReceiver {
         return (outcome, nil)
     }
 
-    private func makeHeld(_ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int?) -> HeldMessage? {
+    private func makeHeld(
+        _ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int?, _ keeper: (any HeldKeeper)?
+    ) -> HeldMessage? {
         guard let id = loopGuard?.promise(breaker, bytes: message.message.raw.bytes.count) else { return nil }
         for route in message.held { route.held.add(1, ordering: .relaxed) }
-        return HeldMessage(id: id, message, passed: passed, owner: self)
+        return HeldMessage(id: id, message, passed: passed, owner: self, keeper: keeper)
     }
 
     /// Puts a message aside; says how it failed where there is no room for it.
@@ -140,7 +151,9 @@ extension PushReceiver {
     @discardableResult
     public func dropHeld(where condition: @Sendable (HeldMessage) -> Bool = { _ in true }) -> Int {
         let dropped = takeHeld(where: condition)
-        for held in dropped { end(held, held.traced(), .looped(.rate)) }
+        for held in dropped {
+            if let keeper = held.keeper { keeper.drop(held) } else { end(held, held.traced(), .looped(.rate)) }
+        }
         return dropped.count
     }
 
@@ -152,11 +165,12 @@ extension PushReceiver {
 
     /// Puts a held message aside.
     func deadLetter(_ held: HeldMessage, _ reason: DeadLetter.Reason) {
+        if let keeper = held.keeper { return keeper.putAside(held, reason) }
         end(held, held.traced(), deadLetter(held.routed, reason, held.routes))
     }
 
-    /// Handles a held message, or leaves it to another breaker that holds it: nil then.
-    func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome? {
+    /// A held message as it goes on: with its routes as they are now, and what is to be done with it.
+    func resume(_ held: HeldMessage, _ permit: Permit) -> (message: RoutedMessage, match: RouteMatch, next: Next) {
         var message = held.routed
         let (table, listener) = currentSetup()
         var match = table.match(message.message.storage)
@@ -166,8 +180,15 @@ extension PushReceiver {
         message.recorder?.begin()
         let verdict = loopGuard?.admit(&message) ?? .pass
         message.recorder?.end("LoopGuard", verdict)
+        return (message, match, next(verdict, message))
+    }
+
+    /// Handles a held message, or leaves it to another breaker that holds it: nil then.
+    func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome? {
+        if let keeper = held.keeper { return await keeper.run(held, permit) }
+        var (message, match, next) = resume(held, permit)
         var outcome: Outcome
-        switch next(verdict, message) {
+        switch next {
         case .handle:
             let aside = putAsideKilled(message, of: match)
             outcome = await handle(&message)
@@ -192,11 +213,9 @@ extension PushReceiver {
 
     /// Puts aside what waited for routes that are switched off; how it failed, if there is no room for it.
     private func putAsideKilled(_ message: RoutedMessage, of match: RouteMatch) -> Outcome? {
-        let killed = match.routes.filter { route in
-            !message.routes.contains { $0 === route } && !message.held.contains { $0 === route }
-        }
+        let killed = match.ended(in: message)
         guard !killed.isEmpty else { return nil }
-        let outcome = deadLetter(message, .killSwitch, killed.map(\.id))
+        let outcome = deadLetter(message, .killSwitch, killed)
         if case .failed = outcome { return outcome }
         return nil
     }
@@ -235,6 +254,35 @@ extension PushReceiver {
             return outcome
         } catch {
             return .undecodable(error)
+        }
+    }
+}
+
+/// What handles held messages in place of their receiver, and ends them.
+protocol HeldKeeper: AnyObject, Sendable {
+    /// Handles one whose turn it is, or that somebody has let go; nil when it is held again.
+    func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome?
+    /// Ends one unhandled, as `looped` (`rate`).
+    func drop(_ held: HeldMessage)
+    /// Puts one among the dead letters.
+    func putAside(_ held: HeldMessage, _ reason: DeadLetter.Reason)
+}
+
+extension RouteMatch {
+    /// The routes that neither pass nor are held any more once the loop guard has judged a message that waited.
+    func ended(in message: RoutedMessage) -> [String] {
+        routes.filter { route in
+            !message.routes.contains { $0 === route } && !message.held.contains { $0 === route }
+        }.map(\.id)
+    }
+}
+
+extension Outcome {
+    /// Whether the routes that are held of a message that ended so are still to have it.
+    var leavesRemainder: Bool {
+        switch self {
+        case .handled, .looped(.ownBucket), .looped(.lineage): true
+        default: false
         }
     }
 }

@@ -99,7 +99,7 @@ public final class PushReceiver: Sendable {
     public init(
         app: String? = nil, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
         deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
-        @MiddlewareBuilder middleware: () -> some MiddlewareChain
+        @MiddlewareBuilder middleware: () -> [any Middleware]
     ) {
         self.app = app
         self.limits = limits
@@ -190,21 +190,24 @@ public final class PushReceiver: Sendable {
         case .wait(let lease): outcome = await wait(for: lease, message)
         case .end(let end): outcome = end
         }
-        return settle(message, outcome, passed).outcome
+        return settle(message, outcome, passed)
+    }
+
+    /// Tells the stages that passed a message how it ended, counts and reports it; keeps it for the routes that are held.
+    @inline(__always)
+    func settle(_ message: RoutedMessage, _ end: Outcome, _ passed: Int) -> Outcome {
+        var outcome = end
+        if message.hasHeld { (outcome, _) = holdRemainder(message, outcome) }
+        conclude(message, outcome, passed)
+        return outcome
     }
 
     /// Tells the stages that passed a message how it ended, counts and reports it.
-    ///
-    /// - Returns: how it ended, and what of it is held for the routes that may not handle it yet.
     @inline(__always)
-    func settle(_ message: RoutedMessage, _ end: Outcome, _ passed: Int) -> (outcome: Outcome, remainder: HeldMessage?)
-    {
-        var (outcome, remainder): (Outcome, HeldMessage?) = (end, nil)
-        if message.hasHeld { (outcome, remainder) = holdRemainder(message, outcome) }
+    func conclude(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
         chain.settle(message, outcome, passed)
         counters.count(outcome)
         message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
-        return (outcome, remainder)
     }
 
     /// The routes and the listener as they are now.

@@ -31,7 +31,9 @@ enum ControlMessage {
     static func read(_ bytes: [UInt8]) -> Reading {
         var left = bytes[...]
         guard bytes.count <= longestCommand else { return .wrong }
-        guard case .some(let count) = takeNumber(&left, most: mostArguments) else { return isPart(left) ? .part : .wrong }
+        guard case .some(let count) = takeNumber(&left, most: mostArguments) else {
+            return isPart(left) ? .part : .wrong
+        }
         var arguments: [String] = []
         for _ in 0..<count {
             guard case .some(let length) = takeNumber(&left, most: longestCommand) else {

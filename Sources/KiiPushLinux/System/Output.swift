@@ -31,3 +31,16 @@ package func writeAll(_ text: String, to descriptor: Int32) throws(ErrorNumber) 
         }
     }
 }
+
+/// Writes a text if it can be written without waiting, and drops it otherwise; for what nobody must wait for.
+///
+/// - Parameters:
+///   - text: the text, of which at most 4,096 bytes are written: so much a pipe takes at once when it is ready.
+///   - descriptor: where it is written.
+func writeIfReady(_ text: String, to descriptor: Int32) {
+    var polled = [pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)]
+    pollAll(&polled, for: .zero)
+    guard polled[0].revents & Int16(POLLOUT) != 0 else { return }
+    let bytes = Array(text.utf8.prefix(4096))
+    _ = unsafe write(descriptor, bytes, bytes.count)
+}

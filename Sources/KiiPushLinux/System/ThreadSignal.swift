@@ -62,3 +62,13 @@ func pollAll(_ polled: inout [pollfd], for limit: Duration?) {
         for index in polled.indices { polled[index].revents = 0 }
     }
 }
+
+/// Lets this thread's writes to a pipe that nobody reads fail with `EPIPE`, where otherwise a signal would end the process.
+///
+/// For a thread of its own, for good: a signal that waits would come as soon as it is let through.
+func blockBrokenPipeSignal() {
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe sigaddset(&signals, SIGPIPE)
+    unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+}

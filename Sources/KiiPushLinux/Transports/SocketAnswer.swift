@@ -61,7 +61,9 @@ enum DueAnswer {
         self = .awaited(end, isStored: receipt.isStored, deadline: deadline)
     }
 
-    /// What is answered at this time; nil when it is to wait. While the transport stops, `end` is by when nothing waits.
+    /// What is answered at this time; nil when it is to wait.
+    ///
+    /// While the transport stops, `end` is when nothing waits any more.
     func text(at now: ContinuousClock.Instant, stoppingBy end: ContinuousClock.Instant?) -> String? {
         switch self {
         case .known(let text): return text

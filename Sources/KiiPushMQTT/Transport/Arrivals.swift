@@ -148,11 +148,11 @@ final class Arrivals {
     fileprivate func note(logLevel: Int32, _ line: UnsafePointer<CChar>) {
         switch logLevel {
         case MOSQ_LOG_DEBUG:
-            // The one place where libmosquitto shows the flag; should the text change, nobody is called redelivered.
-            isNextRedelivered = unsafe logPrefix.withUnsafeBufferPointer { prefix in
-                guard let start = prefix.baseAddress else { return false }
-                return unsafe strncmp(line, start, prefix.count) == 0
-                    && line[prefix.count] == CChar(bitPattern: UInt8(ascii: "1"))
+            // The one place where libmosquitto shows the flag, before it calls back with the message; should the text
+            // change, nothing is called redelivered.
+            unsafe logPrefix.withUnsafeBufferPointer { prefix in
+                guard let start = prefix.baseAddress, unsafe strncmp(line, start, prefix.count) == 0 else { return }
+                isNextRedelivered = unsafe line[prefix.count] == CChar(bitPattern: UInt8(ascii: "1"))
             }
         case MOSQ_LOG_ERR, MOSQ_LOG_WARNING: complaint = unsafe String(cString: line)
         default: break

@@ -66,6 +66,7 @@ public final class MQTTTransport: PushTransport {
         let control: Control
         do throws(ErrorNumber) { control = try Control() } catch { throw MQTTError.library("\(error)") }
         try await withTaskCancellationHandler {
+            try checkCAFile()
             let start = Serving.Start(settings: settings, password: try password(), random: random)
             // Not a child task: the thread may be in the resolver for minutes after this task was cancelled.
             Task.detached { [self] in
@@ -78,6 +79,14 @@ public final class MQTTTransport: PushTransport {
             try await control.end()
         } onCancel: {
             control.stop()
+        }
+    }
+
+    /// libmosquitto would only say that an argument is wrong.
+    private func checkCAFile() throws(MQTTError) {
+        guard let path = settings.caFile else { return }
+        do throws(ReadError) { _ = try ByteReader(path: path).readAll(limit: 1) } catch {
+            if case .unreadable = error { throw .settings(error.description) }
         }
     }
 

@@ -11,29 +11,37 @@ struct InboxRows: Sendable {
 
     /// Reads what is there.
     init(_ connection: inout Connection) throws(SQLiteError) {
-        var found: [(Int64, Int)] = []
-        try connection.each("SELECT id, length(payload) FROM inbox") { row in
-            found.append((row.integer(0), Int(row.integer(1))))
+        var found = InboxChanges()
+        try connection.each("SELECT id, length(payload) FROM inbox ORDER BY id") { row in
+            found.added.append((row.integer(0), Int(row.integer(1))))
         }
-        for (id, size) in found { insert(id, size) }
+        apply(found)
         last = try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'") ?? 0
-        guard found.allSatisfy({ (1...last).contains($0.0) }) || found.isEmpty else {
-            throw .corrupt(path: connection.path)
-        }
+        // Numbers that a service cannot have been given.
+        let isOurs = (found.added.first?.id ?? 1) > 0 && (found.added.last?.id ?? 0) <= last
+        guard isOurs else { throw .corrupt(path: connection.path) }
     }
 
     var count: Int { sizes.count }
 
     func contains(_ id: Int64) -> Bool { sizes[id] != nil }
 
-    mutating func insert(_ id: Int64, _ size: Int) {
-        sizes[id] = size
-        bytes += size
+    /// Learns what a transaction has changed that has ended well.
+    mutating func apply(_ changes: InboxChanges) {
+        for (id, size) in changes.added {
+            sizes[id] = size
+            bytes += size
+        }
+        for id in changes.gone {
+            if let size = sizes.removeValue(forKey: id) { bytes -= size }
+        }
     }
+}
 
-    mutating func remove(_ id: Int64) {
-        if let size = sizes.removeValue(forKey: id) { bytes -= size }
-    }
+/// The payloads that a transaction has added, with their sizes, and those that it has taken out.
+struct InboxChanges: Sendable {
+    var added: [(id: Int64, size: Int)] = []
+    var gone: Set<Int64> = []
 }
 
 // MARK: - Statements

@@ -5,8 +5,9 @@ import Synchronization
 
 /// Writes the notes of an inbox, many in one transaction, and the commits of a seen store between them.
 ///
-/// What waits is written in the order in which it came, by whoever has the database: mostly a thread that lives only
-/// as long as there are notes. So a commit is on disk before the note that follows it, or with it.
+/// What waits is written in the order in which it came, by whoever has the database: a thread that lives only as long as
+/// there are notes, or one that adds payloads and takes along what waits. So a commit is on disk before the note that
+/// follows it, or with it.
 final class InboxWriter: Sendable {
     private enum Entry {
         case note(InboxNote, CheckedContinuation<Void, any Error>)
@@ -29,9 +30,6 @@ final class InboxWriter: Sendable {
             notes -= batch.count { $0.isNote }
             return batch
         }
-
-        /// Puts the commits of a write that failed where they were; its notes have been told.
-        mutating func putBack(_ batch: [Entry]) { waiting.insert(contentsOf: batch.lazy.filter { !$0.isNote }, at: 0) }
     }
 
     /// How many notes and commits one transaction has at most.
@@ -60,7 +58,7 @@ final class InboxWriter: Sendable {
                 defer { state.hasThread = true }
                 return !state.hasThread
             }
-            if needsThread { startThread { self.writeAll() } }
+            if needsThread { startWriting() }
         }
     }
 
@@ -71,12 +69,12 @@ final class InboxWriter: Sendable {
     ///
     /// - Throws: why there is none.
     func makeRoomForCommit() throws(SQLiteError) {
-        while state.withLock({ $0.commits >= Self.mostCommits }) { try writeSome() }
+        while state.withLock({ $0.commits >= Self.mostCommits }) { try writeAndTell() }
     }
 
     /// Writes all that waits; blocks.
     func flush() throws(SQLiteError) {
-        while state.withLock({ !$0.waiting.isEmpty }) { try writeSome() }
+        while state.withLock({ !$0.waiting.isEmpty }) { try writeAndTell() }
     }
 
     /// Forgets the commits that wait, since the store that they are of is gone.
@@ -84,63 +82,110 @@ final class InboxWriter: Sendable {
 
     // MARK: Writing
 
-    private func writeAll() {
-        while hasMore() {
-            // Those who wait have been told why.
-            try? writeSome()
+    /// Adds payloads in one transaction with what waits, so that they share its write.
+    ///
+    /// - Parameter add: writes the payloads down, and notes them in the changes.
+    /// - Returns: what `add` returned, when it is on disk.
+    /// - Throws: why nothing was written; what waited still waits, and is tried again without them.
+    func write<Result: Sendable>(
+        _ add: (inout Connection, inout InboxChanges) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        var batch: [Entry] = []
+        let result = try database.withConnection { connection throws(SQLiteError) in
+            batch = state.withLock { $0.take(Self.mostAtOnce) }
+            do throws(SQLiteError) { return try write(batch, &connection, add) } catch {
+                putBack(batch)
+                throw error
+            }
+        }
+        Written(batch: batch, result: .success(())).tell()
+        return result
+    }
+
+    private func startWriting() {
+        // Kept for no longer than a write: whoever is told may let go of the database, and open it again at once.
+        startThread { [weak self] in
+            while let written = self?.writeNext() { written.tell() }
         }
     }
 
-    /// Whether notes wait; if not, the thread is over.
-    private func hasMore() -> Bool {
-        state.withLock { state in
+    /// What was tried to be written, and how that ended.
+    private struct Written {
+        let batch: [Entry]
+        let result: Swift.Result<Void, SQLiteError>
+
+        /// Tells those who wait for it.
+        func tell() {
+            for case .note(_, let waiter) in batch { waiter.resume(with: result.mapError { $0 }) }
+        }
+    }
+
+    /// Writes for the thread; nil when no notes wait, and its work is over.
+    private func writeNext() -> Written? {
+        let hasMore = state.withLock { state in
             state.hasThread = state.notes > 0
             return state.hasThread
         }
+        return hasMore ? writeSome() : nil
     }
 
-    /// Writes what waits, up to a transaction, and tells those who wait for it.
-    private func writeSome() throws(SQLiteError) {
-        var batch: [Entry]?
-        let result: Result<Void, SQLiteError>
+    private func writeAndTell() throws(SQLiteError) {
+        let written = writeSome()
+        written.tell()
+        try written.result.get()
+    }
+
+    /// Writes what waits, up to a transaction; of one that failed the commits wait on.
+    private func writeSome() -> Written {
+        var batch: [Entry] = []
         do throws(SQLiteError) {
             try database.withConnection { connection throws(SQLiteError) in
-                let taken = state.withLock { $0.take(Self.mostAtOnce) }
-                batch = taken
-                do throws(SQLiteError) { try write(taken, &connection) } catch {
+                batch = state.withLock { $0.take(Self.mostAtOnce) }
+                do throws(SQLiteError) { try write(batch, &connection) { _, _ in } } catch {
                     // Before anybody else can take what came after them.
-                    state.withLock { $0.putBack(taken) }
+                    putBack(batch.filter { !$0.isNote })
                     throw error
                 }
             }
-            result = .success(())
+            return Written(batch: batch, result: .success(()))
         } catch {
-            result = .failure(error)
+            // None was taken when the database is closed.
+            return Written(batch: batch.isEmpty ? takeNotes() : batch, result: .failure(error))
         }
-        // None was taken when the database is closed.
-        for case .note(_, let waiter) in batch ?? takeNotes() { waiter.resume(with: result.mapError { $0 }) }
-        try result.get()
     }
 
     private func takeNotes() -> [Entry] {
         state.withLock { state in
             let all = state.take(.max)
-            state.putBack(all)
+            state.waiting = all.filter { !$0.isNote }
             return all
         }
     }
 
-    private func write(_ batch: [Entry], _ connection: inout Connection) throws(SQLiteError) {
-        if batch.isEmpty { return }
-        let (gone, seen) = try connection.transaction { connection throws(SQLiteError) in
-            var gone: Set<Int64> = []
+    /// Lets what a write could not take wait where it was, and have a thread if there are notes in it.
+    private func putBack(_ batch: [Entry]) {
+        let needsThread = state.withLock { state in
+            state.waiting.insert(contentsOf: batch, at: 0)
+            state.notes += batch.count(where: \.isNote)
+            defer { state.hasThread = state.hasThread || state.notes > 0 }
+            return state.notes > 0 && !state.hasThread
+        }
+        if needsThread { startWriting() }
+    }
+
+    private func write<Result>(
+        _ batch: [Entry], _ connection: inout Connection,
+        _ add: (inout Connection, inout InboxChanges) throws(SQLiteError) -> Result
+    ) throws(SQLiteError) -> Result {
+        let (result, changes, seen) = try connection.transaction { connection throws(SQLiteError) in
+            var changes = InboxChanges()
             var seen: (last: QueuedCommit, rows: SeenRows)?
             for entry in batch {
                 switch entry {
                 case .note(let note, _):
-                    guard let id = Int64(exactly: note.id), has(id), !gone.contains(id) else { continue }
+                    guard let id = Int64(exactly: note.id), has(id), !changes.gone.contains(id) else { continue }
                     try connection.write(note, id)
-                    if case .ended = note { gone.insert(id) }
+                    if case .ended = note { changes.gone.insert(id) }
                 case .commit(let commit):
                     var rows = seen?.rows ?? commit.file.rows
                     try rows.insert(commit.keys, commit.time, &connection)
@@ -151,12 +196,11 @@ final class InboxWriter: Sendable {
                 try rows.forget(allBut: last.counts, areNewCounted: true, &connection)
                 seen = (last, rows)
             }
-            return (gone, seen)
+            return (try add(&connection, &changes), changes, seen)
         }
-        rows.withLock { rows in
-            for id in gone { rows.remove(id) }
-        }
+        rows.withLock { $0.apply(changes) }
         if let seen { seen.last.file.keep(seen.rows) }
+        return result
     }
 
     private func has(_ id: Int64) -> Bool { rows.withLock { $0.contains(id) } }

@@ -11,9 +11,9 @@ import Synchronization
 /// ```
 ///
 /// Beyond the promises of every inbox:
-/// - ``add(_:)`` writes on the thread that calls it. ``note(_:)`` waits without blocking a thread: one thread, which is
-///   there only while there is something to write, takes all notes that wait, up to 1,024 of them, to the disk in one
-///   transaction. One that fails has failed for all notes in it, and changed nothing.
+/// - ``add(_:)`` writes on the thread that calls it, and takes along the notes that wait. ``note(_:)`` waits without
+///   blocking a thread: one thread, which is there only while there are notes, takes all that wait, up to 1,024 of
+///   them, to the disk in one transaction. One that fails has failed for all notes in it, and changed nothing.
 /// - It refuses payloads beyond its bounds, rather than forget one.
 /// - Of a seen store that it writes, what was committed before a note is on disk when that note is.
 /// - A payload that came without its time of arrival has the time when it was added.
@@ -77,22 +77,16 @@ public final class SQLiteInbox: Inbox {
         if payloads.isEmpty { return [] }
         let size = payloads.reduce(0) { $0 + $1.bytes.count }
         let (time, now) = (clock.now, database.machineTime)
-        let answer: Result<[Int64], InboxFull> = try database.withConnection { connection throws(SQLiteError) in
+        let answer = try writer.write { connection, changes throws(SQLiteError) -> Result<[Int64], InboxFull> in
             let (count, bytes) = writer.rows.withLock { ($0.count, $0.bytes) }
             guard count + payloads.count <= capacity, bytes + size <= mostBytes else {
                 return .failure(InboxFull(count: count, bytes: bytes))
             }
-            let ids = try connection.transaction { connection throws(SQLiteError) in
-                var ids: [Int64] = []
-                for payload in payloads {
-                    ids.append(try connection.insert(payload, scale.stored(payload.arrivedAt ?? time, now: now)))
-                }
-                return ids
+            for payload in payloads {
+                let id = try connection.insert(payload, scale.stored(payload.arrivedAt ?? time, now: now))
+                changes.added.append((id, payload.bytes.count))
             }
-            writer.rows.withLock { rows in
-                for (id, payload) in zip(ids, payloads) { rows.insert(id, payload.bytes.count) }
-            }
-            return .success(ids)
+            return .success(changes.added.map(\.id))
         }
         return try answer.get().map { UInt64($0) }
     }

@@ -117,19 +117,3 @@ private struct StepPlace {
     let number: Int
     let position: SourcePosition
 }
-
-extension KiiURI {
-    /// The object that the URI names, if it names one that a bucket's event can be about.
-    fileprivate var object: KiiObject? {
-        let scope: KiiScope
-        switch owner {
-        case .app: scope = .app
-        case .user(let id): scope = .user(KiiUser(id: id))
-        case .group(let id): scope = .group(KiiGroup(id: id))
-        case .thing(let id): scope = .thing(KiiThing(id: id))
-        case .admin: return nil
-        }
-        guard case .object(let bucket, let isEncrypted, let id) = resource else { return nil }
-        return KiiObject(bucket: KiiBucket(scope: scope, name: bucket, type: isEncrypted ? .crypto : nil), id: id)
-    }
-}

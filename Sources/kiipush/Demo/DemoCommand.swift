@@ -22,6 +22,7 @@ enum DemoCommand {
         }
         await Demo(console).run()
         await LoopDemo(console).run()
+        await DeliveryDemo(console).run()
         return .fine
     }
 }

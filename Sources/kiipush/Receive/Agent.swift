@@ -32,7 +32,7 @@ final class Agent: Sendable {
         }
         receiver = PushReceiver(
             rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator)
-        gate = RulesGate(receiver, actions: ProgramActions())
+        gate = RulesGate(receiver, actions: ProgramActions(app: options.app ?? rules.app) { [log] in log.trouble($0) })
         let transport = try Self.transport(options, state, log)
         let ready = ReadyTransport(notify, log)
         service = PushService(

@@ -43,7 +43,8 @@ final class AgentLog: Sendable {
         case .retry(let id, let route, let attempt, let pause, let cause):
             trouble("message \(id): \(route) failed (\(cause)), attempt \(attempt); again in \(pause)")
         case .overrun(let id, let route, let isLeft):
-            trouble("message \(id): \(route) \(isLeft ? "did not return and is left" : "took too long and is cancelled")")
+            trouble(
+                "message \(id): \(route) \(isLeft ? "did not return and is left" : "took too long and is cancelled")")
         case .storeFailed(let what): console.error("<3>kiipush: \(escaped(what))")
         case .transport(let name, .connected(let how)):
             connected.withLock { $0 }?()

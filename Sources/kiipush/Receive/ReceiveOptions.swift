@@ -91,15 +91,18 @@ extension ReceiveOptions {
         let text = try arguments.value(of: option)
         guard let number = Int(text), range.contains(number) else {
             throw Arguments.Mistake(
-                text: "\(option) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(escaped(text))'")
+                text: "\(option) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(escaped(text))'"
+            )
         }
         return number
     }
 
-    private static func duration(of option: String, _ arguments: inout Arguments) throws(Arguments.Mistake) -> Duration {
+    private static func duration(of option: String, _ arguments: inout Arguments) throws(Arguments.Mistake) -> Duration
+    {
         let text = try arguments.value(of: option)
         guard let duration = Duration(rule: text) else {
-            throw Arguments.Mistake(text: "\(option) takes a number and ms, s, m, h or d, such as 10s; not '\(escaped(text))'")
+            throw Arguments.Mistake(
+                text: "\(option) takes a number and ms, s, m, h or d, such as 10s; not '\(escaped(text))'")
         }
         return duration
     }

@@ -45,7 +45,8 @@ enum DeadLettersCommand {
             return .fine
         }
         guard let receiver = desk.receiver else {
-            console.error("kiipush dead-letters: no agent runs on this directory, and it is the agent that handles them")
+            console.error(
+                "kiipush dead-letters: no agent runs on this directory, and it is the agent that handles them")
             return .failed
         }
         var code = ExitCode.fine

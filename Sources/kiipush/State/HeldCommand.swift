@@ -19,7 +19,9 @@ enum HeldCommand {
         }
         let ids = Set(chosen.map(\.id))
         if options.isDryRun || options.action == .list {
-            for held in chosen { console.print((options.isDryRun ? "would \(options.action.rawValue) " : "") + line(held, options)) }
+            for held in chosen {
+                console.print((options.isDryRun ? "would \(options.action.rawValue) " : "") + line(held, options))
+            }
             if chosen.isEmpty, options.format == .text, options.ids.isEmpty { console.print("nothing is held") }
         } else if options.action == .release {
             let outcomes = await receiver.releaseHeld { ids.contains($0.id) }

@@ -31,6 +31,7 @@ struct StateOptions {
     ///   - action: what is done.
     ///   - arguments: the rest of the command line.
     ///   - isOfLetters: whether reasons and transports can be asked for.
+    /// - Throws: what is wrong with them.
     init?(_ action: Action, _ arguments: [String], isOfLetters: Bool) throws(Arguments.Mistake) {
         var arguments = Arguments(arguments)
         var (reason, route, transport): (DeadLetter.Reason?, String?, String?) = (nil, nil, nil)

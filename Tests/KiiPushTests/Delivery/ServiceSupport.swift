@@ -40,6 +40,9 @@ final class HandTransport: PushTransport {
         }
     }
 
+    /// Lets go of the intake.
+    func forget() { state.withLock { $0.intake = nil } }
+
     /// Lets it return: it has no more payloads.
     func finish() {
         let waiter = end.withLock { end in
@@ -63,3 +66,257 @@ func until(_ condition: () -> Bool) async throws {
 
 /// A condition that a test waits for did not come to hold.
 struct NeverHeld: Error {}
+
+/// A durable inbox whose disk outlives it: it takes down what it is told, fails when a test says so, and can crash.
+final class SpyInbox: Inbox {
+    /// What survives the process.
+    final class Disk: Sendable {
+        struct Row: Sendable {
+            let payload: RawPayload
+            var attempts = 0
+            var handled: [String] = []
+            var crashes = 0
+            var crashedAlone = false
+            var isInFlight = false
+        }
+
+        fileprivate let state = Mutex<(rows: [UInt64: Row], last: UInt64)>(([:], 0))
+
+        var rows: [UInt64: Row] { state.withLock { $0.rows } }
+        /// The numbers of the payloads that have not ended, in order.
+        var numbers: [UInt64] { rows.keys.sorted() }
+        var inFlight: [UInt64] { rows.filter(\.value.isInFlight).keys.sorted() }
+    }
+
+    /// A call fails, or the process has ended.
+    struct Failed: Error {}
+
+    let isDurable = true
+    let disk: Disk
+    /// `add 2`, `begun 1 (1)`, `failed 1 [r]`, `ended 1`, `entries`; those that failed too, with a question mark.
+    let log = EventLog()
+    private let calls = Atomic<Int>(0)
+    private let hasCrashed = Flag()
+    private let fails: Mutex<@Sendable (_ call: Int, _ what: String) -> Bool>
+    /// Whether it keeps a log; not for a million messages.
+    private let isLogging: Bool
+
+    init(
+        _ disk: Disk = Disk(), isLogging: Bool = true,
+        fails: @escaping @Sendable (_ call: Int, _ what: String) -> Bool = { _, _ in false }
+    ) {
+        self.disk = disk
+        self.isLogging = isLogging
+        self.fails = Mutex(fails)
+    }
+
+    /// How often it was called.
+    var count: Int { calls.load(ordering: .relaxed) }
+
+    /// Lets calls fail from now on, or none.
+    func fail(_ fails: @escaping @Sendable (_ call: Int, _ what: String) -> Bool) { self.fails.withLock { $0 = fails } }
+
+    /// Ends the process, as far as the inbox sees: nothing is written any more.
+    func crash() { hasCrashed.set() }
+
+    private func call(_ what: @autoclosure () -> String) throws {
+        let number = calls.add(1, ordering: .relaxed).newValue
+        if hasCrashed.isSet { throw Failed() }
+        guard isLogging else { return }
+        let what = what()
+        let fails = fails.withLock { $0 }(number, what)
+        log.add(fails ? "\(what)?" : what)
+        if fails { throw Failed() }
+    }
+
+    func add(_ payloads: [RawPayload]) throws -> [UInt64] {
+        try call("add \(payloads.count)")
+        return disk.state.withLock { disk in
+            payloads.map { payload in
+                disk.last += 1
+                disk.rows[disk.last] = Disk.Row(payload: payload)
+                return disk.last
+            }
+        }
+    }
+
+    func note(_ note: InboxNote) async throws {
+        switch note {
+        case .begun(let id, let attempt): try call("begun \(id) (\(attempt))")
+        case .failed(let id, let handled): try call("failed \(id) [\(handled.joined(separator: " "))]")
+        case .ended(let id): try call("ended \(id)")
+        }
+        disk.state.withLock { disk in
+            switch note {
+            case .begun(let id, let attempt):
+                disk.rows[id]?.attempts = attempt
+                disk.rows[id]?.isInFlight = true
+            case .failed(let id, let handled):
+                disk.rows[id]?.handled = handled
+                disk.rows[id]?.isInFlight = false
+            case .ended(let id): disk.rows[id] = nil
+            }
+        }
+    }
+
+    func entries() throws -> [InboxEntry] {
+        try call("entries")
+        return disk.state.withLock { disk in
+            let inFlight = disk.rows.filter(\.value.isInFlight).keys
+            for id in inFlight {
+                disk.rows[id]?.crashes += 1
+                disk.rows[id]?.crashedAlone = inFlight.count == 1
+                disk.rows[id]?.isInFlight = false
+            }
+            return disk.rows.sorted { $0.key < $1.key }.map { id, row in
+                InboxEntry(
+                    id: id, payload: row.payload, attempts: row.attempts, handled: row.handled, crashes: row.crashes,
+                    crashedAlone: row.crashedAlone)
+            }
+        }
+    }
+}
+
+/// A service with all that can be seen of it; its handlers do what a test says.
+struct ServiceBench {
+    typealias Act = @Sendable (PushMessage, HandlerContext) async throws -> Void
+
+    let clock: ManualClock
+    let receiver: PushReceiver
+    let loopGuard: LoopGuard
+    let letters: InMemoryDeadLetterStore
+    let transport = HandTransport()
+    let service: PushService
+    /// What the handlers were called with: the route and the message's number.
+    let log = EventLog()
+    /// What the service told.
+    let told = EventLog()
+
+    /// - Parameters:
+    ///   - routes: the routes, each with its own settings; each lets the next ones take the message too.
+    ///   - inbox: the inbox.
+    ///   - rate: how many messages of an object the loop guard lets pass in ten seconds; nil is no limit.
+    ///   - store: the seen store; one that throws fails the message.
+    ///   - act: what the handlers do once they are taken down.
+    init(
+        routes: [(id: String, delivery: DeliverySettings?)] = [("r", nil)], inbox: any Inbox = InMemoryInbox(),
+        settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(), rate: Int? = nil,
+        letters: InMemoryDeadLetterStore = InMemoryDeadLetterStore(), store: any SeenStore = InMemorySeenStore(),
+        limits: PayloadLimits = .standard, clock: ManualClock = ManualClock(), transports: [any PushTransport] = [],
+        act: @escaping Act = { _, _ in }
+    ) {
+        self.clock = clock
+        self.letters = letters
+        var loop = LoopSettings()
+        if let rate { loop.rate = LoopRate(messages: rate) } else { loop.layers.remove(.rate) }
+        let loopGuard = LoopGuard(settings: loop, clock: clock)
+        self.loopGuard = loopGuard
+        receiver = PushReceiver(app: "0123abcd", limits: limits, clock: clock, deadLetters: letters) {
+            Deduplicator(store: store, secret: .published, onStoreFailure: .closed, clock: clock)
+            loopGuard
+        }
+        let log = log
+        for route in routes {
+            receiver.onAny(route.id, then: .continue, delivery: route.delivery) { message, context in
+                log.add("\(context.route) \(message.number)")
+                try await act(message, context)
+            }
+        }
+        service = PushService(
+            receiver, [transport] + transports, inbox: inbox, settings: settings, delivery: delivery, jitter: { 0 })
+        let told = told
+        service.onEvent { event in told.add("\(event)") }
+    }
+
+    /// Runs it, and waits until it is open.
+    func open() async -> (intake: PushIntake, run: Task<DrainReport, any Error>) {
+        let run = Task { try await service.run() }
+        return (await transport.intake(), run)
+    }
+
+    /// Lets the transport end, and waits for the report.
+    func close(_ run: Task<DrainReport, any Error>) async throws -> DrainReport {
+        transport.finish()
+        return try await run.value
+    }
+
+    /// Waits until so many handlers have been called.
+    func calls(_ count: Int) async throws { try await until { log.events.count >= count } }
+
+    /// Lets time pass, from one thing that waits for it to the next, until a condition holds.
+    func passTime(_ condition: () -> Bool) async throws {
+        let end = ContinuousClock.now.advanced(by: .seconds(60))
+        while !condition() {
+            for _ in 0..<20 where !condition() { await Task.yield() }
+            guard ContinuousClock.now < end else { throw NeverHeld() }
+            if let next = clock.nextWake, next > clock.now { clock.advance(by: clock.now.duration(to: next)) }
+        }
+    }
+
+    static func payload(
+        _ number: Int, _ object: String? = "o", bucket: String = "settings", sender: String? = nil,
+        event: KiiEvent = .objectUpdated
+    ) -> RawPayload {
+        PayloadFixture.pushToApp(
+            bucket: bucket, object: object, event: event, sender: sender, sentAt: 1_000_000 + Int64(number),
+            modifiedAt: Int64(number)
+        ).payload(.long)
+    }
+
+    static func topic(_ number: Int, _ topic: String, sender: String?) -> RawPayload {
+        PayloadFixture.pushToUser(topic: topic, sender: sender, sentAt: 1_000_000 + Int64(number)).payload(.long)
+    }
+}
+
+extension PushMessage {
+    /// The number that a bench gave it.
+    var number: Int { Int((sentAt ?? 0) - 1_000_000) }
+}
+
+extension Receipt {
+    /// How it has ended, in words; `open` while it has not.
+    var word: String { isOver ? outcome?.description ?? "left" : "open" }
+
+    private var isOver: Bool {
+        let isOver = Flag()
+        onEnd { _ in isOver.set() }
+        return isOver.isSet
+    }
+}
+
+extension [Receipt] {
+    /// How all of them ended.
+    func words() async -> [String] {
+        var words: [String] = []
+        for receipt in self { words.append(await receipt.end()?.description ?? "left") }
+        return words
+    }
+}
+
+/// A seen store that is closed for as long as a test says.
+final class ClosableStore: SeenStore {
+    let isClosed = Flag()
+    private let store = InMemorySeenStore()
+
+    private func check() throws { if isClosed.isSet { throw TestError() } }
+
+    func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState {
+        try check()
+        return store.begin(keys, now: now)
+    }
+
+    func commit(_ lease: SeenLease, now: MonotonicInstant) throws {
+        try check()
+        store.commit(lease, now: now)
+    }
+
+    func release(_ lease: SeenLease) throws {
+        try check()
+        store.release(lease)
+    }
+
+    func isInFlight(_ lease: SeenLease) throws -> Bool {
+        try check()
+        return store.isInFlight(lease)
+    }
+}

@@ -188,6 +188,19 @@ struct DocumentedCodeTests {
         #expect(keys[0] == keys[1] && copies[0].sentAt != copies[1].sentAt)
     }
 
+    @Test("a service runs until its transports have no more, and reports what is left")
+    func service() async throws {
+        struct Nothing: PushTransport {
+            let name = "nothing"
+            let abilities: TransportAbilities = []
+            func run(_ intake: PushIntake) async {}
+        }
+        let (receiver, transport) = (PushReceiver(), Nothing())
+        let service = PushService(receiver, [transport])
+        let report = try await service.run()
+        #expect(report == DrainReport())
+    }
+
     private struct QuietHours: Middleware {
         func admit(_ message: inout RoutedMessage) -> Verdict { .refuse("quiet hours") }
     }

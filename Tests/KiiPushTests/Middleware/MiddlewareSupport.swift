@@ -58,4 +58,4 @@ extension Route {
 }
 
 /// Builds a chain as a receiver does.
-func makeChain(@MiddlewareBuilder _ middleware: () -> some MiddlewareChain) -> any MiddlewareChain { middleware() }
+func makeChain(@MiddlewareBuilder _ middleware: () -> [any Middleware]) -> CompiledChain { CompiledChain(middleware()) }

@@ -52,6 +52,7 @@ struct MetricsTests {
         #expect(Set(labels).count == labels.count)
         let names: Set = [
             "handled", "duplicate", "looped", "held", "deadLettered", "refused", "unrouted", "failed", "undecodable",
+            "quarantined", "superseded",
         ]
         #expect(Set(metrics.outcomes.map(\.outcome)) == names)
         #expect(metrics.outcomes.filter { $0.outcome == "undecodable" }.count == DecodeError.Code.allCases.count)

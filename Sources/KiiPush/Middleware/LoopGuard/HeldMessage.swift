@@ -15,6 +15,8 @@ public final class HeldMessage: Sendable, Identifiable {
     let passed: Int?
     /// The receiver to whose handlers it goes; weak, or a receiver that is let go with messages held would stay for ever.
     let owner: HeldOwner
+    /// Who handles it in place of the receiver: a service, while that has it.
+    weak let keeper: (any HeldKeeper)?
     private let state: Mutex<State>
 
     private struct State {
@@ -25,7 +27,10 @@ public final class HeldMessage: Sendable, Identifiable {
         var waiters: [UInt64: CheckedContinuation<Outcome?, Never>] = [:]
     }
 
-    init(id: UInt64, _ routed: RoutedMessage, passed: Int?, owner: PushReceiver) {
+    init(
+        id: UInt64, _ routed: RoutedMessage, passed: Int?, owner: PushReceiver, keeper: (any HeldKeeper)? = nil
+    ) {
+        self.keeper = keeper
         self.id = id
         var waiting = routed
         waiting.forgetCounts()

@@ -134,14 +134,15 @@ public final class LoopGuard: Middleware {
         return state.withLock { $0.killSwitch.targets(at: now) }
     }
 
-    /// Whether the kill switch stops a message now: as a whole, or all routes that take it.
-    func isKilled(_ message: RoutedMessage) -> Bool {
+    /// Those of a message's routes that the kill switch stops now, and whether that is the message as a whole.
+    func kills(of message: RoutedMessage, _ routes: some Sequence<Route>) -> (isWhole: Bool, routes: [String]) {
         let now = clock.now
         return state.withLock { state in
-            guard !state.killSwitch.isIdle, state.settings.layers.contains(.killSwitch) else { return false }
+            guard !state.killSwitch.isIdle, state.settings.layers.contains(.killSwitch) else { return (false, []) }
             let kills = ActiveKills(state.killSwitch.targets(at: now).keys)
-            return kills.stop(message.message, app: message.app)
-                || !message.routes.isEmpty && message.routes.allSatisfy { kills.stop(route: $0.id) }
+            if kills.stop(message.message, app: message.app) { return (true, routes.map(\.id)) }
+            let killed = routes.map(\.id).filter { kills.stop(route: $0) }
+            return (!killed.isEmpty && routes.allSatisfy { kills.stop(route: $0.id) }, killed)
         }
     }
 

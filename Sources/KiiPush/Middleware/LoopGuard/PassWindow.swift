@@ -16,10 +16,14 @@ struct PassWindow {
     private var head = 0
     /// How many messages the marks stand for.
     private var total = 0
+    /// When the first of them passed. Kept here, since the marks lie elsewhere: of a thousand keys in turn, each look at
+    /// them was a miss of the cache (measured: 100 ns).
+    private var earliest: Int64 = .max
 
     /// How many passed in the `span` that ends at `now`.
     mutating func count(_ span: Int64, _ now: Int64) -> Int {
-        forget(upTo: now.since(span))
+        let end = now.since(span)
+        if earliest <= end { forget(upTo: end) }
         return total
     }
 
@@ -33,6 +37,7 @@ struct PassWindow {
             if latest.count > 0 { older.append(latest) }
             latest = Mark(time: now, count: 1)
         }
+        if total == 0 { earliest = latest.time }
         total += 1
     }
 
@@ -40,6 +45,7 @@ struct PassWindow {
     mutating func takeBack() {
         guard latest.count > 0 else { return }
         total -= 1
+        if total == 0 { earliest = .max }
         latest.count -= 1
         guard latest.count == 0 else { return }
         if older.count > head, let last = older.popLast() { latest = last }
@@ -58,6 +64,7 @@ struct PassWindow {
             total = 0
             latest = Mark()
         }
+        earliest = head < older.count ? older[head].time : total > 0 ? latest.time : .max
         tidy()
     }
 

@@ -15,4 +15,5 @@ if ! "$python" -c 'import aiogram' 2>/dev/null; then
         unavailable "PyPI does not give aiogram: pip install -r $PWD/requirements.txt says why"
 fi
 cp ./*.py ../python/receiver.py "$folder"
+printf 'version\taiogram %s\n' "$("$python" -c 'import aiogram; print(aiogram.__version__)')"
 printf 'receiver\taiogram\taiogram, dispatcher\t%s\t%s\treceive\n' "$python" "$folder/main.py"

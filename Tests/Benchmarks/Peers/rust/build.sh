@@ -13,5 +13,6 @@ mkdir -p "$1/rust"
 cp -r Cargo.toml src "$1/rust"
 cargo build --quiet --release --offline --manifest-path "$1/rust/Cargo.toml" \
     --config 'source.crates-io.replace-with="debian"' --config "source.debian.directory=\"$registry\"" >&2
+printf 'version\t%s with %s\n' "$(rustc --version | cut -d ' ' -f 1-2)" "$(basename $registry/serde_json-1* | tr - ' ')"
 printf 'parser\tserde-json\tserde_json, borrowed\t%s\tparse\n' "$1/rust/target/release/rust-peer"
 printf 'receiver\trust\tRust by hand\t%s\treceive\n' "$1/rust/target/release/rust-peer"

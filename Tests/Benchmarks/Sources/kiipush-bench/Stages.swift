@@ -93,9 +93,10 @@ func chainStages(_ options: Options) throws -> [Row] {
 
 /// A receiver with `count` routes, each for a bucket of its own; the last one is the sample's.
 private func receiver(
-    routes count: Int, handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
+    routes count: Int, clock: any ReceiverClock = SystemClock(),
+    handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
 ) -> PushReceiver {
-    let receiver = PushReceiver(app: app, me: [.thing(id: "th.1")], serving: [.app, .user("*")])
+    let receiver = PushReceiver(app: app, me: [.thing(id: "th.1")], serving: [.app, .user("*")], clock: clock)
     for number in 1..<count { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
     // A rate that a million messages a second do not exceed: each is counted, and none is held.
     let rate = LoopRate(messages: 1_000_000_000)
@@ -118,8 +119,8 @@ func routeStages(_ options: Options) throws -> [Row] {
 // MARK: The whole
 
 /// A receiver whose handler reads bucket, object and scope.
-func readingReceiver() -> PushReceiver {
-    receiver(routes: 100) { event, _ in
+func readingReceiver(clock: any ReceiverClock = SystemClock()) -> PushReceiver {
+    receiver(routes: 100, clock: clock) { event, _ in
         use(event.bucket)
         use(event.object)
         use(event.scope)

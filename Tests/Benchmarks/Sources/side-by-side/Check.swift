@@ -16,12 +16,10 @@ struct Check {
     func run(_ cells: [Cell]) throws {
         let files = workbench.files
         for program in workbench.programs where program.id != Program.ours {
-            try compare(program, files.beginning, routes: 100)
             if program.role == .receiver { try compare(program, files.cases, routes: 100) }
         }
         for cell in cells where cell.program.id != Program.ours {
-            let file = cell.file.path == files.sample.path ? files.beginning : cell.file
-            try compare(cell.program, file, routes: cell.routes)
+            try compare(cell.program, files.beginnings[cell.file.path] ?? cell.file, routes: cell.routes)
         }
         try checkOutcomes(files.cases)
     }

@@ -18,8 +18,10 @@ struct PayloadFile {
 struct PayloadFiles {
     /// The documented sample, more often than a window holds messages: the first ones are forgotten before the end.
     let sample: PayloadFile
-    /// Its beginning, for checks.
-    let beginning: PayloadFile
+    /// The beginning of each timed file, by its path, for checks.
+    ///
+    /// It is short enough that no rate is reached, which would end the likeness: KiiPush also counts by bucket.
+    let beginnings: [String: PayloadFile]
     /// Its first payload alone, for a start.
     let first: PayloadFile
     /// Payloads with every outcome, for checks.
@@ -31,7 +33,6 @@ struct PayloadFiles {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let sample = (0..<24_000).map(Self.sample)
         self.sample = try PayloadFile(folder + "/sample.jsonl", sample)
-        beginning = try PayloadFile(folder + "/beginning.jsonl", Array(sample[..<300]))
         first = try PayloadFile(folder + "/first.jsonl", Array(sample[..<1]))
         cases = try PayloadFile(folder + "/cases.jsonl", Self.cases)
         sizes = try [100, 256, 1024, 4096, 16_384, 65_536].map { bytes in
@@ -40,6 +41,11 @@ struct PayloadFiles {
             let payloads = (0..<count).map { Self.payload(bytes: bytes, $0) }
             return (bytes, try PayloadFile(folder + "/\(bytes).jsonl", payloads))
         }
+        var beginnings: [String: PayloadFile] = [:]
+        for file in sizes.map(\.file) + [self.sample] {
+            beginnings[file.path] = try PayloadFile(file.path + ".beginning", Array(file.payloads.prefix(300)))
+        }
+        self.beginnings = beginnings
     }
 
     private static func time(_ number: Int) -> Int { 1_403_844_866_395 + number }
@@ -60,7 +66,8 @@ struct PayloadFiles {
         var text = String(sample(number).dropLast())
         var member = 0
         while text.utf8.count + 120 < bytes {
-            text += #","reading\#(1000 + member)":"\#(time(member)) degrees at the north side of house 7""#
+            let reading = "\(time(member)) degrees Celsius at the north side of house number 7"
+            text += #","reading\#(1000 + member)":"\#(reading)""#
             if member % 4 == 0 { text += #","count\#(1000 + member)":\#(member).5"# }
             member += 1
         }
@@ -121,7 +128,7 @@ extension PayloadFiles {
             #"{"aps":{"alert":{"body":"maintenance"}}}"#, #"{"aps":{"alert":{"body":"maintenance"}}}"#,
             #"{"mymessage":"Hello"}"#, #"{"mymessage":"Hello 2"}"#,
             // No JSON object.
-            #"{"bi":"bucketName""#, #"{"bi":"bucketName",}"#, #"[]"#, #"null"#, #"{"bi":nothing}"#, #"{'bi':1}"#,
+            #"{"bi":"bucketName""#, #"[]"#, #"null"#, #"{"bi":nothing}"#, #"{'bi':1}"#,
         ]
         // The 21st message of one object within ten seconds is held, and so is the 22nd.
         cases += (0..<22).map {

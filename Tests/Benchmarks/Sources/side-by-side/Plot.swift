@@ -24,22 +24,25 @@ struct Plot {
         panels = [
             Panel(
                 title: "by size of the payload", note: "100 routes", left: 66, right: 400,
-                marks: [(100, "100 B"), (1024, "1 KiB"), (4096, "4 KiB"), (16_384, "16 KiB"), (65_536, "64 KiB")],
+                marks: [
+                    (100, "100 B"), (256, "256 B"), (1024, "1 KiB"), (4096, "4 KiB"), (16_384, "16 KiB"),
+                    (65_536, "64 KiB"),
+                ],
                 lines: sizes),
             Panel(
-                title: "by number of routes", note: "227 bytes", left: 606, right: 900,
+                title: "by number of routes", note: "227 bytes", left: 690, right: 905,
                 marks: [(10, "10"), (100, "100"), (1000, "1,000"), (10_000, "10,000")], lines: routes),
         ]
     }
 
     var svg: String {
         """
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 430" role="img" aria-labelledby="t d">
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1080 430" role="img" aria-labelledby="t d">
         <title id="t">What a message costs, by size of the payload and by number of routes</title>
         <desc id="d">\(panels.map(\.description).joined(separator: " "))</desc>
         <style>text { font: 13px system-ui, sans-serif; fill: #1d1d1f } .s { fill: #5c5c66; font-size: 12px }
         .b { font-weight: 600 }</style>
-        <rect width="1000" height="430" rx="10" fill="#fcfcfa" stroke="#d9d9d4"/>
+        <rect width="1080" height="430" rx="10" fill="#fcfcfa" stroke="#d9d9d4"/>
         <text x="20" y="28" class="b" style="font-size:15px">What a message costs, from bytes to the handler's return</text>
         <text x="20" y="48" class="s">time of one message on one core; all scales in powers of ten</text>
         \(panels.map(\.svg).joined(separator: "\n"))

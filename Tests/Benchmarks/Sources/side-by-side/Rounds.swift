@@ -27,14 +27,18 @@ struct Rounds {
     private let milliseconds: Double
     private(set) var cells: [Cell]
     private(set) var results = Results()
-    private let wantedLengths: [Int]
+    /// The lengths of bucket, object and scope id of a payload, by the file's path.
+    private var readLengths: [String: Int] = [:]
 
     init(_ workbench: Workbench, _ options: Options) throws {
         self.workbench = workbench
         milliseconds = options.milliseconds
         cells = Self.cells(workbench)
         guard let ours = workbench.program(Program.ours) else { throw Wrong(description: "KiiPush is not there") }
-        wantedLengths = try workbench.check(ours, workbench.files.beginning, routes: 100).map(Self.length)
+        for (path, file) in workbench.files.beginnings {
+            // The same for every payload of a file.
+            readLengths[path] = try workbench.check(ours, file, routes: 100).first.map(Self.length)
+        }
         results.rounds = options.rounds
         results.core = workbench.core
         results.versions = workbench.versions
@@ -123,18 +127,12 @@ struct Rounds {
                 description: "\(cell.program.title), \(cell.file.path): of \(cell.messages) messages "
                     + "\(answer.handled) handled")
         }
-        let wanted = cell.program.role == .parser ? 0 : readLength(cell)
+        let wanted = cell.program.role == .parser ? 0 : cell.messages * (readLengths[cell.file.path] ?? 0)
         guard answer.read == wanted else {
             throw Wrong(
                 description: "\(cell.program.title), \(cell.file.path): \(answer.read) bytes read of \(wanted)")
         }
         return answer.nanoseconds / Double(answer.messages)
-    }
-
-    /// The lengths of bucket, object and scope id, which are the same for all payloads of a timed file.
-    private func readLength(_ cell: Cell) -> Int {
-        if case .size(100) = cell.place { return cell.messages * "bucketNameobject-100".utf8.count }
-        return cell.messages * (wantedLengths.first ?? 0)
     }
 
     private static func length(_ row: [Substring]) -> Int {

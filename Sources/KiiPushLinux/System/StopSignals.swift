@@ -4,19 +4,27 @@ import Synchronization
 
 /// The signals that ask a program to stop: SIGTERM, and SIGINT of a terminal.
 ///
-/// Dispatch waits for them, since it keeps the main thread for itself, with all signals open.
-final class StopSignals {
+/// ```swift
+/// let running = Task { try await service.run() }
+/// let signals = StopSignals { running.cancel() }
+/// ```
+///
+/// Keep it for as long as the program runs; when it is let go, the signals are still caught, and do nothing. The first
+/// signal calls what it was made with, the second one ends the process at once with exit code 1. Programs that are started
+/// meanwhile are none the wiser. Make one a process, before anything else waits for these signals.
+public final class StopSignals {
+    // Dispatch waits for them, since it keeps the main thread for itself, with all signals open.
     private let sources: [any DispatchSourceSignal]
 
-    /// Calls `stop` for the first of them; the second one ends the process with exit code 1.
+    /// Begins to wait for the signals.
     ///
-    /// - Parameter stop: called on a thread of its own.
-    init(_ stop: @escaping @Sendable () -> Void) {
-        let queue = DispatchQueue(label: "signals")
+    /// - Parameter stop: called once, on a thread of Dispatch.
+    public init(_ stop: @escaping @Sendable () -> Void) {
+        let queue = DispatchQueue(label: "kiipush.signals")
         let first = FirstCall(stop)
         sources = [SIGTERM, SIGINT].map { signal in
             let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
-            source.setEventHandler { if !first.make() { exitProcess(.failed) } }
+            source.setEventHandler { if !first.make() { exit(1) } }
             source.resume()
             return source
         }

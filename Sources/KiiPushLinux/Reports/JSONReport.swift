@@ -1,8 +1,16 @@
-import KiiPush
+package import KiiPush
 
-/// What `kiipush inspect --format json` says of a payload: one object on one line, all keys always there.
-enum JSONReport {
-    static func line(_ message: PushMessage, source: String, app: String?) -> String {
+/// What `kiipush inspect --format json` says of a payload, and what programs that rules run are given: one object on one
+/// line, all keys always there.
+package enum JSONReport {
+    /// The line for a message, without its end.
+    ///
+    /// - Parameters:
+    ///   - message: the message.
+    ///   - source: what the payload is called.
+    ///   - app: the receiver's app, for dedupe keys of payloads that name none.
+    /// - Returns: the line.
+    package static func line(_ message: PushMessage, source: String, app: String?) -> String {
         var writer = JSONWriter()
         writer.object { writer in
             writer.key("source")
@@ -20,8 +28,8 @@ enum JSONReport {
         return writer.text
     }
 
-    /// The line for a payload that could not be decoded.
-    static func line(_ error: DecodeError, source: String) -> String {
+    /// The line for a payload that could not be decoded, without its end.
+    package static func line(_ error: DecodeError, source: String) -> String {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("source", source)

@@ -1,0 +1,81 @@
+#if MQTT && SQLite
+import KiiPush
+import KiiPushLinux
+import KiiPushMQTT
+import KiiPushSQLite
+
+/// An agent: pushes go from a broker into an inbox on disk, and from there to typed handlers.
+@main
+struct MQTTAgent {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 3 else {
+            print("usage: MQTTAgent mqtt[s]://HOST[:PORT]/TOPIC STATE_DIRECTORY")
+            return
+        }
+        let (address, directory) = (arguments[1], arguments[2])
+
+        // What outlives the process: payloads on their way, what was handled, what was put aside.
+        let database = try SQLiteDatabase(directory: directory)
+        let inbox = try SQLiteInbox(database)
+        let seen = try SQLiteSeenStore(writtenBy: inbox)
+        let receiver = PushReceiver(deadLetters: try SQLiteDeadLetterStore(database)) {
+            Deduplicator(store: seen, secret: database.secret)
+            LoopGuard()
+            ScopeRouter()
+        }
+        addHandlers(to: receiver)
+
+        // The broker knows the device by its client id, so it must stay the same and be no other device's.
+        var settings = try MQTTSettings(address: address)
+        settings.clientID = "mqtt-agent"
+        let service = PushService(receiver, [try MQTTTransport(settings)], inbox: inbox)
+        let manager = ServiceManager()
+        service.onEvent { event in
+            if case .transport(_, .connected) = event { manager.ready() }
+            report("<5>\(event)")
+        }
+        receiver.onTrace { trace in report("<6>\(trace.outcome)") }
+
+        let kills = KillFileWatch(KillFile(directory: directory), for: receiver.loopGuard ?? LoopGuard()) { trouble in
+            report("<4>\(trouble)")
+        }
+        let watching = Task { await kills.run() }
+        defer { watching.cancel() }
+
+        // SIGTERM: nothing more is taken in, the handlers finish, the rest stays in the inbox.
+        let running = Task { try await service.run() }
+        let signals = StopSignals {
+            manager.stopping()
+            running.cancel()
+        }
+        let left = try await running.value.left
+        report("<6>stopped; \(left) messages are left for the next start")
+        withExtendedLifetime(signals) {}
+    }
+
+    private static func addHandlers(to receiver: PushReceiver) {
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, _ in
+            print("object \(event.object.id) of bucket \(event.bucket.name) has changed")
+        }
+        receiver.onPushToUser("news", topic: "news") { message, _ in
+            print("\(message.topic.name) says: \(message.data["text"]?.string ?? "nothing")")
+        }
+        // One that is tried more often, and holds nobody up meanwhile.
+        var patient = DeliverySettings()
+        patient.attempts = 20
+        patient.onFailure = .skip
+        receiver.onDirectPush("direct", delivery: patient) { message, context in
+            print("attempt \(context.attempt): an administrator says: \(message.data["text"]?.string ?? "nothing")")
+        }
+    }
+}
+
+#else
+@main
+struct MQTTAgent {
+    static func main() {
+        print("MQTTAgent is built without its traits; build it with: swift build --traits MQTT,SQLite")
+    }
+}
+#endif

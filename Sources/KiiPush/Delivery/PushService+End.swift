@@ -1,0 +1,233 @@
+// How a message ends, in the chain, in the inbox and for its transport; and what becomes of one that cannot end yet.
+
+import Synchronization
+
+extension PushService {
+    // MARK: Not yet
+
+    /// Tries a message again after a pause, or gives it up after the last attempt.
+    ///
+    /// - Returns: how it ended, or what failed; nil when the service leaves it.
+    @discardableResult
+    func retry(_ parcel: Parcel, _ given: Parcel.Progress, _ failure: Outcome.Failure) async -> Outcome? {
+        var progress = given
+        progress.cause = "\(type(of: failure.error))"
+        let tries = progress.attempts + progress.stageFailures
+        let isRunning = state.withLock { state in
+            if state.isCancelling { state.report.cancelled += 1 }
+            return state.isRunning
+        }
+        guard isRunning else {
+            // So that it does not look as if it had ended the process.
+            _ = await note(.failed(parcel.number, handled: progress.done))
+            return leave(parcel, progress)
+        }
+        guard tries < parcel.delivery.attempts else { return await putAside(parcel, progress, .failed) }
+        guard await note(.failed(parcel.number, handled: progress.done)) else { return leave(parcel, progress) }
+        let pause = parcel.delivery.pause(after: tries, jitter())
+        tell(
+            .retry(
+                messageID: progress.message.id, route: failure.place, attempt: tries, pause: pause,
+                cause: progress.cause ?? "unknown"))
+        schedule(parcel, progress, after: pause)
+        return .failed(failure)
+    }
+
+    /// Puts a message among the dead letters, for all routes that have not handled it.
+    ///
+    /// Where there is no room, one in a durable inbox stays there and is put aside later. Of any other, the transport is
+    /// told to bring it again.
+    func putAside(_ parcel: Parcel, _ progress: Parcel.Progress, _ reason: DeadLetter.Reason) async -> Outcome? {
+        let outcome = receiver.deadLetter(
+            progress.message, reason, receiver.openRoutes(of: progress),
+            attempts: progress.attempts, cause: progress.cause)
+        guard case .failed(let failure) = outcome else {
+            return await conclude(parcel, progress, reason == .quarantined ? .quarantined : outcome)
+        }
+        tell(.storeFailed("a message could not be put among the dead letters: \(failure.error)"))
+        guard inbox.isDurable else { return await conclude(parcel, progress, outcome) }
+        let isFirst = progress.givenUp == nil
+        var progress = progress
+        progress.givenUp = reason
+        // Nothing runs any more that could end the process.
+        if isFirst, progress.attempts > 0 {
+            guard await note(.failed(parcel.number, handled: progress.done)) else { return leave(parcel, progress) }
+        }
+        schedule(parcel, progress, after: max(parcel.delivery.maxBackoff, .seconds(1)))
+        return outcome
+    }
+
+    // MARK: The end
+
+    /// Ends a message: for the chain, and with what is held of it for other routes kept.
+    func conclude(_ parcel: Parcel, _ progress: Parcel.Progress, _ given: Outcome) async -> Outcome? {
+        var outcome = given
+        guard progress.message.hasHeld, outcome.leavesRemainder else {
+            settle(progress, outcome)
+            await end(parcel, progress, outcome)
+            return outcome
+        }
+        // Before the chain is told: after a crash the seen store may know the message, and only the inbox what is left.
+        guard await note(.failed(parcel.number, handled: progress.done)) else { return leave(parcel, progress) }
+        var told = progress
+        told.chain = .told
+        told.told = progress.told ?? outcome
+        let (end, remainder) = receiver.holdRemainder(progress.message, outcome, for: self) { held in
+            settle(progress, outcome)
+            park(parcel, told, held)
+        }
+        if remainder != nil {
+            if parcel.receipt.isStored { parcel.receipt.finish(told.told) }
+            wake()
+            return outcome
+        }
+        outcome = end
+        if case .failed(let failure) = outcome, inbox.isDurable {
+            return await retry(parcel, progress, failure)
+        }
+        settle(progress, outcome)
+        await self.end(parcel, progress, outcome)
+        return outcome
+    }
+
+    /// Tells the stages how a message ended, counts and reports it.
+    private func settle(_ progress: Parcel.Progress, _ outcome: Outcome) {
+        let message = progress.message
+        switch progress.chain {
+        case .unasked: receiver.conclude(message, outcome, 0)
+        case .passed(let passed): receiver.conclude(message, outcome, passed)
+        case .told:
+            receiver.loopGuard?.settle(message, outcome)
+            message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
+        }
+    }
+
+    /// Ends a parcel that the chain has been told of: it goes out of the inbox, its lane goes on, its transport is told.
+    private func end(_ parcel: Parcel, _ progress: Parcel.Progress, _ outcome: Outcome) async {
+        guard await note(.ended(parcel.number)) else {
+            progress.held?.finish(outcome)
+            parcel.receipt.finish(nil)
+            return
+        }
+        let wake = state.withLock { state in
+            state.lanes.release(parcel)
+            if !state.isRunning { state.report.finished += 1 }
+            state.messages -= 1
+            state.bytes -= parcel.bytes
+            return state.takeWoken(settings)
+        }
+        progress.held?.finish(outcome)
+        parcel.receipt.finish(progress.told ?? outcome)
+        wake()
+    }
+
+    // MARK: Replaced
+
+    /// Ends the messages that a newer one of their object replaces, now that it is handled.
+    func startSuperseding(_ progress: inout Parcel.Progress) {
+        for parcel in progress.replaced { startEnding { await self.supersede(parcel) } }
+        progress.replaced = []
+    }
+
+    /// Gives the messages their turn that a newer one should have replaced, which is not handled itself.
+    func putBackReplaced(_ progress: inout Parcel.Progress) {
+        guard !progress.replaced.isEmpty else { return }
+        let replaced = progress.replaced
+        progress.replaced = []
+        state.withLock { state in
+            for parcel in replaced.reversed() { state.lanes.putFirst(parcel) }
+        }
+    }
+
+    /// Ends a message that a newer one has replaced; the chain has to know, or its copy would be new.
+    private func supersede(_ parcel: Parcel) async {
+        var progress = parcel.progress
+        receiver.refresh(&progress.message)
+        var passed = 0
+        var outcome = Outcome.superseded
+        switch receiver.admit(&progress.message, passed: &passed) {
+        case .handle, .hold, .wait, .end(.failed): break
+        case .end(let end): outcome = end
+        }
+        progress.chain = .passed(passed)
+        _ = await conclude(parcel, progress, outcome)
+    }
+
+    /// Does what ends a parcel in a task of its own, for which the service waits before it stops.
+    func startEnding(_ body: @escaping @Sendable () async -> Void) {
+        state.withLock { $0.ending += 1 }
+        Task {
+            await body()
+            let wake = state.withLock { state in
+                state.ending -= 1
+                return state.takeWoken(settings)
+            }
+            wake()
+        }
+    }
+
+    // MARK: Leaving
+
+    /// Leaves a message that has not ended, since the service stops; the chain forgets that it came.
+    @discardableResult
+    func leave(_ parcel: Parcel, _ progress: Parcel.Progress) -> Outcome? {
+        let failure = Outcome.Failure(
+            place: "service", isStage: true, error: ServiceStopped(), handled: progress.succeeded)
+        switch progress.chain {
+        case .unasked: break
+        case .passed(let passed): receiver.chain.settle(progress.message, .failed(failure), passed)
+        case .told: receiver.loopGuard?.settle(progress.message, .failed(failure))
+        }
+        progress.held?.finish(.failed(failure))
+        parcel.receipt.finish(nil)
+        for replaced in progress.replaced { replaced.receipt.finish(nil) }
+        return nil
+    }
+
+    // MARK: The inbox
+
+    /// Takes something down in the inbox; tries again until it is written, or false when the service has stopped.
+    func note(_ note: InboxNote) async -> Bool {
+        guard inbox.isDurable else { return true }
+        do {
+            try await inbox.note(note)
+            return true
+        } catch {
+            return await noteAgain(note, error)
+        }
+    }
+
+    private func noteAgain(_ note: InboxNote, _ first: any Error) async -> Bool {
+        var (error, length) = (first, Duration.milliseconds(100))
+        while true {
+            tell(.storeFailed("the inbox could not take down what became of a message: \(error)"))
+            guard await pause(length) else { return false }
+            do {
+                try await inbox.note(note)
+                return true
+            } catch let next { error = next }
+            length = min(length * 2, .seconds(10))
+        }
+    }
+
+    /// Waits; false when the service has stopped.
+    private func pause(_ length: Duration) async -> Bool {
+        let (clock, end) = (clock, clock.now.advanced(by: length))
+        let pause: (number: UInt64, task: Task<Void, Never>)? = state.withLock { state in
+            guard state.phase != .stopped else { return nil }
+            state.lastPause += 1
+            let task = Task { _ = try? await clock.sleep(until: end) }
+            state.pauses[state.lastPause] = task
+            return (state.lastPause, task)
+        }
+        guard let pause else { return false }
+        await pause.task.value
+        return state.withLock { state in
+            state.pauses[pause.number] = nil
+            return state.phase != .stopped
+        }
+    }
+}
+
+/// A message was left by a service that stopped; a durable inbox has it for the next one.
+struct ServiceStopped: Error {}

@@ -1,0 +1,26 @@
+extension KiiURI {
+    /// The bucket that the URI names, or that its object lies in; nil when it names neither.
+    package var bucket: KiiBucket? {
+        switch resource {
+        case .bucket(let name, let isEncrypted), .object(let name, let isEncrypted, _):
+            scope.map { KiiBucket(scope: $0, name: name, type: isEncrypted ? .crypto : nil) }
+        case .none, .topic: nil
+        }
+    }
+
+    /// The object that the URI names, if it names one that a bucket's event can be about.
+    package var object: KiiObject? {
+        guard case .object(_, _, let id) = resource else { return nil }
+        return bucket.map { KiiObject(bucket: $0, id: id) }
+    }
+
+    private var scope: KiiScope? {
+        switch owner {
+        case .app: .app
+        case .user(let id): .user(KiiUser(id: id))
+        case .group(let id): .group(KiiGroup(id: id))
+        case .thing(let id): .thing(KiiThing(id: id))
+        case .admin: nil
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Glibc
+public import KiiPush
+import Synchronization
+
+/// Does what rules ask for with `run` and `print`.
+///
+/// ```swift
+/// try receiver.load(rules, actions: ProgramActions(app: rules.app))
+/// ```
+///
+/// *`{"run": ["reload", "--now"]}`* runs a program, found on `PATH` unless its name has a slash, by its argument vector and
+/// no shell. It is given the message on standard input, as the JSON object that `kiipush inspect --format json` prints,
+/// with the transport's name as its `source`; our environment; and in `KIIPUSH_STAMP` the stamp for what it sends on. It
+/// has handled the message when it ends with exit status 0.
+///
+/// - A line `write kiicloud://…` on its standard output announces a write that it is about to make, as
+///   ``HandlerContext/willWrite(_:)`` does: at once, as many as 1,000. They have failed when the program fails. Where the
+///   route refuses the write, the program is ended.
+/// - All else that it says, on standard output and standard error, is handed to `log` line by line, up to 64 KiB a run;
+///   the rest is read and dropped, so that the program never waits for us.
+/// - When the task is cancelled, as at the end of its time, the program and all that it has started in its process group get
+///   SIGTERM, and after the grace SIGKILL. It is waited for whatever happens. What it leaves running when it ends by itself
+///   is left alone.
+///
+/// *`{"print": true}`* prints the same JSON object on a line of its own, by one `write` call where the system takes it.
+///
+/// Each runs on a thread of its own, and holds up no task but the handler's; how many at once is the service's business.
+public final class ProgramActions: RuleActions {
+    private let app: String?
+    private let output: Int32
+    private let grace: Duration
+    private let log: @Sendable (String) -> Void
+    /// Held while a line is printed, so that two large ones do not mix.
+    private let printing = Mutex<Void>(())
+
+    /// Makes the actions.
+    ///
+    /// - Parameters:
+    ///   - app: the receiver's app, which dedupe keys name where the payload does not.
+    ///   - output: where messages are printed; 1 is standard output.
+    ///   - grace: how long a program may take to end after SIGTERM; below the grace of the service, which is 5 s.
+    ///   - log: called with each line that a program says, its name in front, without control characters; by a thread
+    ///     that waits for it, so keep it short. Without one, it is written to standard error if nothing blocks there.
+    public init(
+        app: String? = nil, output: Int32 = 1, grace: Duration = .seconds(3),
+        log: (@Sendable (String) -> Void)? = nil
+    ) {
+        self.app = app
+        self.output = output
+        self.grace = min(max(grace, .zero), .seconds(3600))
+        self.log = log ?? { writeIfReady($0 + "\n", to: STDERR_FILENO) }
+    }
+
+    /// Runs a program for a message and returns when it has ended.
+    ///
+    /// - Throws: ``ProgramError``; `LoopRefusal` when it announced a write that its route refuses.
+    public func run(_ arguments: [String], for message: PushMessage, _ context: HandlerContext) async throws {
+        let name = ProgramWords.name(of: arguments)
+        let signal: ThreadSignal
+        do throws(ErrorNumber) { signal = try ThreadSignal() } catch {
+            throw ProgramError.cannotRun(program: name, error)
+        }
+        let run = ProgramRun(
+            vector: arguments, name: name, stamp: context.stamp, input: Array(line(message).utf8), grace: grace)
+        try await withTaskCancellationHandler {
+            try await withThread { [log, app] in
+                blockBrokenPipeSignal()
+                var words = ProgramWords(name, context, app: app, log: log)
+                let result = Result { try run.untilEnd(&words, signal) }
+                words.finish(succeeded: (try? result.get()) != nil)
+                return result
+            }.get()
+        } onCancel: {
+            signal.end()
+        }
+    }
+
+    /// Prints a message.
+    ///
+    /// - Throws: ``ProgramError/cannotPrint(_:)``.
+    public func print(_ message: PushMessage, _ context: HandlerContext) async throws {
+        let line = line(message)
+        try await withThread { [self] in
+            blockBrokenPipeSignal()
+            return Result { () throws(ErrorNumber) in
+                try printing.withLock { _ throws(ErrorNumber) in try writeAll(line, to: output) }
+            }
+        }.mapError { ProgramError.cannotPrint($0) }.get()
+    }
+
+    private func line(_ message: PushMessage) -> String {
+        JSONReport.line(message, source: message.raw.transport?.name ?? "-", app: app) + "\n"
+    }
+}

@@ -1,0 +1,93 @@
+import Glibc
+import KiiPush
+
+/// A program that is run for one message.
+struct ProgramRun: Sendable {
+    let vector: [String]
+    let name: String
+    let stamp: String
+    let input: [UInt8]
+    let grace: Duration
+
+    /// Runs it, and blocks until it has ended.
+    ///
+    /// - Parameters:
+    ///   - words: takes what it says.
+    ///   - signal: ends it.
+    /// - Throws: ``ProgramError``; why it may not make a write that it announced.
+    func untilEnd(_ words: inout ProgramWords, _ signal: ThreadSignal) throws {
+        var stop = Stop()
+        let end: ChildProcess.End
+        do throws(ErrorNumber) {
+            var streams = try ProgramStreams(input: input)
+            let process = try RunningProcess(
+                vector, .init(streams: streams.theirs, variables: ["KIIPUSH_STAMP": stamp], isGroup: true))
+            streams.closeTheirs()
+            serve(process, &streams, &words, signal, &stop)
+            // Until it is reaped nobody else's group can have its id.
+            if stop.hasBegun { process.send(SIGKILL) }
+            end = try process.reap()
+            stop.attempt { try streams.drain(&words) }
+        } catch {
+            throw failure(error)
+        }
+        if let refusal = stop.refusal { throw refusal }
+        if stop.hasBegun { throw ProgramError.stopped(program: name) }
+        switch end {
+        case .exited(0): return
+        case .exited(let status): throw ProgramError.exited(program: name, status: status)
+        case .signaled(let signal): throw ProgramError.signaled(program: name, signal: signal)
+        case .timedOut: throw ProgramError.stopped(program: name)
+        }
+    }
+
+    /// Serves the program's streams until it has ended.
+    private func serve(
+        _ process: borrowing RunningProcess, _ streams: inout ProgramStreams, _ words: inout ProgramWords,
+        _ signal: ThreadSignal, _ stop: inout Stop
+    ) {
+        while true {
+            var polled = [
+                pollfd(fd: process.endDescriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
+            ]
+            polled += streams.polled
+            pollAll(&polled, for: stop.left)
+            if polled[0].revents != 0 { return }
+            if polled[1].revents != 0 { signal.clear() }
+            stop.attempt { try streams.serve(polled[2...], &words) }
+            if signal.hasEnded || stop.refusal != nil, !stop.hasBegun {
+                process.send(SIGTERM)
+                stop.killAt = .now + grace
+            } else if let time = stop.killAt, time <= .now {
+                process.send(SIGKILL)
+                stop.killAt = nil
+            }
+        }
+    }
+
+    /// Why and since when the program is being ended.
+    private struct Stop {
+        /// Why the program may not make a write that it announced.
+        var refusal: (any Error)?
+        /// When it gets SIGKILL; nil when it has got it, too.
+        var killAt: ContinuousClock.Instant? {
+            didSet { hasBegun = true }
+        }
+        private(set) var hasBegun = false
+
+        /// How long to wait for the program at most.
+        var left: Duration? { killAt.map { max(ContinuousClock.now.duration(to: $0), .zero) } }
+
+        mutating func attempt(_ work: () throws -> Void) {
+            do { try work() } catch { refusal = refusal ?? error }
+        }
+    }
+
+    private func failure(_ error: ErrorNumber) -> ProgramError {
+        // On the way along PATH, a directory that may not be looked into counts as a refusal, too.
+        let isOnPath = vector.first?.utf8.contains(UInt8(ascii: "/")) == false
+        let isMissing = error.rawValue == ENOENT || isOnPath && error.rawValue == EACCES
+        return isMissing ? .notFound(program: name) : .cannotRun(program: name, error)
+    }
+}

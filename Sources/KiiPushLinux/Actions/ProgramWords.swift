@@ -1,0 +1,79 @@
+import KiiPush
+
+/// What a program says while it runs: announcements of writes, and words for the log.
+struct ProgramWords {
+    /// The longest line that is read as one, and how much of all lines is handed to the log.
+    static let longestLine = 4096
+    static let mostBytes = 65_536
+    /// How many writes a run may announce.
+    static let mostWrites = 1000
+
+    private let name: String
+    private let context: HandlerContext
+    private let app: String?
+    private let log: @Sendable (String) -> Void
+    private var writes: [OwnWrite] = []
+    private var announced = 0
+    private var bytes = 0
+
+    init(_ name: String, _ context: HandlerContext, app: String?, log: @escaping @Sendable (String) -> Void) {
+        self.name = name
+        self.context = context
+        self.app = app
+        self.log = log
+    }
+
+    /// What reports call a program: the file's name, without the directories.
+    static func name(of vector: [String]) -> String {
+        vector.first.map { String(decoding: $0.utf8.reversed().prefix { $0 != slash }.reversed(), as: UTF8.self) } ?? ""
+    }
+
+    private static let slash = UInt8(ascii: "/")
+    private static let announcement = "write kiicloud://"
+
+    /// Takes a line of the program's standard output.
+    ///
+    /// - Throws: why it may not make the write that it announces.
+    mutating func output(_ line: InputLine) throws {
+        guard case .bytes(let bytes, _) = line, bytes.starts(with: Self.announcement.utf8) else { return say(line) }
+        let text = String(decoding: bytes.dropFirst("write ".utf8.count), as: UTF8.self)
+        let uri = KiiURI(String(text.reversed().drop { $0 == " " }.reversed()))
+        guard let uri, let bucket = uri.bucket else {
+            return say("what it announces is no URI of an object or a bucket; a line is: write kiicloud://…")
+        }
+        // No event of another app's object comes here.
+        if let app, let other = uri.appID, other != app { return }
+        announced += 1
+        guard announced <= Self.mostWrites else {
+            if announced == Self.mostWrites + 1 { say("more than \(Self.mostWrites) writes cannot be announced") }
+            return
+        }
+        if let object = uri.object {
+            writes.append(try context.willWrite(object))
+        } else {
+            _ = try context.willCreate(in: bucket)
+        }
+    }
+
+    /// Takes a line that is for the log alone.
+    mutating func say(_ line: InputLine) {
+        switch line {
+        case .bytes(let bytes, _):
+            guard self.bytes <= Self.mostBytes else { return }
+            self.bytes += bytes.count
+            guard self.bytes <= Self.mostBytes else {
+                return say("says more than \(Self.mostBytes) bytes; the rest is dropped")
+            }
+            say(String(decoding: bytes, as: UTF8.self))
+        case .tooLong(let number): say("line \(number) is longer than \(Self.longestLine) bytes and is dropped")
+        }
+    }
+
+    private func say(_ text: String) { log("\(EscapedText(name)): \(EscapedText(text))") }
+
+    /// Tells the loop guard whether the announced writes were made.
+    mutating func finish(succeeded: Bool) {
+        for write in writes { if succeeded { write.done() } else { write.failed() } }
+        writes = []
+    }
+}

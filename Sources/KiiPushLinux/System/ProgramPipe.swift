@@ -1,0 +1,37 @@
+import Glibc
+import Synchronization
+
+/// A pipe between this process and a program; what is still open is closed with the value.
+///
+/// A pipe, and no pair of sockets, since a shell's `>/dev/stdout` cannot open a socket.
+struct ProgramPipe: ~Copyable {
+    private(set) var readEnd: Int32
+    private(set) var writeEnd: Int32
+
+    /// Makes a pipe; both ends close on exec.
+    init() throws(ErrorNumber) {
+        (readEnd, writeEnd) = try startingPrograms.withLock { _ throws(ErrorNumber) -> (Int32, Int32) in
+            var ends: [Int32] = [-1, -1]
+            guard unsafe pipe(&ends) == 0 else { throw .current }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            return (ends[0], ends[1])
+        }
+    }
+
+    deinit {
+        for end in [readEnd, writeEnd] where end >= 0 { close(end) }
+    }
+
+    mutating func closeReadEnd() {
+        if readEnd >= 0 { close(readEnd) }
+        readEnd = -1
+    }
+
+    mutating func closeWriteEnd() {
+        if writeEnd >= 0 { close(writeEnd) }
+        writeEnd = -1
+    }
+
+    /// Makes an end non-blocking for this process; the program's end stays as it is.
+    static func makeNonBlocking(_ end: Int32) { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+}

@@ -1,0 +1,179 @@
+import Glibc
+import Synchronization
+
+/// A program that was started, and that somebody has to ``reap()``.
+struct RunningProcess: ~Copyable {
+    /// What a program is started with beside its arguments.
+    struct Surroundings {
+        /// The descriptors that become its standard input, output and error; -1 for `/dev/null`.
+        var streams: [Int32] = [-1, -1, -1]
+        /// Variables beside those of this process, in place of those of the same name.
+        var variables: [String: String] = [:]
+        /// Whether it leads a process group of its own, so that it and what it has started can be ended together.
+        var isGroup = false
+    }
+
+    /// Its process id, nobody else's until it is reaped.
+    let id: pid_t
+    /// Readable when the program has ended.
+    let endDescriptor: Int32
+
+    private let isGroup: Bool
+
+    /// Starts a program, which inherits no other descriptor that closes on exec.
+    ///
+    /// - Parameters:
+    ///   - vector: the program, by its path or its name on `PATH` when it has no slash, and its arguments.
+    ///   - surroundings: what else it is started with.
+    /// - Throws: why it was not started, such as `ENOENT`.
+    init(_ vector: [String], _ surroundings: Surroundings = Surroundings()) throws(ErrorNumber) {
+        guard let program = vector.first, !program.isEmpty, !program.utf8.contains(0) else {
+            throw ErrorNumber(rawValue: ENOENT)
+        }
+        // A pair of sockets serves as the pipe: it is closed on exec from the first.
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .current }
+        let process: pid_t
+        do throws(ErrorNumber) { process = try Self.spawn(program, vector, surroundings) } catch {
+            close(ends[0])
+            close(ends[1])
+            throw error
+        }
+        do throws(ErrorNumber) { try WaitingThread.start(process, ends[1]) } catch {
+            kill(surroundings.isGroup ? -process : process, SIGKILL)
+            _ = retrying { waitpid(process, nil, 0) }
+            close(ends[0])
+            close(ends[1])
+            throw error
+        }
+        id = process
+        endDescriptor = ends[0]
+        isGroup = surroundings.isGroup
+    }
+
+    /// Sends a signal, to the whole group where it leads one.
+    func send(_ signal: Int32) { kill(isGroup ? -id : id, signal) }
+
+    /// Blocks until the program has ended or the time is over; whether it has ended.
+    func waitForEnd(within limit: Duration) -> Bool {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline)
+            var polled = [pollfd(fd: endDescriptor, events: Int16(POLLIN), revents: 0)]
+            pollAll(&polled, for: max(left, .zero))
+            if polled[0].revents != 0 { return true }
+            if left <= .zero { return false }
+        }
+    }
+
+    /// Blocks until the program has ended, and takes its end.
+    ///
+    /// - Throws: why that cannot be known, such as `ECHILD` in a process that ignores the end of its children.
+    consuming func reap() throws(ErrorNumber) -> ChildProcess.End {
+        defer { close(endDescriptor) }
+        // The thread that waits for the end goes first, so that it never waits for another program with this id.
+        var polled = [pollfd(fd: endDescriptor, events: Int16(POLLIN), revents: 0)]
+        while polled[0].revents == 0 { pollAll(&polled, for: nil) }
+        var status: Int32 = 0
+        let id = id
+        guard retrying({ unsafe waitpid(id, &status, 0) }) == id else { throw .current }
+        let signal = status & 0x7f
+        return signal == 0 ? .exited(status >> 8 & 0xff) : .signaled(signal)
+    }
+
+    // MARK: Starting
+
+    private static func spawn(
+        _ program: String, _ vector: [String], _ surroundings: Surroundings
+    ) throws(ErrorNumber) -> pid_t {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        for (number, descriptor) in surroundings.streams.enumerated() {
+            let theirs = Int32(number)
+            if descriptor >= 0 {
+                unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, theirs)
+            } else {
+                let mode = theirs == STDIN_FILENO ? O_RDONLY : O_WRONLY
+                unsafe posix_spawn_file_actions_addopen(&actions, theirs, "/dev/null", mode, 0)
+            }
+        }
+        var attributes = attributes(isGroup: surroundings.isGroup)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        // The copies live until the call has returned; by then the program has its own.
+        var arguments = unsafe vector.map { unsafe strdup($0) } + [nil]
+        var variables = unsafe environment(surroundings.variables) + [nil]
+        defer { unsafe (arguments + variables).forEach { unsafe free($0) } }
+        var process: pid_t = 0
+        let error = startingPrograms.withLock { _ in
+            unsafe posix_spawnp(&process, program, &actions, &attributes, &arguments, &variables)
+        }
+        guard error == 0 else { throw ErrorNumber(rawValue: error) }
+        return process
+    }
+
+    /// Copies of this process's environment, byte for byte, and of these variables.
+    private static func environment(_ variables: [String: String]) -> [UnsafeMutablePointer<CChar>?] {
+        var entries = unsafe [UnsafeMutablePointer<CChar>?]()
+        let names = variables.keys.map { "\($0)=" }
+        var next = unsafe environ
+        while let entry = unsafe next.pointee {
+            let isReplaced = names.contains { name in unsafe strncmp(entry, name, name.utf8.count) == 0 }
+            if !isReplaced { unsafe entries.append(strdup(entry)) }
+            unsafe next = next.advanced(by: 1)
+        }
+        return unsafe entries + variables.map { unsafe strdup("\($0)=\($1)") }
+    }
+
+    /// Attributes that let every signal through again: the threads that tasks run on block them all, and a program
+    /// inherits that.
+    private static func attributes(isGroup: Bool) -> posix_spawnattr_t {
+        var attributes = posix_spawnattr_t()
+        var (all, none) = (sigset_t(), sigset_t())
+        unsafe sigfillset(&all)
+        unsafe sigemptyset(&none)
+        unsafe posix_spawnattr_init(&attributes)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        let group = isGroup ? POSIX_SPAWN_SETPGROUP : 0
+        unsafe posix_spawnattr_setpgroup(&attributes, 0)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | group))
+        return attributes
+    }
+}
+
+/// Waits for a program's end and then closes a pipe, which can be polled.
+///
+/// The program itself does not get the pipe: it could close it and run on, or hand it down and end.
+private struct WaitingThread {
+    let process: pid_t
+    let writeEnd: Int32
+
+    /// Starts the thread.
+    ///
+    /// - Throws: why there is none; the pipe is still open then.
+    static func start(_ process: pid_t, _ writeEnd: Int32) throws(ErrorNumber) {
+        // The thread takes it over, and frees it.
+        let context = UnsafeMutablePointer<WaitingThread>.allocate(capacity: 1)
+        unsafe context.initialize(to: WaitingThread(process: process, writeEnd: writeEnd))
+        var thread = pthread_t()
+        let error = unsafe pthread_create(&thread, nil, { unsafe waitUntilEnd($0) }, context)
+        guard error == 0 else {
+            unsafe context.deallocate()
+            throw ErrorNumber(rawValue: error)
+        }
+        pthread_detach(thread)
+    }
+}
+
+private func waitUntilEnd(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context = unsafe context?.assumingMemoryBound(to: WaitingThread.self) else { return nil }
+    let waiting = unsafe context.move()
+    unsafe context.deallocate()
+    var information = unsafe siginfo_t()
+    // Not reaped here: until then nobody else can have the id, and it is safe to send it signals.
+    _ = retrying { unsafe waitid(P_PID, id_t(waiting.process), &information, WEXITED | WNOWAIT) }
+    close(waiting.writeEnd)
+    return nil
+}

@@ -1,0 +1,77 @@
+import KiiPush
+import KiiPushTesting
+import Synchronization
+
+/// The third act of the demo: a handler that fails, is tried again, and whose message is put aside and replayed.
+struct DeliveryDemo {
+    private let console: Console
+    private let clock = ManualClock()
+    private let receiver: PushReceiver
+    private let handler = Handler()
+
+    /// A handler that works or does not, and how often it was called.
+    private final class Handler: Sendable {
+        private let state = Mutex((isBroken: true, calls: 0))
+        var calls: Int { state.withLock { $0.calls } }
+        func repair() { state.withLock { $0.isBroken = false } }
+
+        func handle() throws {
+            let isBroken = state.withLock { state in
+                state.calls += 1
+                return state.isBroken
+            }
+            if isBroken { throw DiskIsFull() }
+        }
+    }
+
+    private struct DiskIsFull: Error {}
+
+    /// A transport that has one payload.
+    private struct OnePayload: PushTransport {
+        let name = "demo"
+        let abilities: TransportAbilities = []
+        let payload: RawPayload
+
+        func run(_ intake: PushIntake) async throws { _ = try await intake.takeWhenRoom(payload) }
+    }
+
+    init(_ console: Console) {
+        self.console = console
+        receiver = PushReceiver(app: DemoPayloads.app, clock: clock)
+        receiver.onPushToApp("backup", bucket: "counter") { [handler] _, _ in try handler.handle() }
+    }
+
+    func run() async {
+        console.print(
+            "\n16  A handler fails. A service tries it again, and then puts the message among the dead letters")
+        let service = PushService(
+            receiver, [OnePayload(payload: DemoPayloads.counterChanged(at: 1))], jitter: { 0 })
+        service.onEvent { [console] event in
+            guard case .retry(_, let route, let attempt, let pause, let cause) = event else { return }
+            console.print("    '\(route)' failed (\(cause)), attempt \(attempt); again in \(pause / .seconds(1)) s")
+        }
+        receiver.onDeadLetter { [console] letter in console.print("    \(letter), tried \(letter.attempts) times") }
+        let running = Task { try await service.run() }
+        await turnClock(until: running)
+        console.print("\n17  The handler is repaired, and somebody replays what was put aside")
+        handler.repair()
+        for letter in (try? receiver.deadLetters.letters()) ?? [] {
+            console.print("    outcome of letter \(letter.id): \(await receiver.replay(letter))")
+        }
+        console.print("    dead letters left: \((try? receiver.deadLetters.count) ?? 0)")
+    }
+
+    /// Turns the demo's clock on whenever the next attempt is waited for, so that nobody has to.
+    private func turnClock(until running: Task<DrainReport, any Error>) async {
+        let isOver = Mutex(false)
+        let watch = Task {
+            _ = try? await running.value
+            isOver.withLock { $0 = true }
+        }
+        while !isOver.withLock({ $0 }) {
+            if let next = clock.nextWake, next > clock.now { clock.advance(by: clock.now.duration(to: next)) }
+            await Task.yield()
+        }
+        await watch.value
+    }
+}

@@ -1,0 +1,54 @@
+import Glibc
+import KiiPush
+import KiiPushLinux
+import KiiPushTesting
+import Synchronization
+
+/// A receiver whose one route runs a program by its actions, and what came of it.
+final class ActionRun: Sendable {
+    let receiver: PushReceiver
+    let loopGuard: LoopGuard
+    private let errors = Mutex<[any Error]>([])
+    private let lines = Mutex<[String]>([])
+
+    /// Runs a script by a shell; `ownBucket` is what the route does about writes to its own bucket.
+    convenience init(
+        _ script: String, ownBucket: RouteLoopPolicy.OwnBucket = .warn, grace: Duration = .seconds(3600)
+    ) {
+        self.init(["/bin/sh", "-c", script], ownBucket: ownBucket, grace: grace)
+    }
+
+    init(_ vector: [String], ownBucket: RouteLoopPolicy.OwnBucket = .warn, grace: Duration = .seconds(3600)) {
+        let loopGuard = LoopGuard()
+        self.loopGuard = loopGuard
+        receiver = PushReceiver(app: "0123abcd") { loopGuard }
+        let actions = ProgramActions(app: "0123abcd", grace: grace) { [weak self] line in
+            self?.lines.withLock { $0.append(line) }
+        }
+        receiver.onAny("r", loop: RouteLoopPolicy(ownBucket: ownBucket)) { [weak self] message, context in
+            do { try await actions.run(vector, for: message, context) } catch {
+                self?.errors.withLock { $0.append(error) }
+                throw error
+            }
+        }
+    }
+
+    /// What the program said, for the log.
+    var log: [String] { lines.withLock { $0 } }
+
+    /// What the program's failure was; nil when it succeeded.
+    var error: ProgramError? { errors.withLock { $0.last } as? ProgramError }
+
+    /// Receives a Push to App; how it ended.
+    func receive(_ payload: RawPayload = PayloadFixture.pushToApp().payload(.long)) async -> String {
+        "\(await receiver.receive(payload))"
+    }
+
+    /// Receives the event of a write to an object of the bucket `b`; how it ended.
+    func receiveEvent(of object: String) async -> String {
+        await receive(PayloadFixture.pushToApp(bucket: "b", object: object, sender: nil, sentAt: 7).payload(.long))
+    }
+}
+
+/// Whether there is a process with this id.
+func isRunning(_ process: pid_t) -> Bool { kill(process, 0) == 0 || errno != ESRCH }

@@ -1,0 +1,182 @@
+#if MQTT
+import Foundation
+import KiiPush
+import KiiPushMQTT
+import Testing
+
+/// What a broker grants, refuses and sends beside pushes.
+@Suite(.serialized)
+struct BrokerAnswerTests {
+    @Test("quality of service 0 is reported as a possible gap", arguments: MQTTSettings.Version.allCases)
+    func qualityZero(version: MQTTSettings.Version) async throws {
+        let broker = try Broker(["allow_anonymous true", "max_qos 0"])
+        let intake = TestIntake()
+        try await running(broker.settings { $0.version = version }, intake) { _ in
+            try await eventually("connected") { !intake.gaps.isEmpty }
+            try broker.publish(["a"], quality: 0)
+            try await eventually("it came") { intake.texts == ["a"] }
+        }
+        #expect(intake.connections[0].hasSuffix("QoS 0 granted"))
+        #expect(intake.gaps.count == 1 && intake.gaps[0].contains("QoS 0"))
+    }
+
+    @Test("a retained message comes once, not again with each link", arguments: MQTTSettings.Version.allCases)
+    func retained(version: MQTTSettings.Version) async throws {
+        let broker = try Broker()
+        let relay = try Relay(to: broker.port)
+        try broker.publish(["kept"], isRetained: true)
+        let intake = TestIntake()
+        let settings = broker.settings {
+            $0.version = version
+            $0.port = relay.port
+        }
+        try await running(settings, intake) { _ in
+            try await eventually("it came") { intake.texts == ["kept"] }
+            for round in 2...4 {
+                relay.cut()
+                try await eventually("connected again") { intake.connections.count == round }
+            }
+            try broker.publish(["next"])
+            try await eventually("the next came") { intake.texts.last == "next" }
+        }
+        #expect(intake.texts == ["kept", "next"])
+    }
+
+    @Test("a payload beyond the limit is reported once, counted and acknowledged, and never handed over")
+    func tooLarge() async throws {
+        let broker = try Broker()
+        let intake = TestIntake()
+        let settings = broker.settings { $0.payloadLimit = 100 }
+        let large = String(repeating: "x", count: 101)
+        try await running(settings, intake) { transport in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish([large, String(large.dropLast()), large])
+            try await eventually("the one that fits came") { intake.texts.count == 1 }
+            try await eventually("both were counted") { transport.counts.tooLarge == 2 }
+        }
+        #expect(intake.texts == [String(large.dropLast())])
+        #expect(intake.ignored.count == 1 && intake.ignored[0].contains("101 bytes"))
+        try await broker.sawEnd()
+        let next = TestIntake()
+        try await running(settings, next) { _ in
+            try await eventually("connected") { !next.connections.isEmpty }
+            try broker.publish(["last"])
+            try await eventually("the last came") { !next.texts.isEmpty }
+        }
+        #expect(next.texts == ["last"] && next.ignored.isEmpty)
+    }
+
+    @Test("MQTT 5's broker is told not to send what is far too large")
+    func maximumPacketSize() async throws {
+        let broker = try Broker()
+        let intake = TestIntake()
+        let settings = broker.settings {
+            $0.version = .v5
+            $0.payloadLimit = 100
+        }
+        try await running(settings, intake) { transport in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish([String(repeating: "x", count: 10_000), "a"])
+            try await eventually("the other came") { intake.texts == ["a"] }
+            #expect(transport.counts.tooLarge == 0)
+        }
+    }
+
+    @Test("a message of another topic is told once, counted and acknowledged, and is no push")
+    func otherTopic() async throws {
+        let broker = try Broker()
+        let log = "\(broker.folder.path)/sub"
+        // The session has another subscription, as that of an earlier configuration.
+        try run(
+            ["mosquitto_sub", "-p", "\(broker.port)", "-h", "127.0.0.1", "-i", "device", "-c", "-q", "1", "-t", "old", "-E"], output: log)
+        let intake = TestIntake()
+        try await running(broker.settings(), intake) { transport in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish(["1", "2"], to: "old")
+            try broker.publish(["a"])
+            try await eventually("the push came") { intake.texts == ["a"] }
+            #expect(transport.counts.otherTopic == 2)
+        }
+        #expect(intake.ignored.count == 1 && intake.ignored[0].contains("topic"))
+    }
+
+    @Test("a user with a password from a file is let in; a wrong password ends the transport")
+    func password() async throws {
+        let broker = try Broker(["allow_anonymous false", "password_file FOLDER/passwords"], before: { folder in
+            try run(
+                ["mosquitto_passwd", "-b", "-c", "\(folder.path)/passwords", "device", "right word"],
+                output: "\(folder.path)/log")
+        })
+        let file = try broker.folder.write("right word\n", to: "password")
+        let intake = TestIntake()
+        let settings = broker.settings {
+            $0.user = "device"
+            $0.password = .file(file)
+        }
+        try await running(settings, intake) { _ in
+            try await eventually("connected") { !intake.connections.isEmpty }
+        }
+        for version in MQTTSettings.Version.allCases {
+            var wrong = settings
+            wrong.version = version
+            wrong.password = .text("wrong word")
+            let error = try await failure(wrong, TestIntake())
+            guard case .refused(let reason)? = error else {
+                Issue.record("\(version): \(String(describing: error))")
+                continue
+            }
+            #expect(!reason.contains("wrong word"))
+        }
+        _ = unsafe chmod(file, 0o644)
+        let exposed = try await failure(settings, TestIntake())
+        #expect("\(try #require(exposed))".contains("chmod 600"))
+        _ = unsafe unlink(file)
+        let missing = try await failure(settings, TestIntake())
+        #expect("\(try #require(missing))".contains("No such file"))
+    }
+
+    @Test("a refused subscription ends the transport", arguments: [MQTTSettings.Version.v311, .v5])
+    func refusedSubscription(version: MQTTSettings.Version) async throws {
+        let rules = """
+            {"defaultACLAccess":{"publishClientSend":true,"publishClientReceive":true,"subscribe":false,\
+            "unsubscribe":true},"clients":[],"groups":[],"roles":[]}
+            """
+        let plugin = try #require(Self.plugin)
+        let lines = ["allow_anonymous true", "plugin \(plugin)", "plugin_opt_config_file FOLDER/rules.json"]
+        let broker = try Broker(lines, before: { folder in _ = try folder.write(rules, to: "rules.json") })
+        let error = try await failure(broker.settings { $0.version = version }, TestIntake())
+        guard case .subscriptionRefused(let reason)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(version == .v5 ? reason.contains("authorized") : reason.contains("128"))
+    }
+
+    private static let plugin = ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/mosquitto_dynamic_security.so" }
+        .first { FileManager.default.fileExists(atPath: $0) }
+
+    @Test("Kii's endpoint as it stands is enough to connect")
+    func endpoint() async throws {
+        let broker = try Broker(["allow_anonymous false", "password_file FOLDER/passwords"], before: { folder in
+            try run(
+                ["mosquitto_passwd", "-b", "-c", "\(folder.path)/passwords", "USERNAME", "PASSWORD"],
+                output: "\(folder.path)/log")
+        })
+        let text = """
+            {"installationID":"INSTALLATION_ID","username":"USERNAME","password":"PASSWORD",
+             "mqttTopic":"sFJGc3o0fmvSK8d3KRSMYZM","host":"127.0.0.1","portTCP":\(broker.port),"portWS":12470,
+             "X-MQTT-TTL":2147483647}
+            """
+        let settings = try MQTTSettings(endpointFile: try broker.folder.write(text, to: "endpoint.json"))
+        let intake = TestIntake()
+        try await running(settings, intake) { _ in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish(
+                ["a"], to: "sFJGc3o0fmvSK8d3KRSMYZM", ["-u", "USERNAME", "-P", "PASSWORD"])
+            try await eventually("it came") { intake.texts == ["a"] }
+        }
+        #expect(intake.connections == ["MQTT 3.1 not encrypted, lasting session, QoS 1 granted"])
+        #expect(broker.log.contains("sFJGc3o0fmvSK8d3KRSMYZM (p1, c0"))
+    }
+}
+#endif

@@ -1,0 +1,89 @@
+#if MQTT
+import Foundation
+import KiiPush
+import KiiPushMQTT
+import Testing
+
+/// Hosts that answer wrongly or not at all.
+@Suite(.serialized)
+struct NoBrokerTests {
+    @Test("a port that nobody listens at is tried again, with growing pauses", arguments: MQTTSettings.Version.allCases)
+    func refused(version: MQTTSettings.Version) async throws {
+        var settings = MQTTSettings(host: "127.0.0.1", port: try Loopback.freePort(), topic: "push")
+        settings.clientID = "device"
+        settings.version = version
+        settings.backoff = .milliseconds(5)
+        settings.maxBackoff = .milliseconds(40)
+        let intake = TestIntake()
+        try await running(settings, intake) { _ in
+            try await eventually("tried often") { intake.losses.count >= 6 }
+        }
+        #expect(intake.losses.allSatisfy { $0.contains("refused") })
+        #expect(intake.pauses[0] <= .milliseconds(6) && intake.pauses[5] >= .milliseconds(32))
+    }
+
+    @Test("a host that does not exist is tried again")
+    func unknownHost() async throws {
+        var settings = MQTTSettings(host: "broker.invalid", topic: "push")
+        settings.clientID = "device"
+        let intake = TestIntake()
+        try await running(settings, intake) { _ in
+            try await eventually("told") { !intake.losses.isEmpty }
+        }
+        #expect(intake.losses[0].contains("the host was not found"))
+    }
+
+    @Test("a host that takes the connection and says nothing is left after a while")
+    func silent() async throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var settings = MQTTSettings(host: "127.0.0.1", port: try Loopback.bind(listener), topic: "push")
+        try #require(listen(listener, 8) == 0)
+        settings.clientID = "device"
+        settings.connectLimit = .milliseconds(100)
+        settings.backoff = .milliseconds(5)
+        let intake = TestIntake()
+        try await running(settings, intake) { _ in
+            try await eventually("told twice") { intake.losses.count >= 2 }
+        }
+        #expect(intake.losses[0].contains("no subscription within"))
+    }
+
+    @Test("a transport that waits for a host which does not answer ends at once when it is cancelled", arguments: MQTTSettings.Version.allCases)
+    func blackHole(version: MQTTSettings.Version) async throws {
+        // A queue of connections that is full answers no further one.
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let port = try Loopback.bind(listener)
+        try #require(listen(listener, 0) == 0)
+        let fillers = (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0) }
+        defer { for descriptor in fillers + [listener] { close(descriptor) } }
+        for filler in fillers { _ = Loopback.connect(filler, to: port) }
+        var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: "push")
+        settings.clientID = "device"
+        settings.version = version
+        let transport = try MQTTTransport(settings)
+        let intake = TestIntake()
+        let task = Task { try await transport.run(PushIntake(service: intake, transport: "mqtt")) }
+        try await Task.sleep(for: .milliseconds(200))
+        let start = ContinuousClock.now
+        task.cancel()
+        try await task.value
+        #expect(start.duration(to: .now) < .seconds(1))
+        #expect(intake.events.isEmpty)
+    }
+
+    @Test("a transport that is cancelled before it runs ends at once")
+    func cancelledBefore() async throws {
+        var settings = MQTTSettings(host: "127.0.0.1", port: try Loopback.freePort(), topic: "push")
+        settings.clientID = "device"
+        let transport = try MQTTTransport(settings)
+        let intake = TestIntake()
+        let task = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            try await transport.run(PushIntake(service: intake, transport: "mqtt"))
+        }
+        try await task.value
+        #expect(intake.events.isEmpty)
+    }
+}
+#endif

@@ -1,0 +1,121 @@
+#if MQTT
+import Foundation
+import Synchronization
+import Testing
+
+/// A port that leads to a broker, over links that a test can cut.
+final class Relay: Sendable {
+    let port: Int
+    private let broker: Int
+    private let state: Mutex<State>
+
+    private struct State {
+        var listener: Int32
+        var ends: [Int32] = []
+        var links = 0
+    }
+
+    init(to broker: Int) throws {
+        self.broker = broker
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        port = try Loopback.bind(listener)
+        try #require(listen(listener, 8) == 0)
+        state = Mutex(State(listener: listener))
+        Thread.detachNewThread { [weak self] in
+            while let self, self.acceptNext(listener) {}
+            close(listener)
+        }
+    }
+
+    deinit { cut() }
+
+    /// How many links there have been.
+    var links: Int { state.withLock { $0.links } }
+
+    /// Cuts all links; the next one is let through.
+    func cut() {
+        let ends = state.withLock { state in
+            defer { state.ends = [] }
+            return state.ends
+        }
+        for end in ends { shutdown(end, Int32(SHUT_RDWR)) }
+    }
+
+    private func acceptNext(_ listener: Int32) -> Bool {
+        var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+        guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { return true }
+        let client = accept(listener, nil, nil)
+        guard client >= 0 else { return false }
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard Loopback.connect(server, to: broker) else {
+            close(client)
+            close(server)
+            return true
+        }
+        state.withLock { state in
+            state.ends += [client, server]
+            state.links += 1
+        }
+        Thread.detachNewThread { Self.carry(client, server) }
+        return true
+    }
+
+    /// Carries bytes both ways until one side ends.
+    private static func carry(_ client: Int32, _ server: Int32) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        defer {
+            close(client)
+            close(server)
+        }
+        while true {
+            var polls = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            guard unsafe poll(&polls, 2, -1) > 0 else { return }
+            for (index, target) in [server, client].enumerated() where polls[index].revents != 0 {
+                let count = unsafe read(polls[index].fd, &buffer, buffer.count)
+                guard count > 0, unsafe write(target, buffer, count) == count else { return }
+            }
+        }
+    }
+}
+
+/// Sockets of the loopback interface.
+enum Loopback {
+    /// Binds a socket to a free port, and returns that.
+    static func bind(_ descriptor: Int32) throws -> Int {
+        var address = address(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return try unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            try unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                try #require(unsafe Glibc.bind(descriptor, address, length) == 0)
+                try #require(unsafe getsockname(descriptor, address, &length) == 0)
+            }
+            return unsafe Int(UInt16(bigEndian: pointer.pointee.sin_port))
+        }
+    }
+
+    /// A port that nobody listens at, for as long as nobody else takes it.
+    static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        return try bind(descriptor)
+    }
+
+    /// Connects a socket; false when nobody listens.
+    static func connect(_ descriptor: Int32, to port: Int) -> Bool {
+        var address = address(port)
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe Glibc.connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+
+    private static func address(_ port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        return address
+    }
+}
+#endif

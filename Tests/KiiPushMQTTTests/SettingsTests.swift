@@ -1,0 +1,100 @@
+import Foundation
+import KiiPush
+import Testing
+
+@testable import KiiPushMQTT
+
+/// What settings say together, and the files that they come from.
+struct SettingsTests {
+    private func settings(_ change: (inout MQTTSettings) -> Void) -> MQTTSettings {
+        var settings = MQTTSettings(host: "h", topic: "t")
+        settings.clientID = "device"
+        change(&settings)
+        return settings
+    }
+
+    @Test("settings that no broker could use are refused")
+    func wrong() throws {
+        let cases: [(String, (inout MQTTSettings) -> Void)] = [
+            ("host", { $0.host = "" }), ("host", { $0.host = "a\0b" }), ("port", { $0.port = 0 }),
+            ("port", { $0.port = 65_536 }), ("topic", { $0.topic = "" }), ("wildcards", { $0.topic = "a/+" }),
+            ("topic", { $0.topic = String(repeating: "a", count: 65_536) }), ("keep-alive", { $0.keepAlive = 4 }),
+            ("keep-alive", { $0.keepAlive = 65_536 }), ("client id", { $0.clientID = "" }),
+            ("client id", { $0.clientID = "a\nb" }), ("client id", { $0.clientID = String(repeating: "a", count: 257) }),
+            ("user", { $0.password = .text("x") }), ("user", { $0.user = "a\0" }), ("payload", { $0.payloadLimit = 0 }),
+            ("CA file", { $0.caFile = "ca.pem" }),
+            (
+                "NUL",
+                {
+                    $0.user = "u"
+                    $0.password = .text("a\0b")
+                }
+            ),
+        ]
+        for (what, change) in cases {
+            let error = #expect(throws: MQTTSettingsError.self) { try settings(change).check() }
+            #expect(error?.description.contains(what) == true, "\(what): \(String(describing: error))")
+        }
+        try settings { _ in }.check()
+        try settings {
+            $0.clientID = ""
+            $0.cleanSession = true
+        }.check()
+    }
+
+    @Test("a file with a password is refused when others could read it")
+    func endpointFile() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "kiipush-mqtt-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appending(path: "e.json").path
+        func write(_ text: String, mode: Int) throws {
+            try text.write(toFile: path, atomically: false, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        }
+        let secret = #"{"host":"h","mqttTopic":"t","portTCP":1,"username":"u","password":"p"}"#
+        try write(secret, mode: 0o600)
+        #expect(try MQTTSettings(endpointFile: path).password == .text("p"))
+        for mode in [0o640, 0o604, 0o610] {
+            try write(secret, mode: mode)
+            let error = #expect(throws: MQTTSettingsError.self) { try MQTTSettings(endpointFile: path) }
+            #expect(error?.description.contains("chmod 600") == true)
+        }
+        try write(#"{"host":"h","mqttTopic":"t","portTCP":1}"#, mode: 0o644)
+        #expect(try MQTTSettings(endpointFile: path).port == 1)
+        try write("{\n\"host\":}", mode: 0o644)
+        let wrong = #expect(throws: MQTTSettingsError.self) { try MQTTSettings(endpointFile: path) }
+        #expect(wrong?.description.hasPrefix("\(path):2:8: ") == true, "\(String(describing: wrong))")
+        let missing = #expect(throws: MQTTSettingsError.self) { try MQTTSettings(endpointFile: path + "x") }
+        #expect(missing?.description == "\(path)x: cannot be read: No such file or directory")
+    }
+
+    @Test("pauses double up to the longest, and begin anew only after a link that held for much longer")
+    func backoff() {
+        var backoff = Backoff(first: .seconds(1), longest: .seconds(8))
+        func next(_ held: Duration = .zero, _ random: Double = 0.5) -> Double {
+            (backoff.next(afterLinkOf: held, random: random) / .milliseconds(1)).rounded() / 1000
+        }
+        #expect((0..<5).map { _ in next() } == [1, 2, 4, 8, 8])
+        // Links that hold as long as the other one of two waits are no success.
+        #expect((0..<3).map { _ in next(.seconds(9)) } == [8, 8, 8])
+        #expect(next(.seconds(31)) == 8 && next(.seconds(32)) == 1)
+        // After a short pause a link has to hold for a while too.
+        #expect(next(.seconds(9)) == 2 && next(.seconds(10)) == 1)
+        #expect(next(.seconds(100), 0) == 0.8 && next(.seconds(100), 1) == 1.2)
+        var strange = Backoff(first: .zero, longest: .seconds(-1))
+        #expect(strange.next(afterLinkOf: .zero, random: 7) == .microseconds(1200))
+    }
+
+    @Test("only what stays refused ends a transport")
+    func answers() {
+        for version in [MQTTSettings.Version.v31, .v311] {
+            #expect((1...5).filter { MQTTAnswers.isFinal(connection: $0, version) } == [1, 2, 4, 5])
+            #expect(MQTTAnswers.isFinal(subscription: 0x80, version))
+        }
+        let final = (Int32(0x80)...0xA2).filter { MQTTAnswers.isFinal(connection: $0, .v5) }
+        #expect(final == [0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x9D])
+        let passing = (Int32(0x80)...0xA2).filter { !MQTTAnswers.isFinal(subscription: $0, .v5) }
+        #expect(passing == [0x80, 0x83, 0x91, 0x97])
+    }
+}

@@ -1,0 +1,135 @@
+#if MQTT
+import Foundation
+import KiiPush
+import KiiPushMQTT
+import Testing
+
+/// Encrypted links: who is trusted.
+@Suite(.serialized)
+struct TLSTests {
+    /// A certificate that a broker shows.
+    enum Certificate: String, CaseIterable {
+        case right, wrongName, expired
+    }
+
+    @Test("a broker that proves its name is trusted", arguments: MQTTSettings.Version.allCases)
+    func right(version: MQTTSettings.Version) async throws {
+        let broker = try Self.broker(.right)
+        for host in ["127.0.0.1", "localhost"] {
+            let intake = TestIntake()
+            let settings = Self.settings(broker) {
+                $0.version = version
+                $0.host = host
+            }
+            // More than one record's worth, so that what lies decrypted in the library is read too.
+            let texts = (1...200).map { "\($0) " + String(repeating: "x", count: 300) }
+            try await running(settings, intake) { _ in
+                try await eventually("connected: \(intake.losses)") { !intake.connections.isEmpty }
+                try broker.publish(texts, ["--cafile", "\(broker.folder.path)/ca.crt"])
+                try await eventually("all came") { intake.texts.count == texts.count }
+            }
+            #expect(intake.texts == texts && intake.connections[0].contains("over TLS"))
+            #expect(intake.losses.isEmpty)
+            try await broker.sawEnd(times: host == "localhost" ? 2 : 1)
+        }
+    }
+
+    @Test("nothing is acknowledged over TLS before it was taken either")
+    func failedOnce() async throws {
+        let broker = try Self.broker(.right)
+        let intake = TestIntake { _, call throws(IntakeRefusal) in
+            if call <= 2 { throw .failed(CocoaError(.fileWriteOutOfSpace)) }
+        }
+        try await running(Self.settings(broker), intake) { _ in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish(["a", "b"], ["--cafile", "\(broker.folder.path)/ca.crt"])
+            try await eventually("both came") { intake.texts == ["a", "b"] }
+        }
+        #expect(intake.payloads[0].isRedelivered && intake.losses.count >= 1)
+    }
+
+    @Test("a broker with another name, an expired certificate or an unknown issuer is not trusted")
+    func wrong() async throws {
+        for (certificate, trustsIssuer, sign) in [
+            (Certificate.wrongName, true, "host name"), (.expired, true, "certificate"), (.right, false, "certificate"),
+        ] {
+            let broker = try Self.broker(certificate)
+            let intake = TestIntake()
+            let settings = Self.settings(broker) { if !trustsIssuer { $0.caFile = nil } }
+            try await running(settings, intake) { _ in
+                try await eventually("\(certificate): refused twice") { intake.losses.count >= 2 }
+            }
+            #expect(intake.connections.isEmpty, "\(certificate)")
+            #expect(intake.losses[0].contains(sign), "\(certificate)")
+            #expect(!broker.log.contains("New client connected"), "\(certificate)")
+        }
+    }
+
+    @Test("a broker that asks for a certificate of ours, and one that is not encrypted, are told as lost links")
+    func none() async throws {
+        let asking = try Self.broker(.right, ["require_certificate true"])
+        let plain = try Broker()
+        _ = try Certificates(plain.folder)
+        for broker in [asking, plain] {
+            let intake = TestIntake()
+            try await running(Self.settings(broker) { $0.connectLimit = .seconds(2) }, intake) { _ in
+                try await eventually("refused") { !intake.losses.isEmpty }
+            }
+            #expect(intake.connections.isEmpty)
+        }
+    }
+
+    @Test("a CA file that cannot be read ends the transport")
+    func noFile() async throws {
+        var settings = MQTTSettings(host: "localhost", topic: "push", usesTLS: true)
+        settings.clientID = "device"
+        settings.caFile = "/nonexistent/ca.pem"
+        let error = try await failure(settings, TestIntake())
+        #expect("\(try #require(error))" == "/nonexistent/ca.pem: cannot be read: No such file or directory")
+    }
+
+    private static func broker(_ certificate: Certificate, _ more: [String] = []) throws -> Broker {
+        let lines = [
+            "cafile FOLDER/ca.crt", "certfile FOLDER/\(certificate.rawValue).crt", "keyfile FOLDER/key.pem",
+        ]
+        return try Broker(["allow_anonymous true"], options: lines + more) { folder in _ = try Certificates(folder) }
+    }
+
+    private static func settings(_ broker: Broker, _ change: (inout MQTTSettings) -> Void = { _ in }) -> MQTTSettings {
+        broker.settings {
+            $0.usesTLS = true
+            $0.caFile = "\(broker.folder.path)/ca.crt"
+            change(&$0)
+        }
+    }
+}
+
+/// An authority and what it has signed, made by OpenSSL's program in a test's folder.
+struct Certificates {
+    private let folder: Folder
+
+    init(_ folder: Folder) throws {
+        self.folder = folder
+        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        try openssl(["req", "-x509"] + key + ["-keyout", path("ca.key"), "-out", path("ca.crt"), "-days", "2", "-subj", "/CN=ca"])
+        try openssl(["req"] + key + ["-keyout", path("key.pem"), "-out", path("request"), "-subj", "/CN=broker"])
+        try sign("right", "DNS:localhost,IP:127.0.0.1", days: 2)
+        try sign("wrongName", "DNS:other.example,IP:192.0.2.1", days: 2)
+        try sign("expired", "DNS:localhost,IP:127.0.0.1", days: -1)
+    }
+
+    private func path(_ name: String) -> String { "\(folder.path)/\(name)" }
+
+    private func openssl(_ arguments: [String]) throws {
+        try run(["openssl"] + arguments, output: path("openssl.log"))
+    }
+
+    private func sign(_ name: String, _ subject: String, days: Int) throws {
+        _ = try folder.write("subjectAltName=\(subject)\n", to: "names")
+        try openssl([
+            "x509", "-req", "-in", path("request"), "-CA", path("ca.crt"), "-CAkey", path("ca.key"), "-CAcreateserial",
+            "-days", "\(days)", "-extfile", path("names"), "-out", path("\(name).crt"),
+        ])
+    }
+}
+#endif

@@ -1,0 +1,150 @@
+#if SQLite
+import Foundation
+import KiiPush
+import KiiPushTesting
+import Testing
+
+@testable import KiiPushSQLite
+
+/// What an inbox keeps when the n-th call on the disk fails, for every n until a run has no fault left.
+struct DiskFaultTests {
+    @Test(
+        "whichever call fails, nothing is lost that was said to be kept",
+        arguments: [(false, false), (false, true), (true, false), (true, true)])
+    func everyCall(isFull: Bool, lasts: Bool) async throws {
+        // In memory where that can be had: how long a disk takes does not matter here.
+        let folder = try StateFolder(parent: "/dev/shm")
+        await #expect(processExitsWith: .exitCode(0)) {
+            [path = folder.path as String, isFull = isFull as Bool, lasts = lasts as Bool] in
+            FaultyDisk.install()
+            var failures = 0
+            for call in 1... {
+                let fault = FaultyDisk.Fault(call: call, lasts: lasts, isFull: isFull)
+                let directory = "\(path)/\(isFull)-\(lasts)-\(call)"
+                var run = FaultyRun(directory)
+                FaultyDisk.plan(fault)
+                await run.work(again: !lasts)
+                let calls = FaultyDisk.calls
+                FaultyDisk.plan(nil)
+                failures += run.failures
+                for problem in try run.problems(mayFail: lasts) { Issue.record("\(fault): \(problem)") }
+                try FileManager.default.removeItem(atPath: directory)
+                if calls < call { break }
+                if call > 5000 { exit(8) }
+            }
+            // Some calls may fail unnoticed, such as those that only tidy up.
+            if failures < 50 { exit(9) }
+        }
+    }
+}
+
+/// Some payloads that are added, handled and ended, on a disk that fails; and what was said to be kept of them.
+private struct FaultyRun {
+    private let directory: String
+    private var inbox: SQLiteInbox?
+    private var seen: SQLiteSeenStore?
+    /// How often a call threw.
+    private(set) var failures = 0
+    /// What calls threw although the disk worked again.
+    private var surprises: [String] = []
+
+    /// What is known of a payload by its number.
+    private struct Known {
+        let byte: UInt8
+        var attempts = 0
+        var isEnded = false
+        /// Whether a note of its end may have been written though it threw.
+        var mayBeEnded = false
+        var isCommitted = false
+    }
+
+    private var known: [UInt64: Known] = [:]
+
+    init(_ directory: String) { self.directory = directory }
+
+    /// Does everything; what throws is done once more if `again`.
+    mutating func work(again: Bool) async {
+        await attempt(again) { run in
+            let inbox = try SQLiteInbox(try SQLiteDatabase(directory: run.directory))
+            run.seen = try SQLiteSeenStore(writtenBy: inbox)
+            run.inbox = inbox
+        }
+        guard let inbox, let seen else { return }
+        for batch in 0..<3 {
+            await attempt(again) { run in
+                let bytes = (0..<3).map { UInt8(batch * 3 + $0) }
+                let count = inbox.count
+                do {
+                    let ids = try inbox.add(bytes.map { RawPayload([UInt8](repeating: $0, count: 3000)) })
+                    for (id, byte) in zip(ids, bytes) { run.known[id] = Known(byte: byte) }
+                } catch {
+                    if inbox.count != count { run.surprises.append("an add that threw has changed the count") }
+                    throw error
+                }
+            }
+        }
+        for id in known.keys.sorted() {
+            await attempt(again) { run in
+                try await inbox.note(.begun(id, attempt: 1))
+                run.known[id]?.attempts = 1
+            }
+            if id % 3 == 0 {
+                await attempt(again) { try await $0.note(inbox, .failed(id, handled: ["a"])) }
+            } else if id % 3 == 1 {
+                let now = SystemClock().now
+                if case .fresh(let lease) = seen.begin(.numbered(Int(id)), now: now) {
+                    await attempt(again) { run in
+                        try seen.commit(lease, now: now)
+                        run.known[id]?.isCommitted = true
+                    }
+                }
+                await attempt(again) { run in
+                    run.known[id]?.mayBeEnded = true
+                    try await inbox.note(.ended(id))
+                    run.known[id]?.isEnded = true
+                }
+            }
+        }
+    }
+
+    private func note(_ inbox: SQLiteInbox, _ note: InboxNote) async throws { try await inbox.note(note) }
+
+    private mutating func attempt(_ again: Bool, _ step: (inout FaultyRun) async throws -> Void) async {
+        do { try await step(&self) } catch {
+            failures += 1
+            guard again else { return }
+            do { try await step(&self) } catch { surprises.append("once more it throws \(error)") }
+        }
+    }
+
+    /// What is wrong when a later process opens the file on a disk that works.
+    mutating func problems(mayFail: Bool) throws -> [String] {
+        var problems = mayFail ? [] : surprises
+        // As a crash would leave it, but for what closing does to the file.
+        inbox?.database.close()
+        (inbox, seen) = (nil, nil)
+        let database = try SQLiteDatabase(directory: directory)
+        let text = try database.withConnection { connection throws(SQLiteError) in
+            try connection.text("PRAGMA integrity_check")
+        }
+        if text != "ok" { problems.append("the file is damaged: \(text ?? "")") }
+        let entries = try SQLiteInbox(database).entries()
+        let seen = try SQLiteSeenStore(database)
+        let now = SystemClock().now
+        for (id, known) in known {
+            let entry = entries.first { $0.id == id }
+            if known.isEnded, entry != nil { problems.append("\(id) has ended and is there") }
+            if !known.mayBeEnded, entry == nil { problems.append("\(id) is lost") }
+            if let entry, entry.payload.bytes != [UInt8](repeating: known.byte, count: 3000) {
+                problems.append("\(id) has other bytes")
+            }
+            if let entry, entry.attempts < known.attempts { problems.append("\(id) has forgotten its attempt") }
+            if entry == nil, known.isCommitted, !seen.isDone(.numbered(Int(id)), at: now) {
+                problems.append("\(id) is neither there nor done")
+            }
+        }
+        database.close()
+        return problems
+    }
+}
+#endif

@@ -1,0 +1,100 @@
+#if SQLite
+import Foundation
+import KiiPush
+import KiiPushTesting
+import Testing
+
+@testable import KiiPushSQLite
+
+/// What becomes of a file that an earlier release wrote.
+struct MigrationTests {
+    private let folder: StateFolder
+    private let directory: String
+
+    init() throws {
+        folder = try StateFolder()
+        directory = folder.next()
+    }
+
+    /// Writes a file as version 1 did, with two messages, a letter and a number that was used before.
+    private func makeVersion1() throws {
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        let path = "\(directory)/kiipush.db"
+        #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]))
+        var connection = try Connection(path: path)
+        try connection.script("PRAGMA journal_mode = WAL; BEGIN; \(Self.version1); COMMIT")
+    }
+
+    @Test("a file of version 1 keeps all that is in it, and takes what is new")
+    func version1() async throws {
+        try makeVersion1()
+        for round in 1...2 {
+            let database = try SQLiteDatabase(directory: directory)
+            #expect(
+                database.secret == DedupeSecret(11, UInt64(bitPattern: -12)) && database.openings == 7 + Int64(round))
+            let seen = try SQLiteSeenStore(database, clock: ManualClock())
+            #expect(seen.counts == SeenCounts(strong: .init(remembered: 1), weak: .init(remembered: 1)))
+            #expect(seen.isDone(.numbered(1), at: .seconds(0)))
+            let letters = try SQLiteDeadLetterStore(database)
+            let old = try #require(try letters.letters().first)
+            #expect(
+                old.id == 4 && old.reason == .heldFull && old.routes == ["a", "b"] && old.payload.bytes == [1, 2, 3])
+            #expect(old.payload.transport == .mqtt && old.payload.isRedelivered && old.receivedAt == 1_800_000_000_000)
+            #expect(old.attempts == 0 && old.rulesGeneration == 0 && old.cause == nil)
+            let inbox = try SQLiteInbox(database)
+            #expect(try inbox.add([RawPayload([1])]) == [UInt64(round)])
+            try await inbox.note(.ended(UInt64(round)))
+            if round == 1 {
+                var new = DeadLetter(payload: RawPayload([9]), reason: .failed, routes: ["c"], arrivedAt: .seconds(0))
+                (new.attempts, new.rulesGeneration, new.cause) = (5, 2, "Refused")
+                #expect(try letters.add(new) == 6)
+            } else {
+                let new = try #require(try letters.letters().last)
+                #expect(new.attempts == 5 && new.rulesGeneration == 2 && new.cause == "Refused")
+            }
+            database.close()
+        }
+    }
+
+    @Test("a reason that this release does not know makes the letters unreadable, and loses none")
+    func unknownReason() throws {
+        try makeVersion1()
+        let database = try SQLiteDatabase(directory: directory)
+        try database.withConnection { connection throws(SQLiteError) in
+            try connection.run("UPDATE deadLetters SET reason = 'ofAnotherTime'")
+        }
+        let letters = try SQLiteDeadLetterStore(database)
+        #expect(throws: SQLiteError.corrupt(path: database.path)) { try letters.letters() }
+        #expect(letters.count == 1)
+    }
+
+    /// The tables of version 1, as they were released, and rows in them.
+    private static let version1 = """
+        CREATE TABLE service (id INTEGER PRIMARY KEY CHECK (id = 1), secretFirst INTEGER NOT NULL,
+            secretSecond INTEGER NOT NULL, opened INTEGER NOT NULL) STRICT;
+        CREATE TABLE boots (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE) STRICT;
+        CREATE TABLE seen (strength INTEGER NOT NULL, number INTEGER NOT NULL, first INTEGER NOT NULL,
+            second INTEGER NOT NULL, otherFirst INTEGER, otherSecond INTEGER, boot INTEGER NOT NULL REFERENCES boots,
+            monotonic INTEGER NOT NULL, wall INTEGER NOT NULL, PRIMARY KEY (strength, number)) STRICT, WITHOUT ROWID;
+        CREATE TABLE deadLetters (id INTEGER PRIMARY KEY AUTOINCREMENT, reason TEXT NOT NULL,
+            boot INTEGER NOT NULL REFERENCES boots, monotonic INTEGER NOT NULL, wall INTEGER NOT NULL, transport TEXT,
+            transportMessageID TEXT, isRedelivered INTEGER NOT NULL, payloadArrivedAfter INTEGER,
+            payload BLOB NOT NULL) STRICT;
+        CREATE TABLE deadLetterRoutes (letter INTEGER NOT NULL REFERENCES deadLetters ON DELETE CASCADE,
+            position INTEGER NOT NULL, route TEXT NOT NULL, PRIMARY KEY (letter, position)) STRICT, WITHOUT ROWID;
+        PRAGMA application_id = \(0x4B69_6950);
+        PRAGMA user_version = 1;
+        INSERT INTO service VALUES (1, 11, -12, 7);
+        INSERT INTO boots VALUES (3, 'an earlier boot');
+        INSERT INTO seen VALUES (1, 5, \(Int64(bitPattern: 0x9E37_79B9_7F4A_7C15)), -2, NULL, NULL, 3, 0, \(future));
+        INSERT INTO seen VALUES (0, 8, 21, 22, 23, 24, 3, 0, \(future));
+        INSERT INTO deadLetters VALUES (4, 'heldFull', 3, 0, 1800000000000000000, 'mqtt', 'm1', 1, 5, x'010203');
+        INSERT INTO deadLetters VALUES (5, 'failed', 3, 0, 0, NULL, NULL, 0, NULL, x'00');
+        DELETE FROM deadLetters WHERE id = 5;
+        INSERT INTO deadLetterRoutes VALUES (4, 0, 'a'), (4, 1, 'b')
+        """
+    /// By the wall clock of a year to come, so that after the reboot the messages are new.
+    private static let future: Int64 = 4_000_000_000_000_000_000
+}
+#endif

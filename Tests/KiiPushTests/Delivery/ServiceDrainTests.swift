@@ -1,0 +1,212 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+
+/// How a service stops, at whatever moment.
+@Suite(.timeLimit(.minutes(2)))
+struct ServiceDrainTests {
+    /// A transport that does what a test says.
+    struct ClosureTransport: PushTransport {
+        let name = "closure"
+        let abilities: TransportAbilities = []
+        let body: @Sendable (PushIntake) async throws -> Void
+
+        func run(_ intake: PushIntake) async throws { try await body(intake) }
+    }
+
+    /// What can be seen of a stop.
+    private func check(
+        _ bench: ServiceBench, _ inbox: SpyInbox, _ receipts: [Receipt], _ report: DrainReport, before: Int,
+        _ comment: Comment
+    ) async {
+        let open = receipts.filter { $0.word == "open" }.count
+        #expect(open == 0, comment)
+        let left = receipts.filter { $0.word == "left" }.count
+        #expect(report.left == left, comment)
+        #expect(report.finished + before == receipts.count - left, comment)
+        #expect(report.cancelled <= report.left, comment)
+        #expect(inbox.disk.numbers.count == left, comment)
+        #expect(inbox.disk.inFlight == [], comment)
+        #expect(bench.receiver.metrics.received == receipts.count - left, comment)
+        #expect(bench.service.status.handling == 0 && !bench.service.status.isOpen, comment)
+        #expect(bench.receiver.held.isEmpty, comment)
+        let (calls, handled) = (inbox.count, bench.log.events.count)
+        for _ in 0..<20 { await Task.yield() }
+        bench.clock.advance(by: .seconds(600))
+        for _ in 0..<20 { await Task.yield() }
+        #expect(inbox.count == calls, "nothing is written any more; \(comment)")
+        #expect(bench.log.events.count == handled, "nothing runs any more; \(comment)")
+        bench.service.state.withLock { state in
+            #expect(state.lanes.count == 0 && state.lanes.laneCount == 0, comment)
+            #expect(
+                state.retries.isEmpty && state.runs.isEmpty && state.parked.isEmpty && state.copies.isEmpty, comment)
+            #expect(state.pauses.isEmpty && state.roomWaiters.isEmpty && state.roomActions.isEmpty, comment)
+        }
+    }
+
+    /// Messages that end in every way, and copies, and some that wait.
+    private static func work(_ step: Int) -> (ServiceBench, SpyInbox) {
+        let inbox = SpyInbox()
+        var delivery = DeliverySettings()
+        (delivery.attempts, delivery.replacesOlder) = (3, true)
+        var settings = ServiceSettings()
+        settings.concurrency = 3
+        let bench = ServiceBench(
+            routes: [("a", nil), ("b", nil)], inbox: inbox, settings: settings, delivery: delivery, rate: 3
+        ) { message, context in
+            for _ in 0..<(message.number % 4) { await Task.yield() }
+            if context.route == "b", message.number % 5 == 0, context.attempt < 2 { throw TestError() }
+            if message.number % 11 == 0 { throw TestError() }
+        }
+        return (bench, inbox)
+    }
+
+    private static func payloads() -> [RawPayload] {
+        (1...40).map { ServiceBench.payload($0 > 30 ? $0 - 10 : $0, "o\($0 % 6)") }
+    }
+
+    @Test("cancelled after any number of calls to the inbox, the report adds up and the inbox has what is left")
+    func cancelledAtEachCall() async throws {
+        var step = 1
+        var isOver = false
+        while !isOver {
+            let (bench, inbox) = Self.work(step)
+            let (intake, run) = await bench.open()
+            let limit = step
+            inbox.fail { number, _ in
+                if number == limit { run.cancel() }
+                return false
+            }
+            var receipts: [Receipt] = []
+            for payload in Self.payloads() {
+                guard let receipt = try? intake.take([payload]) else { break }
+                receipts += receipt
+            }
+            try await bench.passTime {
+                receipts.allSatisfy { $0.word != "open" } || !bench.service.status.isOpen
+            }
+            isOver = inbox.count < step
+            run.cancel()
+            try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
+            let report = try await run.value
+            let before = receipts.filter { $0.word != "left" }.count - report.finished
+            #expect(before >= 0)
+            await check(bench, inbox, receipts, report, before: before, "step \(step)")
+            step += 3
+        }
+        #expect(step > 60)
+    }
+
+    @Test("cancelled after any number of turns of the scheduler, the report adds up and the inbox has what is left")
+    func cancelledAtEachTurn() async throws {
+        for turn in stride(from: 0, to: 400, by: 7) {
+            let (bench, inbox) = Self.work(turn)
+            let (intake, run) = await bench.open()
+            let receipts = try intake.take(Self.payloads())
+            for _ in 0..<turn { await Task.yield() }
+            if turn % 2 == 1 { bench.clock.advance(by: .milliseconds(turn * 20)) }
+            for _ in 0..<(turn % 5) { await Task.yield() }
+            run.cancel()
+            try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
+            let report = try await run.value
+            let before = receipts.filter { $0.word != "left" }.count - report.finished
+            #expect(before >= 0)
+            await check(bench, inbox, receipts, report, before: before, "turn \(turn)")
+        }
+    }
+
+    @Test(
+        "handlers that run may finish, then they are cancelled, then left; the next handler of a message does not begin"
+    )
+    func drain() async throws {
+        let inbox = SpyInbox()
+        let clock = ManualClock()
+        let bench = ServiceBench(routes: [("a", nil), ("b", nil)], inbox: inbox, clock: clock) { message, _ in
+            let end = message.number == 1 ? 5 : 60
+            while clock.now < .seconds(Int64(end)), message.number == 3 || !Task.isCancelled { await Task.yield() }
+            if message.number != 1 { throw CancellationError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take((1...4).map { ServiceBench.payload($0, "o\($0 % 4)") })
+        try await bench.calls(4)
+        run.cancel()
+        for second in 1...20 {
+            for _ in 0..<200 { await Task.yield() }
+            bench.clock.advance(by: .seconds(1))
+            if second == 9 { #expect(receipts.map(\.word) == ["handled", "open", "open", "open"]) }
+        }
+        let report = try await run.value
+        #expect(receipts.map(\.word) == ["handled", "left", "left", "left"])
+        #expect(report.finished == 1 && report.cancelled == 3 && report.left == 3)
+        #expect(bench.log.events.sorted() == ["a 1", "a 2", "a 3", "a 4", "b 1"])
+        #expect(inbox.disk.inFlight == [] && inbox.disk.numbers == [2, 3, 4])
+        #expect(bench.service.status.overrunning == 1)
+        bench.clock.advance(by: .seconds(60))
+        try await until { bench.service.status.overrunning == 0 }
+    }
+
+    @Test("transports that have no more end the service when all has ended, but for what is held")
+    func endsByItself() async throws {
+        let bench = ServiceBench(rate: 1) { message, context in
+            if message.number == 2, context.attempt == 1 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take(
+            [ServiceBench.payload(1), ServiceBench.payload(2, "x"), ServiceBench.payload(3), ServiceBench.payload(3)])
+        try await until { bench.service.status.retrying == 1 }
+        bench.transport.finish()
+        try await bench.passTime { receipts[2].word == "left" }
+        #expect(try await run.value.left == 1)
+        #expect(receipts.map(\.word) == ["handled", "handled", "left", "duplicate (inFlight)"])
+        #expect(bench.receiver.metrics.received == 3)
+    }
+
+    @Test("a transport that throws stops the service, also while another one would run for ever")
+    func transportThrows() async throws {
+        let bench = ServiceBench(transports: [ClosureTransport { _ in throw TestError() }])
+        let run = Task { try await bench.service.run() }
+        await #expect(throws: TestError.self) { try await run.value }
+        #expect(!bench.service.status.isOpen)
+    }
+
+    @Test("a service whose task was cancelled before takes nothing in, and leaves what there was")
+    func cancelledBefore() async throws {
+        let inbox = SpyInbox()
+        _ = try inbox.add([ServiceBench.payload(1), ServiceBench.payload(2)])
+        try await inbox.note(.begun(1, attempt: 1))
+        let bench = ServiceBench(inbox: SpyInbox(inbox.disk))
+        let gate = Gate()
+        let run = Task {
+            await gate.wait()
+            return try await bench.service.run()
+        }
+        run.cancel()
+        gate.open()
+        #expect(try await run.value.left == 2)
+        #expect(bench.log.events.isEmpty && inbox.disk.numbers == [1, 2])
+        await #expect(throws: ServiceUsed.self) { try await bench.service.run() }
+    }
+
+    @Test("when it has run, nothing keeps it, not even a transport that keeps its intake")
+    func nothingIsKept() async throws {
+        weak var service: PushService?
+        weak var receiver: PushReceiver?
+        let transport: HandTransport
+        do {
+            let bench = ServiceBench(rate: 1) { message, _ in if message.number % 7 == 0 { throw TestError() } }
+            (service, receiver, transport) = (bench.service, bench.receiver, bench.transport)
+            let (intake, run) = await bench.open()
+            var receipts: [Receipt] = []
+            for number in 0...30 { receipts += try intake.take([ServiceBench.payload(number, "o\(number % 9)")]) }
+            for _ in 0..<300 { await Task.yield() }
+            run.cancel()
+            _ = try await run.value
+            #expect(receipts.allSatisfy { $0.word != "open" })
+        }
+        #expect(service != nil, "its transport has the intake")
+        transport.forget()
+        try await until { service == nil && receiver == nil }
+    }
+}

@@ -1,0 +1,241 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+
+/// An inbox that fails, and what an earlier process left in it.
+@Suite(.timeLimit(.minutes(2)))
+struct ServiceInboxTests {
+    /// Ten messages, of which one fails once and one always.
+    private static func act(_ message: PushMessage, _ context: HandlerContext) throws {
+        if message.number == 3, context.attempt == 1 { throw TestError() }
+        if message.number == 5 { throw TestError() }
+    }
+
+    private static let payloads = (1...10).map { ServiceBench.payload($0, "o\($0 % 3)") }
+
+    @Test("whichever call to the inbox fails, nothing is lost and nothing done twice", arguments: [1, 3])
+    func failsOnce(inARow: Int) async throws {
+        var delivery = DeliverySettings()
+        delivery.attempts = 2
+        var call = 2
+        var isOver = false
+        while !isOver {
+            let inbox = SpyInbox()
+            let failing = call..<(call + inARow)
+            inbox.fail { number, _ in failing.contains(number) }
+            let bench = ServiceBench(inbox: inbox, delivery: delivery) { try Self.act($0, $1) }
+            let (intake, run) = await bench.open()
+            var receipts: [Receipt] = []
+            for payload in Self.payloads {
+                var refusals = 0
+                while true {
+                    do throws(IntakeRefusal) {
+                        receipts += try intake.take([payload])
+                        break
+                    } catch .failed {
+                        refusals += 1
+                    } catch { return }
+                }
+                #expect(refusals <= inARow)
+            }
+            try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
+            #expect(receipts.map(\.word).filter { $0 == "handled" }.count == 9)
+            #expect(receipts[4].word == "deadLettered (failed)")
+            #expect(inbox.disk.numbers == [])
+            #expect(bench.receiver.metrics.nonzero == ["handled: 9", "deadLettered failed: 1"])
+            #expect(bench.log.events.count == 12, "no handler ran more often than it had to")
+            isOver = inbox.count < call
+            #expect(isOver || bench.told.events.contains { $0.hasPrefix("storeFailed") })
+            #expect(try await bench.close(run) == DrainReport())
+            #expect(bench.service.status == ServiceStatus())
+            call += 1
+        }
+        #expect(call > 30)
+    }
+
+    @Test("an inbox that cannot be read ends the run with its error, and loses nothing")
+    func cannotBeRead() async throws {
+        let inbox = SpyInbox()
+        _ = try inbox.add(Self.payloads)
+        inbox.fail { _, what in what == "entries" }
+        let bench = ServiceBench(inbox: inbox)
+        await #expect(throws: SpyInbox.Failed.self) { try await bench.service.run() }
+        #expect(inbox.disk.numbers.count == 10)
+        await #expect(throws: ServiceUsed.self) { try await bench.service.run() }
+    }
+
+    @Test("an inbox that stays sick keeps nobody from stopping, and the rows from nothing")
+    func sickAtTheEnd() async throws {
+        let inbox = SpyInbox()
+        let bench = ServiceBench(inbox: inbox)
+        let (intake, run) = await bench.open()
+        inbox.fail { _, what in !what.hasPrefix("add") }
+        let receipts = try intake.take(Self.payloads)
+        try await until { bench.told.events.count >= 3 }
+        run.cancel()
+        try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
+        let report = try await run.value
+        #expect(report.left == 10 && report.finished == 0)
+        #expect(receipts.allSatisfy { $0.word == "left" })
+        #expect(inbox.disk.numbers.count == 10)
+        let count = inbox.count
+        for _ in 0..<100 { await Task.yield() }
+        #expect(inbox.count == count, "nothing is written any more")
+        #expect(bench.clock.now <= .seconds(16))
+    }
+
+    // MARK: Recovery
+
+    /// Rows as an earlier process left them.
+    private static func disk(_ count: Int, _ change: (SpyInbox) async throws -> Void) async throws -> SpyInbox.Disk {
+        let inbox = SpyInbox()
+        _ = try inbox.add((1...count).map { ServiceBench.payload($0, "o\($0 % 2)") })
+        try await change(inbox)
+        return inbox.disk
+    }
+
+    @Test("what is left is handled in its order, without the routes that are done, before anything new")
+    func leftOver() async throws {
+        let disk = try await Self.disk(6) { inbox in
+            try await inbox.note(.begun(2, attempt: 1))
+            try await inbox.note(.failed(2, handled: ["a"]))
+            try await inbox.note(.begun(5, attempt: 3))
+        }
+        let inbox = SpyInbox(disk)
+        let attempts = EventLog()
+        let bench = ServiceBench(routes: [("a", nil), ("b", nil)], inbox: inbox) { message, context in
+            attempts.add("\(message.number) \(context.attempt)")
+        }
+        let (intake, run) = await bench.open()
+        #expect(bench.log.events.prefix(2) == ["a 5", "b 5"], "what was in flight first, before intake opens")
+        let receipt = try intake.take([ServiceBench.payload(8, "o0")])[0]
+        #expect(await receipt.end()?.name == "handled")
+        try await until { disk.numbers.isEmpty }
+        for lane in 0...1 {
+            let events = bench.log.events.filter { (Int($0.dropFirst(2)) ?? 0) % 2 == lane }
+            #expect(
+                events
+                    == (lane == 0
+                        ? ["b 2", "a 4", "b 4", "a 6", "b 6", "a 8", "b 8"]
+                        : ["a 5", "b 5", "a 1", "b 1", "a 3", "b 3"]))
+        }
+        #expect(attempts.events.contains("2 2") && attempts.events.contains("5 4"))
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["handled: 7"])
+    }
+
+    @Test("what was in flight is run one at a time, and also tried again alone")
+    func suspectsAlone() async throws {
+        let disk = try await Self.disk(8) { inbox in
+            for id in [2, 3, 6] as [UInt64] { try await inbox.note(.begun(id, attempt: 1)) }
+        }
+        let inbox = SpyInbox(disk)
+        let running = Mutex<Set<Int>>([])
+        let log = EventLog()
+        let bench = ServiceBench(inbox: inbox) { message, context in
+            let others = running.withLock { running in
+                running.insert(message.number)
+                return running.count - 1
+            }
+            for _ in 0..<10 { await Task.yield() }
+            log.add("\(message.number) \(context.attempt) \(others)")
+            running.withLock { _ = $0.remove(message.number) }
+            if message.number == 3, context.attempt < 4 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        #expect(log.events == ["2 2 0", "3 2 0", "6 2 0"])
+        _ = try intake.take((9...12).map { ServiceBench.payload($0, "o\($0)") })
+        try await bench.passTime { disk.numbers.isEmpty }
+        #expect(log.events.filter { $0.hasPrefix("3 ") } == ["3 2 0", "3 3 0", "3 4 0"])
+        #expect(log.events.contains { !$0.hasSuffix(" 0") }, "the others ran side by side")
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    /// How often a message was in flight at a crash, the last time alone or not, and whether it is run again.
+    static let crashes: [(crashes: Int, alone: Bool, isRun: Bool)] = [
+        (1, true, true), (1, false, true), (2, false, true), (2, true, false), (5, true, false), (5, false, true),
+    ]
+
+    @Test(
+        "what ended the process twice, the second time alone, is put aside and not run a third time", arguments: crashes
+    )
+    func quarantine(crashes: Int, alone: Bool, isRun: Bool) async throws {
+        let disk = SpyInbox.Disk()
+        _ = try SpyInbox(disk).add([ServiceBench.payload(1), ServiceBench.payload(2)])
+        for crash in 1...crashes {
+            let inbox = SpyInbox(disk)
+            _ = try inbox.entries()
+            try await inbox.note(.begun(1, attempt: crash))
+            if !alone { try await inbox.note(.begun(2, attempt: crash)) }
+        }
+        let inbox = SpyInbox(disk)
+        let bench = ServiceBench(inbox: inbox)
+        let (intake, run) = await bench.open()
+        try await until { disk.numbers.isEmpty }
+        #expect(bench.log.events.contains("r 1") == isRun)
+        #expect(bench.letters.letters().map(\.reason) == (isRun ? [] : [.quarantined]))
+        #expect(bench.letters.letters().map(\.attempts) == (isRun ? [] : [crashes]))
+        #expect(bench.letters.letters().allSatisfy { $0.routes == ["r"] })
+        #expect(bench.receiver.metrics.count("quarantined") == (isRun ? 0 : 1))
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "duplicate (done)")
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("without room among the dead letters the guilty one stays in the inbox, unrun, and the others go on")
+    func quarantineFull() async throws {
+        let disk = SpyInbox.Disk()
+        _ = try SpyInbox(disk).add([ServiceBench.payload(1), ServiceBench.payload(2)])
+        for crash in 1...2 {
+            let inbox = SpyInbox(disk)
+            _ = try inbox.entries()
+            try await inbox.note(.begun(1, attempt: crash))
+        }
+        for _ in 1...2 {
+            let bench = ServiceBench(inbox: SpyInbox(disk), letters: InMemoryDeadLetterStore(capacity: 0))
+            let (_, run) = await bench.open()
+            try await until { disk.numbers == [1] }
+            run.cancel()
+            var report = DrainReport()
+            report.left = 1
+            #expect(try await run.value == report)
+            #expect(!bench.log.events.contains("r 1"))
+        }
+        let bench = ServiceBench(inbox: SpyInbox(disk))
+        let (_, run) = await bench.open()
+        try await until { disk.numbers.isEmpty }
+        #expect(bench.letters.letters().map(\.reason) == [.quarantined])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("what is no message under smaller limits is put aside; without room it stays", arguments: [0, 10])
+    func smallerLimits(capacity: Int) async throws {
+        let disk = try await Self.disk(3) { _ in }
+        let limits = PayloadLimits(bytes: 20)
+        let bench = ServiceBench(
+            inbox: SpyInbox(disk), letters: InMemoryDeadLetterStore(capacity: capacity), limits: limits)
+        let (_, run) = await bench.open()
+        #expect(disk.numbers == (capacity == 0 ? [1, 2, 3] : []))
+        #expect(
+            bench.letters.letters().map(\.reason) == (capacity == 0 ? [] : [.undecodable, .undecodable, .undecodable]))
+        #expect(bench.service.status.messages == 0)
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("more than fits is handled all the same, and nothing new comes in until there is room")
+    func moreThanFits() async throws {
+        var settings = ServiceSettings()
+        settings.messages = 10
+        let disk = try await Self.disk(100) { _ in }
+        let gate = Gate()
+        let bench = ServiceBench(inbox: SpyInbox(disk), settings: settings) { _, _ in await gate.wait() }
+        let (intake, run) = await bench.open()
+        #expect(throws: IntakeRefusal.self) { try intake.take([ServiceBench.payload(200)]) }
+        gate.open()
+        #expect(await intake.takeAndWait(ServiceBench.payload(200)) == "handled")
+        try await until { disk.numbers.isEmpty }
+        #expect(bench.log.events.count == 101)
+        #expect(try await bench.close(run) == DrainReport())
+    }
+}

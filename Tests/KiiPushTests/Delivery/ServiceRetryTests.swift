@@ -1,0 +1,242 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+
+/// What is tried again, when, and what becomes of it at last.
+@Suite(.timeLimit(.minutes(1)))
+struct ServiceRetryTests {
+    /// Settings, a jitter, and the pauses that follow, in milliseconds.
+    struct Pauses: Sendable {
+        let backoff: Int
+        let most: Int
+        let jitter: Double
+        let pauses: [Int]
+    }
+
+    static let pauses = [
+        Pauses(backoff: 200, most: 30_000, jitter: 0, pauses: [200, 400, 800, 1600, 3200]),
+        Pauses(backoff: 200, most: 30_000, jitter: 1, pauses: [240, 480, 960, 1920, 3840]),
+        Pauses(backoff: 200, most: 30_000, jitter: -1, pauses: [160, 320, 640, 1280, 2560]),
+        Pauses(backoff: 200, most: 1000, jitter: 0, pauses: [200, 400, 800, 1000, 1000]),
+        Pauses(backoff: 200, most: 1000, jitter: 7, pauses: [240, 480, 960, 1200, 1200]),
+        Pauses(backoff: 500, most: 100, jitter: 0, pauses: [500, 500, 500]),
+        Pauses(backoff: 0, most: 1000, jitter: 1, pauses: [0, 0, 0]),
+        Pauses(backoff: -5, most: -7, jitter: 1, pauses: [0, 0, 0]),
+        Pauses(backoff: 100, most: 1000, jitter: .nan, pauses: [100, 200, 400, 800, 1000]),
+        Pauses(backoff: 100, most: 1000, jitter: .infinity, pauses: [100, 200]),
+    ]
+
+    @Test("pauses double up to the longest, and are made longer or shorter by a fifth at most", arguments: pauses)
+    func pause(pauses: Pauses) {
+        var settings = DeliverySettings()
+        settings.backoff = .milliseconds(pauses.backoff)
+        settings.maxBackoff = .milliseconds(pauses.most)
+        #expect(
+            pauses.pauses.indices.map { settings.pause(after: $0 + 1, pauses.jitter) }
+                == pauses.pauses.map { .milliseconds($0) })
+        #expect(settings.pause(after: .max, pauses.jitter) >= .zero)
+        #expect(settings.pause(after: 0, 0) == max(.zero, .milliseconds(pauses.backoff)))
+    }
+
+    @Test("only the handlers that failed run again, each told which attempt it is")
+    func onlyTheFailed() async throws {
+        let attempts = EventLog()
+        let inbox = SpyInbox()
+        let bench = ServiceBench(routes: [("a", nil), ("b", nil), ("c", nil)], inbox: inbox) { _, context in
+            attempts.add("\(context.route) \(context.attempt)")
+            if context.route == "b", context.attempt < 3 { throw TestError() }
+            if context.route == "c", context.attempt < 2 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        #expect(receipt.isStored)
+        try await bench.passTime { receipt.word != "open" }
+        #expect(attempts.events == ["a 1", "b 1", "c 1", "b 2", "c 2", "b 3"])
+        #expect(
+            inbox.log.events == [
+                "entries", "add 1", "begun 1 (1)", "failed 1 [a]", "begun 1 (2)", "failed 1 [a c]", "begun 1 (3)",
+                "ended 1",
+            ])
+        #expect(receipt.outcome?.name == "handled")
+        guard case .handled(let routes)? = receipt.outcome else { return }
+        #expect(routes.ids == ["a", "b", "c"])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["handled: 1"])
+        #expect(
+            bench.told.events.map { $0.prefix { $0 != "(" } } == ["retry", "retry"])
+    }
+
+    @Test("an attempt is in the inbox before the handler runs")
+    func attemptFirst() async throws {
+        let inbox = SpyInbox()
+        let seen = EventLog()
+        let bench = ServiceBench(inbox: inbox) { _, context in
+            seen.add("\(inbox.disk.rows[1]?.attempts ?? -1) \(inbox.disk.inFlight)")
+            if context.attempt < 3 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        try await bench.passTime { receipt.word != "open" }
+        #expect(seen.events == ["1 [1]", "2 [1]", "3 [1]"])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("one that is tried again frees its worker")
+    func freesItsWorker() async throws {
+        var settings = ServiceSettings()
+        settings.concurrency = 1
+        let bench = ServiceBench(settings: settings) { message, context in
+            if message.number == 1, context.attempt == 1 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take([ServiceBench.payload(1, "a"), ServiceBench.payload(2, "b")])
+        #expect(await receipts[1].end()?.name == "handled")
+        #expect(bench.service.status.retrying == 1)
+        #expect(bench.service.status.handling == 0)
+        try await bench.passTime { receipts[0].word == "handled" }
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("after the last attempt it is a dead letter that says all there is to know", arguments: [-3, 0, 1, 2, 5])
+    func deadLetter(attempts: Int) async throws {
+        var delivery = DeliverySettings()
+        delivery.attempts = attempts
+        let inbox = SpyInbox()
+        let bench = ServiceBench(routes: [("good", nil), ("bad", delivery)], inbox: inbox, delivery: delivery) {
+            _, context in
+            if context.route == "bad" { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        try await bench.passTime { receipt.word != "open" }
+        #expect(receipt.word == "deadLettered (failed)")
+        let letter = try #require(bench.letters.letters().first)
+        #expect(letter.reason == .failed && letter.routes == ["bad"] && letter.attempts == max(attempts, 1))
+        #expect(letter.cause == "TestError" && letter.rulesGeneration == 0)
+        #expect(letter.payload.bytes == ServiceBench.payload(1).bytes)
+        #expect(inbox.disk.numbers == [])
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "duplicate (done)")
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["duplicate done: 1", "deadLettered failed: 1"])
+    }
+
+    @Test("without room among the dead letters, a durable inbox keeps it and tries again")
+    func lettersFull() async throws {
+        var delivery = DeliverySettings()
+        delivery.attempts = 2
+        let inbox = SpyInbox()
+        let letters = InMemoryDeadLetterStore(capacity: 1)
+        _ = try letters.add(
+            DeadLetter(payload: RawPayload("x"), reason: .undecodable, routes: [], arrivedAt: .init(nanoseconds: 0)))
+        let bench = ServiceBench(inbox: inbox, delivery: delivery, letters: letters) { message, _ in
+            if message.number == 1 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take([ServiceBench.payload(1), ServiceBench.payload(2)])
+        try await bench.passTime { bench.told.events.filter { $0.hasPrefix("storeFailed") }.count == 3 }
+        #expect(receipts[1].word == "handled", "it holds nobody up")
+        #expect(inbox.disk.numbers == [1])
+        #expect(inbox.disk.inFlight == [], "nothing of it runs")
+        #expect(bench.log.events == ["r 1", "r 1", "r 2"])
+        letters.remove(1)
+        try await bench.passTime { receipts[0].word != "open" }
+        #expect(receipts[0].word == "deadLettered (failed)")
+        #expect(letters.letters().map(\.attempts) == [2])
+        #expect(inbox.disk.numbers == [])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1"])
+    }
+
+    @Test("without room among the dead letters and on disk, the transport is told to bring it again")
+    func lettersFullInMemory() async throws {
+        var delivery = DeliverySettings()
+        delivery.attempts = 1
+        let fails = Flag()
+        fails.set()
+        let bench = ServiceBench(delivery: delivery, letters: InMemoryDeadLetterStore(capacity: 0)) { _, _ in
+            if fails.isSet { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let end = try await intake.takeWhenRoom(ServiceBench.payload(1)).end()
+        #expect(end?.name == "failed" && end?.disposition == .retryLater)
+        fails.clear()
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.received == 2)
+    }
+
+    @Test("a stage that cannot decide is asked again, and the message is counted once", arguments: [1, 4, 5])
+    func stageThrows(failures: Int) async throws {
+        let store = ClosableStore()
+        store.isClosed.set()
+        let inbox = SpyInbox()
+        let bench = ServiceBench(inbox: inbox, store: store)
+        let (intake, run) = await bench.open()
+        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        try await bench.passTime {
+            bench.told.events.filter { $0.hasPrefix("retry") }.count == failures || receipt.word != "open"
+        }
+        store.isClosed.clear()
+        try await bench.passTime { receipt.word != "open" }
+        #expect(receipt.word == (failures < 5 ? "handled" : "deadLettered (failed)"))
+        #expect(bench.letters.letters().map(\.attempts) == (failures < 5 ? [] : [0]), "its handlers were never run")
+        #expect(bench.receiver.metrics.received == 1)
+        #expect(inbox.disk.numbers == [])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    // MARK: Time limits
+
+    @Test("a handler that takes too long is cancelled, and what it did after that does not count")
+    func timeLimit() async throws {
+        var delivery = DeliverySettings()
+        (delivery.timeout, delivery.attempts) = (.seconds(3), 2)
+        let cancelled = EventLog()
+        let bench = ServiceBench(delivery: delivery) { message, context in
+            guard message.number == 1, context.attempt == 1 else { return }
+            await withTaskCancellationHandler {
+                while !Task.isCancelled { await Task.yield() }
+            } onCancel: {
+                cancelled.add("cancelled")
+            }
+            throw CancellationError()
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take([ServiceBench.payload(1), ServiceBench.payload(2)])
+        try await bench.calls(1)
+        bench.clock.advance(by: .milliseconds(2999))
+        for _ in 0..<50 { await Task.yield() }
+        #expect(cancelled.events.isEmpty)
+        try await bench.passTime { receipts[1].word == "handled" }
+        #expect(cancelled.events == ["cancelled"])
+        #expect(bench.log.events == ["r 1", "r 1", "r 2"])
+        #expect(bench.told.events.first?.hasPrefix("overrun") == true)
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test(
+        "one that does not return either is left after the grace, and its lane goes on; its late success counts nothing"
+    )
+    func overrun() async throws {
+        var delivery = DeliverySettings()
+        (delivery.timeout, delivery.attempts) = (.seconds(3), 1)
+        let gate = Gate()
+        let bench = ServiceBench(delivery: delivery) { message, _ in if message.number == 1 { await gate.wait() } }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take([ServiceBench.payload(1), ServiceBench.payload(2)])
+        try await bench.calls(1)
+        try await bench.passTime { receipts[0].word != "open" }
+        #expect(bench.clock.now >= .seconds(8), "the limit and the grace")
+        #expect(receipts[0].word == "deadLettered (failed)")
+        #expect(bench.letters.letters().map(\.cause) == ["HandlerOverrun"])
+        #expect(await receipts[1].end()?.name == "handled")
+        #expect(bench.service.status.overrunning == 1)
+        #expect(bench.told.events.filter { $0.hasPrefix("overrun") }.count == 2)
+        gate.open()
+        try await until { bench.service.status.overrunning == 0 }
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1"])
+    }
+}

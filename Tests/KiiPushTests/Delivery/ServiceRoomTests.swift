@@ -1,0 +1,165 @@
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPush
+
+/// How much a service takes on, and what those do who have more.
+@Suite(.timeLimit(.minutes(1)))
+struct ServiceRoomTests {
+    private static let size = ServiceBench.payload(1).bytes.count
+
+    /// Bounds, and how many payloads of one size fit.
+    struct Bound: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let messages: Int
+        let bytes: Int
+        let fit: Int
+    }
+
+    static let bounds = [
+        Bound(testDescription: "by number", messages: 8, bytes: 1 << 20, fit: 8),
+        Bound(testDescription: "by bytes", messages: 1000, bytes: 8 * size + size / 2, fit: 8),
+        Bound(testDescription: "one at a time", messages: 1, bytes: 1 << 20, fit: 1),
+        Bound(testDescription: "less than one", messages: 0, bytes: 1, fit: 1),
+    ]
+
+    @Test(
+        "a full service refuses, calls those who wait when there is room, and ends with nothing kept", arguments: bounds
+    )
+    func full(bound: Bound) async throws {
+        var settings = ServiceSettings()
+        (settings.messages, settings.bytes) = (bound.messages, bound.bytes)
+        let gates = (0..<9).map { _ in Gate() }
+        let bench = ServiceBench(settings: settings) { message, _ in await gates[message.number % 9].wait() }
+        let (intake, run) = await bench.open()
+        var receipts: [Receipt] = []
+        for number in 0..<bound.fit { receipts += try intake.take([ServiceBench.payload(number, "o\(number)")]) }
+        #expect(bench.service.status.messages == bound.fit)
+        #expect(bench.service.status.bytes > 0)
+        #expect(throws: IntakeRefusal.self) { try intake.take([ServiceBench.payload(100)]) }
+        #expect(bench.service.status.messages == bound.fit, "what is refused takes no room")
+        let called = Atomic<Int>(0)
+        intake.whenRoom { called.add(100, ordering: .relaxed) }
+        intake.whenRoom { called.add(1, ordering: .relaxed) }
+        let waiting = Task { try await intake.takeWhenRoom(ServiceBench.payload(17, "late")) }
+        for _ in 0..<50 { await Task.yield() }
+        #expect(called.load(ordering: .relaxed) == 0)
+        for gate in gates { gate.open() }
+        receipts.append(try await waiting.value)
+        #expect(await receipts.words() == Array(repeating: "handled", count: bound.fit + 1))
+        try await until { called.load(ordering: .relaxed) > 0 }
+        #expect(
+            called.load(ordering: .relaxed) == 1, "the later one takes the place of the earlier one, and is called once"
+        )
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.service.status == ServiceStatus())
+    }
+
+    @Test("what is larger than all there may be comes alone, and those who wait for that much room do not spin")
+    func larger() async throws {
+        var settings = ServiceSettings()
+        settings.bytes = 4 * Self.size
+        let gate = Gate()
+        let bench = ServiceBench(settings: settings) { message, _ in if message.number == 1 { await gate.wait() } }
+        let (intake, run) = await bench.open()
+        let first = try intake.take([ServiceBench.payload(1)])
+        let large = PayloadFixture.pushToUser(
+            sentAt: 1_000_009, data: [("text", .string(String(repeating: "x", count: 4 * Self.size)))]
+        ).payload(.long)
+        // More than is free, less than all: a quarter is free, and yet there is no room.
+        let wide = PayloadFixture.pushToUser(
+            sentAt: 1_000_008, data: [("text", .string(String(repeating: "x", count: 3 * Self.size)))]
+        ).payload(.long)
+        let called = Flag()
+        #expect(throws: IntakeRefusal.self) { try intake.take([wide]) }
+        intake.whenRoom { called.set() }
+        #expect(!called.isSet)
+        let waiting = [large, wide].map { payload in Task { try await intake.takeWhenRoom(payload) } }
+        for _ in 0..<50 { await Task.yield() }
+        #expect(bench.service.status.messages == 1)
+        gate.open()
+        #expect(await first.words() == ["handled"])
+        for task in waiting { #expect(await (try task.value).end()?.name == "handled") }
+        #expect(called.isSet)
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("two transports of one name are each called")
+    func twoOfOneName() async throws {
+        var settings = ServiceSettings()
+        settings.messages = 1
+        let gate = Gate()
+        let other = HandTransport()
+        let bench = ServiceBench(settings: settings, transports: [other]) { _, _ in await gate.wait() }
+        let (intake, run) = await bench.open()
+        _ = try intake.take([ServiceBench.payload(1)])
+        let called = Atomic<Int>(0)
+        intake.whenRoom { called.add(1, ordering: .relaxed) }
+        await other.intake().whenRoom { called.add(10, ordering: .relaxed) }
+        gate.open()
+        try await until { called.load(ordering: .relaxed) == 11 }
+        other.finish()
+        _ = try await bench.close(run)
+    }
+
+    @Test("payloads come all or none, and a payload that is no message takes no room")
+    func allOrNone() async throws {
+        var settings = ServiceSettings()
+        settings.messages = 3
+        let gate = Gate()
+        let bench = ServiceBench(settings: settings) { _, _ in await gate.wait() }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take([ServiceBench.payload(1), RawPayload("nonsense"), ServiceBench.payload(2)])
+        #expect(receipts.map(\.word) == ["open", "undecodable (unexpectedCharacter)", "open"])
+        #expect(bench.service.status.messages == 2)
+        #expect(throws: IntakeRefusal.self) { try intake.take([ServiceBench.payload(3), ServiceBench.payload(4)]) }
+        #expect(try intake.take([]).isEmpty)
+        gate.open()
+        #expect(await receipts.words() == ["handled", "undecodable (unexpectedCharacter)", "handled"])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.received == 3)
+    }
+
+    @Test("what the loop guard holds takes no room")
+    func heldTakesNoRoom() async throws {
+        var settings = ServiceSettings()
+        settings.messages = 2
+        let bench = ServiceBench(settings: settings, rate: 1)
+        let (intake, run) = await bench.open()
+        #expect(await intake.takeAndWait(ServiceBench.payload(0)) == "handled")
+        var receipts: [Receipt] = []
+        for number in 1...20 { receipts.append(try await intake.takeWhenRoom(ServiceBench.payload(number))) }
+        try await until { bench.service.status.held == 20 && bench.service.status.messages == 0 }
+        #expect(bench.service.status.bytes == 0)
+        try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
+        #expect(bench.log.events == (0...20).map { "r \($0)" })
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.service.status == ServiceStatus())
+    }
+
+    @Test("one who waits for room and is cancelled, or whose service stops, is told so")
+    func waitsInVain() async throws {
+        var settings = ServiceSettings()
+        settings.messages = 1
+        let gate = Gate()
+        let bench = ServiceBench(settings: settings) { _, _ in await gate.wait() }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        let waiting = (2...4).map { number in Task { try await intake.takeWhenRoom(ServiceBench.payload(number)) } }
+        waiting[0].cancel()
+        await #expect(throws: IntakeRefusal.self) { try await waiting[0].value }
+        let called = Flag()
+        intake.whenRoom { called.set() }
+        run.cancel()
+        await #expect(throws: IntakeRefusal.self) { try await waiting[1].value }
+        await #expect(throws: IntakeRefusal.self) { try await waiting[2].value }
+        #expect(called.isSet)
+        gate.open()
+        #expect(await receipt.end()?.name == "handled")
+        var report = DrainReport()
+        report.finished = 1
+        #expect(try await run.value == report)
+        #expect(throws: IntakeRefusal.self) { try intake.take([ServiceBench.payload(5)]) }
+    }
+}

@@ -1,0 +1,30 @@
+import KiiPush
+import KiiPushContracts
+import Testing
+
+/// The code of the contract's doc comment, so that it compiles and runs.
+struct DocumentedInboxTests {
+    private let folder = "/var/lib/agent"
+
+    @Test("my inbox keeps the promises of an inbox")
+    func inbox() async {
+        await InboxContract { place in
+            try MyInbox(file: "\(folder)/\(place)")
+        } close: {
+            $0.close()
+        }.verify()
+    }
+}
+
+/// An inbox of a user's own, as the comment supposes; this one keeps nothing but numbers, as the one in memory.
+private final class MyInbox: Inbox {
+    let isDurable = false
+    private let numbers = InMemoryInbox()
+
+    init(file: String) throws {}
+
+    func add(_ payloads: [RawPayload]) -> [UInt64] { numbers.add(payloads) }
+    func note(_ note: InboxNote) async {}
+    func entries() -> [InboxEntry] { [] }
+    func close() {}
+}

@@ -1,0 +1,168 @@
+#if SQLite
+import Foundation
+import Glibc
+import Testing
+
+@testable import KiiPushLinux
+@testable import kiipush
+
+@Suite("an agent with a state directory, and the commands that work on it", .serialized)
+struct AgentTests {
+    private let folder: TemporaryFile
+    private let directory: String
+    private var state: String { directory + "/state" }
+    private var socket: String { directory + "/push.sock" }
+
+    init() throws {
+        folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
+        directory = String(folder.path.dropLast("/rules.json".count))
+    }
+
+    private func tool(_ arguments: String...) throws -> ChildRun { try ChildRun(arguments + ["--state", state]) }
+
+    private func agent() throws -> RunningAgent {
+        try RunningAgent(["--rules", folder.path, "--unix", socket, "--state", state])
+    }
+
+    /// Sends lines to the agent and returns its answers.
+    private func send(_ lines: String...) throws -> [String] {
+        let client = try LineClient(socket)
+        return lines.compactMap { client.ask($0) }
+    }
+
+    private func event(_ number: Int, _ object: String = "o") -> String {
+        #"{"bucketID":"settings","objectScopeType":"APP","objectID":"\#(object)","when":\#(number)}"#
+    }
+
+    private let news = #"{"topic":"news","objectScopeType":"APP","when":2}"#
+    private let handled = #"{"outcome":"handled","disposition":"accept"}"#
+
+    @Test("what an agent has handled is a duplicate for the next one, and SIGTERM ends each with 0")
+    func restart() throws {
+        let first = try agent()
+        #expect(try send(event(1)) == [handled])
+        #expect(try first.stop() == 0)
+        let second = try agent()
+        #expect(try send(event(1)) == [#"{"outcome":"duplicate","disposition":"accept","reason":"done"}"#])
+        #expect(try send(event(2)) == [handled])
+        #expect(try second.stop(SIGKILL) == 256 + SIGKILL)
+        let third = try agent()
+        #expect(try send(event(2)) == [#"{"outcome":"duplicate","disposition":"accept","reason":"done"}"#])
+        #expect(try third.stop() == 0)
+    }
+
+    @Test("a second agent on the directory is refused, and nothing is harmed")
+    func second() throws {
+        let agent = try agent()
+        let run = try ChildRun(["receive", "--rules", folder.path, "--stdin", "--state", state])
+        #expect(run.code == 1)
+        #expect(run.errors == "kiipush receive: an agent runs on \(state) already\n")
+        #expect(try send(event(1)) == [handled])
+        #expect(try agent.stop() == 0)
+    }
+
+    @Test("dead letters are listed, shown, replayed and dropped, while the agent runs and when it does not")
+    func letters() throws {
+        let agent = try agent()
+        #expect(
+            try send("nonsense", news) == [
+                #"{"outcome":"undecodable","disposition":"reject","reason":"unexpectedCharacter"}"#,
+                #"{"outcome":"deadLettered","disposition":"accept","reason":"failed"}"#,
+            ])
+        for isRunning in [true, false] {
+            if !isRunning { #expect(try agent.stop() == 0) }
+            let list = try tool("dead-letters", "list")
+            #expect(list.code == 0, "\(list.errors)")
+            #expect(list.output.split(separator: "\n").map { $0.prefix(14) } == ["1: undecodable", "2: failed, arr"])
+            #expect(list.output.contains("for broken, tried 2"))
+            #expect(!list.output.contains("nonsense"))
+            #expect(
+                try tool("dead-letters", "list", "--reason", "failed", "--format", "json").output.hasPrefix(
+                    #"{"id":2,"#))
+            #expect(try tool("dead-letters", "show", "1").output.contains("\n  nonsense\n"))
+            #expect(try tool("dead-letters", "drop", "--all", "--dry-run").output.hasPrefix("would drop 1: "))
+            let replay = try tool("dead-letters", "replay", "--route", "broken")
+            #expect(replay.code == 1)
+            #expect(replay.output == (isRunning ? "2: failed (broken)\n" : ""))
+            #expect(replay.errors.contains("no agent runs") == !isRunning)
+        }
+        #expect(try tool("dead-letters", "drop", "9").code == 1)
+        #expect(try tool("dead-letters", "drop", "--reason", "undecodable").output == "dropped 1\n")
+        #expect(try tool("dead-letters", "list").output.hasPrefix("2: "))
+    }
+
+    @Test("a letter that the rules of today can handle is handled when it is replayed, and is gone")
+    func replay() throws {
+        let agent = try agent()
+        _ = try send(news)
+        let better = ReceiveTests.rules.replacingOccurrences(of: "/bin/false", with: "/bin/true")
+        try better.write(toFile: folder.path, atomically: true, encoding: .utf8)
+        try agent.wait { $0.log.contains("generation 2") }
+        #expect(try tool("dead-letters", "replay", "--all").output == "1: handled\n")
+        #expect(try tool("dead-letters", "list").output == "no dead letters\n")
+        #expect(try agent.stop() == 0)
+    }
+
+    @Test("what the loop guard holds is listed, dropped and released, and a kill works on what comes")
+    func held() throws {
+        let agent = try agent()
+        for number in 0..<20 { #expect(try send(event(number)) == [handled]) }
+        #expect(
+            try send(event(20), event(21))
+                == Array(repeating: #"{"outcome":"stored","disposition":"accept"}"#, count: 2))
+        #expect(
+            try tool("held", "list").output
+                == "held 1: settings, Push to App, 71 bytes\nheld 2: settings, Push to App, 71 bytes\n")
+        #expect(try tool("held", "drop", "2").output == "dropped 1\n")
+        #expect(try tool("held", "release", "--route", "settings").output == "released: handled\n")
+        #expect(try tool("held", "list").output == "nothing is held\n")
+        #expect(try tool("kill", "settings", "--for", "1m").code == 0)
+        let end = ContinuousClock.now + .seconds(20)
+        var number = 30
+        while try send(event(number, "p")) == [handled], ContinuousClock.now < end { number += 1 }
+        #expect(try send(event(99, "q")) == [#"{"outcome":"looped","disposition":"accept","reason":"killSwitch"}"#])
+        #expect(try agent.stop() == 0)
+    }
+
+    @Test("what is held when the agent ends is handled by the next one")
+    func heldOverRestart() throws {
+        let first = try agent()
+        for number in 0..<20 { _ = try send(event(number)) }
+        #expect(try send(event(20)) == [#"{"outcome":"stored","disposition":"accept"}"#])
+        #expect(try first.stop(SIGKILL) == 256 + SIGKILL)
+        #expect(try tool("held", "list").output.contains("1 messages wait in the inbox"))
+        let second = try agent()
+        try second.wait { $0.output.split(separator: "\n").count == 1 }
+        #expect(try second.stop() == 0)
+        #expect(try tool("held", "list").output.contains("0 messages wait in the inbox"))
+    }
+}
+
+/// A program that hands payloads over at a socket and reads the answers; each wait ends after twenty seconds.
+private final class LineClient {
+    private let descriptor: Int32
+
+    init(_ path: String) throws {
+        descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        guard let address = UnixAddress(path: path),
+            unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0
+        else { throw ChildRun.Failure(what: "connect", code: errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    func ask(_ line: String) -> String? {
+        let bytes = Array((line + "\n").utf8)
+        guard unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return nil }
+        var answer: [UInt8] = []
+        var byte: UInt8 = 0
+        while unsafe recv(descriptor, &byte, 1, 0) == 1 {
+            if byte == UInt8(ascii: "\n") { return String(decoding: answer, as: UTF8.self) }
+            answer.append(byte)
+        }
+        return nil
+    }
+}
+#endif

@@ -1,0 +1,94 @@
+import KiiPush
+import KiiPushMQTT
+import Testing
+
+@testable import kiipush
+
+@Suite("the command line of kiipush receive")
+struct ReceiveOptionsTests {
+    @Test(
+        "a wrong command line is told in one line that says what to do, and nothing runs",
+        arguments: [
+            ([], "--rules FILE is missing"),
+            (
+                ["--rules", "r"],
+                "say where payloads come from: --stdin, --unix PATH, --mqtt ADDRESS or --endpoint FILE"
+            ),
+            (
+                ["--rules", "r", "--stdin", "--unix", "s"],
+                "payloads come from one place only: --stdin, --unix PATH, --mqtt ADDRESS or --endpoint FILE"
+            ),
+            (["--rules", "r", "--stdin", "--ca-file", "c"], "--ca-file goes with --mqtt or --endpoint only"),
+            (["--rules", "r", "--stdin", "--clean-session"], "--clean-session goes with --mqtt or --endpoint only"),
+            (
+                ["--rules", "r", "--mqtt", "mqtt://h/t", "--transport", "fcm"],
+                "--transport goes with --stdin or --unix only"
+            ),
+            (["--rules", "r", "--stdni"], "there is no option --stdni; did you mean --stdin?"),
+            (["--rules", "r", "--stdin", "file"], "'file' is no option; the rules go behind --rules"),
+            (
+                ["--rules", "r", "--stdin", "--concurrency", "0"],
+                "--concurrency takes a number from 1 to 1000, not '0'"
+            ),
+            (
+                ["--rules", "r", "--stdin", "--drain", "soon"],
+                "--drain takes a number and ms, s, m, h or d, such as 10s; not 'soon'"
+            ),
+            (
+                ["--rules", "r", "--mqtt", "mqtt://h/t", "--mqtt-version", "4"],
+                "--mqtt-version takes one of 3.1, 3.1.1, 5, not '4'"
+            ),
+        ])
+    func mistakes(arguments: [String], what: String) async {
+        let run = await ToolRun(["receive"] + arguments)
+        #expect(run.code == .usage)
+        #expect(run.output.isEmpty)
+        #expect(run.errors == ["kiipush receive: \(what); try 'kiipush receive --help'"])
+    }
+
+    @Test(
+        "an address of a broker that is none is told with the place in it",
+        arguments: ["http://h/t", "mqtt://", "mqtt://h", "mqtt://h:0/t", "mqtt://h/+", "mqtt://u:secret@h/t"])
+    func addresses(address: String) async throws {
+        let run = await ToolRun(["receive", "--rules", "r", "--mqtt", address])
+        #expect(run.code == .usage)
+        let error = try #require(run.errors.first)
+        #expect(error.hasPrefix("kiipush receive: --mqtt:1:"))
+        #expect(!error.contains("secret"))
+    }
+
+    @Test("each option is taken")
+    func options() throws {
+        let read = try ReceiveOptions.read([
+            "--rules", "r.json", "--mqtt", "mqtts://u@broker.example/a%20b", "--state", "/s", "--app", "0123abcd",
+            "--metrics", "m", "--capture", "c", "--concurrency", "3", "--drain", "2s", "--quiet", "--client-id", "id",
+            "--ca-file", "ca", "--password-file", "pw", "--mqtt-version", "5", "--clean-session",
+        ])
+        let options = try #require(read)
+        #expect(options.rules == "r.json" && options.state == "/s" && options.app == "0123abcd")
+        #expect(options.metrics == "m" && options.capture == "c" && options.isQuiet)
+        #expect(options.service.concurrency == 3 && options.service.drain == .seconds(2))
+        guard case .mqtt(let settings) = options.source else {
+            Issue.record("not MQTT")
+            return
+        }
+        #expect(settings.host == "broker.example" && settings.port == 8883 && settings.usesTLS)
+        #expect(settings.topic == "a b" && settings.user == "u" && settings.clientID == "id" && settings.caFile == "ca")
+        #expect(settings.password == .file("pw") && settings.version == .v5 && settings.cleanSession)
+    }
+
+    @Test("without --state, lines lie in memory, and a broker's session has a directory")
+    func directories() throws {
+        #expect(try ReceiveOptions.read(["--rules", "r", "--stdin"])?.state == nil)
+        #expect(
+            try ReceiveOptions.read(["--rules", "r", "--mqtt", "mqtt://h/t"])?.state?.hasSuffix("/kiipush") == true)
+    }
+
+    @Test("help is printed, and says what every option is")
+    func help() async {
+        let run = await ToolRun(["receive", "--help"])
+        #expect(run.code == .fine)
+        let help = run.output.joined(separator: "\n")
+        for option in ReceiveOptions.known { #expect(help.contains(option)) }
+    }
+}

@@ -1,0 +1,45 @@
+import Glibc
+
+@testable import KiiPushLinux
+
+/// `kiipush receive` as a process of its own, which a test talks to and stops.
+final class RunningAgent {
+    private let process: pid_t
+    private let printed: TemporaryFile
+    private let reported: TemporaryFile
+    private var isReaped = false
+
+    /// Starts the agent and waits until it is ready.
+    init(_ arguments: [String]) throws {
+        printed = try TemporaryFile("", name: "output")
+        reported = try TemporaryFile("", name: "errors")
+        process = try ChildRun.start(
+            ["receive"] + arguments, input: "/dev/null", output: printed.path, errors: reported.path)
+        try wait { $0.log.contains("ready") }
+    }
+
+    deinit { if !isReaped { _ = try? stop(SIGKILL) } }
+
+    var output: String { (try? printed.contents()) ?? "" }
+    var log: String { (try? reported.contents()) ?? "" }
+
+    /// Looks again and again until a condition holds; fails after twenty seconds.
+    func wait(_ condition: (RunningAgent) -> Bool) throws {
+        let end = ContinuousClock.now + .seconds(20)
+        while !condition(self) {
+            guard ContinuousClock.now < end else { throw ChildRun.Failure(what: "waited in vain: \(log)", code: 0) }
+            _ = poll(nil, 0, 10)
+        }
+    }
+
+    /// Sends a signal and waits for the end; the exit code, or 256 and the signal that ended it.
+    func stop(_ signal: Int32 = SIGTERM) throws -> Int32 {
+        kill(process, signal)
+        var status: Int32 = 0
+        guard unsafe waitpid(process, &status, 0) == process else {
+            throw ChildRun.Failure(what: "waitpid", code: errno)
+        }
+        isReaped = true
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : 256 + status & 0x7F
+    }
+}

@@ -1,0 +1,57 @@
+import Testing
+
+@testable import kiipush
+
+@Suite("the command lines of kiipush dead-letters and held")
+struct StateOptionsTests {
+    @Test(
+        "a wrong command line is told in one line that says what to do",
+        arguments: [
+            (
+                ["dead-letters", "lsit"],
+                "dead-letters: there is no command 'lsit'; the commands are drop, list, replay, show"
+            ),
+            (["held", "replay"], "held: there is no command 'replay'; the commands are drop, list, release"),
+            (
+                ["dead-letters", "drop"],
+                "dead-letters drop: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters --help'"
+            ),
+            (
+                ["dead-letters", "replay", "--dry-run"],
+                "dead-letters replay: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters --help'"
+            ),
+            (["held", "drop"], "held drop: say which: numbers, --route, or --all; try 'kiipush held --help'"),
+            (
+                ["dead-letters", "show"],
+                "dead-letters show: say which by their numbers, as 'list' shows them; try 'kiipush dead-letters --help'"
+            ),
+            (
+                ["dead-letters", "drop", "x"],
+                "dead-letters drop: 'x' is no number of a message; 'list' shows them; try 'kiipush dead-letters --help'"
+            ),
+            (
+                ["dead-letters", "replay", "1", "--rate", "0"],
+                "dead-letters replay: --rate takes a number from 1 to 10000, not '0'; try 'kiipush dead-letters --help'"
+            ),
+            (
+                ["dead-letters", "list", "--reason", "tired"],
+                "dead-letters list: --reason takes one of heldFull, killSwitch, failed, quarantined, undecodable, not 'tired'; try 'kiipush dead-letters --help'"
+            ),
+            (
+                ["dead-letters", "list", "--all"],
+                "dead-letters list: there is no option --all; try 'kiipush dead-letters --help'"
+            ),
+        ])
+    func mistakes(arguments: [String], what: String) async {
+        let run = await ToolRun(arguments + ["--state", "/nowhere"])
+        #expect(run.code == .usage)
+        #expect(run.errors == ["kiipush \(what)"])
+    }
+
+    @Test("a state directory that is not there is not made", arguments: ["dead-letters", "held"])
+    func noDirectory(command: String) async {
+        let run = await ToolRun([command, "list", "--state", "/nowhere/at/all"])
+        #expect(run.code == .failed)
+        #expect(run.errors == ["kiipush \(command): there is no state directory /nowhere/at/all"])
+    }
+}
