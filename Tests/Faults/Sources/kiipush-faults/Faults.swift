@@ -7,8 +7,10 @@ struct Faults {
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
             if arguments.first == "agent" { return try await FaultyAgent(Array(arguments.dropFirst())).run() }
-            var options = try Options(arguments)
-            try options.run()
+            guard let options = try Options(arguments) else { return print(Options.usage) }
+            let broken = try await options.run()
+            for what in broken { complain(what) }
+            if !broken.isEmpty { exit(1) }
         } catch {
             complain("\(error)")
             exit(1)

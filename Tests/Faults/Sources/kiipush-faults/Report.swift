@@ -1,6 +1,6 @@
 /// What came of one fault.
 struct Row {
-    let fault: String
+    var fault: String
     /// How often it happened.
     var runs = 0
     var messages = 0

@@ -1,9 +1,22 @@
+import Glibc
+
+/// Where this program is; its own file also when another lies in its place by now.
+let ownPath: String = {
+    var path = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &path, path.count)
+    let text = String(decoding: path.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return access(text, X_OK) == 0 ? text : "/proc/self/exe"
+}()
+
 /// Which program receives.
 enum Program {
     /// This one, in its agent's role: the library's types, with deaths planted in it.
     case own
     /// `kiipush receive`, at a path.
     case tool(String)
+
+    /// What a report calls it.
+    var name: String { if case .own = self { "own agent" } else { "kiipush receive" } }
 
     /// The command that starts it.
     ///
@@ -13,11 +26,11 @@ enum Program {
     /// - Returns: the program's path, and what it is told.
     /// - Throws: when its rules cannot be written.
     func command(_ session: Session, _ faults: [String]) throws -> [String] {
-        let address = "mqtt://127.0.0.1:\(session.broker.port)/\(session.topic)"
+        let address = "mqtt://127.0.0.1:\(session.port)/\(session.topic)"
         switch self {
         case .own:
             return [
-                "/proc/self/exe", "agent", "--port", "\(session.broker.port)", "--topic", session.topic,
+                ownPath, "agent", "--port", "\(session.port)", "--topic", session.topic,
                 "--state", session.state, "--book", session.book.path, "--concurrency", "\(session.concurrency)",
             ] + faults
         case .tool(let path):

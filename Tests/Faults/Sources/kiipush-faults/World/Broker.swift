@@ -70,7 +70,7 @@ final class Broker {
 }
 
 /// A port of the loopback interface that nobody listens on.
-private func freePort() throws -> Int {
+func freePort() throws -> Int {
     let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(link) }
     var address = loopback(0)
@@ -104,4 +104,17 @@ func connected(to port: Int) -> Int32 {
     if result == 0 { return link }
     close(link)
     return -1
+}
+
+/// A socket that listens on a port of the loopback interface.
+func listening(on port: Int) throws -> Int32 {
+    let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = loopback(port)
+    let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            bind(link, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 ? listen(link, 16) : -1
+        }
+    }
+    guard result == 0 else { throw Trouble("port \(port): \(text())") }
+    return link
 }
