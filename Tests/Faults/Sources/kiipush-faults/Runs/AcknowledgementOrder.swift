@@ -25,7 +25,7 @@ struct AcknowledgementOrder {
         let trace = "\(session.folder.path)/trace"
         let calls = "read,recvfrom,recvmsg,pwrite64,pwritev,fdatasync,fsync,write,writev,sendto,sendmsg"
         try session.run(
-            under: ["strace", "-f", "-q", "-y", "-xx", "-s", "100000", "-e", "trace=\(calls)", "-o", trace])
+            under: ["strace", "-D", "-f", "-q", "-y", "-xx", "-s", "100000", "-e", "trace=\(calls)", "-o", trace])
         var row: Row
         if isTurnedRound {
             try wait(for: "all are handled") { try session.handled() == Self.messages }
@@ -37,6 +37,8 @@ struct AcknowledgementOrder {
         }
         row.fault = "strace: acknowledged after fdatasync (\(isTurnedRound ? "turned round" : program.name))"
         row.runs = 1
+        // The tracer ends after the agent.
+        try wait(for: "strace writes the end") { words(of: trace).split(separator: "\n").last?.contains("+++ exited") ?? false }
         let finding = Self.judge(SystemCall.read(trace), session.port)
         if finding.acknowledgements < Self.messages {
             row.broken.append("strace saw \(finding.acknowledgements) acknowledgements of \(Self.messages) messages")

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs an agent on a disk of four megabytes, and fills it up while messages come.
+/// Runs an agent on a disk of sixteen megabytes, and fills it up while messages come.
 struct FullDisk {
     var program = Program.own
     let isLong: Bool
@@ -10,7 +10,7 @@ struct FullDisk {
         let broker = try Broker()
         let session = try Session(broker, "full", program: program)
         mkdir(session.state, 0o700)
-        guard mount("none", session.state, "tmpfs", 0, "size=4m,mode=700") == 0 else { return nil }
+        guard mount("none", session.state, "tmpfs", 0, "size=16m,mode=700") == 0 else { return nil }
         defer { umount2(session.state, Int32(MNT_DETACH)) }
         try session.subscribe()
         if case .own = program { session.options = ["--pause", "1"] }
