@@ -46,7 +46,7 @@ swift format lint --strict --recursive --parallel Package.swift Sources Tests Sa
 
 step "the core and the tool: no Foundation, no unsafe code"
 if grep -rnE '^ *(public |package |internal |private )?import Foundation' \
-    Sources/KiiPush Sources/kiipush Sources/KiiPushLinux Sources/KiiPushTesting Sources/KiiPushSQLite; then
+    Sources/KiiPush Sources/kiipush Sources/KiiPushLinux Sources/KiiPushTesting Sources/KiiPushSQLite Sources/KiiPushMQTT; then
     fail "Foundation is imported where it must not be"
 fi
 if grep -rnwE 'unsafe|nonisolated\(unsafe\)|@unchecked' --include='*.swift' Sources/KiiPush | grep -vE ':[0-9]+: *//'; then
@@ -68,15 +68,21 @@ tests=$(echo "$(swift build --show-bin-path)"/*.xctest)
 if ldd "$tests" | grep -E 'libsqlite3|libmosquitto'; then fail "a build without traits links what a trait is for"; fi
 
 need /usr/include/sqlite3.h libsqlite3-dev
+need /usr/include/mosquitto.h libmosquitto-dev
+need /usr/sbin/mosquitto mosquitto
+need mosquitto_pub mosquitto-clients
+need openssl openssl
 step "build and tests, all traits"
 # In a folder of their own: a trait is a flag of every compilation, so that turning it on and off builds all anew.
 traits=(--enable-all-traits --scratch-path .build/traits)
 swift build --quiet --build-tests "${traits[@]}" "${strict[@]}"
 # What a trait adds; all else was tested above. One after the other: a process that one test starts shares the lock of
 # another test's database until it runs its own program.
-swift test --skip-build "${traits[@]}" --no-parallel --filter KiiPushSQLiteTests | failures_and_sum
+swift test --skip-build "${traits[@]}" --no-parallel --filter 'KiiPushSQLiteTests|KiiPushMQTTTests|AgentTests' | failures_and_sum
 tests=$(echo "$(swift build "${traits[@]}" --show-bin-path)"/*.xctest)
-ldd "$tests" | grep -q libsqlite3 || fail "a build with all traits does not link SQLite"
+libraries=$(ldd "$tests")
+grep -q libsqlite3 <<<"$libraries" || fail "a build with all traits does not link SQLite"
+grep -q libmosquitto <<<"$libraries" || fail "a build with all traits does not link libmosquitto"
 
 step "documentation: every link leads somewhere"
 graphs=$PWD/.build/documentation/symbol-graphs
@@ -100,6 +106,13 @@ cmp "$picture" Sources/KiiPush/KiiPush.docc/Resources/loop-safety.svg ||
     fail "the guide's picture is not what the sample draws; LoopSafeSync --svg makes it"
 
 swift test --skip-build --package-path Samples | failures_and_sum
+
+step "sample 06 with its traits: its tour, over a kill, and what its unit leaves open"
+need systemd-analyze systemd
+agent=(--package-path Samples --traits MQTT,SQLite --scratch-path Samples/.build/traits --product MQTTAgent)
+swift build --quiet "${agent[@]}"
+bash Samples/06-MQTTAgent/tour.sh "$(swift build "${agent[@]}" --show-bin-path)/MQTTAgent"
+systemd-analyze security --offline=true --threshold=15 Samples/06-MQTTAgent/mqtt-agent.service | tail -n 1
 
 step "linkage: the core and the tool load no Foundation"
 swift build --quiet -c release --product kiipush

@@ -88,7 +88,10 @@ struct BrokerAnswerTests {
         let log = "\(broker.folder.path)/sub"
         // The session has another subscription, as that of an earlier configuration.
         try run(
-            ["mosquitto_sub", "-p", "\(broker.port)", "-h", "127.0.0.1", "-i", "device", "-c", "-q", "1", "-t", "old", "-E"], output: log)
+            [
+                "mosquitto_sub", "-p", "\(broker.port)", "-h", "127.0.0.1", "-i", "device", "-c", "-q", "1", "-t",
+                "old", "-E",
+            ], output: log)
         let intake = TestIntake()
         try await running(broker.settings(), intake) { transport in
             try await eventually("connected") { !intake.connections.isEmpty }
@@ -102,11 +105,13 @@ struct BrokerAnswerTests {
 
     @Test("a user with a password from a file is let in; a wrong password ends the transport")
     func password() async throws {
-        let broker = try Broker(["allow_anonymous false", "password_file FOLDER/passwords"], before: { folder in
-            try run(
-                ["mosquitto_passwd", "-b", "-c", "\(folder.path)/passwords", "device", "right word"],
-                output: "\(folder.path)/log")
-        })
+        let broker = try Broker(
+            ["allow_anonymous false", "password_file FOLDER/passwords"],
+            before: { folder in
+                try run(
+                    ["mosquitto_passwd", "-b", "-c", "\(folder.path)/passwords", "device", "right word"],
+                    output: "\(folder.path)/log")
+            })
         let file = try broker.folder.write("right word\n", to: "password")
         let intake = TestIntake()
         let settings = broker.settings {
@@ -157,11 +162,13 @@ struct BrokerAnswerTests {
 
     @Test("Kii's endpoint as it stands is enough to connect")
     func endpoint() async throws {
-        let broker = try Broker(["allow_anonymous false", "password_file FOLDER/passwords"], before: { folder in
-            try run(
-                ["mosquitto_passwd", "-b", "-c", "\(folder.path)/passwords", "USERNAME", "PASSWORD"],
-                output: "\(folder.path)/log")
-        })
+        let broker = try Broker(
+            ["allow_anonymous false", "password_file FOLDER/passwords"],
+            before: { folder in
+                try run(
+                    ["mosquitto_passwd", "-b", "-c", "\(folder.path)/passwords", "USERNAME", "PASSWORD"],
+                    output: "\(folder.path)/log")
+            })
         let text = """
             {"installationID":"INSTALLATION_ID","username":"USERNAME","password":"PASSWORD",
              "mqttTopic":"sFJGc3o0fmvSK8d3KRSMYZM","host":"127.0.0.1","portTCP":\(broker.port),"portWS":12470,

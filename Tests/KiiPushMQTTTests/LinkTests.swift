@@ -63,18 +63,18 @@ struct LinkTests {
             $0.version = version
             $0.port = relay.port
         }
-        let texts = (1...100).map { "m\($0)" }
+        let texts = (1...24).map { "m\($0)" }
         try await running(settings, intake) { _ in
             for (round, text) in texts.enumerated() {
-                if round % 10 == 0 {
-                    try await eventually("connected") { intake.connections.count == round / 10 + 1 }
+                if round % 6 == 0 {
+                    try await eventually("connected") { intake.connections.count == round / 6 + 1 }
                 }
                 try broker.publish([text])
-                if round % 10 == 9 { relay.cut() }
+                if round % 6 == 5 { relay.cut() }
             }
             try await eventually("all came") { Set(intake.texts).count == texts.count }
         }
-        #expect(intake.losses.count >= 9)
+        #expect(intake.losses.count >= 3)
         // MQTT 3.1 cannot say that the session was kept.
         #expect(version == .v31 ? !intake.gaps.isEmpty : intake.gaps.isEmpty)
     }
@@ -144,23 +144,6 @@ struct LinkTests {
             #expect(pauses[0] <= .milliseconds(24))
             #expect(pauses.dropFirst(4).allSatisfy { $0 >= .milliseconds(160) && $0 <= .milliseconds(240) })
         }
-    }
-
-    @Test("MQTT 5 says that another program has taken the session over")
-    func takeOverToldBy5() async throws {
-        let broker = try Broker()
-        let (one, other) = (TestIntake(), TestIntake())
-        let settings = broker.settings {
-            $0.version = .v5
-            $0.backoff = .seconds(10)
-        }
-        try await running(settings, one) { _ in
-            try await eventually("connected") { !one.connections.isEmpty }
-            try await running(settings, other) { _ in
-                try await eventually("lost") { !one.losses.isEmpty }
-            }
-        }
-        #expect(one.losses[0].contains("another program"))
     }
 }
 #endif

@@ -49,13 +49,55 @@ struct NoBrokerTests {
         #expect(intake.losses[0].contains("no subscription within"))
     }
 
-    @Test("a transport that waits for a host which does not answer ends at once when it is cancelled", arguments: MQTTSettings.Version.allCases)
+    @Test("MQTT 5's broker that says why it ends a link is quoted")
+    func takenOver() async throws {
+        let broker = try ScriptedBroker(then: [0xE0, 0x02, 0x8E, 0x00])
+        let intake = TestIntake()
+        try await running(broker.settings(.v5), intake) { _ in
+            try await eventually("lost") { !intake.losses.isEmpty }
+        }
+        #expect(intake.connections.count >= 1)
+        #expect(intake.losses[0].contains("Session taken over") && intake.losses[0].contains("another program"))
+    }
+
+    @Test("a broker that is busy, or refuses for the moment, is tried again")
+    func busy() async throws {
+        let cases: [(MQTTSettings.Version, connection: [UInt8], subscription: [UInt8], String)] = [
+            (.v311, [0x20, 2, 0, 3], [], "unavailable"), (.v5, [0x20, 3, 0, 0x89, 0], [], "busy"),
+            (.v5, [0x20, 3, 0, 0, 0], [0x90, 4, 0, 1, 0, 0x97], "quota"),
+        ]
+        for (version, connection, subscription, reason) in cases {
+            let broker = try ScriptedBroker(connection: connection, subscription: subscription)
+            let intake = TestIntake()
+            try await running(broker.settings(version), intake) { _ in
+                try await eventually("refused twice") { intake.losses.count >= 2 }
+            }
+            #expect(intake.connections.isEmpty)
+            #expect(intake.losses[0].lowercased().contains(reason), "\(intake.losses[0])")
+        }
+    }
+
+    @Test("bytes that are no MQTT end the link, not the transport")
+    func noMQTT() async throws {
+        for bytes in [Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), [0, 0], [0x20, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]] {
+            let broker = try ScriptedBroker(connection: bytes)
+            let intake = TestIntake()
+            try await running(broker.settings(.v311) { $0.connectLimit = .seconds(1) }, intake) { _ in
+                try await eventually("lost twice") { intake.losses.count >= 2 }
+            }
+        }
+    }
+
+    @Test(
+        "a transport that waits for a host which does not answer ends at once when it is cancelled",
+        arguments: MQTTSettings.Version.allCases)
     func blackHole(version: MQTTSettings.Version) async throws {
         // A queue of connections that is full answers no further one.
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         let port = try Loopback.bind(listener)
         try #require(listen(listener, 0) == 0)
-        let fillers = (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0) }
+        let fillers = (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        }
         defer { for descriptor in fillers + [listener] { close(descriptor) } }
         for filler in fillers { _ = Loopback.connect(filler, to: port) }
         var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: "push")

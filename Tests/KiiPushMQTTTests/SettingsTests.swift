@@ -20,7 +20,8 @@ struct SettingsTests {
             ("port", { $0.port = 65_536 }), ("topic", { $0.topic = "" }), ("wildcards", { $0.topic = "a/+" }),
             ("topic", { $0.topic = String(repeating: "a", count: 65_536) }), ("keep-alive", { $0.keepAlive = 4 }),
             ("keep-alive", { $0.keepAlive = 65_536 }), ("client id", { $0.clientID = "" }),
-            ("client id", { $0.clientID = "a\nb" }), ("client id", { $0.clientID = String(repeating: "a", count: 257) }),
+            ("client id", { $0.clientID = "a\nb" }),
+            ("client id", { $0.clientID = String(repeating: "a", count: 257) }),
             ("user", { $0.password = .text("x") }), ("user", { $0.user = "a\0" }), ("payload", { $0.payloadLimit = 0 }),
             ("CA file", { $0.caFile = "ca.pem" }),
             (

@@ -54,7 +54,9 @@ func run(_ arguments: [String], output: String) throws {
     var status: Int32 = 0
     for _ in 0..<800 {
         if unsafe waitpid(process, &status, WNOHANG) == process {
-            try #require(status == 0, "\(arguments.joined(separator: " ")): \((try? String(contentsOfFile: output, encoding: .utf8)) ?? "")")
+            try #require(
+                status == 0,
+                "\(arguments.joined(separator: " ")): \((try? String(contentsOfFile: output, encoding: .utf8)) ?? "")")
             return
         }
         usleep(25_000)

@@ -111,7 +111,10 @@ struct Certificates {
     init(_ folder: Folder) throws {
         self.folder = folder
         let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-        try openssl(["req", "-x509"] + key + ["-keyout", path("ca.key"), "-out", path("ca.crt"), "-days", "2", "-subj", "/CN=ca"])
+        try openssl(
+            ["req", "-x509"] + key + [
+                "-keyout", path("ca.key"), "-out", path("ca.crt"), "-days", "2", "-subj", "/CN=ca",
+            ])
         try openssl(["req"] + key + ["-keyout", path("key.pem"), "-out", path("request"), "-subj", "/CN=broker"])
         try sign("right", "DNS:localhost,IP:127.0.0.1", days: 2)
         try sign("wrongName", "DNS:other.example,IP:192.0.2.1", days: 2)

@@ -5,7 +5,6 @@ import KiiPushMQTT
 import Synchronization
 import Testing
 
-
 /// An intake that writes down what it is given, and refuses it where a test says so.
 final class TestIntake: IntakeService {
     typealias Rule = @Sendable (_ payloads: [RawPayload], _ call: Int) throws(IntakeRefusal) -> Void

@@ -57,20 +57,23 @@ struct CompiledChain: Sendable {
     }
 
     /// Tells the first `passed` stages how a message ended, the last one first.
+    // Never inlined: in an asynchronous caller each stage would be copied first.
+    @inline(never)
     func settle(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
         var index = passed
         while index > 0 {
             index -= 1
-            stages[index].middleware.settle(message, outcome)
+            stages[index].settle(message, outcome)
         }
     }
 
     /// Tells the first `passed` stages that a message is held, the last one first.
     func hold(_ message: RoutedMessage, _ passed: Int) {
-        for stage in stages[..<passed].reversed() { stage.middleware.hold(message) }
+        for index in (0..<passed).reversed() { stages[index].hold(message) }
     }
 }
 
+// Methods of the stage, since they borrow what a loop over the stages would copy.
 extension CompiledChain.Stage {
     /// Asks the stage; times it while someone listens.
     fileprivate func admit(_ message: inout RoutedMessage) throws -> Verdict {
@@ -84,6 +87,10 @@ extension CompiledChain.Stage {
             throw StageFailure(stage: name, underlying: error)
         }
     }
+
+    fileprivate func settle(_ message: RoutedMessage, _ outcome: Outcome) { middleware.settle(message, outcome) }
+
+    fileprivate func hold(_ message: RoutedMessage) { middleware.hold(message) }
 }
 
 /// A stage that could not decide, with its name.

@@ -195,11 +195,10 @@ public final class PushReceiver: Sendable {
 
     /// Tells the stages that passed a message how it ended, counts and reports it; keeps it for the routes that are held.
     @inline(__always)
-    func settle(_ message: RoutedMessage, _ end: Outcome, _ passed: Int) -> Outcome {
-        var outcome = end
-        if message.hasHeld { (outcome, _) = holdRemainder(message, outcome) }
-        conclude(message, outcome, passed)
-        return outcome
+    func settle(_ message: RoutedMessage, _ end: consuming Outcome, _ passed: Int) -> Outcome {
+        if message.hasHeld { end = holdRemainder(message, end).0 }
+        conclude(message, end, passed)
+        return end
     }
 
     /// Tells the stages that passed a message how it ended, counts and reports it.

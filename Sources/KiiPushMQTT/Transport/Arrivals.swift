@@ -33,8 +33,8 @@ final class Arrivals {
     /// Whether a message came, since it was last asked, that has to be acknowledged.
     private var hasAcknowledgement = false
     private var isNextRedelivered = false
-    /// What libmosquitto last said was wrong.
-    private var complaint: String?
+    /// What libmosquitto said was wrong, the first of it, since it was last asked.
+    private var complaints: [String] = []
     private var retained: [UInt8]?
     private var newRetained: [UInt8]?
     private(set) var counts = MQTTCounts()
@@ -65,10 +65,10 @@ final class Arrivals {
         return notices
     }
 
-    /// What libmosquitto last said was wrong, since the last time.
-    func takeComplaint() -> String? {
-        defer { complaint = nil }
-        return complaint
+    /// What libmosquitto said was wrong, the first of it, since the last time.
+    func takeComplaints() -> [String] {
+        defer { complaints = [] }
+        return complaints
     }
 
     /// Whether a message came, since the last time, that has to be acknowledged.
@@ -154,7 +154,8 @@ final class Arrivals {
                 guard let start = prefix.baseAddress, unsafe strncmp(line, start, prefix.count) == 0 else { return }
                 isNextRedelivered = unsafe line[prefix.count] == CChar(bitPattern: UInt8(ascii: "1"))
             }
-        case MOSQ_LOG_ERR, MOSQ_LOG_WARNING: complaint = unsafe String(cString: line)
+        case MOSQ_LOG_ERR, MOSQ_LOG_WARNING:
+            if complaints.count < 3 { complaints.append(unsafe String(cString: line)) }
         default: break
         }
     }

@@ -140,8 +140,8 @@ struct Link: ~Copyable {
             case MOSQ_ERR_KEEPALIVE.rawValue: "the broker did not answer within the keep-alive"
             default: unsafe String(cString: mosquitto_strerror(code))
             }
-        let complaint = arrivals.takeComplaint().map { " (\(EscapedText($0)))" } ?? ""
-        throw Failure(what: what + complaint)
+        let complaints = arrivals.takeComplaints().map { EscapedText($0).description }.joined(separator: "; ")
+        throw Failure(what: complaints.isEmpty ? what : "\(what) (\(complaints))")
     }
 
     /// What a code of a broker's answer means, in the words of the library.

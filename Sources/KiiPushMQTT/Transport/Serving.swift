@@ -185,9 +185,9 @@ final class Serving {
         publish(arrivals.counts)
     }
 
-    /// Ends the link in good order, unless that would acknowledge what was not taken in.
+    /// Ends the link in good order, unless it is none yet or that would acknowledge what was not taken in.
     private func leave(_ link: borrowing Link) {
-        guard arrivals.payloads.isEmpty, link.descriptor >= 0 else { return }
+        guard subscribedAt != nil, arrivals.payloads.isEmpty, link.descriptor >= 0 else { return }
         link.disconnect()
         let end = Instant.now + .seconds(1)
         while link.descriptor >= 0, link.wantsWrite, .now < end {
