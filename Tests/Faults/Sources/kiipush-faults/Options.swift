@@ -15,6 +15,7 @@ struct Options {
     private var kills: Int?
     private var messages: Int?
     private var isDurable = false
+    private var isInMemory = false
     private var concurrency = 8
     private var window = 20
     private var tool: Program?
@@ -22,7 +23,7 @@ struct Options {
 
     static let usage = """
         usage: kiipush-faults [--long] [--tool PATH] [--only WORDS]
-               kiipush-faults --kills N [--messages M] [--tool PATH]
+               kiipush-faults --kills N [--messages M] [--tool PATH | --in-memory]
                kiipush-faults --rate [--messages M] [--concurrency N] [--window N] [--tool PATH]
                kiipush-faults --idle [--tool PATH]
                kiipush-faults --soak [--durable] [--messages M]
@@ -34,6 +35,7 @@ struct Options {
           --tool     a kiipush that was built with all traits, to be run where the fault needs no agent of this program
           --only     the faults whose names have these words in them
           --kills    only kills at random moments, so many; --messages: how many messages they are among
+          --in-memory  with an inbox in memory, which loses messages: to see that the books show it
           --rate     messages a second from the broker through the inbox on disk to the handler
           --idle     what an agent costs that has nothing to do
           --soak     ten million messages through a service in this process; --durable: with the inbox on disk
@@ -47,6 +49,7 @@ struct Options {
             case "--help", "-h": return nil
             case "--long": isLong = true
             case "--durable": isDurable = true
+            case "--in-memory": isInMemory = true
             case "--rate": task = .rate
             case "--idle": task = .idle
             case "--soak": task = .soak
@@ -88,9 +91,10 @@ struct Options {
             return []
         case .soak: return try await Soak(messages: messages ?? 10_000_000, isDurable: isDurable).run()
         case .kills:
-            return try await Plan(rows: [
-                ("", { try RandomKills(kills: kills ?? 40, messages: messages ?? 5000, program: program).row() })
-            ]).run()
+            let run = RandomKills(
+                kills: kills ?? 40, messages: messages ?? 5000, program: program,
+                options: isInMemory ? ["--memory"] : [])
+            return try await Plan(rows: [("random kills", { try run.row() })]).run()
         case .faults: return try await Plan(isLong: isLong, tool: tool, only: only).run()
         }
     }

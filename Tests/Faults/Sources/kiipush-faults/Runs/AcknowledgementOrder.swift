@@ -38,7 +38,9 @@ struct AcknowledgementOrder {
         row.fault = "strace: acknowledged after fdatasync (\(isTurnedRound ? "turned round" : program.name))"
         row.runs = 1
         // The tracer ends after the agent.
-        try wait(for: "strace writes the end") { words(of: trace).split(separator: "\n").last?.contains("+++ exited") ?? false }
+        try wait(for: "strace writes the end") {
+            words(of: trace).split(separator: "\n").last?.contains("+++ exited") ?? false
+        }
         let finding = Self.judge(SystemCall.read(trace), session.port)
         if finding.acknowledgements < Self.messages {
             row.broken.append("strace saw \(finding.acknowledgements) acknowledgements of \(Self.messages) messages")

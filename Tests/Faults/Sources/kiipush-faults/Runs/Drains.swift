@@ -11,9 +11,11 @@ struct Drains {
         try session.subscribe()
         if case .own = program { session.options = ["--pause", "2", "--drain", "1000"] }
         let count = isLong ? 50 : 6
-        for _ in 1...count {
+        for number in 1...count {
             session.publisher.publish(400)
             try session.run()
+            // One that has not set itself up yet ends as every program does.
+            try wait(for: "the agent is connected") { session.connections > number }
             usleep(UInt32.random(in: 0...300_000))
             let logged = session.log.utf8.count
             let before = try Database.look(session.state).waiting

@@ -5,10 +5,13 @@ struct RandomKills {
     var kills = 40
     var messages = 5000
     var program = Program.own
+    /// What is planted in each of the agent's processes.
+    var options: [String] = []
 
     func row() throws -> Row {
         let broker = try Broker()
         let session = try Session(broker, "random", program: program)
+        session.options = options
         try session.subscribe()
         for kill in 1...kills {
             session.publisher.publish(messages * kill / kills - messages * (kill - 1) / kills)

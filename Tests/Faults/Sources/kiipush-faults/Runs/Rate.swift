@@ -55,7 +55,7 @@ struct Idle {
         let share = (after.time - before.time) / Double(seconds) * 100
         let parts = after.resident.prefix(14).map { "    \($0.kibibytes) KiB \($0.name)" }
         return """
-            \(program.name), idle for \(seconds) s: \(after.total) KiB resident, \((share * 100).rounded() / 100)% of a core
+            \(program.name), idle for \(seconds) s: \(after.total) KiB resident, \(after.anonymous) of them its own, \((share * 100).rounded() / 100)% of a core
             \(parts.joined(separator: "\n"))
             """
     }

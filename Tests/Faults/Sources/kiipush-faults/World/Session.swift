@@ -40,6 +40,9 @@ final class Session {
     /// What the agent's processes have said.
     var log: String { words(of: "\(folder.path)/log") }
 
+    /// How often the agent's processes have connected.
+    var connections: Int { log.ranges(of: "QoS 1 granted").count }
+
     // MARK: Processes
 
     /// Starts the agent, or a program that starts it.

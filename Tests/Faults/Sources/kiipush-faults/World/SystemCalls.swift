@@ -12,11 +12,13 @@ struct SystemCall {
 
     /// Puts a call together; nil for what is none, or has no descriptor.
     private init?(_ thread: Int, _ text: String, _ began: Int, _ ended: Int) {
-        guard let parenthesis = text.firstIndex(of: "("), let close = text.range(of: ") = ", isLast: true) else {
-            return nil
-        }
+        // The results of short calls stand in a column, behind spaces.
+        guard let parenthesis = text.firstIndex(of: "("), let equals = text.range(of: " = ", isLast: true),
+            let close = text[..<equals.lowerBound].lastIndex(where: { $0 != " " }), text[close] == ")",
+            parenthesis < close
+        else { return nil }
         name = String(text[..<parenthesis])
-        let arguments = text[text.index(after: parenthesis)..<close.lowerBound]
+        let arguments = text[text.index(after: parenthesis)..<close]
         guard let start = arguments.firstIndex(of: "<"), let end = arguments.firstIndex(of: ">"), start < end else {
             return nil
         }
@@ -24,7 +26,7 @@ struct SystemCall {
         // Every second piece stands between quotation marks.
         let pieces = arguments[end...].split(separator: "\"", omittingEmptySubsequences: false)
         bytes = pieces.enumerated().filter { $0.offset % 2 == 1 }.flatMap { Self.decoded($0.element) }
-        result = Int(text[close.upperBound...].prefix { $0 == "-" || $0.isNumber }) ?? -1
+        result = Int(text[equals.upperBound...].prefix { $0 == "-" || $0.isNumber }) ?? -1
         (self.thread, self.began, self.ended) = (thread, began, ended)
     }
 
