@@ -160,7 +160,7 @@ private final class RoomFlag: Sendable {
 /// The bench of a ``FaultyTransport``.
 struct FaultyBench: TransportBench {
     let link = MemoryLink()
-    let fault: FaultyTransport.Fault
+    var fault = FaultyTransport.Fault.none
 
     var transport: any PushTransport { FaultyTransport(link: link, fault: fault) }
     var endsWhenCut: Bool { false }

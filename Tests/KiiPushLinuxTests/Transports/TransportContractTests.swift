@@ -4,6 +4,13 @@ import Testing
 
 /// A contract that nothing can break proves nothing, so each promise is broken here.
 struct TransportContractTests {
+    private typealias MyBench = FaultyBench
+
+    @Test("my transport keeps the promises of a transport")
+    func promises() async {
+        await TransportContract { MyBench() }.verify()
+    }
+
     @Test("lines on standard input keep every promise of a transport")
     func lines() async {
         await TransportContract { try LinesBench() }.verify()
