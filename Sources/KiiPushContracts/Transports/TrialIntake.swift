@@ -57,10 +57,10 @@ package final class TrialIntake: IntakeService {
 
     // MARK: What is done about it
 
-    /// Ends a payload that was taken in; nil when the service stopped before.
+    /// Ends a payload that was taken in; nil when the service stopped before. One that never came has no end.
     package func end(_ index: Int, _ outcome: Outcome?) {
-        let receipt = state.withLock { $0.receipts[index] }
-        receipt.finish(outcome)
+        let receipt = state.withLock { $0.receipts.indices.contains(index) ? $0.receipts[index] : nil }
+        receipt?.finish(outcome)
     }
 
     /// Ends each payload so as soon as it was taken in.
@@ -135,10 +135,10 @@ package final class TrialIntake: IntakeService {
     package func report(_ event: TransportEvent, _ transport: String) { state.withLock { $0.events.append(event) } }
 }
 
-/// Waits until something is so, for half a minute at most, or as long as is said.
+/// Waits until something is so, for a minute at most, or as long as is said.
 ///
 /// - Returns: whether it came to be so.
-package func comes(within limit: Duration = .seconds(30), _ condition: () -> Bool) async -> Bool {
+package func comes(within limit: Duration = .seconds(60), _ condition: () -> Bool) async -> Bool {
     let end = ContinuousClock.now + limit
     while !condition() {
         if ContinuousClock.now > end { return false }

@@ -1,0 +1,96 @@
+import Glibc
+import KiiPush
+import Synchronization
+
+/// A kill that is planted in this program's own agent: the n-th time that it comes to a point.
+final class Deaths: Sendable {
+    enum Point: String, CaseIterable {
+        case beforeCommit = "before-commit"
+        case afterCommit = "after-commit"
+        case afterAcknowledgement = "after-acknowledgement"
+        case beforeBegun = "before-begun"
+        case inHandler = "in-handler"
+        case afterHandler = "after-handler"
+        case beforeEnded = "before-ended"
+        case afterEnded = "after-ended"
+        case beforeLetter = "before-letter"
+        case afterLetter = "after-letter"
+    }
+
+    private let point: Point?
+    private let count: Int
+    private let passed = Atomic<Int>(0)
+
+    /// Plants a kill, written as `before-commit:3`; none where there is no text.
+    init(_ text: String?) throws {
+        guard let text else {
+            (point, count) = (nil, 0)
+            return
+        }
+        let words = text.split(separator: ":")
+        guard words.count == 2, let point = Point(rawValue: String(words[0])), let count = Int(words[1]) else {
+            throw Trouble("\(text) is no point to die at, such as before-commit:3")
+        }
+        (self.point, self.count) = (point, count)
+    }
+
+    /// Kills the process, if this is the point and the time.
+    func pass(_ point: Point) {
+        guard point == self.point else { return }
+        if passed.add(1, ordering: .relaxed).newValue == count { die() }
+    }
+
+    /// Kills the process when so many messages have been acknowledged.
+    func acknowledged(_ number: Int) {
+        if point == .afterAcknowledgement, number >= count { die() }
+    }
+
+    /// Whether somebody has to look how many messages have been acknowledged.
+    var countsAcknowledgements: Bool { point == .afterAcknowledgement }
+
+    private func die() {
+        kill(getpid(), SIGKILL)
+        pause()
+    }
+}
+
+/// An inbox in which the process dies.
+struct DeadlyInbox: Inbox {
+    let inbox: any Inbox
+    let deaths: Deaths
+
+    var isDurable: Bool { inbox.isDurable }
+
+    func add(_ payloads: [RawPayload]) throws -> [UInt64] {
+        deaths.pass(.beforeCommit)
+        let numbers = try inbox.add(payloads)
+        deaths.pass(.afterCommit)
+        return numbers
+    }
+
+    func note(_ note: InboxNote) async throws {
+        if case .begun = note { deaths.pass(.beforeBegun) }
+        if case .ended = note { deaths.pass(.beforeEnded) }
+        try await inbox.note(note)
+        if case .ended = note { deaths.pass(.afterEnded) }
+    }
+
+    func entries() throws -> [InboxEntry] { try inbox.entries() }
+}
+
+/// A dead-letter store in which the process dies.
+struct DeadlyLetters: DeadLetterStore {
+    let store: any DeadLetterStore
+    let deaths: Deaths
+
+    func add(_ letter: DeadLetter) throws -> UInt64 {
+        deaths.pass(.beforeLetter)
+        let number = try store.add(letter)
+        deaths.pass(.afterLetter)
+        return number
+    }
+
+    func letters() throws -> [DeadLetter] { try store.letters() }
+    func remove(_ id: UInt64) throws -> Bool { try store.remove(id) }
+    var count: Int { get throws { try store.count } }
+}

@@ -1,0 +1,112 @@
+import Dispatch
+import Glibc
+import KiiPush
+import KiiPushMQTT
+import KiiPushSQLite
+
+/// An agent made of the library's types, as a program of a user's, but for what is planted in it.
+struct FaultyAgent {
+    var port = 0
+    var topic = "push"
+    var state = ""
+    var book = "/dev/null"
+    var service = ServiceSettings.standard
+    var isInMemory = false
+    /// Each handler takes so long, in milliseconds.
+    var pause = 0
+    /// Each message whose number is a multiple of it fails, however often it is tried.
+    var failing: Int?
+    /// The message that ends the process, each time it is handled.
+    var deadly: Int?
+    var deaths: Deaths
+
+    init(_ arguments: [String]) throws {
+        var death: String?
+        var rest = arguments[...]
+        while let option = rest.popFirst() {
+            if option == "--memory" {
+                isInMemory = true
+                continue
+            }
+            guard let value = rest.popFirst() else { throw Trouble("\(option) needs a value") }
+            switch option {
+            case "--port": port = Int(value) ?? 0
+            case "--topic": topic = value
+            case "--state": state = value
+            case "--book": book = value
+            case "--concurrency": service.concurrency = Int(value) ?? 8
+            case "--drain": service.drain = .milliseconds(Int(value) ?? 0)
+            case "--pause": pause = Int(value) ?? 0
+            case "--failing": failing = Int(value)
+            case "--deadly": deadly = Int(value)
+            case "--die": death = value
+            default: throw Trouble("the agent knows no \(option)")
+            }
+        }
+        deaths = try Deaths(death)
+    }
+
+    /// Receives until SIGTERM.
+    func run() async throws {
+        let database = try SQLiteDatabase(directory: state)
+        let inbox = try SQLiteInbox(database)
+        let seen = try SQLiteSeenStore(writtenBy: inbox)
+        let letters = DeadlyLetters(store: try SQLiteDeadLetterStore(database), deaths: deaths)
+        let receiver = PushReceiver(deadLetters: letters) {
+            Deduplicator(store: seen, secret: database.secret)
+            // So many messages of one bucket would open its breaker.
+            LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1_000_000_000)))
+            ScopeRouter()
+        }
+        try handle(receiver)
+        var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: topic)
+        settings.clientID = topic
+        settings.keepAlive = 5
+        settings.backoff = .milliseconds(50)
+        settings.maxBackoff = .seconds(1)
+        let transport = try MQTTTransport(settings)
+        var delivery = DeliverySettings()
+        delivery.attempts = 2
+        delivery.backoff = .milliseconds(1)
+        let service = PushService(
+            receiver, [transport],
+            inbox: isInMemory ? InMemoryInbox() : DeadlyInbox(inbox: inbox, deaths: deaths), settings: service,
+            delivery: delivery)
+        service.onEvent { complain("\($0)") }
+        if deaths.countsAcknowledgements { watch(transport) }
+        let run = Task { try await service.run() }
+        signal(SIGTERM, SIG_IGN)
+        let stop = DispatchSource.makeSignalSource(signal: SIGTERM, queue: DispatchQueue(label: "signals"))
+        stop.setEventHandler { run.cancel() }
+        stop.resume()
+        let report = try await run.value
+        withExtendedLifetime(stop) {}
+        complain("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
+    }
+
+    private func handle(_ receiver: PushReceiver) throws {
+        let file = open(book, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw Trouble("\(book): \(text())") }
+        receiver.onPushToApp("book", bucket: TextPattern(NumberedMessage.bucket)) {
+            [deaths, pause, failing, deadly] event, _ in
+            let number = NumberedMessage.number(sentAt: event.message.sentAt ?? 0)
+            deaths.pass(.inHandler)
+            if number == deadly { kill(getpid(), SIGKILL) }
+            if pause > 0 { try await Task.sleep(for: .milliseconds(pause)) }
+            if let failing, number % failing == 0 { throw HandlerFailure() }
+            let line = Array("\(number)\n".utf8)
+            guard write(file, line, line.count) == line.count else { throw HandlerFailure() }
+            deaths.pass(.afterHandler)
+        }
+    }
+
+    /// Dies as soon as the acknowledgements have been written that it is to die after.
+    private func watch(_ transport: MQTTTransport) {
+        DispatchQueue(label: "watch").async { [deaths] in
+            while true { deaths.acknowledged(transport.counts.taken) }
+        }
+    }
+}
+
+/// A handler that does not do its work.
+struct HandlerFailure: Error {}

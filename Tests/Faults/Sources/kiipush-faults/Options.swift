@@ -1,0 +1,101 @@
+import Glibc
+
+/// What the command line asks for.
+struct Options {
+    private enum Task {
+        case faults
+        case kills
+        case rate
+        case idle
+        case soak
+    }
+
+    private var task = Task.faults
+    private var isLong = false
+    private var kills: Int?
+    private var messages: Int?
+    private var isDurable = false
+    private var isInMemory = false
+    private var concurrency = 8
+    private var window = 20
+    private var tool: Program?
+    private var only: String?
+
+    static let usage = """
+        usage: kiipush-faults [--long] [--tool PATH] [--only WORDS]
+               kiipush-faults --kills N [--messages M] [--tool PATH | --in-memory]
+               kiipush-faults --rate [--messages M] [--concurrency N] [--window N] [--tool PATH]
+               kiipush-faults --idle [--tool PATH]
+               kiipush-faults --soak [--durable] [--messages M]
+
+        Runs agents on a mosquitto of its own, makes faults, and checks that nothing acknowledged is lost and nothing is
+        handled twice but what was in flight at a kill. Exit 1 when something did not hold.
+
+          --long     all of it: 1,000 kills over 100,000 messages, every point of every fault
+          --tool     a kiipush that was built with all traits, to be run where the fault needs no agent of this program
+          --only     the faults whose names have these words in them
+          --kills    only kills at random moments, so many; --messages: how many messages they are among
+          --in-memory  with an inbox in memory, which loses messages: to see that the books show it
+          --rate     messages a second from the broker through the inbox on disk to the handler
+          --idle     what an agent costs that has nothing to do
+          --soak     ten million messages through a service in this process; --durable: with the inbox on disk
+        """
+
+    /// Reads the arguments; nil when help is wanted.
+    init?(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        while let option = rest.popFirst() {
+            switch option {
+            case "--help", "-h": return nil
+            case "--long": isLong = true
+            case "--durable": isDurable = true
+            case "--in-memory": isInMemory = true
+            case "--rate": task = .rate
+            case "--idle": task = .idle
+            case "--soak": task = .soak
+            case "--kills": (task, kills) = (.kills, try Self.number(option, &rest))
+            case "--messages": messages = try Self.number(option, &rest)
+            case "--concurrency": concurrency = try Self.number(option, &rest)
+            case "--window": window = try Self.number(option, &rest)
+            case "--tool": tool = .tool(try Self.text(option, &rest))
+            case "--only": only = try Self.text(option, &rest)
+            default: throw Trouble("unknown option '\(option)'\n\(Self.usage)")
+            }
+        }
+    }
+
+    private static func text(_ option: String, _ rest: inout ArraySlice<String>) throws -> String {
+        guard let text = rest.popFirst() else { throw Trouble("\(option) needs a value\n\(usage)") }
+        return text
+    }
+
+    private static func number(_ option: String, _ rest: inout ArraySlice<String>) throws -> Int {
+        let text = try text(option, &rest)
+        guard let number = Int(text), (1...100_000_000).contains(number) else {
+            throw Trouble("\(option) takes a number from 1 to 100000000")
+        }
+        return number
+    }
+
+    /// Does what was asked for, and says what did not hold.
+    func run() async throws -> [String] {
+        let program = tool ?? .own
+        switch task {
+        case .rate:
+            let rate = Rate(
+                program: program, messages: messages ?? 200_000, concurrency: concurrency, window: window)
+            print(try rate.line())
+            return []
+        case .idle:
+            print(try Idle(program: program).text())
+            return []
+        case .soak: return try await Soak(messages: messages ?? 10_000_000, isDurable: isDurable).run()
+        case .kills:
+            let run = RandomKills(
+                kills: kills ?? 40, messages: messages ?? 5000, program: program,
+                options: isInMemory ? ["--memory"] : [])
+            return try await Plan(rows: [("random kills", { try run.row() })]).run()
+        case .faults: return try await Plan(isLong: isLong, tool: tool, only: only).run()
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Glibc
+
+/// Which faults are made, in which order.
+struct Plan {
+    /// Each fault's name, and what makes it; nil where it cannot be made here.
+    var rows: [(name: String, make: () async throws -> Row?)]
+
+    init(rows: [(name: String, make: () async throws -> Row?)]) { self.rows = rows }
+
+    init(isLong: Bool, tool: Program?, only: String?) throws {
+        let broker = try Broker()
+        rows = Deaths.Point.allCases.map { point in
+            (point.rawValue, { try PlantedKills(point: point, isLong: isLong).row(broker) })
+        }
+        rows.append(("deadly message", { try PlantedKills.deadlyMessage(broker) }))
+        let random = isLong ? RandomKills(kills: 1000, messages: 100_000) : RandomKills()
+        rows.append(("random kills", { try random.row() }))
+        let links = LinkFaults(isLong: isLong)
+        rows += [
+            ("broker restarts", { try links.restarts() }), ("broker kills", { try links.kills() }),
+            ("link cuts", { try links.cuts() }), ("broker silent", { try links.silence() }),
+        ]
+        for kind in DiskFaults.Kind.allCases {
+            rows.append(("disk \(kind.rawValue)", { try await DiskFaults(kind: kind, isLong: isLong).row() }))
+        }
+        for program in [.own] + (tool.map { [$0] } ?? []) {
+            if case .tool = program {
+                let kills = RandomKills(kills: isLong ? 200 : 20, messages: isLong ? 20_000 : 2000, program: program)
+                rows.append(("random kills of the tool", { try kills.row() }))
+            }
+            rows += [
+                ("really full disk", { try FullDisk(program: program, isLong: isLong).row() }),
+                ("drain", { try Drains(program: program, isLong: isLong).row() }),
+                ("order of system calls", { try AcknowledgementOrder(program: program).row() }),
+            ]
+        }
+        rows.append(("order turned round", { try AcknowledgementOrder(isTurnedRound: true).row() }))
+        if let only { rows.removeAll { !$0.name.contains(only) } }
+        guard !rows.isEmpty else { throw Trouble("no fault has such a name") }
+    }
+
+    /// Makes all faults, prints the table, and says what did not hold.
+    func run() async throws -> [String] {
+        var results: [Row] = []
+        var left: [String] = []
+        for (name, make) in rows {
+            do {
+                guard let row = try await make() else {
+                    left.append(name)
+                    continue
+                }
+                results.append(row)
+            } catch {
+                var row = Row(fault: name)
+                row.broken = ["\(error)"]
+                results.append(row)
+            }
+        }
+        print(table(results))
+        for name in left { print("not tried here, since it takes root: \(name)") }
+        return results.flatMap { row in row.broken.map { "\(row.fault): \($0)" } }
+    }
+}

@@ -1,0 +1,52 @@
+import Glibc
+
+/// Runs an agent on a disk of sixteen megabytes, and fills it up while messages come.
+struct FullDisk {
+    var program = Program.own
+    let isLong: Bool
+
+    /// The row; nil where no disk can be mounted, which takes root.
+    func row() throws -> Row? {
+        let broker = try Broker()
+        let session = try Session(broker, "full", program: program)
+        mkdir(session.state, 0o700)
+        guard mount("none", session.state, "tmpfs", 0, "size=16m,mode=700") == 0 else { return nil }
+        defer { umount2(session.state, Int32(MNT_DETACH)) }
+        try session.subscribe()
+        if case .own = program { session.options = ["--pause", "1"] }
+        try session.run()
+        let count = isLong ? 20 : 3
+        let filler = "\(session.state)/filler"
+        for number in 1...count {
+            session.publisher.publish(300)
+            usleep(UInt32.random(in: 0...40_000))
+            try fill(filler, leaving: Int.random(in: 0...40_000))
+            session.publisher.publish(700)
+            try session.publisher.settle()
+            try wait(for: "the agent notices the full disk") {
+                session.log.ranges(of: "no room is left").count >= number
+            }
+            unlink(filler)
+            // All has to be handled before the next time, or the log would tell of this one.
+            try wait(for: "the agent goes on") { try session.handled() == session.publisher.asked }
+        }
+        var row = try session.finish("really full disk (\(program.name))")
+        row.runs = count
+        return row
+    }
+
+    /// Writes until there is no more room, and gives some back.
+    private func fill(_ path: String, leaving rest: Int) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        let bytes = [UInt8](repeating: 1, count: 4096)
+        var size = 0
+        while true {
+            let count = write(file, bytes, bytes.count)
+            guard count > 0 else { break }
+            size += count
+        }
+        ftruncate(file, max(size - rest, 0))
+    }
+}

@@ -1,0 +1,25 @@
+import Glibc
+
+/// Kills an agent at random moments, while messages come.
+struct RandomKills {
+    var kills = 40
+    var messages = 5000
+    var program = Program.own
+    /// What is planted in each of the agent's processes.
+    var options: [String] = []
+
+    func row() throws -> Row {
+        let broker = try Broker()
+        let session = try Session(broker, "random", program: program)
+        session.options = options
+        try session.subscribe()
+        for kill in 1...kills {
+            session.publisher.publish(messages * kill / kills - messages * (kill - 1) / kills)
+            try session.run()
+            // From its first instruction on: while it opens the file, handles what was left, connects, and receives.
+            usleep(UInt32.random(in: 0...150_000))
+            try session.kill()
+        }
+        return try session.finish("kill -9 at random moments (\(program.name))", within: .seconds(120))
+    }
+}

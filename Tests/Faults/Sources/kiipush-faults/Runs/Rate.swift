@@ -1,0 +1,62 @@
+import Glibc
+
+/// How fast messages go from the broker through the committed inbox to the handler.
+struct Rate {
+    var program = Program.own
+    var messages = 200_000
+    var concurrency = 8
+    /// How many messages the broker sends before it waits for acknowledgements.
+    var window = 20
+
+    /// Queues messages at the broker, starts the agent, and says how long it took.
+    func line() throws -> String {
+        let broker = try Broker(window: window)
+        let session = try Session(broker, "rate", program: program, concurrency: concurrency)
+        try session.subscribe()
+        session.publisher.publish(messages)
+        try session.publisher.settle(within: .seconds(300))
+        let agent = try session.run()
+        try wait(for: "the first is handled") { lines(session) > 0 }
+        let (first, start, before) = (lines(session), ContinuousClock.now, ProcessFigures(of: agent.id))
+        try wait(for: "all are handled", within: .seconds(300)) {
+            usleep(5000)
+            return lines(session) >= messages
+        }
+        let seconds = start.duration(to: .now) / .seconds(1)
+        let after = ProcessFigures(of: agent.id)
+        try session.stop()
+        let rate = Int(Double(messages - first) / seconds)
+        let cores = ((after.time - before.time) / seconds * 100).rounded() / 100
+        return """
+            \(program.name), \(concurrency) at once, broker's window \(window): \(rate) messages/s \
+            (\(messages) in \((seconds * 10).rounded() / 10) s, \(cores) cores, \(after.total / 1024) MiB resident)
+            """
+    }
+
+    /// How many have been handled: each is a line of a known length at least, so the file's size would not do.
+    private func lines(_ session: Session) -> Int { (try? session.handled()) ?? 0 }
+}
+
+/// What an agent costs that is connected and has nothing to do.
+struct Idle {
+    var program = Program.own
+    var seconds = 10
+
+    func text() throws -> String {
+        let broker = try Broker()
+        let session = try Session(broker, "idle", program: program)
+        try session.subscribe()
+        let agent = try session.run()
+        sleep(3)
+        let before = ProcessFigures(of: agent.id)
+        sleep(UInt32(seconds))
+        let after = ProcessFigures(of: agent.id)
+        try session.stop()
+        let share = (after.time - before.time) / Double(seconds) * 100
+        let parts = after.resident.prefix(14).map { "    \($0.kibibytes) KiB \($0.name)" }
+        return """
+            \(program.name), idle for \(seconds) s: \(after.total) KiB resident, \(after.anonymous) of them its own, \((share * 100).rounded() / 100)% of a core
+            \(parts.joined(separator: "\n"))
+            """
+    }
+}

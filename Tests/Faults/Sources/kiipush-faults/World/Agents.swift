@@ -1,0 +1,51 @@
+import Glibc
+
+/// Where this program is; its own file also when another lies in its place by now.
+let ownPath: String = {
+    var path = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/exe", &path, path.count)
+    let text = String(decoding: path.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return access(text, X_OK) == 0 ? text : "/proc/self/exe"
+}()
+
+/// Which program receives.
+enum Program {
+    /// This one, in its agent's role: the library's types, with deaths planted in it.
+    case own
+    /// `kiipush receive`, at a path.
+    case tool(String)
+
+    /// What a report calls it.
+    var name: String { if case .own = self { "own agent" } else { "kiipush receive" } }
+
+    /// The command that starts it.
+    ///
+    /// - Parameters:
+    ///   - session: whose broker, topic and files it uses.
+    ///   - faults: what is planted in this program's own agent.
+    /// - Returns: the program's path, and what it is told.
+    /// - Throws: when its rules cannot be written.
+    func command(_ session: Session, _ faults: [String]) throws -> [String] {
+        let address = "mqtt://127.0.0.1:\(session.port)/\(session.topic)"
+        switch self {
+        case .own:
+            return [
+                ownPath, "agent", "--port", "\(session.port)", "--topic", session.topic,
+                "--state", session.state, "--book", session.book.path, "--concurrency", "\(session.concurrency)",
+            ] + faults
+        case .tool(let path):
+            let rules = "\(session.folder.path)/rules.json"
+            try write(Self.rules.utf8, to: rules)
+            return [
+                path, "receive", "--rules", rules, "--state", session.state, "--mqtt", address,
+                "--client-id", session.topic, "--concurrency", "\(session.concurrency)",
+            ] + faults
+        }
+    }
+
+    /// Prints each message, and has no breaker for so many.
+    private static let rules = """
+        {"version": 1, "loop": {"rate": {"messages": 1000000, "per": "10s"}},
+         "rules": [{"id": "book", "when": {"kind": "pushToApp"}, "then": {"print": true}}]}
+        """
+}

@@ -1,0 +1,120 @@
+import Glibc
+
+/// A mosquitto on a free port of the loopback interface, with a directory of its own.
+final class Broker {
+    let folder: Folder
+    let port: Int
+    private var process: Child?
+
+    static let program = "/usr/sbin/mosquitto"
+
+    /// Starts a broker that keeps sessions and forgets no message for want of room.
+    ///
+    /// - Parameters:
+    ///   - savesAtOnce: whether it writes its sessions after each change, so that a kill of it loses none that has settled;
+    ///     else when it ends. It takes time in proportion to all that it keeps.
+    ///   - window: how many messages it sends before it waits for acknowledgements; mosquitto's own default is 20.
+    /// - Throws: why it does not answer.
+    init(savesAtOnce: Bool = false, window: Int = 20) throws {
+        folder = try Folder()
+        port = try freePort()
+        let saving = savesAtOnce ? "autosave_interval 1\nautosave_on_changes true" : "autosave_interval 0"
+        // As root it would become another user, who may not write to the folder.
+        let user = getuid() == 0 ? "user root\n" : ""
+        let configuration = """
+            \(user)listener \(port) 127.0.0.1
+            allow_anonymous true
+            persistence true
+            persistence_location \(folder.path)/
+            max_queued_messages 0
+            max_inflight_messages \(window)
+            set_tcp_nodelay true
+            log_type error
+            log_type warning
+            \(saving)
+
+            """
+        try write(configuration.utf8, to: "\(folder.path)/mosquitto.conf")
+        try start()
+    }
+
+    deinit { try? stop() }
+
+    /// Starts it, and waits until it answers.
+    func start() throws {
+        let process = try Child([Self.program, "-c", "\(folder.path)/mosquitto.conf"], errors: "\(folder.path)/log")
+        self.process = process
+        try wait(for: "mosquitto answers", within: .seconds(10)) {
+            guard process.isRunning else { throw Trouble("mosquitto ended: \(words(of: "\(folder.path)/log"))") }
+            let link = connected(to: port)
+            defer { if link >= 0 { close(link) } }
+            return link >= 0
+        }
+    }
+
+    func send(_ signal: Int32) { process?.send(signal) }
+
+    /// Ends it: with SIGTERM it writes down what it has, with SIGKILL it does not.
+    func stop(by signal: Int32 = SIGTERM) throws {
+        guard let process else { return }
+        self.process = nil
+        process.send(SIGCONT)
+        try process.end(by: signal)
+    }
+
+    /// When it last wrote its sessions down.
+    var lastSave: timespec {
+        var information = stat()
+        return stat("\(folder.path)/mosquitto.db", &information) == 0 ? information.st_mtim : timespec()
+    }
+}
+
+/// A port of the loopback interface that nobody listens on.
+func freePort() throws -> Int {
+    let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(link) }
+    var address = loopback(0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            bind(link, address, length) == 0 ? getsockname(link, address, &length) : -1
+        }
+    }
+    guard result == 0 else { throw Trouble("no free port: \(text())") }
+    return Int(UInt16(bigEndian: address.sin_port))
+}
+
+private func loopback(_ port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    return address
+}
+
+/// A socket that is connected to a port of the loopback interface; negative when nobody listens there.
+func connected(to port: Int) -> Int32 {
+    let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = loopback(port)
+    let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            connect(link, address, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+    }
+    if result == 0 { return link }
+    close(link)
+    return -1
+}
+
+/// A socket that listens on a port of the loopback interface.
+func listening(on port: Int) throws -> Int32 {
+    let link = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = loopback(port)
+    let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+            bind(link, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 ? listen(link, 16) : -1
+        }
+    }
+    guard result == 0 else { throw Trouble("port \(port): \(text())") }
+    return link
+}

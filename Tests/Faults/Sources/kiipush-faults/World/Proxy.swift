@@ -1,0 +1,76 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// A relay on a port of the loopback interface, whose links can be cut.
+final class Proxy: Sendable {
+    let port: Int
+    private let target: Int
+    private let listener: Int32
+    private let links = Mutex<[Int32]>([])
+
+    init(to target: Int) throws {
+        self.target = target
+        port = try freePort()
+        listener = try listening(on: port)
+        DispatchQueue(label: "proxy").async { self.accept() }
+    }
+
+    /// Cuts all links, both ways at once and without a word.
+    func cut() {
+        links.withLock { links in
+            for link in links { shutdown(link, Int32(SHUT_RDWR)) }
+            links = []
+        }
+    }
+
+    /// Ends it.
+    func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        cut()
+    }
+
+    private func accept() {
+        while true {
+            let near = Glibc.accept(listener, nil, nil)
+            guard near >= 0 else { break }
+            let far = connected(to: target)
+            guard far >= 0 else {
+                close(near)
+                continue
+            }
+            links.withLock { $0 += [near, far] }
+            // The two ends of a link are closed by the last of its threads.
+            let open = Counter()
+            for (from, to) in [(near, far), (far, near)] {
+                DispatchQueue(label: "relay").async {
+                    self.relay(from, to)
+                    if open.isLast { self.close(near, far) }
+                }
+            }
+        }
+        Glibc.close(listener)
+    }
+
+    private func close(_ links: Int32...) {
+        self.links.withLock { all in all.removeAll { links.contains($0) } }
+        for link in links { Glibc.close(link) }
+    }
+
+    private func relay(_ from: Int32, _ to: Int32) {
+        var bytes = [UInt8](repeating: 0, count: 1 << 14)
+        while true {
+            let count = recv(from, &bytes, bytes.count, 0)
+            guard count > 0, send(to, bytes, count, Int32(MSG_NOSIGNAL)) == count else { break }
+        }
+        shutdown(from, Int32(SHUT_RDWR))
+        shutdown(to, Int32(SHUT_RDWR))
+    }
+}
+
+/// Says to the second of two that it is the last.
+private final class Counter: Sendable {
+    private let count = Atomic<Int>(2)
+
+    var isLast: Bool { count.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 }
+}

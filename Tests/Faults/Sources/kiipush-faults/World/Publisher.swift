@@ -1,0 +1,151 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Publishes numbered messages with quality of service 1, and knows which of them the broker has acknowledged.
+///
+/// It speaks MQTT 3.1.1 itself, and no more of it than it needs. When its link is lost it makes another one, and sends
+/// again what was not acknowledged.
+final class Publisher: Sendable {
+    private struct State {
+        /// Messages from 1 to this one are to be published.
+        var last = 0
+        var acknowledged = 0
+        var isStopped = false
+        var isOver = false
+    }
+
+    private let port: Int
+    private let topic: String
+    private let state = Mutex(State())
+
+    /// How many messages may wait for their acknowledgement.
+    private static let window = 500
+
+    init(port: Int, topic: String) {
+        self.port = port
+        self.topic = topic
+        DispatchQueue(label: "publisher").async { self.work() }
+    }
+
+    /// Has further messages published, numbered on.
+    func publish(_ count: Int) { state.withLock { $0.last += count } }
+
+    /// How many messages it was asked to publish.
+    var asked: Int { state.withLock { $0.last } }
+
+    /// How many of them, from the first on, are the broker's: it acknowledges in order.
+    var acknowledged: Int { state.withLock { $0.acknowledged } }
+
+    /// Waits until the broker has acknowledged all of them.
+    func settle(within limit: Duration = .seconds(60)) throws {
+        try wait(for: "the broker acknowledges \(asked), has \(acknowledged)", within: limit) { acknowledged == asked }
+    }
+
+    /// Ends its thread.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        try? wait(for: "the publisher ends") { state.withLock { $0.isOver } }
+    }
+
+    // MARK: The thread
+
+    private func work() {
+        while !state.withLock({ $0.isStopped }) {
+            let link = connected(to: port)
+            if link >= 0 {
+                serve(link)
+                close(link)
+            }
+            usleep(20_000)
+        }
+        state.withLock { $0.isOver = true }
+    }
+
+    /// Publishes over a link until it is lost.
+    private func serve(_ link: Int32) {
+        var delay: Int32 = 1
+        setsockopt(link, Int32(IPPROTO_TCP), TCP_NODELAY, &delay, socklen_t(MemoryLayout<Int32>.size))
+        // CONNECT: MQTT 3.1.1, a clean session, no keep-alive, no client id.
+        guard send([0x10, 12, 0, 4, 0x4D, 0x51, 0x54, 0x54, 4, 2, 0, 0, 0, 0], link) else { return }
+        var answer = PacketReader()
+        var isConnected = false
+        var next = acknowledged + 1
+        while !state.withLock({ $0.isStopped }) {
+            let (last, acknowledged) = state.withLock { ($0.last, $0.acknowledged) }
+            var packets: [UInt8] = []
+            while isConnected, next <= last, next - acknowledged <= Self.window {
+                packets += packet(next)
+                next += 1
+            }
+            guard packets.isEmpty || send(packets, link) else { return }
+            var poll = pollfd(fd: link, events: Int16(POLLIN), revents: 0)
+            guard Glibc.poll(&poll, 1, 5) > 0 else { continue }
+            var bytes = [UInt8](repeating: 0, count: 1 << 14)
+            let count = recv(link, &bytes, bytes.count, 0)
+            guard count > 0 else { return }
+            for packet in answer.take(bytes[..<count]) {
+                if packet.kind == 2 { isConnected = true }
+                if packet.kind == 4 { state.withLock { $0.acknowledged += 1 } }
+            }
+        }
+    }
+
+    private func packet(_ number: Int) -> [UInt8] {
+        let id = UInt16(number % 60_000 + 1)
+        let body =
+            [0, UInt8(topic.utf8.count)] + topic.utf8 + [UInt8(id >> 8), UInt8(id & 255)]
+            + NumberedMessage.payload(number)
+        return [0x32, UInt8(body.count & 127 | 128), UInt8(body.count >> 7)] + body
+    }
+
+    private func send(_ bytes: [UInt8], _ link: Int32) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(link, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return false }
+            sent += count
+        }
+        return true
+    }
+}
+
+/// Cuts what comes over a link into MQTT's packets.
+struct PacketReader {
+    struct Packet {
+        let kind: UInt8
+        let flags: UInt8
+        let body: [UInt8]
+    }
+
+    private var rest: [UInt8] = []
+
+    /// The packets that are whole with these bytes.
+    mutating func take(_ bytes: some Collection<UInt8>) -> [Packet] {
+        rest += bytes
+        var packets: [Packet] = []
+        var start = 0
+        while let (packet, end) = Self.packet(rest, start) {
+            packets.append(packet)
+            start = end
+        }
+        rest.removeFirst(start)
+        return packets
+    }
+
+    private static func packet(_ bytes: [UInt8], _ start: Int) -> (Packet, end: Int)? {
+        var (length, shift, index) = (0, 0, start + 1)
+        while true {
+            guard index < bytes.count, shift <= 21 else { return nil }
+            length |= Int(bytes[index] & 127) << shift
+            shift += 7
+            index += 1
+            if bytes[index - 1] < 128 { break }
+        }
+        guard bytes.count - index >= length else { return nil }
+        let body = Array(bytes[index..<index + length])
+        return (Packet(kind: bytes[start] >> 4, flags: bytes[start] & 15, body: body), index + length)
+    }
+}

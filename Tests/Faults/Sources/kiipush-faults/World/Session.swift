@@ -1,0 +1,167 @@
+import Glibc
+
+/// One agent over all its processes: its session at the broker, its state directory, and the books.
+final class Session {
+    let broker: Broker
+    let topic: String
+    let folder: Folder
+    let state: String
+    let concurrency: Int
+    let program: Program
+    let publisher: Publisher
+    /// Where the agent finds the broker; another port than the broker's for a link that can be cut.
+    let port: Int
+    /// What is planted in each of the agent's processes.
+    var options: [String] = []
+    private(set) var book: Book
+    /// How many processes there were, and which of them were killed.
+    private(set) var runs = 0
+    private(set) var killed: Set<Int> = []
+    /// What was found wrong.
+    var broken: [String] = []
+
+    private let start = ContinuousClock.now
+    private var agent: Child?
+
+    init(_ broker: Broker, _ topic: String, program: Program = .own, concurrency: Int = 8, port: Int? = nil) throws {
+        self.broker = broker
+        self.port = port ?? broker.port
+        self.topic = topic
+        self.program = program
+        self.concurrency = concurrency
+        folder = try Folder()
+        state = "\(folder.path)/state"
+        book = Book(path: "\(folder.path)/book")
+        publisher = Publisher(port: broker.port, topic: topic)
+    }
+
+    deinit { publisher.stop() }
+
+    /// What the agent's processes have said.
+    var log: String { words(of: "\(folder.path)/log") }
+
+    /// How often the agent's processes have connected.
+    var connections: Int { log.ranges(of: "QoS 1 granted").count }
+
+    // MARK: Processes
+
+    /// Starts the agent, or a program that starts it.
+    @discardableResult
+    func run(_ faults: [String] = [], under tracer: [String] = []) throws -> Child {
+        runs += 1
+        let command = try tracer + program.command(self, options + faults)
+        let output = if case .tool = program { book.path } else { "/dev/null" }
+        let agent = try Child(command, output: output, errors: "\(folder.path)/log")
+        self.agent = agent
+        return agent
+    }
+
+    /// Runs the agent until the broker knows its session, so that what is published from now on is kept for it.
+    func subscribe() throws {
+        let agent = try run()
+        try wait(for: "the agent is connected", within: .seconds(20)) {
+            guard agent.isRunning else { throw Trouble("the agent ended: \(log)") }
+            return log.contains("QoS 1 granted")
+        }
+        try stop()
+    }
+
+    /// Kills the agent, and checks what it leaves.
+    func kill() throws {
+        agent?.send(SIGKILL)
+        try expectKilled()
+    }
+
+    /// Waits until the agent has been killed, and checks what it leaves.
+    func expectKilled() throws {
+        guard let agent else { return }
+        let end = try agent.wait()
+        if end != .killed(SIGKILL) { broken.append("run \(runs) ended by itself: \(end)\n\(log.suffix(400))") }
+        killed.insert(runs)
+        try lookBack()
+    }
+
+    /// Has the agent stop, and checks that it does.
+    func stop(within limit: Duration = .seconds(20)) throws {
+        guard let agent else { return }
+        agent.send(SIGTERM)
+        let end = try agent.wait(within: limit)
+        if end != .exited(0) { broken.append("run \(runs) should end with exit code 0: \(end)") }
+        try lookBack()
+    }
+
+    /// Whether the agent runs.
+    var isRunning: Bool { agent?.isRunning ?? false }
+
+    func send(_ signal: Int32) { agent?.send(signal) }
+
+    private func lookBack() throws {
+        agent = nil
+        try book.read(run: runs)
+        do { _ = try Database.check(state, in: folder.path) } catch { broken.append("run \(runs): \(error)") }
+    }
+
+    // MARK: Books
+
+    /// Reads what has been handled so far, and says how many messages that is.
+    func handled() throws -> Int {
+        try book.read(run: runs)
+        return book.distinct.count
+    }
+
+    /// Lets the agent handle what is left, stops it, and closes the books.
+    func finish(_ fault: String, within limit: Duration = .seconds(60)) throws -> Row {
+        try publisher.settle()
+        if !isRunning { try run() }
+        let count = publisher.acknowledged
+        do {
+            try wait(for: "all \(count) are handled", within: limit) {
+                if !isRunning { throw Trouble("the agent ended: \(log.suffix(400))") }
+                if try handled() == count { return true }
+                usleep(20_000)
+                let database = try Database.look(state)
+                return Set(database.letters.map(\.number)).union(book.distinct).count == count
+            }
+            // What waits is noted as ended only after it was handled.
+            try wait(for: "the inbox is empty", within: limit) {
+                usleep(5000)
+                return try Database.look(state).waiting == 0
+            }
+        } catch { broken.append("\(error)") }
+        try stop()
+        return try close(fault)
+    }
+
+    private func close(_ fault: String) throws -> Row {
+        let database = try Database.check(state, in: folder.path)
+        let letters = Set(database.letters.map(\.number))
+        let published = Set(1..<publisher.acknowledged + 1)
+        let lost = published.subtracting(book.distinct).subtracting(letters)
+        let (again, inOneRun) = book.again()
+        if !lost.isEmpty { broken.append("lost: \(lost.sorted().prefix(10))") }
+        if database.waiting > 0 { broken.append("\(database.waiting) are still in the inbox") }
+        // Putting a message aside and ending it are two writes: a kill between them has it put aside again.
+        let copies = database.letters.count - letters.count
+        if copies > killed.count * concurrency {
+            broken.append("\(copies) dead letters are there twice, after \(killed.count) kills")
+        }
+        if !inOneRun.isEmpty { broken.append("handled twice by one process: \(inOneRun.prefix(10))") }
+        for (run, count) in again {
+            if !killed.contains(run) { broken.append("\(count) handled again that run \(run) had ended, unkilled") }
+            if count > concurrency {
+                broken.append("\(count) handled again of run \(run), beyond the \(concurrency) in flight")
+            }
+        }
+        let outOfOrder = book.outOfOrder
+        if !outOfOrder.isEmpty { broken.append("out of order: \(outOfOrder.prefix(10))") }
+        var row = Row(fault: fault)
+        row.runs = killed.count
+        row.messages = published.count
+        row.lost = lost.count
+        row.twice = again.values.reduce(0, +) + inOneRun.count
+        row.letters = letters.count
+        row.seconds = start.duration(to: .now) / .seconds(1)
+        row.broken = broken
+        return row
+    }
+}
