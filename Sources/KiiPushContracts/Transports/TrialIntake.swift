@@ -28,6 +28,9 @@ package final class TrialIntake: IntakeService {
     /// The error of an inbox that has failed.
     package struct InboxFailed: Error {}
 
+    /// How many payloads it takes in at most; then it says that it stops.
+    private static let most = 10_000
+
     package let isDurable: Bool
     private let state = Mutex(State())
 
@@ -87,6 +90,8 @@ package final class TrialIntake: IntakeService {
 
     package func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         let answer: Result<([Receipt], Outcome?), IntakeRefusal> = state.withLock { state in
+            // A transport that brings the same again and again must not fill the memory.
+            if state.payloads.count >= Self.most { return .failure(.stopping) }
             if let refusal = state.refusal ?? (payloads.count > state.room ? .full : nil) {
                 state.refusals += 1
                 switch refusal {
@@ -130,7 +135,7 @@ package final class TrialIntake: IntakeService {
     package func report(_ event: TransportEvent, _ transport: String) { state.withLock { $0.events.append(event) } }
 }
 
-/// Waits until something is so, for ten seconds at most, or as long as is said.
+/// Waits until something is so, for a minute at most, or as long as is said.
 ///
 /// - Returns: whether it came to be so.
 package func comes(within limit: Duration = .seconds(60), _ condition: () -> Bool) async -> Bool {

@@ -94,7 +94,7 @@ struct FaultyTransport: PushTransport {
             case .none where fault == .acknowledgesLeft: link.answer { $0.acknowledged += 1 }
             default:
                 if fault != .neverRefuses { link.answer { $0.refused += 1 } }
-                if fault != .doesNotRedeliver, outcome != nil { link.send([payload]) }
+                if fault != .doesNotRedeliver, outcome?.disposition == .retryLater { link.send([payload]) }
             }
         }
     }

@@ -25,7 +25,7 @@ struct TransportContractTests {
     func broken(fault: FaultyTransport.Fault) async {
         let broken = Mutex<Set<String>>([])
         await TransportContract { FaultyBench(fault: fault) }.verify(
-            patience: fault == .none ? .seconds(10) : .milliseconds(500)
+            patience: fault == .none ? .seconds(10) : .milliseconds(200)
         ) { promise, _ in
             broken.withLock { _ = $0.insert(promise) }
         }
