@@ -7,7 +7,11 @@ public import Testing
 /// ```swift
 /// @Test("my inbox keeps the promises of an inbox")
 /// func inbox() async {
-///     await InboxContract { place in try MyInbox(file: "\(folder)/\(place)") } close: { $0.close() }.verify()
+///     await InboxContract { place in
+///         try MyInbox(file: "\(folder)/\(place)")
+///     } close: {
+///         $0.close()
+///     }.verify()
 /// }
 /// ```
 ///

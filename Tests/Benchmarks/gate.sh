@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails when a message costs more than thresholds.txt allows: allocations, and instructions as callgrind counts them. Both
-# are the same in every run of the same program, whatever else the machine does; no time is measured.
+# Fails when a message costs more than thresholds.txt allows: allocations, and instructions as callgrind counts them.
+# Both are the same in every run of the same program, whatever else the machine does; no time is measured.
 #
 #   bash Tests/Benchmarks/gate.sh          compares
 #   bash Tests/Benchmarks/gate.sh --set    writes what is measured, and a margin, as the new thresholds
@@ -23,7 +23,7 @@ swift build --quiet -c release --product kiipush-bench
 bench="$(swift build -c release --show-bin-path)/kiipush-bench"
 toolchain=$(swift --version 2>/dev/null | sed -n 's/.*\(Swift version [0-9.]*\).*/\1/p' | head -n 1)
 
-# count PART MESSAGES: the allocations and the instructions of a run. Swift's dictionaries draw their seed anew otherwise.
+# count PART MESSAGES: the allocations and the instructions of a run, in which Swift's dictionaries draw no seed.
 count() {
     local report
     report=$(SWIFT_DETERMINISTIC_HASHING=1 valgrind --tool=callgrind --callgrind-out-file=/dev/null \
@@ -44,10 +44,11 @@ done
 
 if [ -n "$set_anew" ]; then
     {
-        sed -n '/^#/p' thresholds.txt | sed "s/^# measured with.*/# measured with $toolchain, valgrind $(valgrind --version | sed 's/valgrind-//')/"
-        # Less than an allocation in ten messages, and 2 per cent of the instructions: what another machine may differ by.
-        awk 'NF { printf "%-7s %-13s %s\n", $1, $2, $2 == "allocations" ? sprintf("%.2f", $3 + 0.1) : sprintf("%.0f", $3 * 1.02) }' \
-            <<<"$measured"
+        sed -n "/^#/{s/^# measured with.*/# measured with $toolchain, $(valgrind --version | tr - ' ')/;p}" thresholds.txt
+        # The margin is what another machine may differ by.
+        awk '
+            $2 == "allocations" { printf "%-7s %-13s %.2f\n", $1, $2, $3 + 0.1 }
+            $2 == "instructions" { printf "%-7s %-13s %.0f\n", $1, $2, $3 * 1.02 }' <<<"$measured"
     } >thresholds.new
     mv thresholds.new thresholds.txt
     cat thresholds.txt
@@ -57,7 +58,11 @@ fi
 awk -v toolchain="$toolchain" '
     NR == FNR { if (/^# measured with/) with = $0; if (!/^#/ && NF == 3) most[$1, $2] = $3; next }
     NF == 3 {
-        if (!(($1, $2) in most)) { printf "gate.sh: thresholds.txt has no threshold for %s of %s\n", $2, $1; bad = 1; next }
+        if (!(($1, $2) in most)) {
+            printf "gate.sh: thresholds.txt has no threshold for %s of %s\n", $2, $1
+            bad = 1
+            next
+        }
         limit = most[$1, $2]
         if ($3 > limit) {
             bad = 1
@@ -72,7 +77,7 @@ awk -v toolchain="$toolchain" '
         if (bad) {
             print "If that is the price of something, say of what in the commit, and set the threshold anew:"
             print "edit Tests/Benchmarks/thresholds.txt, or: bash Tests/Benchmarks/gate.sh --set"
-            if (index(with, toolchain ",") == 0) printf "It was set with another toolchain: %s; this is %s.\n", with, toolchain
+            if (index(with, toolchain ",") == 0) printf "%s: another toolchain; this is %s\n", with, toolchain
         }
         exit bad
     }' thresholds.txt - <<<"$measured"

@@ -9,8 +9,8 @@
 #   bash Tests/Benchmarks/run.sh --readme          also writes the README's table and its picture
 #   bash Tests/Benchmarks/run.sh --from FILE ...   shows the JSON of an earlier run instead of measuring
 #
-# The run's JSON is kept in .build/side-by-side/results.json. The programs are described in Peers/README.md; one that this
-# machine cannot have is left out, and the report says why. Build nothing else meanwhile.
+# The run's JSON is kept in .build/side-by-side/results.json. The programs are described in Peers/README.md; one that
+# this machine cannot have is left out, and the report says why. Build nothing else meanwhile.
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
@@ -32,6 +32,9 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+if [ -n "$readme" ] && [[ " ${pass[*]-} " = *" --quick "* ]]; then
+    fail "--quick gives no figures for the README; leave one of the two out"
+fi
 command -v swift >/dev/null || fail "no Swift toolchain on PATH; install Swift 6.3 from swift.org"
 
 say "building KiiPush and its benchmarks"
@@ -47,13 +50,15 @@ fi
 if [ -z "$stored" ]; then
     cp "$bin/kiipush-bench" "$folder/kiipush-bench"
     # The tool as it is shipped, and as a checkout builds it; each stripped.
-    swift build --quiet --package-path "$root" -c release --static-swift-stdlib --product kiipush --scratch-path "$root/.build/static"
+    swift build --quiet --package-path "$root" -c release --product kiipush \
+        --static-swift-stdlib --scratch-path "$root/.build/static"
     swift build --quiet --package-path "$root" -c release --product kiipush
     strip -o "$folder/kiipush-static" "$root/.build/static/release/kiipush"
     strip -o "$folder/kiipush-dynamic" "$root/.build/release/kiipush"
 
     : >"$folder/left-out.tsv"
-    printf 'version\t%s\n' "$(swift --version 2>/dev/null | sed -n 's/.*\(Swift version [0-9.]*\).*/\1/p' | head -n 1)" >"$folder/programs.tsv"
+    version=$(swift --version 2>/dev/null | sed -n 's/.*\(Swift version [0-9.]*\).*/\1/p' | head -n 1)
+    printf 'version\t%s\n' "$version" >"$folder/programs.tsv"
     for peer in Peers/*/; do
         name=$(basename "$peer")
         say "building $name"

@@ -72,6 +72,14 @@ struct DocumentedCodeTests {
         }
         try receiver.load(rules, actions: ProgramActions(app: rules.app))
         let service = PushService(receiver, [SocketTransport(path: "/run/agent/push.sock")])
+        receiver.onTrace { trace in print(JournalLine(trace)) }
+        service.onEvent { event in print(JournalLine(event)) }
+        let counts = ServiceCounts()
+        service.onEvent { counts.count($0) }
+        let metrics = MetricsFile(path: "/var/lib/node_exporter/kiipush.prom")
+        try metrics.write(receiver.metrics, service.status)
+        let manager = ServiceManager()
+        manager.ready()
         let running = Task { try await service.run() }
         let signals = StopSignals { running.cancel() }
         withExtendedLifetime(signals) {}

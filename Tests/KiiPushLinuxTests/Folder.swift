@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 
 /// A folder of a test that makes, moves and removes things in it; gone with the value, with all that it holds.
-final class Folder {
+final class Folder: Sendable {
     let path: String
 
     init() throws {

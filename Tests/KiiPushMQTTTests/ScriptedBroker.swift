@@ -37,7 +37,7 @@ final class ScriptedBroker: Sendable {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while unsafe Glibc.poll(&poll, 1, 2000) > 0, unsafe read(descriptor, &buffer, buffer.count) > 0 {
             guard let answer = left.popFirst() else { continue }
-            _ = unsafe send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL.rawValue))
+            _ = unsafe send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL))
         }
     }
 

@@ -17,7 +17,8 @@ struct InboxKillTests {
             for lane in 0..<2 {
                 group.addTask {
                     for run in 1...(kills / 2) {
-                        let delay = Int.random(in: 0...40_000)
+                        // Half of them while the file is opened and read, or later; half while it is written.
+                        let delay = Int.random(in: 0...(run % 2 == 0 ? 40_000 : 15_000))
                         await #expect(processExitsWith: .signal(SIGKILL), "run \(run), killed after \(delay) µs") {
                             [directory = "\(folder.path)/\(lane)" as String, run = run as Int, delay = delay as Int] in
                             try await InboxVictim(directory: directory, run: run).work(microseconds: delay)
@@ -46,15 +47,16 @@ private struct InboxVictim {
 
     /// Checks what the process before left, and works until a thread of its own kills the process.
     func work(microseconds: Int) async throws {
-        let thread = Thread {
+        let killer = Thread {
             usleep(UInt32(microseconds))
             kill(getpid(), SIGKILL)
         }
-        thread.start()
+        if run % 2 == 0 { killer.start() }
         let (inbox, seen, entries, problems) = try open()
         for problem in problems { Issue.record("\(problem)") }
         if !problems.isEmpty { exit(3) }
         let log = try begin(entries, last: readLog()?.lastID ?? 0)
+        if run % 2 != 0 { killer.start() }
         let (stream, queue) = AsyncStream.makeStream(of: UInt64.self)
         for entry in entries { queue.yield(entry.id) }
         let adder = Thread {

@@ -50,6 +50,7 @@ extension DeliverySettings {
     /// - Parameters:
     ///   - attempt: which attempt failed, from 1 on.
     ///   - jitter: from -1 to 1; a fifth of it counts.
+    /// - Returns: the pause, never less than zero.
     func pause(after attempt: Int, _ jitter: Double) -> Duration {
         let first = max(backoff, .zero)
         let longest = max(maxBackoff, first)

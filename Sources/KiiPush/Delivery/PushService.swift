@@ -15,13 +15,17 @@ import Synchronization
 ///
 /// Promises:
 /// - What a durable inbox has taken in is handled, or ends as one of the other outcomes; a crash loses nothing. What was in
-///   flight when the process ended is run again, alone, before anything new is taken in; what ends the process twice,
-///   the second time alone, is put among the dead letters and not run a third time.
+///   flight when the process ended is run again, alone, before anything new is taken in; where it fails, also its further
+///   attempts are made alone. What ends the process twice, the second time alone, is put among the dead letters and not
+///   run a third time.
 /// - A handler that succeeded does not run again for the message, but for those in flight at a crash: at most
-///   ``ServiceSettings/concurrency`` messages.
+///   ``ServiceSettings/concurrency`` messages, and what the loop guard or somebody lets go.
 /// - It holds no more than ``ServiceSettings`` say. While it is full, transports wait.
 /// - A store that fails is asked again, with growing pauses, and told of by ``onEvent(_:)``; until it is well, nothing more
-///   is acknowledged.
+///   is acknowledged. Nothing ends that the dead letters have no room for: a durable inbox keeps it, and of any other the
+///   transport is told to bring it again. Only what is no push message, and came just now, is told of and let go.
+///
+/// The guide <doc:Delivery> says how to set it up, and what no client can repair.
 public final class PushService: Sendable {
     /// The receiver whose chain and handlers it uses.
     public let receiver: PushReceiver

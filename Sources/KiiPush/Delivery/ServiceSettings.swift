@@ -1,10 +1,16 @@
 /// How much a ``PushService`` takes on at once, and how long it lets things finish.
 public struct ServiceSettings: Sendable, Hashable {
-    /// How many messages are being handled at once: 8.
+    /// How many messages are being handled at once: 8; at least one, whatever it says.
+    ///
+    /// Beside them runs one at most that the loop guard lets go, and those that somebody releases by hand.
     public var concurrency = 8
-    /// How many payloads are in the service at once, waiting, being tried again and held ones included: 1,000.
+    /// How many payloads are in the service at once: 1,000; those that wait, that are handled, that are tried again, and
+    /// copies.
+    ///
+    /// Not those that the loop guard holds, which has bounds of its own, and not what an earlier process left: that is
+    /// taken in whole, and nothing new before there is room again.
     public var messages = 1000
-    /// How many bytes they may have in all: 8 MiB; one larger payload alone is taken too.
+    /// How many bytes they may have in all: 8 MiB; what is larger than all there may be is taken alone.
     public var bytes = 8 << 20
     /// How long handlers may finish when the service stops, before they are cancelled: 10 s.
     public var drain = Duration.seconds(10)
@@ -33,11 +39,12 @@ public enum ServiceEvent: Sendable {
 
 /// What became of the messages when a service stopped.
 public struct DrainReport: Sendable, Hashable {
-    /// How many were being handled and have ended.
+    /// How many ended after it began to stop.
     public var finished = 0
-    /// How many were being handled and were cancelled.
+    /// How many are left since their handlers were cancelled.
     public var cancelled = 0
-    /// How many are left, those that were cancelled included; in a durable inbox for the next process.
+    /// How many are left, those that were cancelled and those that the loop guard held included; in a durable inbox for
+    /// the next process.
     public var left = 0
 
     /// Nothing to report.
@@ -54,9 +61,9 @@ public struct ServiceStatus: Sendable, Hashable {
     public var retrying = 0
     /// How many wait for the loop guard, or for the end of a message that they repeat.
     public var held = 0
-    /// How many payloads there are in all, and their bytes.
+    /// How many payloads there are in all, but for those that the loop guard holds.
     public var messages = 0
-    /// The bytes of all.
+    /// The bytes of all, but for those that the loop guard holds.
     public var bytes = 0
     /// How many handlers did not return after their time was over, and still run.
     public var overrunning = 0

@@ -15,11 +15,8 @@ extension PushReceiver {
 
     /// Keeps a message that none of its routes may handle now; nil where there is no room for it.
     ///
-    /// The stages are told before the breaker gets it: from then on it may be its turn.
-    ///
-    /// - Parameters:
-    ///   - keeper: who handles it in its turn; nil is the receiver itself.
-    ///   - willHold: called before the breaker gets it.
+    /// The stages are told before the breaker gets it: from then on it may be its turn. Before both, `willHold` is called.
+    /// A `keeper` handles it in its turn in place of the receiver.
     func keep(
         _ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int, for keeper: (any HeldKeeper)? = nil,
         _ willHold: (HeldMessage) -> Void = { _ in }

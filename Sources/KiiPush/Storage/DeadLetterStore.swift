@@ -7,7 +7,7 @@ public struct DeadLetter: Sendable, Identifiable {
     public enum Reason: String, Sendable, Hashable, CaseIterable {
         /// The loop guard should hold it and had no more room: 100 of a key, 1,000 or 8 MiB in all.
         case heldFull
-        /// It was held when its route, its bucket or everything was switched off.
+        /// It was held, queued or to be tried again when its route, its bucket or everything was switched off.
         case killSwitch
         /// Its handler failed, as often as it may be tried, or once where no transport will deliver it again since other
         /// routes have handled it.

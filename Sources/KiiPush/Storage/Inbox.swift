@@ -35,7 +35,7 @@ public protocol Inbox: Sendable {
 public enum InboxNote: Sendable, Hashable {
     /// Its handlers are about to run, for the `attempt`-th time; it is in flight from now on.
     case begun(UInt64, attempt: Int)
-    /// The attempt failed and another one follows; these routes' handlers have succeeded, the ones before included.
+    /// The attempt is over and the message has not ended; these routes are done with it, the ones before included.
     case failed(UInt64, handled: [String])
     /// It has ended, and is gone from the inbox.
     case ended(UInt64)

@@ -21,6 +21,8 @@ package final class TrialIntake: IntakeService {
         var events: [TransportEvent] = []
         var waiting: (@Sendable () -> Void)?
         var waiters: [CheckedContinuation<Void, Never>] = []
+        /// How each payload ends as soon as it was taken in; nil where the test says when.
+        var end: Outcome?
     }
 
     /// The error of an inbox that has failed.
@@ -48,15 +50,18 @@ package final class TrialIntake: IntakeService {
     /// What the transport told of itself.
     package var events: [TransportEvent] { state.withLock { $0.events } }
     /// Whether the transport waits to be told of room.
-    package var isAwaited: Bool { state.withLock { $0.waiting != nil } }
+    package var isAwaited: Bool { state.withLock { $0.waiting != nil || !$0.waiters.isEmpty } }
 
     // MARK: What is done about it
 
-    /// Ends a payload that was taken in; nil when the service stopped before.
+    /// Ends a payload that was taken in; nil when the service stopped before. One that never came has no end.
     package func end(_ index: Int, _ outcome: Outcome?) {
-        let receipt = state.withLock { $0.receipts[index] }
-        receipt.finish(outcome)
+        let receipt = state.withLock { $0.receipts.indices.contains(index) ? $0.receipts[index] : nil }
+        receipt?.finish(outcome)
     }
+
+    /// Ends each payload so as soon as it was taken in.
+    package func endAll(_ outcome: Outcome) { state.withLock { $0.end = outcome } }
 
     /// Refuses everything from now on, or for nil takes it again and tells those who wait.
     package func refuse(_ refusal: Refusal?) {
@@ -81,7 +86,7 @@ package final class TrialIntake: IntakeService {
     // MARK: The intake
 
     package func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
-        let answer: Result<[Receipt], IntakeRefusal> = state.withLock { state in
+        let answer: Result<([Receipt], Outcome?), IntakeRefusal> = state.withLock { state in
             if let refusal = state.refusal ?? (payloads.count > state.room ? .full : nil) {
                 state.refusals += 1
                 switch refusal {
@@ -95,9 +100,11 @@ package final class TrialIntake: IntakeService {
             state.payloads += payloads
             state.receipts += receipts
             state.batches.append(payloads.count)
-            return .success(receipts)
+            return .success((receipts, state.end))
         }
-        return try answer.get()
+        let (receipts, end) = try answer.get()
+        if let end { for receipt in receipts { receipt.finish(end) } }
+        return receipts
     }
 
     package func room() async {
@@ -123,11 +130,11 @@ package final class TrialIntake: IntakeService {
     package func report(_ event: TransportEvent, _ transport: String) { state.withLock { $0.events.append(event) } }
 }
 
-/// Waits until something is so, for ten seconds at most.
+/// Waits until something is so, for ten seconds at most, or as long as is said.
 ///
 /// - Returns: whether it came to be so.
-package func comes(_ condition: () -> Bool) async -> Bool {
-    let end = ContinuousClock.now + .seconds(10)
+package func comes(within limit: Duration = .seconds(60), _ condition: () -> Bool) async -> Bool {
+    let end = ContinuousClock.now + limit
     while !condition() {
         if ContinuousClock.now > end { return false }
         // Other threads bring it about, and have the processor meanwhile.

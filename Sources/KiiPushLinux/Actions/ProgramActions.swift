@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// *`{"run": ["reload", "--now"]}`* runs a program, found on `PATH` unless its name has a slash, by its argument vector and
 /// no shell. It is given the message on standard input, as the JSON object that `kiipush inspect --format json` prints,
-/// with the transport's name as its `source`; our environment; and in `KIIPUSH_STAMP` the stamp for what it sends on. It
+/// with the transport's name as its `source`; our environment, less what is between us and systemd; and in `KIIPUSH_STAMP` the stamp for what it sends on. It
 /// has handled the message when it ends with exit status 0.
 ///
 /// - A line `write kiicloud://…` on its standard output announces a write that it is about to make, as

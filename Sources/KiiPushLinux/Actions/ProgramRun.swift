@@ -21,7 +21,10 @@ struct ProgramRun: Sendable {
         do throws(ErrorNumber) {
             var streams = try ProgramStreams(input: input)
             let process = try RunningProcess(
-                vector, .init(streams: streams.theirs, variables: ["KIIPUSH_STAMP": stamp], isGroup: true))
+                vector,
+                .init(
+                    streams: streams.theirs, variables: ["KIIPUSH_STAMP": stamp], hidden: ServiceManager.variables,
+                    isGroup: true))
             streams.closeTheirs()
             serve(process, &streams, &words, signal, &stop)
             // Until it is reaped nobody else's group can have its id.

@@ -1,14 +1,18 @@
 import Glibc
 
-/// Puts a file in the place of another as a whole, with mode 0600: a reader sees the old one or the new one, also after
-/// the power fails.
+/// Puts a file in the place of another as a whole: a reader sees the old one or the new one, also after the power fails
+/// where it is to be durable.
 ///
 /// The new one is first written as `path.tmp`, so only one may do it at a time; what an earlier one that failed left
 /// there is removed.
 ///
 /// - Throws: the number of the call that failed; the old file is still there, unless the very last step failed, which
 ///   brings the directory to the disk.
-package func replaceFile(_ path: String, with text: String) throws(ErrorNumber) {
+package func replaceFile(
+    _ path: String, with text: String, mode: UInt32 = 0o600, isDurable: Bool = true
+) throws(ErrorNumber) {
+    // C would take the path to end there, and replace another file.
+    guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
     let temporary = "\(path).tmp"
     guard unsafe unlink(temporary) == 0 || errno == ENOENT else { throw .current }
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
@@ -17,8 +21,10 @@ package func replaceFile(_ path: String, with text: String) throws(ErrorNumber) 
     do throws(ErrorNumber) {
         defer { close(descriptor) }
         giveToOwnerOfDirectory(of: path, descriptor)
+        // Whatever the process's mask takes from it.
+        guard mode == 0o600 || fchmod(descriptor, mode) == 0 else { throw .current }
         try writeAll(text, to: descriptor)
-        guard retrying({ fsync(descriptor) }) == 0 else { throw .current }
+        guard !isDurable || retrying({ fsync(descriptor) }) == 0 else { throw .current }
     } catch {
         unsafe unlink(temporary)
         throw error
@@ -28,6 +34,7 @@ package func replaceFile(_ path: String, with text: String) throws(ErrorNumber) 
         unsafe unlink(temporary)
         throw error
     }
+    guard isDurable else { return }
     let directory = retrying { unsafe open(directoryName(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard directory >= 0 else { throw .current }
     defer { close(directory) }

@@ -9,6 +9,8 @@ struct RunningProcess: ~Copyable {
         var streams: [Int32] = [-1, -1, -1]
         /// Variables beside those of this process, in place of those of the same name.
         var variables: [String: String] = [:]
+        /// Variables of this process that are not handed down.
+        var hidden: Set<String> = []
         /// Whether it leads a process group of its own, so that it and what it has started can be ended together.
         var isGroup = false
     }
@@ -103,7 +105,7 @@ struct RunningProcess: ~Copyable {
         defer { unsafe posix_spawnattr_destroy(&attributes) }
         // The copies live until the call has returned; by then the program has its own.
         var arguments = unsafe vector.map { unsafe strdup($0) } + [nil]
-        var variables = unsafe environment(surroundings.variables) + [nil]
+        var variables = unsafe environment(surroundings) + [nil]
         defer { unsafe (arguments + variables).forEach { unsafe free($0) } }
         var process: pid_t = 0
         let error = startingPrograms.withLock { _ in
@@ -114,16 +116,16 @@ struct RunningProcess: ~Copyable {
     }
 
     /// Copies of this process's environment, byte for byte, and of these variables.
-    private static func environment(_ variables: [String: String]) -> [UnsafeMutablePointer<CChar>?] {
+    private static func environment(_ surroundings: Surroundings) -> [UnsafeMutablePointer<CChar>?] {
         var entries = unsafe [UnsafeMutablePointer<CChar>?]()
-        let names = variables.keys.map { "\($0)=" }
+        let names = surroundings.hidden.union(surroundings.variables.keys).map { "\($0)=" }
         var next = unsafe environ
         while let entry = unsafe next.pointee {
             let isReplaced = names.contains { name in unsafe strncmp(entry, name, name.utf8.count) == 0 }
             if !isReplaced { unsafe entries.append(strdup(entry)) }
             unsafe next = next.advanced(by: 1)
         }
-        return unsafe entries + variables.map { unsafe strdup("\($0)=\($1)") }
+        return unsafe entries + surroundings.variables.map { unsafe strdup("\($0)=\($1)") }
     }
 
     /// Attributes that let every signal through again: the threads that tasks run on block them all, and a program

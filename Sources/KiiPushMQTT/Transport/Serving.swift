@@ -170,8 +170,9 @@ final class Serving {
         repeat {
             let before = arrivals.count
             do throws(Link.Failure) { try link.read() } catch { failure = error }
-            // Pings are not counted; if there is more, the next poll says so at once.
-            if arrivals.count == before { break }
+            // Pings are not counted; if there is more, the next poll says so at once. Without a socket libmosquitto
+            // would say again and again that the link has ended.
+            if arrivals.count == before || link.descriptor < 0 { break }
         } while failure == nil && arrivals.payloads.count < readLimit && arrivals.bytes < Self.mostBytes
         hasAsked = false
         for answer in arrivals.takeAnswers() { try heed(answer, link) }

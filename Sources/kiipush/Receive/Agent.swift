@@ -14,14 +14,17 @@ final class Agent: Sendable {
     private let receiver: PushReceiver
     private let service: PushService
     private let gate: RulesGate
-    private let notify = ServiceManager()
+    private let manager = ServiceManager()
+    private let counts = ServiceCounts()
+    /// Takes down that there is a session; does nothing where there is none to be had.
+    private let session: @Sendable () throws -> Void
 
     /// Puts an agent together; nothing is taken in before it runs.
     init(_ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console) throws {
         self.options = options
         self.rules = rules
         self.console = console
-        log = AgentLog(console, isQuiet: options.isQuiet)
+        log = AgentLog(console: console, isQuiet: options.isQuiet)
         var stores = AgentStores()
         switch try options.state.map({ try AgentState.open($0) }) {
         case .opened(let state):
@@ -33,15 +36,14 @@ final class Agent: Sendable {
         receiver = PushReceiver(
             rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator)
         gate = RulesGate(receiver, actions: ProgramActions(app: options.app ?? rules.app) { [log] in log.trouble($0) })
-        let transport = try Self.transport(options, state, log)
-        let ready = ReadyTransport(notify, log)
+        let transport = try Self.transport(options, state)
+        session = Self.session(of: transport, state)
+        let ready = ReadyTransport(notify: manager, log: log)
         service = PushService(
             receiver, [ready, transport], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
     }
 
-    private static func transport(
-        _ options: ReceiveOptions, _ state: AgentState?, _ log: AgentLog
-    ) throws -> any PushTransport {
+    private static func transport(_ options: ReceiveOptions, _ state: AgentState?) throws -> any PushTransport {
         switch options.source {
         case .standardInput: return LinesTransport(transport: options.transport)
         case .socket(let path): return SocketTransport(path: path, transport: options.transport)
@@ -50,15 +52,24 @@ final class Agent: Sendable {
             let files = state.map { SessionFiles(directory: $0.directory) }
             if settings.clientID.isEmpty, let files { settings.clientID = try files.clientID() }
             settings.hadSession = !settings.cleanSession && (files?.hadSession(settings) ?? false)
-            let transport = try MQTTTransport(settings)
-            log.onConnected { [settings] in
-                if !settings.cleanSession { try? files?.noteSession(settings) }
-            }
-            return transport
+            return try MQTTTransport(settings)
             #else
             throw AgentError("this kiipush speaks no MQTT; build it with the trait MQTT (Debian's libmosquitto-dev)")
             #endif
         }
+    }
+
+    /// What takes down that a broker has a session for this agent, so that the next one knows when it was lost.
+    private static func session(of transport: any PushTransport, _ state: AgentState?) -> @Sendable () throws -> Void {
+        #if MQTT
+        guard let state, let settings = (transport as? MQTTTransport)?.settings, !settings.cleanSession else {
+            return {}
+        }
+        let files = SessionFiles(directory: state.directory)
+        return { try files.noteSession(settings) }
+        #else
+        return {}
+        #endif
     }
 
     // MARK: Running
@@ -87,9 +98,9 @@ final class Agent: Sendable {
         let beside = startBeside() + [Task { await rulesWatch.run() }]
         defer { for task in beside { task.cancel() } }
         let run = Task { try await service.run() }
-        let signals = StopSignals { [log, notify] in
+        let signals = StopSignals { [log, manager] in
             log.note("stopping")
-            notify.stopping()
+            manager.stopping()
             run.cancel()
         }
         let report = try await run.value
@@ -102,13 +113,18 @@ final class Agent: Sendable {
     /// Has outcomes and events told.
     private func watch() {
         let capture = options.capture.map { CaptureFile(path: $0) }
-        let log = log
+        let (log, counts, session) = (log, counts, session)
         receiver.onTrace { trace in
-            log.tell(trace)
+            log.write(JournalLine(trace))
             if case .held = trace.outcome { return }
             if let capture, let message = trace.message { capture.add(message.raw) { log.trouble("\($0)") } }
         }
-        service.onEvent { log.tell($0) }
+        service.onEvent { event in
+            log.write(JournalLine(event))
+            counts.count(event)
+            guard case .transport(_, .connected) = event else { return }
+            do { try session() } catch { log.trouble("\(error)") }
+        }
         receiver.loopGuard?.onRisk { log.trouble("a handler writes to what its own route takes: \($0)") }
         if let state, !AgentState.isDurable {
             log.trouble(
@@ -140,9 +156,8 @@ final class Agent: Sendable {
                 })
         }
         tasks.append(Task { await self.writeMetricsNowAndThen() })
-        if let interval = notify.watchdogInterval {
-            tasks.append(Task { await self.feedWatchdog(every: interval) })
-        }
+        let (manager, service, most) = (manager, service, options.service.concurrency)
+        tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
         return tasks
     }
 
@@ -156,14 +171,8 @@ final class Agent: Sendable {
 
     private func writeMetrics() {
         guard let path = options.metrics else { return }
-        do { try MetricsFile(path: path).write(receiver.metrics, service.status) } catch { log.trouble("\(error)") }
-    }
-
-    /// Tells systemd that it is alive, for as long as handlers come back within their time.
-    private func feedWatchdog(every interval: Duration) async {
-        while !Task.isCancelled {
-            if service.status.overrunning == 0 { notify.alive() }
-            do { try await Task.sleep(for: interval) } catch { return }
+        do { try MetricsFile(path: path).write(receiver.metrics, service.status, counts) } catch {
+            log.trouble("\(error)")
         }
     }
 }
@@ -174,11 +183,6 @@ private struct ReadyTransport: PushTransport {
     let abilities: TransportAbilities = []
     let notify: ServiceManager
     let log: AgentLog
-
-    init(_ notify: ServiceManager, _ log: AgentLog) {
-        self.notify = notify
-        self.log = log
-    }
 
     func run(_ intake: PushIntake) async {
         log.note("ready\(intake.isDurable ? "" : "; what is taken in lies in memory")")

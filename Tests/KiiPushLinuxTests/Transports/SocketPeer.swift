@@ -55,6 +55,14 @@ final class SocketPeer {
         }
     }
 
+    /// The next answer, if it is there.
+    func answerIfAny() -> String? {
+        var polled = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+        let hasMore = unsafe poll(&polled, 1, 0) > 0
+        guard hasMore || unread.contains(UInt8(ascii: "\n")) else { return nil }
+        return answer()
+    }
+
     private func recv(_ bytes: inout [UInt8]) -> Int { unsafe Glibc.recv(descriptor, &bytes, bytes.count, 0) }
 
     func answers(_ count: Int) -> [String] { (0..<count).compactMap { _ in answer() } }

@@ -192,12 +192,8 @@ struct ServiceBench {
     /// What the service told.
     let told = EventLog()
 
-    /// - Parameters:
-    ///   - routes: the routes, each with its own settings; each lets the next ones take the message too.
-    ///   - inbox: the inbox.
-    ///   - rate: how many messages of an object the loop guard lets pass in ten seconds; nil is no limit.
-    ///   - store: the seen store; one that throws fails the message.
-    ///   - act: what the handlers do once they are taken down.
+    /// Makes one whose routes each let the next ones take the message too, and whose handlers `act` once they are taken
+    /// down; without a `rate`, the loop guard holds nothing.
     init(
         routes: [(id: String, delivery: DeliverySettings?)] = [("r", nil)], inbox: any Inbox = InMemoryInbox(),
         settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(), rate: Int? = nil,

@@ -51,8 +51,9 @@ struct MetricsTests {
         let labels = metrics.outcomes.map { "\($0.outcome) \($0.reason ?? "")" }
         #expect(Set(labels).count == labels.count)
         let names: Set = [
-            "handled", "duplicate", "looped", "held", "deadLettered", "refused", "unrouted", "failed", "undecodable",
-            "quarantined", "superseded",
+            "handled", "duplicate", "looped", "held", "deadLettered", "quarantined", "superseded", "refused",
+            "unrouted",
+            "failed", "undecodable",
         ]
         #expect(Set(metrics.outcomes.map(\.outcome)) == names)
         #expect(metrics.outcomes.filter { $0.outcome == "undecodable" }.count == DecodeError.Code.allCases.count)

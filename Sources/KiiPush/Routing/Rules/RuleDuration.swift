@@ -34,7 +34,7 @@ extension Duration {
     }
 
     /// The duration as a rules file writes it, in the largest unit that leaves no fraction; whole milliseconds.
-    var ruleText: String {
+    package var ruleText: String {
         let nanoseconds = inNanoseconds
         let unit = Self.ruleUnits.reversed().first { nanoseconds % $0.nanoseconds == 0 && nanoseconds != 0 }
         guard let unit else {

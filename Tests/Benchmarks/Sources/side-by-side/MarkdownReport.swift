@@ -14,12 +14,23 @@ struct MarkdownReport {
 
     init(_ results: Results) { self.results = results }
 
-    var text: String { [measured, sample, goals].joined(separator: "\n\n") }
+    var text: String { [measured, sample, picture, goals].joined(separator: "\n\n") }
 
     private var measured: String {
         let left = results.leftOut.map { " Left out: \($0.peer), since \($0.reason)." }.joined()
-        return "\(results.machine.processor), \(results.machine.cores) cores, one of them used; medians of "
-            + "\(results.rounds) rounds, the programs in turn; \(results.versions.joined(separator: ", ")).\(left)"
+        let used = results.core == nil ? "not bound to one of them" : "one of them used"
+        return "\(results.machine.processor), \(results.machine.cores) cores, \(used); medians of "
+            + "\(results.rounds) rounds, the programs in turn; \(results.versions.joined(separator: ", ")).\(busy)\(left)"
+    }
+
+    private var busy: String {
+        guard results.wasBusy else { return "" }
+        return " The machine had other work meanwhile, so these times are too long: a load of \(figure(results.load))."
+    }
+
+    private var picture: String {
+        "![What a message costs by size of the payload and by number of routes]"
+            + "(Sources/KiiPush/KiiPush.docc/Resources/cost-of-a-message.svg)"
     }
 
     private var sample: String {

@@ -70,6 +70,8 @@ struct Results: Codable {
     var machine = Machine()
     var rounds = 0
     var core: Int?
+    /// The most that the kernel's load average was, a look each round; about 1 is the run's own.
+    var load = 0.0
     var versions: [String] = []
     var leftOut: [LeftOut] = []
     var sample: [Row] = []
@@ -109,11 +111,22 @@ struct Machine: Codable {
     }
 }
 
+extension Machine {
+    /// How many programs have wanted to run at once lately, as the kernel says.
+    static var load: Double {
+        let text = (try? String(contentsOfFile: "/proc/loadavg", encoding: .utf8)) ?? ""
+        return text.split(separator: " ").first.flatMap { Double($0) } ?? 0
+    }
+}
+
 // MARK: - What is compared
 
 extension Results {
     /// The median on the sample, in nanoseconds.
     func onSample(_ id: String) -> Double? { sample.first { $0.id == id }?.nanoseconds.median }
+
+    /// Whether something else ran beside the run, so that its times are to be doubted.
+    var wasBusy: Bool { load > 2 }
 
     /// Our whole on the sample.
     var ours: Double { onSample(Program.ours) ?? .nan }

@@ -18,7 +18,8 @@ struct TextReport {
         let left = results.leftOut.map { "left out: \($0.peer): \($0.reason)" }
         let machine = "\(results.machine.processor), \(results.machine.cores) cores"
         let first = "\(machine); \(results.rounds) rounds, in turn; \(place)"
-        return ([first, results.versions.joined(separator: "; ")] + left).joined(separator: "\n")
+        let busy = results.wasBusy ? ["the machine had other work meanwhile: a load of \(figure(results.load))"] : []
+        return ([first, results.versions.joined(separator: "; ")] + busy + left).joined(separator: "\n")
     }
 
     // MARK: Beside others

@@ -1,0 +1,62 @@
+public import Testing
+
+/// Everything that a `PushTransport` promises to a service, as one test to run against a transport of yours.
+///
+/// ```swift
+/// @Test("my transport keeps the promises of a transport")
+/// func promises() async {
+///     await TransportContract { MyBench() }.verify()
+/// }
+/// ```
+///
+/// Each promise gets a bench and a transport of its own, and an intake that has room, or has none, or fails, as the
+/// promise needs. A failure names the promise that was broken, and what the transport did instead. What a transport cannot
+/// do by its abilities is not asked of it. A promise that is not kept within ten seconds is broken.
+public struct TransportContract: Sendable {
+    private let makeBench: @Sendable () async throws -> any TransportBench
+
+    /// Prepares the suite.
+    ///
+    /// - Parameter makeBench: makes a bench with a new transport, once a promise.
+    public init(makeBench: @escaping @Sendable () async throws -> any TransportBench) { self.makeBench = makeBench }
+
+    /// Checks every promise, and records an issue for each one that is broken.
+    ///
+    /// - Parameter sourceLocation: where issues are shown.
+    public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
+        await verify { promise, what in Issue.record("\(promise): \(what)", sourceLocation: sourceLocation) }
+    }
+
+    /// Checks every promise, and tells `report` of each that is broken, and how.
+    package func verify(
+        patience: Duration = .seconds(10),
+        _ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void
+    ) async {
+        for promise in TransportPromise.all {
+            do {
+                let trial = try await TransportTrial(makeBench(), isDurable: promise.isDurable, patience: patience) {
+                    report(promise.text, $0)
+                }
+                try await promise.check(trial)
+                await trial.end()
+            } catch {
+                report(promise.text, "the bench threw \(error)")
+            }
+        }
+    }
+}
+
+/// One promise of a transport, and how to find out whether it is kept.
+struct TransportPromise: Sendable {
+    let text: String
+    var isDurable = false
+    let check: @Sendable (TransportTrial) async throws -> Void
+
+    init(
+        _ text: String, isDurable: Bool = false, check: @escaping @Sendable (TransportTrial) async throws -> Void
+    ) {
+        self.text = text
+        self.isDurable = isDurable
+        self.check = check
+    }
+}

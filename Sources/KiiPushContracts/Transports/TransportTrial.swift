@@ -1,0 +1,127 @@
+import KiiPush
+import Synchronization
+
+/// A transport on trial for one promise; it runs until the trial ends.
+final class TransportTrial: Sendable {
+    /// How `run` ended.
+    private enum End: Sendable {
+        case returned
+        case threw(String)
+    }
+
+    let bench: any TransportBench
+    let intake: TrialIntake
+    /// Says that the promise is broken, and how.
+    let fail: @Sendable (_ what: String) -> Void
+
+    private let patience: Duration
+    private let task = Mutex<Task<Void, Never>?>(nil)
+    private let outcome = Mutex<End?>(nil)
+
+    init(
+        _ bench: any TransportBench, isDurable: Bool, patience: Duration,
+        fail: @escaping @Sendable (_ what: String) -> Void
+    ) {
+        self.bench = bench
+        self.patience = patience
+        self.fail = fail
+        intake = TrialIntake(isDurable: isDurable)
+    }
+
+    /// Waits until something is so, as long as the trial's patience lasts; whether it came to be so.
+    func comes(_ condition: () -> Bool) async -> Bool {
+        await KiiPushContracts.comes(within: patience, condition)
+    }
+
+    /// Expects that the transport hands something over that is refused; whether it did.
+    func expectTry() async -> Bool {
+        let hasTried = await comes { intake.refusals > 0 }
+        if !hasTried { fail("it handed nothing over") }
+        return hasTried
+    }
+
+    // MARK: Running
+
+    /// Begins to run the transport.
+    func start() {
+        let (transport, intake) = (bench.transport, intake.intake(for: bench.transport.name))
+        let run = Task { [weak self] in
+            do {
+                try await transport.run(intake)
+                self?.outcome.withLock { $0 = .returned }
+            } catch {
+                self?.outcome.withLock { $0 = .threw("\(error)") }
+            }
+        }
+        task.withLock { $0 = run }
+    }
+
+    /// Cancels the transport's task.
+    func cancel() { task.withLock { $0 }?.cancel() }
+
+    var hasEnded: Bool { outcome.withLock { $0 != nil } }
+
+    /// Expects that `run` returns; nobody waits for one that does not for ever.
+    func expectReturn(_ when: String) async {
+        guard await comes({ hasEnded }) else {
+            return fail("\(when) it should return, and still ran much later")
+        }
+        if case .threw(let error)? = outcome.withLock({ $0 }) { fail("\(when) it should return, and threw \(error)") }
+    }
+
+    /// Ends the transport, if it has not ended.
+    func end() async {
+        intake.refuse(.stopping)
+        cancel()
+        for index in 0..<intake.payloads.count { intake.end(index, nil) }
+        _ = await comes { task.withLock { $0 } == nil || hasEnded }
+    }
+
+    // MARK: Payloads
+
+    /// Payloads that can be told apart.
+    static func payloads(_ range: ClosedRange<Int>) -> [[UInt8]] { range.map { Array("{\"n\":\($0)}".utf8) } }
+
+    /// Sends payloads and expects them all to be taken in, behind what was.
+    func expectTaken(_ range: ClosedRange<Int>, _ when: String) async throws {
+        let before = intake.payloads.map(\.bytes)
+        try await bench.send(Self.payloads(range))
+        await expectTaken(before + Self.payloads(range), when)
+    }
+
+    func expectTaken(_ payloads: [[UInt8]], _ when: String) async {
+        let hasCome = await comes { intake.payloads.count >= payloads.count }
+        let found = intake.payloads.map(\.bytes)
+        guard hasCome else { return fail("\(when) \(payloads.count) payloads should be taken in, \(found.count) were") }
+        guard found != payloads else { return }
+        let isSameSet = Set(found) == Set(payloads) && found.count == payloads.count
+        fail(
+            isSameSet ? "\(when) the payloads should come in their order" : "\(when) other payloads came than were sent"
+        )
+    }
+
+    // MARK: Answers
+
+    /// Expects that the sender hears so of its payloads.
+    func expectAnswers(acknowledged: Int, refused: Int = 0, _ when: String) async throws {
+        var expected = TransportAnswers()
+        expected.acknowledged = bench.transport.abilities.contains(.acknowledges) ? acknowledged : 0
+        expected.refused = bench.transport.abilities.contains(.refuses) ? refused : 0
+        let deadline = ContinuousClock.now + patience
+        var found = try bench.answers()
+        while found != expected, ContinuousClock.now < deadline {
+            await Task.yield()
+            found = try bench.answers()
+        }
+        guard found != expected else { return }
+        fail(
+            "\(when) the sender should have heard of \(expected.acknowledged) acknowledged and \(expected.refused) refused "
+                + "payloads, and has of \(found.acknowledged) and \(found.refused)")
+    }
+
+    /// Expects that no more than so many payloads were acknowledged.
+    func expectNoMoreAcknowledged(than count: Int, _ when: String) throws {
+        let found = try bench.answers().acknowledged
+        if found > count { fail("\(when) \(count) payloads may be acknowledged, \(found) were") }
+    }
+}

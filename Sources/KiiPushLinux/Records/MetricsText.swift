@@ -1,0 +1,88 @@
+import KiiPush
+
+/// Metrics in the text format of Prometheus.
+enum MetricsText {
+    static func text(_ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts?) -> String {
+        var text = ""
+        // Held is no end: what is held now stands among the service's messages.
+        let ended = metrics.outcomes.filter { $0.outcome != "held" }
+        text += family(
+            "messages_total", .counter, "Messages that have ended.",
+            ended.map { ([("outcome", $0.outcome), ("reason", $0.reason ?? "")], $0.messages) })
+        text += routes(metrics.routes)
+        text += service(status)
+        if let counts { text += told(counts.counts) }
+        return text
+    }
+
+    private static func routes(_ routes: [Metrics.RouteCount]) -> String {
+        func samples(_ count: (Metrics.RouteCount) -> Int) -> [Sample] {
+            routes.map { ([("route", $0.route)], count($0)) }
+        }
+        return family("route_handled_total", .counter, "How often a route's handler succeeded.", samples(\.handled))
+            + family("route_failed_total", .counter, "How often a route's handler failed.", samples(\.failed))
+            + family("route_held_total", .counter, "How often the loop guard held a message.", samples(\.held))
+    }
+
+    private static func service(_ status: ServiceStatus) -> String {
+        let states = [
+            ("waiting", status.waiting), ("handling", status.handling), ("retrying", status.retrying),
+            ("held", status.held),
+        ]
+        return family(
+            "service_messages", .gauge, "Messages that have not ended.", states.map { ([("state", $0.0)], $0.1) })
+            + family("service_payloads", .gauge, "Payloads taken in that have not ended.", [([], status.messages)])
+            + family("service_bytes", .gauge, "Their bytes.", [([], status.bytes)])
+            + family(
+                "service_overrunning", .gauge, "Handlers that run beyond their time.", [([], status.overrunning)])
+            + family("service_open", .gauge, "1 while payloads are taken in.", [([], status.isOpen ? 1 : 0)])
+    }
+
+    private static func told(_ counts: ServiceCounts.State) -> String {
+        let transports = counts.transports.sorted { $0.key < $1.key }.flatMap { name, counts in
+            [
+                ("connected", counts.connected), ("disconnected", counts.disconnected),
+                ("possibleGap", counts.possibleGaps), ("ignored", counts.ignored),
+            ].map { event, count in ([("transport", name), ("event", event)], count) }
+        }
+        return family(
+            "retries_total", .counter, "Attempts that failed and were followed by another.", [([], counts.retries)])
+            + family("overruns_total", .counter, "Handlers that took longer than they may.", [([], counts.overruns)])
+            + family(
+                "store_failures_total", .counter, "Failures of the inbox and of the dead letters.",
+                [([], counts.storeFailures)])
+            + family("transport_events_total", .counter, "What transports told of themselves.", transports)
+    }
+
+    // MARK: The format
+
+    private typealias Sample = (labels: [(String, String)], value: Int)
+
+    private enum Kind: String {
+        case counter, gauge
+    }
+
+    private static func family(_ name: String, _ kind: Kind, _ help: String, _ samples: [Sample]) -> String {
+        guard !samples.isEmpty else { return "" }
+        var text = "# HELP kiipush_\(name) \(help)\n# TYPE kiipush_\(name) \(kind.rawValue)\n"
+        for (labels, value) in samples {
+            let list = labels.map { "\($0)=\"\(escaped($1))\"" }.joined(separator: ",")
+            text += "kiipush_\(name)\(list.isEmpty ? "" : "{\(list)}") \(value)\n"
+        }
+        return text
+    }
+
+    /// A label's value with what the format cannot take escaped.
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": escaped += "\\\\"
+            case "\"": escaped += "\\\""
+            case "\n": escaped += "\\n"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

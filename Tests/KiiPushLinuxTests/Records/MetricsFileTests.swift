@@ -1,0 +1,122 @@
+import Glibc
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+@testable import KiiPushLinux
+
+struct MetricsFileTests {
+    let folder: Folder
+
+    init() throws { folder = try Folder() }
+
+    private var metrics: Metrics {
+        Metrics(
+            outcomes: [
+                .init(outcome: "handled", reason: nil, messages: 3),
+                .init(outcome: "held", reason: "rate", messages: 2),
+                .init(outcome: "duplicate", reason: "done", messages: 1),
+            ],
+            routes: [Metrics.RouteCount(route: "a\\b\"c\nd ä", handled: 3, failed: 1, held: 2)])
+    }
+
+    private var status: ServiceStatus {
+        var status = ServiceStatus()
+        (status.waiting, status.handling, status.retrying, status.held) = (1, 2, 3, 4)
+        (status.messages, status.bytes, status.overrunning, status.isOpen) = (10, 2270, 5, true)
+        return status
+    }
+
+    @Test("the file is in Prometheus's text format, each family with its help and its type")
+    func format() throws {
+        try MetricsFile(path: folder["m.prom"]).write(metrics, status)
+        let expected = #"""
+            # HELP kiipush_messages_total Messages that have ended.
+            # TYPE kiipush_messages_total counter
+            kiipush_messages_total{outcome="handled",reason=""} 3
+            kiipush_messages_total{outcome="duplicate",reason="done"} 1
+            # HELP kiipush_route_handled_total How often a route's handler succeeded.
+            # TYPE kiipush_route_handled_total counter
+            kiipush_route_handled_total{route="a\\b\"c\nd ä"} 3
+            # HELP kiipush_route_failed_total How often a route's handler failed.
+            # TYPE kiipush_route_failed_total counter
+            kiipush_route_failed_total{route="a\\b\"c\nd ä"} 1
+            # HELP kiipush_route_held_total How often the loop guard held a message.
+            # TYPE kiipush_route_held_total counter
+            kiipush_route_held_total{route="a\\b\"c\nd ä"} 2
+            # HELP kiipush_service_messages Messages that have not ended.
+            # TYPE kiipush_service_messages gauge
+            kiipush_service_messages{state="waiting"} 1
+            kiipush_service_messages{state="handling"} 2
+            kiipush_service_messages{state="retrying"} 3
+            kiipush_service_messages{state="held"} 4
+            # HELP kiipush_service_payloads Payloads taken in that have not ended.
+            # TYPE kiipush_service_payloads gauge
+            kiipush_service_payloads 10
+            # HELP kiipush_service_bytes Their bytes.
+            # TYPE kiipush_service_bytes gauge
+            kiipush_service_bytes 2270
+            # HELP kiipush_service_overrunning Handlers that run beyond their time.
+            # TYPE kiipush_service_overrunning gauge
+            kiipush_service_overrunning 5
+            # HELP kiipush_service_open 1 while payloads are taken in.
+            # TYPE kiipush_service_open gauge
+            kiipush_service_open 1
+
+            """#
+        #expect(try folder.read("m.prom") == expected)
+        #expect(fileMode(folder["m.prom"]) == 0o644)
+        #expect(folder.names == ["m.prom"])
+    }
+
+    @Test("what a service tells is counted")
+    func counts() throws {
+        let counts = ServiceCounts()
+        let events: [ServiceEvent] = [
+            .retry(messageID: 1, route: "r", attempt: 1, pause: .seconds(1), cause: "E"),
+            .overrun(messageID: 1, route: "r", isLeft: false), .overrun(messageID: 1, route: "r", isLeft: true),
+            .storeFailed("full"), .storeFailed("full"), .transport("mqtt", .connected("QoS 1")),
+            .transport("mqtt", .disconnected("gone", retryIn: .seconds(1))), .transport("mqtt", .possibleGap("new")),
+            .transport("mqtt", .ignored("t")), .transport("mqtt", .ignored("t")), .transport("a", .connected("")),
+        ]
+        for event in events { counts.count(event) }
+        try MetricsFile(path: folder["m"]).write(metrics, status, counts)
+        let lines = try folder.read("m").split(separator: "\n").suffix(17).filter { !$0.hasPrefix("#") }
+        #expect(
+            lines == [
+                "kiipush_retries_total 1", "kiipush_overruns_total 1", "kiipush_store_failures_total 2",
+                #"kiipush_transport_events_total{transport="a",event="connected"} 1"#,
+                #"kiipush_transport_events_total{transport="a",event="disconnected"} 0"#,
+                #"kiipush_transport_events_total{transport="a",event="possibleGap"} 0"#,
+                #"kiipush_transport_events_total{transport="a",event="ignored"} 0"#,
+                #"kiipush_transport_events_total{transport="mqtt",event="connected"} 1"#,
+                #"kiipush_transport_events_total{transport="mqtt",event="disconnected"} 1"#,
+                #"kiipush_transport_events_total{transport="mqtt",event="possibleGap"} 1"#,
+                #"kiipush_transport_events_total{transport="mqtt",event="ignored"} 2"#,
+            ])
+    }
+
+    @Test("every outcome of a receiver is in the file, and their sum is what was received")
+    func receiver() async throws {
+        let receiver = PushReceiver()
+        receiver.onPushToApp("r", bucket: "settings") { _, _ in }
+        for payload in ["{", "{}", PayloadFixture.pushToApp().json(.long)] {
+            _ = await receiver.receive(RawPayload(payload))
+        }
+        try MetricsFile(path: folder["m"]).write(receiver.metrics, ServiceStatus())
+        let values = try folder.read("m").split(separator: "\n").filter { $0.hasPrefix("kiipush_messages_total{") }
+            .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+        #expect(values.reduce(0, +) == 3)
+        #expect(values.count == receiver.metrics.outcomes.count - 1)
+    }
+
+    @Test("a file that cannot be written is an error that names it, and leaves the old one")
+    func refused() throws {
+        try folder.makeFolder("m")
+        #expect(throws: WriteError(path: folder["m"], number: ErrorNumber(rawValue: EISDIR))) {
+            try MetricsFile(path: folder["m"]).write(metrics, status)
+        }
+        #expect(folder.names == ["m"])
+        #expect(throws: WriteError.self) { try MetricsFile(path: folder["none/m"]).write(metrics, status) }
+    }
+}

@@ -1,0 +1,39 @@
+import KiiPushContracts
+import Synchronization
+import Testing
+
+/// A contract that nothing can break proves nothing, so each promise is broken here.
+struct TransportContractTests {
+    private typealias MyBench = FaultyBench
+
+    @Test("my transport keeps the promises of a transport")
+    func promises() async {
+        await TransportContract { MyBench() }.verify()
+    }
+
+    @Test("lines on standard input keep every promise of a transport")
+    func lines() async {
+        await TransportContract { try LinesBench() }.verify()
+    }
+
+    @Test("a Unix socket keeps every promise of a transport")
+    func socket() async {
+        await TransportContract { try SocketBench() }.verify()
+    }
+
+    @Test("a transport with one thing wrong breaks the promise about it", arguments: FaultyTransport.Fault.allCases)
+    func broken(fault: FaultyTransport.Fault) async {
+        let broken = Mutex<Set<String>>([])
+        await TransportContract { FaultyBench(fault: fault) }.verify(
+            patience: fault == .none ? .seconds(10) : .milliseconds(500)
+        ) { promise, _ in
+            broken.withLock { _ = $0.insert(promise) }
+        }
+        let promises = broken.withLock { $0 }
+        if let promise = fault.promise {
+            #expect(promises.contains { $0.hasPrefix(promise) }, "broken: \(promises.sorted())")
+        } else {
+            #expect(promises == [])
+        }
+    }
+}

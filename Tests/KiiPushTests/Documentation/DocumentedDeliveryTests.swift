@@ -1,0 +1,95 @@
+import KiiPush
+import KiiPushTesting
+import Synchronization
+import Testing
+
+/// The code of the guide to delivery, so that it compiles and does what the guide says.
+@Suite("Documented delivery", .timeLimit(.minutes(1)))
+struct DocumentedDeliveryTests {
+    private let payloads = ["settings", "firmware"].map { PayloadFixture.pushToApp(bucket: $0).payload(.long) }
+
+    @Test("a service delivers what its transport brings, and reports")
+    func service() async throws {
+        let (mails, transport) = makeMails()
+        let inbox = InMemoryInbox()
+        let receiver = PushReceiver(app: "0123abcd")
+        receiver.onPushToApp(bucket: "settings", object: "*") { event, context in
+            try await reload(event.object, isFirst: context.attempt == 1)
+        }
+        let service = PushService(receiver, [transport], inbox: inbox)
+        service.onEvent { event in print(event) }
+        let report = try await service.run()
+        #expect(report == DrainReport())
+        #expect(mails.map(\.word) == ["acknowledged", "acknowledged"])
+        #expect(receiver.metrics.nonzero == ["handled: 1", "unrouted noRoute: 1"])
+    }
+
+    @Test("the service's own example runs")
+    func own() async throws {
+        let (_, transport) = makeMails()
+        let receiver = PushReceiver()
+        var slow = DeliverySettings()
+        slow.attempts = 20
+        slow.timeout = .seconds(300)
+        slow.onFailure = .skip
+        receiver.onPushToApp("firmware", bucket: "firmware", object: "*", delivery: slow) { event, _ in
+            try await install(event.object)
+        }
+        let service = PushService(receiver, [transport])
+        let report = try await service.run()
+        #expect(report.left == 0 && receiver.metrics.received == 2)
+    }
+
+    @Test("a service that is cancelled reports what is left")
+    func stopping() async throws {
+        let receiver = PushReceiver()
+        let service = PushService(receiver, [Mailbox(mails: AsyncStream { _ in })])
+        let running = Task { try await service.run() }
+        await terminationSignal()
+        running.cancel()
+        let report = try await running.value
+        print("\(report.finished) finished, \(report.left) left")
+        #expect(report == DrainReport())
+    }
+
+    private func makeMails() -> ([Mail], Mailbox) {
+        let mails = payloads.map { Mail(bytes: $0.bytes) }
+        let stream = AsyncStream { continuation in
+            for mail in mails { continuation.yield(mail) }
+            continuation.finish()
+        }
+        return (mails, Mailbox(mails: stream))
+    }
+}
+
+struct Mailbox: PushTransport {
+    let name = "mailbox"
+    let abilities: TransportAbilities = [.acknowledges, .redelivers]
+    let mails: AsyncStream<Mail>
+
+    func run(_ intake: PushIntake) async throws {
+        for await mail in mails {
+            let receipt = try await intake.takeWhenRoom(RawPayload(mail.bytes, transport: "mailbox"))
+            if receipt.isStored { mail.acknowledge() } else { receipt.onEnd { mail.acknowledge(unless: $0) } }
+        }
+    }
+}
+
+final class Mail: Sendable {
+    let bytes: [UInt8]
+    private let state = Mutex("open")
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    var word: String { state.withLock { $0 } }
+
+    func acknowledge() { state.withLock { $0 = "acknowledged" } }
+
+    func acknowledge(unless outcome: Outcome?) {
+        if outcome?.disposition != .retryLater, outcome != nil { acknowledge() }
+    }
+}
+
+private func reload(_ object: KiiObject, isFirst: Bool) async throws {}
+private func install(_ object: KiiObject) async throws {}
+private func terminationSignal() async {}
