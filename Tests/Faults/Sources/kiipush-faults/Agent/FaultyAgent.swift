@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import KiiPush
+import KiiPushLinux
 import KiiPushMQTT
 import KiiPushSQLite
 
@@ -75,12 +76,9 @@ struct FaultyAgent {
         service.onEvent { complain("\($0)") }
         if deaths.countsAcknowledgements { watch(transport) }
         let run = Task { try await service.run() }
-        signal(SIGTERM, SIG_IGN)
-        let stop = DispatchSource.makeSignalSource(signal: SIGTERM, queue: DispatchQueue(label: "signals"))
-        stop.setEventHandler { run.cancel() }
-        stop.resume()
+        let signals = StopSignals { run.cancel() }
         let report = try await run.value
-        withExtendedLifetime(stop) {}
+        withExtendedLifetime(signals) {}
         complain("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
     }
 

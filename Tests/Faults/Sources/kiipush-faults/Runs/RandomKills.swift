@@ -20,6 +20,7 @@ struct RandomKills {
             usleep(UInt32.random(in: 0...150_000))
             try session.kill()
         }
-        return try session.finish("kill -9 at random moments (\(program.name))", within: .seconds(120))
+        return try session.finish(
+            "kill -9 at random moments (\(program.name))", within: .seconds(options.isEmpty ? 120 : 5))
     }
 }

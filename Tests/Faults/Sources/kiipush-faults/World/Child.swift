@@ -67,6 +67,13 @@ final class Child {
         return false
     }
 
+    /// Whether it has a handler for a signal.
+    func catches(_ signal: Int32) -> Bool {
+        let line = words(of: "/proc/\(id)/status").split(separator: "\n").first { $0.hasPrefix("SigCgt:") }
+        let mask = line?.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) } ?? 0
+        return mask >> (UInt64(signal) - 1) & 1 == 1
+    }
+
     /// Sends a signal; not to one that has been reaped, whose number may be another's.
     func send(_ signal: Int32) {
         if isRunning { kill(id, signal) }

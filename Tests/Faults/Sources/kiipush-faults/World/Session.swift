@@ -84,6 +84,8 @@ final class Session {
     /// Has the agent stop, and checks that it does.
     func stop(within limit: Duration = .seconds(20)) throws {
         guard let agent else { return }
+        // Until it has set itself up, SIGTERM ends it as it ends every program.
+        try wait(for: "the agent minds SIGTERM", within: limit) { agent.catches(SIGTERM) || !agent.isRunning }
         agent.send(SIGTERM)
         let end = try agent.wait(within: limit)
         if end != .exited(0) { broken.append("run \(runs) should end with exit code 0: \(end)") }
