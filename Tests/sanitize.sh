@@ -25,7 +25,7 @@ esac
 export SWIFT_BACKTRACE=enable=no
 # What measures memory or time means nothing here.
 skip=(--skip MemoryTests --skip CostTests --skip HostileInputTests)
-shared='Receiver|Middleware|Storage|Metrics|Handlers|InFlight|Outcome|Trace|Deduplicator|Loop|Held|DeadLetter|OwnBucket|Breaker|RateTests|Echo|Lineage|Identity|Kill|GuardTime|ScopeRouter|SeenStore|KeyWindow'
+shared='Receiver|Service|Middleware|Storage|Metrics|Handlers|InFlight|Outcome|Trace|Deduplicator|Loop|Held|DeadLetter|OwnBucket|Breaker|RateTests|Echo|Lineage|Identity|Kill|GuardTime|ScopeRouter|SeenStore|KeyWindow'
 
 fail() { printf 'sanitize.sh: %s\n' "$*" >&2; exit 1; }
 
@@ -58,7 +58,7 @@ thread() {
     # Only the tests' own process: a preloaded library is nothing for the compiler.
     local bundle
     bundle=$(echo "$(swift build --sanitize=thread --scratch-path .build/thread --show-bin-path)"/*.xctest)
-    LD_PRELOAD=$folder/libmutex.so "$bundle" --testing-library swift-testing --filter "$shared" "${skip[@]}"
+    LD_PRELOAD=$folder/libmutex.so "$bundle" --testing-library swift-testing --filter "$shared" "${skip[@]}" --skip ServiceChaosTests
 }
 
 for run in $runs; do
