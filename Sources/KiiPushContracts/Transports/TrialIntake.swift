@@ -57,7 +57,9 @@ package final class TrialIntake: IntakeService {
 
     // MARK: What is done about it
 
-    /// Ends a payload that was taken in; nil when the service stopped before. One that never came has no end.
+    /// Ends a payload that was taken in; nil when the service stopped before.
+    ///
+    /// One that never came has no end.
     package func end(_ index: Int, _ outcome: Outcome?) {
         let receipt = state.withLock { $0.receipts.indices.contains(index) ? $0.receipts[index] : nil }
         receipt?.finish(outcome)
