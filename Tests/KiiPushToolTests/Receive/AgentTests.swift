@@ -110,9 +110,10 @@ struct AgentTests {
         #expect(
             try send(event(20), event(21))
                 == Array(repeating: #"{"outcome":"stored","disposition":"accept"}"#, count: 2))
+        let bytes = event(20).utf8.count
         #expect(
             try tool("held", "list").output
-                == "held 1: settings, Push to App, 71 bytes\nheld 2: settings, Push to App, 71 bytes\n")
+                == "held 1: settings, Push to App, \(bytes) bytes\nheld 2: settings, Push to App, \(bytes) bytes\n")
         #expect(try tool("held", "drop", "2").output == "dropped 1\n")
         #expect(try tool("held", "release", "--route", "settings").output == "released: handled\n")
         #expect(try tool("held", "list").output == "nothing is held\n")
