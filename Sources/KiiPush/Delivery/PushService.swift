@@ -25,7 +25,7 @@ import Synchronization
 ///   is acknowledged. Nothing ends that the dead letters have no room for: a durable inbox keeps it, and of any other the
 ///   transport is told to bring it again. Only what is no push message, and came just now, is told of and let go.
 ///
-/// The guide <doc:Delivery> says how to set it up, and what no client can repair.
+/// The guide <doc:DeliveryGuarantees> says how to set it up, and what no client can repair.
 public final class PushService: Sendable {
     /// The receiver whose chain and handlers it uses.
     public let receiver: PushReceiver
