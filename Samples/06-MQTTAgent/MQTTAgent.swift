@@ -1,4 +1,5 @@
 #if MQTT && SQLite
+import Glibc
 import KiiPush
 import KiiPushLinux
 import KiiPushMQTT
@@ -33,12 +34,12 @@ struct MQTTAgent {
         let manager = ServiceManager()
         service.onEvent { event in
             if case .transport(_, .connected) = event { manager.ready() }
-            report("<5>\(event)")
+            say(JournalLine(event))
         }
-        receiver.onTrace { trace in report("<6>\(trace.outcome)") }
+        receiver.onTrace { trace in say(JournalLine(trace)) }
 
         let kills = KillFileWatch(KillFile(directory: directory), for: receiver.loopGuard ?? LoopGuard()) { trouble in
-            report("<4>\(trouble)")
+            say(JournalLine(.warning, "\(trouble)"))
         }
         let watching = Task { await kills.run() }
         defer { watching.cancel() }
@@ -50,23 +51,29 @@ struct MQTTAgent {
             running.cancel()
         }
         let left = try await running.value.left
-        report("<6>stopped; \(left) messages are left for the next start")
+        say(JournalLine(.information, "stopped; \(left) messages are left for the next start"))
         withExtendedLifetime(signals) {}
+    }
+
+    /// Prints a line at once, also where standard output is a file or a pipe.
+    private static func say(_ line: some CustomStringConvertible & Sendable) {
+        print(line)
+        fflush(nil)
     }
 
     private static func addHandlers(to receiver: PushReceiver) {
         receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, _ in
-            print("object \(event.object.id) of bucket \(event.bucket.name) has changed")
+            say("object \(event.object.id) of bucket \(event.bucket.name) has changed")
         }
         receiver.onPushToUser("news", topic: "news") { message, _ in
-            print("\(message.topic.name) says: \(message.data["text"]?.string ?? "nothing")")
+            say("\(message.topic.name) says: \(message.data["text"]?.string ?? "nothing")")
         }
         // One that is tried more often, and holds nobody up meanwhile.
         var patient = DeliverySettings()
         patient.attempts = 20
         patient.onFailure = .skip
         receiver.onDirectPush("direct", delivery: patient) { message, context in
-            print("attempt \(context.attempt): an administrator says: \(message.data["text"]?.string ?? "nothing")")
+            say("attempt \(context.attempt): an administrator says: \(message.data["text"]?.string ?? "nothing")")
         }
     }
 }

@@ -30,7 +30,7 @@ until_there() {
 }
 
 start_agent() {
-    "$program" "mqtt://127.0.0.1:$port/pushes" "$folder/state" >>"$folder/out" 2>>"$folder/log" &
+    "$program" "mqtt://127.0.0.1:$port/pushes" "$folder/state" >>"$folder/log" 2>&1 &
     agent=$!
 }
 
@@ -45,7 +45,7 @@ until_there "$folder/broker" running
 start_agent
 until_there "$folder/log" connected
 publish "$(event o-1)"
-until_there "$folder/out" "object o-1 of bucket settings has changed"
+until_there "$folder/log" "object o-1 of bucket settings has changed"
 publish "$(event o-1)"
 until_there "$folder/log" "duplicate (done)"
 
@@ -53,7 +53,7 @@ kill -9 "$agent"
 wait "$agent" 2>/dev/null || :
 publish "$(event o-2)"
 start_agent
-until_there "$folder/out" "object o-2 of bucket settings has changed"
+until_there "$folder/log" "object o-2 of bucket settings has changed"
 publish "$(event o-1)"
 for _ in $(seq 200); do
     [ "$(grep -c "duplicate (done)" "$folder/log")" -lt 2 ] || break
@@ -64,5 +64,5 @@ done
 kill "$agent"
 wait "$agent" || fail "SIGTERM ended the agent with $?"
 agent=""
-[ "$(grep -c "has changed" "$folder/out")" -eq 2 ] || fail "two objects changed, and the handler said: $(cat "$folder/out")"
+[ "$(grep -c "has changed" "$folder/log")" -eq 2 ] || fail "two objects changed, and the handler said: $(cat "$folder/log")"
 echo "two messages handled once each, over a kill -9, and one duplicate before and after it"
