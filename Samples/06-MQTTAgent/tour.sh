@@ -43,7 +43,7 @@ mosquitto -p "$port" >"$folder/broker" 2>&1 &
 broker=$!
 until_there "$folder/broker" running
 start_agent
-until_there "$folder/log" connected
+until_there "$folder/log" granted
 publish "$(event o-1)"
 until_there "$folder/log" "object o-1 of bucket settings has changed"
 publish "$(event o-1)"
