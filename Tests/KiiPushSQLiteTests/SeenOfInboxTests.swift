@@ -7,7 +7,7 @@ import Testing
 @testable import KiiPushSQLite
 
 /// What a seen store promises whose commits an inbox writes.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(30)))
 struct SeenOfInboxTests {
     private let directory: String
     private let folder: StateFolder

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// What waits for what.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(30)))
 struct ServiceLaneTests {
     /// Two messages, and whether the second waits for the first.
     struct Pair: Sendable, CustomTestStringConvertible {
