@@ -1,4 +1,5 @@
 import Foundation
+import KiiPushLinux
 import Glibc
 
 /// A folder of a test that makes, moves and removes things in it; gone with the value, with all that it holds.
@@ -49,5 +50,8 @@ final class Folder: Sendable {
         guard unsafe symlink(target, self[name]) == 0 else { throw TestFailure(what: name, code: errno) }
     }
 
-    func read(_ name: String) throws -> String { try String(contentsOfFile: self[name], encoding: .utf8) }
+    // Not by Foundation, which loses 4 KiB for each empty file.
+    func read(_ name: String) throws -> String {
+        String(decoding: try ByteReader(path: self[name]).readAll(limit: 1 << 24), as: UTF8.self)
+    }
 }
