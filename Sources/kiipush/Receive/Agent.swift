@@ -34,7 +34,8 @@ final class Agent: Sendable {
         case nil: state = nil
         }
         receiver = PushReceiver(
-            rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator)
+            rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator,
+            breakers: stores.breakers)
         gate = RulesGate(receiver, actions: ProgramActions(app: options.app ?? rules.app) { [log] in log.trouble($0) })
         let transport = try Self.transport(options, state)
         session = Self.session(of: transport, state)

@@ -57,7 +57,8 @@ struct Breaker {
     private(set) var promised = 0
     private var passes = PassWindow()
     private var limit: Limit
-    private var coolDown: Int64
+    /// For how long it is open, or was the last time.
+    private(set) var coolDown: Int64
     private var closedAt: Int64 = .min
     private var openedAt: Int64 = .min
     /// How many came in the middle half of the cool-down.
@@ -67,6 +68,14 @@ struct Breaker {
         self.key = key
         self.limit = limit
         coolDown = limit.coolDown
+    }
+
+    /// A breaker that opened in an earlier process.
+    init(_ key: PlaceKey, _ limit: Limit, openUntil end: Int64, coolDown: Int64) {
+        self.init(key, limit)
+        self.coolDown = coolDown
+        openedAt = end.since(coolDown)
+        phase = .open(until: end)
     }
 
     /// What a breaker says about a message that comes.
