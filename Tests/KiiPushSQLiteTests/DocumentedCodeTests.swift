@@ -31,9 +31,10 @@ struct DocumentedCodeTests {
             let database = try SQLiteDatabase(directory: directory)
             let seen = try SQLiteSeenStore(database)
             let letters = try SQLiteDeadLetterStore(database)
+            let breakers = try SQLiteBreakerStore(database)
             let receiver = PushReceiver(deadLetters: letters) {
                 Deduplicator(store: seen, secret: database.secret)
-                LoopGuard()
+                LoopGuard(breakers: breakers)
             }
             receiver.onPushToApp { _, _ in }
             #expect(await receiver.receive(payload).name == expected)

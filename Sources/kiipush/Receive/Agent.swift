@@ -14,16 +14,22 @@ final class Agent: Sendable {
     private let receiver: PushReceiver
     private let service: PushService
     private let gate: RulesGate
-    private let manager = ServiceManager()
+    private let manager: ServiceManager
+    private let stop: StopRequest
     private let counts = ServiceCounts()
     /// Takes down that there is a session; does nothing where there is none to be had.
     private let session: @Sendable () throws -> Void
 
     /// Puts an agent together; nothing is taken in before it runs.
-    init(_ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console) throws {
+    init(
+        _ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console, _ manager: ServiceManager,
+        _ stop: StopRequest
+    ) throws {
         self.options = options
         self.rules = rules
         self.console = console
+        self.manager = manager
+        self.stop = stop
         log = AgentLog(console: console, isQuiet: options.isQuiet)
         var stores = AgentStores()
         switch try options.state.map({ try AgentState.open($0) }) {
@@ -75,7 +81,7 @@ final class Agent: Sendable {
 
     // MARK: Running
 
-    /// Runs until the transport has no more or a signal asks it to stop.
+    /// Runs until the transport has no more or it is asked to stop.
     func run() async throws -> ExitCode {
         let (service, log) = (service, log)
         let first = Mutex<RulesUpdate?>(nil)
@@ -99,13 +105,8 @@ final class Agent: Sendable {
         let beside = startBeside() + [Task { await rulesWatch.run() }]
         defer { for task in beside { task.cancel() } }
         let run = Task { try await service.run() }
-        let signals = StopSignals { [log, manager] in
-            log.note("stopping")
-            manager.stopping()
-            run.cancel()
-        }
+        stop.onMade { run.cancel() }
         let report = try await run.value
-        withExtendedLifetime(signals) {}
         log.note("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
         writeMetrics()
         return .fine
