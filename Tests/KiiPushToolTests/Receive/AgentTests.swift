@@ -183,9 +183,12 @@ private final class LineClient {
         descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        guard let address = UnixAddress(path: path),
-            unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0
-        else { throw ChildRun.Failure(what: "connect", code: errno) }
+        // "Ready" is told while the socket is being made.
+        let end = ContinuousClock.now + .seconds(20)
+        while unsafe UnixAddress(path: path)?.withPointer({ unsafe connect(descriptor, $0, $1) }) != 0 {
+            guard ContinuousClock.now < end else { throw ChildRun.Failure(what: "connect", code: errno) }
+            _ = poll(nil, 0, 10)
+        }
     }
 
     deinit { close(descriptor) }
