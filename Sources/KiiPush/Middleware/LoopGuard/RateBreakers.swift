@@ -73,7 +73,7 @@ struct RateBreakers {
                 let latest = MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: coolDown)
                 return Breaker(
                     PlaceKey(digest: tripped.key.digest), isWide ? limits.wide : limits.narrow,
-                    openUntil: min(tripped.until, latest).nanoseconds, coolDown: coolDown)
+                    openUntil: min(tripped.until, latest).nanoseconds, coolDown: coolDown, now)
             }
             if isWide { wide.restore(restored, now) } else { narrow.restore(restored, now) }
         }

@@ -34,6 +34,12 @@ struct BreakerRestartTests {
         return (loopGuard, receiver)
     }
 
+    @Test("a guard is given a store as the guide says")
+    func documented() {
+        let loopGuard = LoopGuard(breakers: store)
+        #expect(loopGuard.storeFailures == 0)
+    }
+
     @Test("a breaker that is open holds the first message of its key after a restart, and others pass")
     func restart() throws {
         try trip(makeGuard())
@@ -57,28 +63,52 @@ struct BreakerRestartTests {
         #expect(try judge(next, PayloadFixture.pushToApp(bucket: "other").payload(.long)) == "pass")
     }
 
-    @Test(
-        "when its cool-down is over one message goes alone, and what comes after it opens the breaker for twice as long"
-    )
+    @Test("when its cool-down is over one message goes alone, and the step of the back-off is as it was")
     func probe() async throws {
         let log = EventLog()
         try trip(makeGuard())
-        clock.advance(by: .seconds(60))
-        do {
+        // Early in the cool-down, so that what comes anyway is counted; late, where nobody knows it; early again.
+        for (wait, next) in [(10, 120), (60, 120), (30, 240), (239, 240), (1, 480)] {
+            clock.advance(by: .seconds(wait))
             let (_, receiver) = makeReceiver(log)
-            #expect(await receiver.receive(update).name == "handled")
+            let open = try #require(store.kept.first)
             #expect(await receiver.receive(update).name == "held")
-            #expect(store.kept.map(\.coolDown) == [.seconds(120)])
+            clock.advance(by: clock.now.duration(to: open.until) - .nanoseconds(1))
+            #expect(await receiver.handleDue().isEmpty)
+            clock.advance(by: .nanoseconds(1))
+            #expect(await receiver.handleDue().map(\.name) == ["handled"])
+            #expect(await receiver.receive(update).name == "held")
+            #expect(store.kept.map(\.coolDown) == [.seconds(next)], "after \(wait) seconds")
+            #expect(store.kept.map(\.until) == [clock.now.advanced(by: .seconds(next))])
+            receiver.dropHeld()
         }
-        // The step of the back-off outlives the process as well.
-        clock.advance(by: .seconds(119))
-        let (_, receiver) = makeReceiver(log)
-        #expect(await receiver.receive(update).name == "held")
-        clock.advance(by: .seconds(1))
-        #expect(await receiver.handleDue().map(\.name) == ["handled"])
-        #expect(await receiver.receive(update).name == "held")
-        #expect(store.kept.map(\.coolDown) == [.seconds(240)])
-        #expect(log.events.count == 2)
+        #expect(log.events.count == 5)
+    }
+
+    @Test(
+        "an honest stream that was held when the process ended is handled again, and loses nothing to the dead letters")
+    func honestStream() async throws {
+        for late in [0, 5, 15, 16, 30, 35, 36, 40, 59, 60, 70, 110] {
+            let (store, clock) = (SpyBreakerStore(), ManualClock())
+            func receiver() -> PushReceiver {
+                let receiver = PushReceiver(clock: clock) { LoopGuard(breakers: store, clock: clock) }
+                receiver.onAny("r") { _, _ in }
+                return receiver
+            }
+            do {
+                let first = receiver()
+                for _ in 0..<21 { _ = await first.receive(update) }
+            }
+            clock.advance(by: .seconds(late))
+            let second = receiver()
+            for _ in 0..<240 {
+                _ = await second.receive(update)
+                await second.handleDue()
+                clock.advance(by: .seconds(1))
+            }
+            #expect(second.metrics.nonzero == ["handled: 240"], "after \(late) seconds")
+            #expect(store.kept.isEmpty)
+        }
     }
 
     @Test("one that has closed is forgotten by the store, so that a restart begins anew")
