@@ -68,7 +68,7 @@ struct BreakerRestartTests {
         let log = EventLog()
         try trip(makeGuard())
         // Early in the cool-down, so that what comes anyway is counted; late, where nobody knows it; early again.
-        for (wait, next) in [(10, 120), (60, 120), (30, 240), (239, 240), (1, 480)] {
+        for (wait, next) in [(10, 120), (85, 120), (30, 240), (239, 240), (1, 480)] {
             clock.advance(by: .seconds(wait))
             let (_, receiver) = makeReceiver(log)
             let open = try #require(store.kept.first)
