@@ -11,15 +11,11 @@ struct RootMembers {
     /// The members by which an envelope is recognised.
     private(set) var wrapped = WrappedMembers()
 
-    /// The first root key that stands a second time.
+    /// The first known key that stands a second time.
     private var duplicate: JSONToken?
 
-    /// The keys we do not know, as far as they fit; most payloads have fewer.
-    private var others = InlineArray<16, JSONToken>(repeating: .absent)
-    private var otherCount = 0
-
-    /// Whether the keys must be compared once more, unescaped and all: an escape in one, or more than fit above.
-    private var needsFullComparison = false
+    /// The keys we do not know.
+    private var others = OtherKeys()
 
     /// Has found nothing yet.
     init() {}
@@ -43,8 +39,7 @@ struct RootMembers {
         }
         if reader.peek(text) != nil { throw reader.unexpected(text, "the end") }
         guard isObject else { throw DecodeError(.notAnObject, at: start, "a push is a JSON object") }
-        if needsFullComparison { duplicate = Self.firstDuplicate(text, limits) }
-        if let duplicate {
+        if let duplicate = firstDuplicate(text) {
             throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "this key stands twice; send it once")
         }
     }
@@ -62,34 +57,19 @@ struct RootMembers {
                 slots[known.slot] = value
                 used |= 1 &<< UInt64(known.slot)
             } else {
-                note(other: key, text)
+                others.note(key, text)
                 if WrappedMembers.isCandidate(key, value) { wrapped.note(text, key, value) }
             }
         }
         return reader
     }
 
+    /// The first root key that an earlier one equals, however the two are written.
     @inline(__always)
-    private mutating func note(other key: JSONToken, _ text: Span<UInt8>) {
-        guard !key.hasEscapes, otherCount < 16 else {
-            needsFullComparison = true
-            return
-        }
-        for index in 0..<otherCount where text.matches(key.range, in: text, others[index].range) {
-            duplicate = duplicate ?? key
-        }
-        others[otherCount] = key
-        otherCount &+= 1
-    }
-
-    /// The first root key that an earlier one equals, however the two are escaped.
-    private static func firstDuplicate(_ text: Span<UInt8>, _ limits: PayloadLimits) -> JSONToken? {
-        var seen: Set<[UInt8]> = []
-        var members = ObjectMembers(text, limits: limits)
-        while let (key, _) = members.next(text) {
-            guard seen.insert(key.bytes(in: text)).inserted else { return key }
-        }
-        return nil
+    private func firstDuplicate(_ text: Span<UInt8>) -> JSONToken? {
+        guard let other = others.firstDuplicate(text) else { return duplicate }
+        guard let duplicate else { return other }
+        return duplicate.start < other.start ? duplicate : other
     }
 
     // MARK: What was found
