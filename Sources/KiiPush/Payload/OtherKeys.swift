@@ -1,4 +1,4 @@
-/// The root keys of a payload that we do not know, kept to find one that stands twice.
+/// Whether a root key stands twice: keeps those that we do not know, and is told of the others.
 ///
 /// The first few are compared with each other as they come, which is all that most payloads need. Beyond, or where one
 /// is written with escapes, they are put into a hash table at the end: under a secret, since a sender who could choose
@@ -11,7 +11,7 @@ struct OtherKeys {
     /// Those behind the first few.
     private var more: [JSONToken] = []
     private var haveEscapes = false
-    /// The first of the few that an earlier one equals as it is written.
+    /// The first key that was seen to repeat another: one that we know, or one of the few.
     private var repeated: JSONToken?
 
     /// Takes in the next key.
@@ -23,16 +23,22 @@ struct OtherKeys {
             return
         }
         for index in 0..<count where text.matches(key.range, in: text, few[index].range) {
-            repeated = repeated ?? key
+            noteRepeated(key)
         }
         few[count] = key
         count &+= 1
     }
 
-    /// The first key that an earlier one equals, however the two are written.
+    /// Takes in a key that we know and that stands a second time.
+    mutating func noteRepeated(_ key: JSONToken) { repeated = repeated ?? key }
+
+    /// The first key of the payload that an earlier one equals, however the two are written.
     @inline(__always)
     func firstDuplicate(_ text: Span<UInt8>) -> JSONToken? {
-        more.isEmpty && !haveEscapes ? repeated : duplicateByHash(text)
+        if more.isEmpty && !haveEscapes { return repeated }
+        guard let hashed = duplicateByHash(text) else { return repeated }
+        guard let repeated else { return hashed }
+        return repeated.start < hashed.start ? repeated : hashed
     }
 
     @inline(never)

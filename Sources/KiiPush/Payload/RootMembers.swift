@@ -11,12 +11,6 @@ struct RootMembers {
     /// The members by which an envelope is recognised.
     private(set) var wrapped = WrappedMembers()
 
-    /// The first known key that stands a second time.
-    private var duplicate: JSONToken?
-
-    /// The keys we do not know.
-    private var others = OtherKeys()
-
     /// Has found nothing yet.
     init() {}
 
@@ -30,22 +24,26 @@ struct RootMembers {
         var reader = JSONReader(limits: limits)
         guard let first = reader.peek(text) else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
         let start = reader.offset
+        // Not kept: whoever holds what was found then copies half as much, and nothing that is counted.
+        var others = OtherKeys()
         let isObject = first == UInt8(ascii: "{")
         if isObject {
             reader.advance()
-            reader = try readMembers(text, reader)
+            reader = try readMembers(text, reader, &others)
         } else {
             _ = try reader.readValue(text, depth: 0)
         }
         if reader.peek(text) != nil { throw reader.unexpected(text, "the end") }
         guard isObject else { throw DecodeError(.notAnObject, at: start, "a push is a JSON object") }
-        if let duplicate = firstDuplicate(text) {
+        if let duplicate = others.firstDuplicate(text) {
             throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "this key stands twice; send it once")
         }
     }
 
     /// Reads the members of the root behind its opening brace; returns the reader behind its closing one.
-    private mutating func readMembers(_ text: Span<UInt8>, _ start: JSONReader) throws(DecodeError) -> JSONReader {
+    private mutating func readMembers(
+        _ text: Span<UInt8>, _ start: JSONReader, _ others: inout OtherKeys
+    ) throws(DecodeError) -> JSONReader {
         let table = KeyTable.known
         var reader = start
         var isFirst = true
@@ -53,7 +51,7 @@ struct RootMembers {
             isFirst = false
             let value = try reader.readValue(text, depth: 1)
             if let known = key.rootKey(in: text, table) {
-                if slots[known.slot].isPresent { duplicate = duplicate ?? key }
+                if slots[known.slot].isPresent { others.noteRepeated(key) }
                 slots[known.slot] = value
                 used |= 1 &<< UInt64(known.slot)
             } else {
@@ -62,14 +60,6 @@ struct RootMembers {
             }
         }
         return reader
-    }
-
-    /// The first root key that an earlier one equals, however the two are written.
-    @inline(__always)
-    private func firstDuplicate(_ text: Span<UInt8>) -> JSONToken? {
-        guard let other = others.firstDuplicate(text) else { return duplicate }
-        guard let duplicate else { return other }
-        return duplicate.start < other.start ? duplicate : other
     }
 
     // MARK: What was found
