@@ -28,8 +28,8 @@ public struct PushToAppMessage: Sendable {
 public struct BucketEvent: Sendable {
     /// The whole message.
     public let message: PushMessage
-    /// The bucket's scope.
     // Kept, and not made like the rest when asked for: it is a part of every handle, and its id rarely a short text.
+    /// The bucket's scope.
     public let scope: KiiScope
 
     /// Views a message as an event in a bucket; nil when it names none.
