@@ -63,7 +63,7 @@ struct Breaker {
     private var openedAt: Int64 = .min
     /// How many came in the middle half of the cool-down.
     private var cameAnyway = 0
-    /// The age at which this process began to count them; 0 where the breaker opened in it.
+    /// The age from which on they are counted; 0 where the breaker opened in this process.
     private var countedFrom: Int64 = 0
 
     init(_ key: PlaceKey, _ limit: Limit) {
@@ -73,12 +73,15 @@ struct Breaker {
     }
 
     /// A breaker that opened in an earlier process.
+    ///
+    /// Of what comes at once, nobody knows whether it comes anyway or an inbox brings it again.
     init(_ key: PlaceKey, _ limit: Limit, openUntil end: Int64, coolDown: Int64, _ now: Int64) {
         self.init(key, limit)
         self.coolDown = coolDown
         openedAt = end.since(coolDown)
         phase = .open(until: end)
-        countedFrom = max(now.since(openedAt), 0)
+        countedFrom =
+            MonotonicInstant(nanoseconds: max(now.since(openedAt), 0)).advanced(byNanoseconds: limit.per).nanoseconds
     }
 
     /// What a breaker says about a message that comes.
@@ -139,7 +142,7 @@ struct Breaker {
 
     private func isMiddle(_ now: Int64) -> Bool {
         let age = now.since(openedAt)
-        return age >= coolDown / 4 && age <= coolDown / 4 * 3
+        return age >= max(coolDown / 4, countedFrom) && age <= coolDown / 4 * 3
     }
 
     /// For how long it was counted what comes anyway.
@@ -153,7 +156,7 @@ struct Breaker {
     /// Whether so many messages since the probe are over twice as many as come anyway.
     private func isMore(_ seen: Int) -> Bool {
         let span = countedSpan
-        guard span > 0 else { return seen > 0 }
+        guard span > 0, isMeasured else { return seen > 0 }
         return Double(seen) > 2 * Double(cameAnyway) * Double(limit.per) / Double(span)
     }
 
