@@ -31,7 +31,7 @@ public enum ServiceEvent: Sendable {
     /// A handler took longer than it may and was cancelled; `true` when it had not returned after the grace either, and
     /// its lane goes on without it.
     case overrun(messageID: UInt64, route: String, isLeft: Bool)
-    /// The inbox or the dead-letter store failed, and it is tried again; the text says where and why.
+    /// The inbox, the dead-letter store or the breaker store failed, and it is tried again; the text says where and why.
     case storeFailed(String)
     /// A transport says something of itself.
     case transport(String, TransportEvent)

@@ -90,6 +90,7 @@ extension PushReceiver {
     /// cancelled it begins no other one; what waits stays held.
     @discardableResult
     public func handleDue() async -> [Outcome] {
+        loopGuard?.tellStoreAgain()
         var outcomes: [Outcome] = []
         while !Task.isCancelled, let next = await handleNextDue({ _ in }) {
             if let outcome = next.outcome { outcomes.append(outcome) }

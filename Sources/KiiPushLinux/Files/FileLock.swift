@@ -46,5 +46,9 @@ package struct FileLock: Sendable {
     }
 
     /// Ends the lock.
-    package func unlock() { close(descriptor) }
+    package func unlock() {
+        // A program that is just being started has the descriptor too, and to close it here alone would not end the lock.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }

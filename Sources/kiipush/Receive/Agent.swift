@@ -14,16 +14,22 @@ final class Agent: Sendable {
     private let receiver: PushReceiver
     private let service: PushService
     private let gate: RulesGate
-    private let manager = ServiceManager()
+    private let manager: ServiceManager
+    private let stop: StopRequest
     private let counts = ServiceCounts()
     /// Takes down that there is a session; does nothing where there is none to be had.
     private let session: @Sendable () throws -> Void
 
     /// Puts an agent together; nothing is taken in before it runs.
-    init(_ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console) throws {
+    init(
+        _ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console, _ manager: ServiceManager,
+        _ stop: StopRequest
+    ) throws {
         self.options = options
         self.rules = rules
         self.console = console
+        self.manager = manager
+        self.stop = stop
         log = AgentLog(console: console, isQuiet: options.isQuiet)
         var stores = AgentStores()
         switch try options.state.map({ try AgentState.open($0) }) {
@@ -34,7 +40,8 @@ final class Agent: Sendable {
         case nil: state = nil
         }
         receiver = PushReceiver(
-            rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator)
+            rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator,
+            breakers: stores.breakers)
         gate = RulesGate(receiver, actions: ProgramActions(app: options.app ?? rules.app) { [log] in log.trouble($0) })
         let transport = try Self.transport(options, state)
         session = Self.session(of: transport, state)
@@ -74,7 +81,7 @@ final class Agent: Sendable {
 
     // MARK: Running
 
-    /// Runs until the transport has no more or a signal asks it to stop.
+    /// Runs until the transport has no more or it is asked to stop.
     func run() async throws -> ExitCode {
         let (service, log) = (service, log)
         let first = Mutex<RulesUpdate?>(nil)
@@ -98,13 +105,8 @@ final class Agent: Sendable {
         let beside = startBeside() + [Task { await rulesWatch.run() }]
         defer { for task in beside { task.cancel() } }
         let run = Task { try await service.run() }
-        let signals = StopSignals { [log, manager] in
-            log.note("stopping")
-            manager.stopping()
-            run.cancel()
-        }
+        stop.onMade { run.cancel() }
         let report = try await run.value
-        withExtendedLifetime(signals) {}
         log.note("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
         writeMetrics()
         return .fine

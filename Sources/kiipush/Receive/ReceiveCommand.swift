@@ -16,9 +16,22 @@ struct ReceiveCommand {
             console.error("kiipush receive: \(error.text); try 'kiipush receive --help'")
             return .usage
         }
+        let log = AgentLog(console: console, isQuiet: options.isQuiet)
+        let (manager, stop) = (ServiceManager(), StopRequest())
+        // Before anything that takes time: until then a signal ends the process as if it had crashed.
+        let signals = StopSignals {
+            stop.make()
+            log.note("stopping")
+            manager.stopping()
+        }
+        defer { withExtendedLifetime(signals) {} }
         guard let rules = RulesFile.load(options.rules, console) else { return .failed }
+        if stop.isMade {
+            log.note("stopped before anything was taken in")
+            return .fine
+        }
         do {
-            let agent = try Agent(options, rules, console)
+            let agent = try Agent(options, rules, console, manager, stop)
             return try await agent.run()
         } catch let error as AgentError {
             console.error("kiipush receive: \(error)")
@@ -42,8 +55,9 @@ struct ReceiveCommand {
 
         Options:
           --rules FILE         the rules; they are loaded anew when the file changes and passes its own tests
-          --state DIR          where payloads, seen messages, dead letters, kills and the client id are kept. Without it
-                               $STATE_DIRECTORY, and with MQTT ~/.local/state/kiipush; else everything lies in memory
+          --state DIR          where payloads, seen messages, dead letters, open breakers, kills and the client id are
+                               kept. Without it $STATE_DIRECTORY, and with MQTT ~/.local/state/kiipush; else
+                               everything lies in memory
           --transport NAME     the network that the lines of --stdin or --unix came over, such as apns or fcm
           --app ID             the app that is served, instead of the file's
           --concurrency N      how many messages are handled at once: 8

@@ -22,6 +22,9 @@ struct PlaceKey: Sendable, Hashable {
         self.init(digest)
     }
 
+    /// A key that a store has kept.
+    init(digest: DedupeKey) { self.digest = digest }
+
     fileprivate init(_ digest: KeyedDigest) { self.digest = digest.finish() }
 }
 
