@@ -115,7 +115,8 @@ extension InboxPromise {
             let entries = try trial.expectLeft([ids[0], ids[2]], "afterwards")
             trial.expect(
                 entries.map(\.attempts) == [1, 1] && entries.first?.handled == ["a"],
-                "there are \(entries.map(\.attempts)) attempts, and \(entries.first?.handled ?? []) has handled the first")
+                "there are \(entries.map(\.attempts)) attempts, and \(entries.first?.handled ?? []) has handled the first"
+            )
             trial.expect(
                 entries.map(\.crashes) == [0, 1] && entries.last?.crashedAlone == true,
                 "only the last should have been in flight; the crashes are \(entries.map(\.crashes))")

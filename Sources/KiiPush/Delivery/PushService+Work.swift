@@ -35,10 +35,11 @@ extension PushService {
         if let next, !next.isSuspect { return next }
         guard let ended = worker?.take() else { return next }
         await writeDown(ended)
-        return next ?? state.withLock { state in
-            state.handling -= 1
-            return state.next(settings)
-        }
+        return next
+            ?? state.withLock { state in
+                state.handling -= 1
+                return state.next(settings)
+            }
     }
 
     /// Delivers a parcel as far as it goes now: to its end, to its next attempt, or to where it waits.
