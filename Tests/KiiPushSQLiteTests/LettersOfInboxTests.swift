@@ -38,7 +38,7 @@ struct LettersOfInboxTests {
         let ids = try inbox.add([RawPayload([1]), RawPayload([2])])
         // While somebody else has the database, a letter that waited for it would never be taken.
         try inbox.database.withConnection { _ throws(SQLiteError) in
-            #expect(throws: Never.self) { #expect(try letters.add(letter(of: ids[0])) == 1) }
+            #expect((try? letters.add(letter(of: ids[0]))) == 1)
         }
         #expect(letters.count == 1)
         try await inbox.note(.begun(ids[0], attempt: 1))

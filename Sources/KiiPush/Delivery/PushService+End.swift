@@ -72,11 +72,7 @@ extension PushService {
         guard progress.message.hasHeld, outcome.leavesRemainder else {
             settle(progress, outcome)
             let ended = EndedParcel(parcel: parcel, held: progress.held, outcome: outcome, told: progress.told)
-            if let worker {
-                keep(ended, worker)
-            } else {
-                await writeDown(ended)
-            }
+            if let worker { worker.keep(ended) } else { await writeDown(ended) }
             return outcome
         }
         // Before the chain is told: after a crash the seen store may know the message, and only the inbox what is left.
@@ -114,14 +110,6 @@ extension PushService {
             receiver.loopGuard?.settle(message, outcome)
             message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
         }
-    }
-
-    /// Lets a worker keep a parcel that the chain has been told of, until it takes the end down; its lane goes on.
-    ///
-    /// The worker handles nothing before it has, so a crash finds no more in flight than there are workers.
-    private func keep(_ ended: EndedParcel, _ worker: Worker) {
-        worker.keep(ended)
-        state.withLock { $0.lanes.release(ended.parcel) }
     }
 
     /// Takes down that a parcel has ended, which the chain has been told of: it goes out of the inbox.

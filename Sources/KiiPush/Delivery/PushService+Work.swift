@@ -23,12 +23,14 @@ extension PushService {
 
     /// The parcel that a worker delivers next; nil when there is none, and nothing left to be taken down.
     private func next(after parcel: Parcel, _ worker: Worker?) async -> Parcel? {
-        let next = state.withLock { state in
+        let next: Parcel? = state.withLock { state in
             state.leaveOff(parcel)
-            let next = state.next(settings)
+            if let next = state.next(settings) { return next }
+            guard let ended = worker?.ended else { return nil }
+            if let next = state.next(behind: ended.parcel, settings) { return next }
             // It counts as handled until its end is on disk.
-            if next == nil, worker?.hasEnded ?? false { state.handling += 1 }
-            return next
+            state.handling += 1
+            return nil
         }
         // Others waited until it was done.
         if parcel.isSuspect { startWork() }
@@ -46,15 +48,17 @@ extension PushService {
     func deliver(_ parcel: Parcel, _ worker: Worker? = nil) async {
         var progress = parcel.progress
         if let reason = progress.givenUp {
+            await writeDownEnd(of: worker)
             _ = await putAside(parcel, progress, reason)
             return
         }
         if case .unasked = progress.chain {
-            guard await takeUp(parcel, &progress) else { return }
+            guard await takeUp(parcel, &progress, worker) else { return }
         } else {
             let killed = receiver.loopGuard?.kills(of: progress.message, progress.remaining).routes ?? []
             progress.killed += killed
             if !killed.isEmpty, progress.remaining.isEmpty {
+                await writeDownEnd(of: worker)
                 _ = await putAside(parcel, progress, .killSwitch)
                 return
             }
@@ -65,8 +69,9 @@ extension PushService {
     // MARK: The chain
 
     /// Sends a message through the chain; whether its handlers are to run now.
-    private func takeUp(_ parcel: Parcel, _ progress: inout Parcel.Progress) async -> Bool {
+    private func takeUp(_ parcel: Parcel, _ progress: inout Parcel.Progress, _ worker: Worker?) async -> Bool {
         let (next, passed) = judge(&progress)
+        if case .handle = next {} else { await writeDownEnd(of: worker) }
         switch next {
         case .handle:
             progress.chain = .passed(passed)
@@ -146,6 +151,12 @@ extension PushService {
                 parcel, progress, progress.loopEnd.map { .looped($0) } ?? .handled(progress.succeeded), worker)
         }
         return await retry(parcel, progress, failure)
+    }
+
+    /// Takes down the end of what a worker has handled before, where no beginning takes it along: its lane, which this
+    /// parcel may have from it, goes on only then.
+    private func writeDownEnd(of worker: Worker?) async {
+        if let ended = worker?.take() { await writeDown(ended) }
     }
 
     /// Takes down that handlers are about to run, and with it the end of what the worker has handled before.

@@ -5,17 +5,17 @@ import Synchronization
 /// The end of a message and the beginning of the next are taken down in one step, since each step may be a write to a
 /// disk. One task at a time has it.
 final class Worker: Sendable {
-    private let ended = Mutex<EndedParcel?>(nil)
+    private let last = Mutex<EndedParcel?>(nil)
 
-    /// Whether it has a message whose end is to be taken down.
-    var hasEnded: Bool { ended.withLock { $0 != nil } }
+    /// What has ended and is to be taken down; until then the worker runs no other handler, and nobody one of its lane.
+    var ended: EndedParcel? { last.withLock { $0 } }
 
-    func keep(_ parcel: EndedParcel) { ended.withLock { $0 = parcel } }
+    func keep(_ ended: EndedParcel) { last.withLock { $0 = ended } }
 
     func take() -> EndedParcel? {
-        ended.withLock { ended in
-            defer { ended = nil }
-            return ended
+        last.withLock { last in
+            defer { last = nil }
+            return last
         }
     }
 }

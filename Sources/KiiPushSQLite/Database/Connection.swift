@@ -132,8 +132,10 @@ struct Connection: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Gives the disk back what the log took, so that there may be room for the next transaction: the log keeps its size
-    /// otherwise, also when all of it lies in the database. Where that has no room to grow, nothing changes.
+    /// Gives the disk back what the log took, so that there may be room for the next transaction.
+    ///
+    /// Otherwise the log keeps its size, also when all of it lies in the database. Where that has no room to grow,
+    /// nothing changes.
     private mutating func giveBackLog() { try? run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
     private var isInTransaction: Bool {

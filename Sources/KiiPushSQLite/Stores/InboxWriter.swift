@@ -86,11 +86,9 @@ final class InboxWriter: Sendable {
     /// Queues a commit, to be written with the next note or before it.
     func queue(_ commit: QueuedCommit) { state.withLock { $0.waiting.append(.commit(commit)) } }
 
-    /// Queues a letter, to be written with the next note of its payload; false where that is not here.
-    func queue(_ letter: QueuedLetter, of payload: UInt64) -> Bool {
-        guard let id = Int64(exactly: payload), has(id) else { return false }
-        state.withLock { $0.letters[id, default: []].append(letter) }
-        return true
+    /// Queues a letter, to be written with the next note of its payload, which must be here.
+    func queue(_ letter: QueuedLetter, of payload: Int64) {
+        state.withLock { $0.letters[payload, default: []].append(letter) }
     }
 
     /// Forgets the letters that wait, since their payloads are to be handled anew.
@@ -297,7 +295,8 @@ final class InboxWriter: Sendable {
         if !letters.isEmpty { changes.lettersOf.insert(id) }
     }
 
-    private func has(_ id: Int64) -> Bool { rows.withLock { $0.contains(id) } }
+    /// Whether there is a payload of a number.
+    func has(_ id: Int64) -> Bool { rows.withLock { $0.contains(id) } }
 
     // MARK: Letters
 

@@ -30,6 +30,7 @@ final class LetterTable: Sendable {
     /// - Parameters:
     ///   - letter: the letter.
     ///   - waits: whether it is kept here until it is written.
+    /// - Returns: its number.
     /// - Throws: ``KiiPush/DeadLettersFull`` when it is beyond a bound.
     func add(_ letter: DeadLetter, waits: Bool) throws(DeadLettersFull) -> Int64 {
         let size = letter.payload.bytes.count

@@ -89,12 +89,12 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     /// - Throws: ``KiiPush/DeadLettersFull`` when it is beyond a bound, ``SQLiteError`` when it cannot be written.
     public func add(_ letter: DeadLetter) throws -> UInt64 {
         let time = scale.stored(letter.arrivedAt, now: database.machineTime)
-        if let inbox, let payload = letter.inboxID {
+        // Nobody ends a payload but who puts it aside, so it does not go away meanwhile.
+        if let inbox, let payload = letter.inboxID.flatMap({ Int64(exactly: $0) }), inbox.writer.has(payload) {
             let number = try table.add(letter, waits: true)
             let queued = QueuedLetter(table: table, number: number, letter: letter, time: time)
-            if inbox.writer.queue(queued, of: payload) { return UInt64(number) }
-            // Its payload has ended, or is another inbox's.
-            table.remove(number)
+            inbox.writer.queue(queued, of: payload)
+            return UInt64(number)
         }
         let number = try table.add(letter, waits: false)
         do throws(SQLiteError) {
