@@ -20,7 +20,7 @@ struct MQTTAgent {
         let database = try SQLiteDatabase(directory: directory)
         let inbox = try SQLiteInbox(database)
         let seen = try SQLiteSeenStore(writtenBy: inbox)
-        let receiver = PushReceiver(deadLetters: try SQLiteDeadLetterStore(database)) {
+        let receiver = PushReceiver(deadLetters: try SQLiteDeadLetterStore(writtenBy: inbox)) {
             Deduplicator(store: seen, secret: database.secret)
             LoopGuard()
             ScopeRouter()

@@ -105,6 +105,22 @@ extension InboxPromise {
                 entries.map(\.attempts) == [20, 20] && entries.map(\.handled.count) == [20, 0],
                 "there are \(entries.map(\.attempts)) attempts and \(entries.map(\.handled.count)) handled routes")
         },
+        InboxPromise("notes of one call all count, in their order", needsDurable: true) { trial in
+            let ids = try trial.add(3)
+            try await trial.inbox.note([
+                .begun(ids[0], attempt: 1), .failed(ids[0], handled: ["a"]), .begun(ids[1], attempt: 1),
+                .ended(ids[1]), .begun(ids[2], attempt: 1),
+            ])
+            try await trial.inbox.note([])
+            let entries = try trial.expectLeft([ids[0], ids[2]], "afterwards")
+            trial.expect(
+                entries.map(\.attempts) == [1, 1] && entries.first?.handled == ["a"],
+                "there are \(entries.map(\.attempts)) attempts, and \(entries.first?.handled ?? []) has handled the first"
+            )
+            trial.expect(
+                entries.map(\.crashes) == [0, 1] && entries.last?.crashedAlone == true,
+                "only the last should have been in flight; the crashes are \(entries.map(\.crashes))")
+        },
         InboxPromise("a note of a payload that is not there changes nothing") { trial in
             let ids = try trial.add(2)
             try await trial.note(.ended(ids[0]))

@@ -17,7 +17,8 @@ struct DocumentedCodeTests {
         let database = try SQLiteDatabase(directory: directory)
         let inbox = try SQLiteInbox(database)
         let seen = try SQLiteSeenStore(writtenBy: inbox)
-        let receiver = PushReceiver { Deduplicator(store: seen, secret: database.secret) }
+        let letters = try SQLiteDeadLetterStore(writtenBy: inbox)
+        let receiver = PushReceiver(deadLetters: letters) { Deduplicator(store: seen, secret: database.secret) }
         receiver.onPushToApp { _, _ in }
         #expect(await receiver.receive(PayloadFixture.pushToApp().payload(.long)).name == "handled")
         #expect(inbox.isDurable)

@@ -15,6 +15,7 @@ struct Lanes {
         var isListed = false
 
         var isEmpty: Bool { head == parcels.count }
+        var first: Parcel? { isEmpty ? nil : parcels[head] }
         var isReady: Bool { !isBusy && !isEmpty }
         /// Whether nothing would be lost if it were forgotten.
         var isIdle: Bool { !isBusy && isEmpty && !isListed }
@@ -88,6 +89,17 @@ struct Lanes {
             return parcel
         }
         return nil
+    }
+
+    /// Takes the parcel behind one that has ended, and has the lane from it; not one that must be alone.
+    mutating func next(behind parcel: Parcel) -> Parcel? {
+        guard parcel.hasLane.load(ordering: .relaxed), let index = lanes.index(forKey: parcel.lane),
+            let next = lanes.values[index].first, !next.isSuspect
+        else { return nil }
+        parcel.hasLane.store(false, ordering: .relaxed)
+        next.hasLane.store(true, ordering: .relaxed)
+        count -= 1
+        return lanes.values[index].popFirst()
     }
 
     /// Takes the parcels out of a lane that `condition` holds for.

@@ -40,7 +40,7 @@ extension PushService {
     func putAside(_ parcel: Parcel, _ progress: Parcel.Progress, _ reason: DeadLetter.Reason) async -> Outcome? {
         let outcome = receiver.deadLetter(
             progress.message, reason, receiver.openRoutes(of: progress),
-            attempts: progress.attempts, cause: progress.cause)
+            attempts: progress.attempts, cause: progress.cause, inboxID: inboxID(parcel))
         guard case .failed(let failure) = outcome else {
             return await conclude(parcel, progress, reason == .quarantined ? .quarantined : outcome)
         }
@@ -57,14 +57,22 @@ extension PushService {
         return outcome
     }
 
+    /// What a letter names its payload by, so that it can be written together with that one's end.
+    func inboxID(_ parcel: Parcel) -> UInt64? { inbox.isDurable ? parcel.number : nil }
+
     // MARK: The end
 
     /// Ends a message: for the chain, and with what is held of it for other routes kept.
-    func conclude(_ parcel: Parcel, _ progress: Parcel.Progress, _ given: Outcome) async -> Outcome? {
+    ///
+    /// A `worker` takes its end down with what it does next, instead of waiting for it here.
+    func conclude(
+        _ parcel: Parcel, _ progress: Parcel.Progress, _ given: Outcome, _ worker: Worker? = nil
+    ) async -> Outcome? {
         var outcome = given
         guard progress.message.hasHeld, outcome.leavesRemainder else {
             settle(progress, outcome)
-            await end(parcel, progress, outcome)
+            let ended = EndedParcel(parcel: parcel, held: progress.held, outcome: outcome, told: progress.told)
+            if let worker { worker.keep(ended) } else { await writeDown(ended) }
             return outcome
         }
         // Before the chain is told: after a crash the seen store may know the message, and only the inbox what is left.
@@ -72,7 +80,9 @@ extension PushService {
         var told = progress
         told.chain = .told
         told.told = progress.told ?? outcome
-        let (end, remainder) = receiver.holdRemainder(progress.message, outcome, for: self) { held in
+        let (end, remainder) = receiver.holdRemainder(
+            progress.message, outcome, for: self, inboxID: inboxID(parcel)
+        ) { held in
             settle(progress, outcome)
             park(parcel, told, held)
         }
@@ -86,7 +96,7 @@ extension PushService {
             return await retry(parcel, progress, failure)
         }
         settle(progress, outcome)
-        await self.end(parcel, progress, outcome)
+        await writeDown(EndedParcel(parcel: parcel, held: progress.held, outcome: outcome, told: progress.told))
         return outcome
     }
 
@@ -102,13 +112,14 @@ extension PushService {
         }
     }
 
-    /// Ends a parcel that the chain has been told of: it goes out of the inbox, its lane goes on, its transport is told.
-    private func end(_ parcel: Parcel, _ progress: Parcel.Progress, _ outcome: Outcome) async {
-        guard await note(.ended(parcel.number)) else {
-            progress.held?.finish(outcome)
-            parcel.receipt.finish(nil)
-            return
-        }
+    /// Takes down that a parcel has ended, which the chain has been told of: it goes out of the inbox.
+    func writeDown(_ ended: EndedParcel) async {
+        if await note(.ended(ended.parcel.number)) { finish(ended) } else { leave(ended) }
+    }
+
+    /// Ends a parcel that is gone from the inbox: its lane goes on, its room is free, its transport is told.
+    func finish(_ ended: EndedParcel) {
+        let parcel = ended.parcel
         let wake = state.withLock { state in
             state.lanes.release(parcel)
             if !state.isRunning { state.report.finished += 1 }
@@ -116,9 +127,15 @@ extension PushService {
             state.bytes -= parcel.bytes
             return state.takeWoken(settings)
         }
-        progress.held?.finish(outcome)
-        parcel.receipt.finish(progress.told ?? outcome)
+        ended.held?.finish(ended.outcome)
+        parcel.receipt.finish(ended.told ?? ended.outcome)
         wake()
+    }
+
+    /// Leaves a parcel in the inbox that has ended, since that could not be taken down before the service stopped.
+    func leave(_ ended: EndedParcel) {
+        ended.held?.finish(ended.outcome)
+        ended.parcel.receipt.finish(nil)
     }
 
     // MARK: Replaced
@@ -187,23 +204,26 @@ extension PushService {
     // MARK: The inbox
 
     /// Takes something down in the inbox; tries again until it is written, or false when the service has stopped.
-    func note(_ note: InboxNote) async -> Bool {
-        guard inbox.isDurable else { return true }
+    func note(_ notes: InboxNote...) async -> Bool { await note(notes) }
+
+    /// Takes things down in the inbox, all in one step; tries again as for one.
+    func note(_ notes: [InboxNote]) async -> Bool {
+        guard inbox.isDurable, !notes.isEmpty else { return true }
         do {
-            try await inbox.note(note)
+            try await inbox.note(notes)
             return true
         } catch {
-            return await noteAgain(note, error)
+            return await noteAgain(notes, error)
         }
     }
 
-    private func noteAgain(_ note: InboxNote, _ first: any Error) async -> Bool {
+    private func noteAgain(_ notes: [InboxNote], _ first: any Error) async -> Bool {
         var (error, length) = (first, Duration.milliseconds(100))
         while true {
             tell(.storeFailed("the inbox could not take down what became of a message: \(error)"))
             guard await pause(length) else { return false }
             do {
-                try await inbox.note(note)
+                try await inbox.note(notes)
                 return true
             } catch let next { error = next }
             length = min(length * 2, .seconds(10))

@@ -90,11 +90,13 @@ extension PushService {
     /// Puts a payload aside that no delivery will make a message; whether the dead letters had room for it.
     ///
     /// One that came now and that there is no room for is told of and let go: garbage must not keep messages from coming.
-    func reject(_ payload: RawPayload, _ error: DecodeError) -> (outcome: Outcome, isKept: Bool) {
+    func reject(
+        _ payload: RawPayload, _ error: DecodeError, inboxID: UInt64? = nil
+    ) -> (outcome: Outcome, isKept: Bool) {
         let outcome = receiver.undecodable(payload, error)
         var letter = DeadLetter(
             payload: payload, reason: .undecodable, routes: [], arrivedAt: payload.arrivedAt ?? clock.now)
-        letter.cause = error.code.rawValue
+        (letter.cause, letter.inboxID) = (error.code.rawValue, inboxID)
         do {
             try receiver.putAside(letter)
             return (outcome, true)

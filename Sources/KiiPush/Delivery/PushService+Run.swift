@@ -94,7 +94,7 @@ extension PushService {
 
     /// Puts a payload aside that is no message for this process; without room there, it stays for the next one.
     private func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
-        let (_, isKept) = reject(entry.payload, error)
+        let (_, isKept) = reject(entry.payload, error, inboxID: inbox.isDurable ? entry.id : nil)
         if isKept { _ = await note(.ended(entry.id)) }
         free(1, entry.payload.bytes.count)
     }

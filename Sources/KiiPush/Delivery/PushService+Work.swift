@@ -10,46 +10,68 @@ extension PushService {
 
     /// Delivers a parcel, and then others for as long as their turn comes.
     private func work(_ first: Parcel) async {
+        let worker = inbox.isDurable ? Worker() : nil
         var parcel = first
         while true {
-            await deliver(parcel)
-            let (next, wasAlone) = state.withLock { state in
-                state.leaveOff(parcel)
-                return (state.next(settings), parcel.isSuspect)
-            }
-            // Others waited until it was done.
-            if wasAlone { startWork() }
-            guard let next else { break }
+            // One that must be alone is not, while the end of another is still to be taken down.
+            await deliver(parcel, parcel.isSuspect ? nil : worker)
+            guard let next = await next(after: parcel, worker) else { break }
             parcel = next
         }
         wake()
     }
 
+    /// The parcel that a worker delivers next; nil when there is none, and nothing left to be taken down.
+    private func next(after parcel: Parcel, _ worker: Worker?) async -> Parcel? {
+        let next: Parcel? = state.withLock { state in
+            state.leaveOff(parcel)
+            if let next = state.next(settings) { return next }
+            guard let ended = worker?.ended else { return nil }
+            if let next = state.next(behind: ended.parcel, settings) { return next }
+            // It counts as handled until its end is on disk.
+            state.handling += 1
+            return nil
+        }
+        // Others waited until it was done.
+        if parcel.isSuspect { startWork() }
+        if let next, !next.isSuspect { return next }
+        guard let ended = worker?.take() else { return next }
+        await writeDown(ended)
+        return next
+            ?? state.withLock { state in
+                state.handling -= 1
+                return state.next(settings)
+            }
+    }
+
     /// Delivers a parcel as far as it goes now: to its end, to its next attempt, or to where it waits.
-    func deliver(_ parcel: Parcel) async {
+    func deliver(_ parcel: Parcel, _ worker: Worker? = nil) async {
         var progress = parcel.progress
         if let reason = progress.givenUp {
+            await writeDownEnd(of: worker)
             _ = await putAside(parcel, progress, reason)
             return
         }
         if case .unasked = progress.chain {
-            guard await takeUp(parcel, &progress) else { return }
+            guard await takeUp(parcel, &progress, worker) else { return }
         } else {
             let killed = receiver.loopGuard?.kills(of: progress.message, progress.remaining).routes ?? []
             progress.killed += killed
             if !killed.isEmpty, progress.remaining.isEmpty {
+                await writeDownEnd(of: worker)
                 _ = await putAside(parcel, progress, .killSwitch)
                 return
             }
         }
-        _ = await attempt(parcel, progress)
+        _ = await attempt(parcel, progress, worker)
     }
 
     // MARK: The chain
 
     /// Sends a message through the chain; whether its handlers are to run now.
-    private func takeUp(_ parcel: Parcel, _ progress: inout Parcel.Progress) async -> Bool {
+    private func takeUp(_ parcel: Parcel, _ progress: inout Parcel.Progress, _ worker: Worker?) async -> Bool {
         let (next, passed) = judge(&progress)
+        if case .handle = next {} else { await writeDownEnd(of: worker) }
         switch next {
         case .handle:
             progress.chain = .passed(passed)
@@ -106,12 +128,12 @@ extension PushService {
     // MARK: The handlers
 
     /// Runs the handlers that have not succeeded yet; returns how the message ended, or what failed.
-    func attempt(_ parcel: Parcel, _ given: Parcel.Progress) async -> Outcome? {
+    func attempt(_ parcel: Parcel, _ given: Parcel.Progress, _ worker: Worker? = nil) async -> Outcome? {
         var progress = given
         guard state.withLock({ $0.isRunning }) else { return leave(parcel, progress) }
         progress.attempts += 1
         progress.message.attempt = UInt32(clamping: progress.attempts)
-        guard await note(.begun(parcel.number, attempt: progress.attempts)) else { return leave(parcel, progress) }
+        guard await begin(parcel, attempt: progress.attempts, worker) else { return leave(parcel, progress) }
         var failure: Outcome.Failure?
         for route in progress.remaining {
             switch await run(route, parcel, progress) {
@@ -123,19 +145,35 @@ extension PushService {
             default: break
             }
         }
-        if let aside = putAsideKilled(&progress) { failure = failure ?? aside }
+        if let aside = putAsideKilled(parcel, &progress) { failure = failure ?? aside }
         guard let failure else {
             return await conclude(
-                parcel, progress, progress.loopEnd.map { .looped($0) } ?? .handled(progress.succeeded))
+                parcel, progress, progress.loopEnd.map { .looped($0) } ?? .handled(progress.succeeded), worker)
         }
         return await retry(parcel, progress, failure)
     }
 
+    /// Takes down the end of what a worker has handled before, where no beginning takes it along: its lane, which this
+    /// parcel may have from it, goes on only then.
+    private func writeDownEnd(of worker: Worker?) async {
+        if let ended = worker?.take() { await writeDown(ended) }
+    }
+
+    /// Takes down that handlers are about to run, and with it the end of what the worker has handled before.
+    private func begin(_ parcel: Parcel, attempt: Int, _ worker: Worker?) async -> Bool {
+        let begun = InboxNote.begun(parcel.number, attempt: attempt)
+        guard let ended = worker?.take() else { return await note(begun) }
+        let isNoted = await note(.ended(ended.parcel.number), begun)
+        if isNoted { finish(ended) } else { leave(ended) }
+        return isNoted
+    }
+
     /// Puts a message aside for the routes that were switched off while it waited; how it failed, if there is no room.
-    private func putAsideKilled(_ progress: inout Parcel.Progress) -> Outcome.Failure? {
+    private func putAsideKilled(_ parcel: Parcel, _ progress: inout Parcel.Progress) -> Outcome.Failure? {
         guard !progress.killed.isEmpty else { return nil }
         let outcome = receiver.deadLetter(
-            progress.message, .killSwitch, progress.killed, attempts: progress.attempts, cause: progress.cause)
+            progress.message, .killSwitch, progress.killed, attempts: progress.attempts, cause: progress.cause,
+            inboxID: inboxID(parcel))
         if case .failed(let failure) = outcome { return failure }
         progress.done += progress.killed
         progress.killed = []

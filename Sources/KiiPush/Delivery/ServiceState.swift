@@ -76,6 +76,16 @@ extension ServiceState {
         return parcel
     }
 
+    /// The parcel behind one that has ended in its lane, whose end its worker takes down together with the beginning of
+    /// this one.
+    mutating func next(behind parcel: Parcel, _ settings: ServiceSettings) -> Parcel? {
+        guard phase == .open, !isAlone, nextAlone == nil, handling < max(settings.concurrency, 1),
+            let next = lanes.next(behind: parcel)
+        else { return nil }
+        handling += 1
+        return next
+    }
+
     /// Takes down that a parcel is not handled any more.
     mutating func leaveOff(_ parcel: Parcel) {
         handling -= 1

@@ -36,7 +36,7 @@ extension PushReceiver {
     /// in the dead letters: to be handled twice by the others is better than never by these.
     func holdRemainder(
         _ message: RoutedMessage, _ outcome: Outcome, for keeper: (any HeldKeeper)? = nil,
-        _ willHold: (HeldMessage) -> Void = { _ in }
+        inboxID: UInt64? = nil, _ willHold: (HeldMessage) -> Void = { _ in }
     ) -> (Outcome, HeldMessage?) {
         guard let breaker = message.firstHold, outcome.leavesRemainder else { return (outcome, nil) }
         if let held = makeHeld(message, breaker, nil, keeper) {
@@ -44,7 +44,7 @@ extension PushReceiver {
             loopGuard?.hold(held, breaker)
             return (outcome, held)
         }
-        let aside = deadLetter(message, .heldFull, message.held.ids)
+        let aside = deadLetter(message, .heldFull, message.held.ids, inboxID: inboxID)
         if case .failed = aside { return (aside, nil) }
         return (outcome, nil)
     }
@@ -60,11 +60,11 @@ extension PushReceiver {
     /// Puts a message aside; says how it failed where there is no room for it.
     func deadLetter(
         _ message: RoutedMessage, _ reason: DeadLetter.Reason, _ routes: [String], attempts: Int = 0,
-        cause: String? = nil
+        cause: String? = nil, inboxID: UInt64? = nil
     ) -> Outcome {
         var letter = DeadLetter(
             payload: message.message.raw, reason: reason, routes: routes, arrivedAt: message.arrivedAt)
-        (letter.attempts, letter.cause) = (attempts, cause)
+        (letter.attempts, letter.cause, letter.inboxID) = (attempts, cause, inboxID)
         do {
             try putAside(letter)
             return .deadLettered(reason)

@@ -38,6 +38,10 @@ public struct DeadLetter: Sendable, Identifiable {
     public var rulesGeneration = 0
     /// What went wrong at last: the type of an error or a decoder's code, and nothing of the payload.
     public var cause: String? = nil
+    /// The number of the payload in the durable inbox of the service that puts it aside; nil where there is none.
+    ///
+    /// For a store that has its letters written with the inbox's notes, and only for that: no store gives it back.
+    public var inboxID: UInt64? = nil
 
     /// Makes a letter that is not stored yet; a store that reads one back gives its number too.
     public init(id: UInt64 = 0, payload: RawPayload, reason: Reason, routes: [String], arrivedAt: MonotonicInstant) {

@@ -21,7 +21,7 @@ public final class InMemoryInbox: Inbox {
     }
 
     /// Does nothing.
-    public func note(_ note: InboxNote) async {}
+    public func note(_ notes: [InboxNote]) async {}
 
     /// None: there was no earlier process.
     public func entries() -> [InboxEntry] { [] }

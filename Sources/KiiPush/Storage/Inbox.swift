@@ -3,8 +3,9 @@
 /// A ``PushService`` owns one. Promises to it:
 /// - ``add(_:)`` keeps all payloads or none, in one step; in a durable inbox they are on disk when it returns.
 /// - Numbers go up from 1 and are never used twice, not even by another process on the same file.
-/// - When ``note(_:)`` has returned, the note is kept, on disk in a durable inbox. Of notes for one payload the order
-///   holds. Many tasks may wait in `note` at once; they share a write. A call that throws has changed nothing.
+/// - When ``note(_:)-([InboxNote])`` has returned, the notes are kept, on disk in a durable inbox, all in one step. Of
+///   notes for one payload the order holds. Many tasks may wait in `note` at once; they share a write. A call that throws
+///   has changed nothing.
 /// - What ended is gone. A note of a payload that is not there changes nothing.
 /// - ``entries()`` gives back what was added and has not ended, payload byte for byte, oldest first.
 ///
@@ -20,15 +21,24 @@ public protocol Inbox: Sendable {
     /// - Throws: when they cannot be kept; none is then.
     func add(_ payloads: [RawPayload]) throws -> [UInt64]
 
-    /// Takes down what became of a payload.
+    /// Takes down what became of payloads, in this order, all or nothing.
     ///
-    /// - Throws: when it cannot be written; the service tells it again.
-    func note(_ note: InboxNote) async throws
+    /// A service tells the end of one message together with the beginning of the next, so that both cost one write.
+    ///
+    /// - Throws: when they cannot be written; none is then, and the service tells all of them again.
+    func note(_ notes: [InboxNote]) async throws
 
     /// What an earlier process left, oldest first; a service calls it once, before it adds anything.
     ///
     /// Each payload that was in flight when that process ended has one crash more from then on.
     func entries() throws -> [InboxEntry]
+}
+
+extension Inbox {
+    /// Takes down what became of a payload.
+    ///
+    /// - Throws: when it cannot be written; it has changed nothing then.
+    public func note(_ note: InboxNote) async throws { try await self.note([note]) }
 }
 
 /// What becomes of a payload in an inbox.

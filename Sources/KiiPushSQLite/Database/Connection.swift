@@ -127,9 +127,16 @@ struct Connection: ~Copyable, @unchecked Sendable {
         } catch {
             // After some errors, a full disk among them, SQLite has rolled back by itself.
             if isInTransaction { try? run("ROLLBACK") }
+            if case .full = error { giveBackLog() }
             throw error
         }
     }
+
+    /// Gives the disk back what the log took, so that there may be room for the next transaction.
+    ///
+    /// Otherwise the log keeps its size, also when all of it lies in the database. Where that has no room to grow,
+    /// nothing changes.
+    private mutating func giveBackLog() { try? run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
     private var isInTransaction: Bool {
         mutating get { unsafe sqlite3_get_autocommit(handle) == 0 }

@@ -33,6 +33,14 @@ enum DatabaseFile {
         guard status.st_mode & 0o022 == 0 else { throw .openToOthers(path: path, mode: status.st_mode & 0o777) }
     }
 
+    /// Whether less than 32 MB are free on the disk of a file; false where the system does not say.
+    static func hasLittleRoom(beside path: String) -> Bool {
+        var system = statvfs()
+        // The call reads the path and fills in `system`.
+        guard unsafe statvfs(path, &system) == 0 else { return false }
+        return UInt64(system.f_bavail) < (32 << 20) / UInt64(max(system.f_frsize, 1))
+    }
+
     private static func checkFile(_ path: String) throws(SQLiteError) {
         // Closed again before SQLite opens the file: a descriptor closed later would end SQLite's own locks.
         let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK

@@ -150,7 +150,12 @@ extension Connection {
         // Of another program's file not even the mode is changed.
         try Schema.check(&self, path: path)
         guard try text("PRAGMA journal_mode = WAL") == "wal" else { throw .notDurable(path: path, setting: "WAL") }
-        try script("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 8388608")
+        // What the log has taken it keeps, and a small disk would be full of it: the database could not grow any more.
+        let pages = DatabaseFile.hasLittleRoom(beside: path) ? 100 : 1000
+        try script(
+            """
+            PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(pages); PRAGMA journal_size_limit = \(8192 * pages)
+            """)
         guard try number("PRAGMA synchronous") == 2 else {
             throw .notDurable(path: path, setting: "synchronous=FULL")
         }

@@ -42,6 +42,8 @@ struct InboxRows: Sendable {
 struct InboxChanges: Sendable {
     var added: [(id: Int64, size: Int)] = []
     var gone: Set<Int64> = []
+    /// The payloads whose letters it has written.
+    var lettersOf: Set<Int64> = []
 }
 
 // MARK: - Statements

@@ -3,67 +3,102 @@ import KiiPush
 import KiiPushLinux
 import Synchronization
 
-/// Writes the notes of an inbox, many in one transaction, and the commits of a seen store between them.
+/// Writes the notes of an inbox, many in one transaction, with the commits of a seen store between them and the letters
+/// of a dead-letter store beside them.
 ///
-/// What waits is written in the order in which it came, by whoever has the database: a thread that lives only as long as
-/// there are notes, or one that adds payloads and takes along what waits. So a commit is on disk before the note that
-/// follows it, or with it.
+/// What waits is written in the order in which it came, by whoever has the database: a thread that rests when there are
+/// no notes and soon ends, or one that adds payloads and takes along what waits. So a commit is on disk before the note
+/// that follows it, or with it. A letter waits for the next note of its payload, and is on disk with that.
 final class InboxWriter: Sendable {
     private enum Entry {
-        case note(InboxNote, CheckedContinuation<Void, any Error>)
+        /// What one call has to tell.
+        case notes([InboxNote], CheckedContinuation<Void, any Error>)
         case commit(QueuedCommit)
 
-        var isNote: Bool { if case .note = self { true } else { false } }
+        var hasNotes: Bool { if case .notes = self { true } else { false } }
+        var notes: [InboxNote] { if case .notes(let notes, _) = self { notes } else { [] } }
+    }
+
+    /// What the thread does that writes for those who wait.
+    private enum Thread {
+        case none
+        case working
+        /// It waits for notes, and ends when there are none for a while.
+        case resting
     }
 
     private struct State {
         var waiting: [Entry] = []
-        /// How many of what waits are notes.
-        var notes = 0
-        var hasThread = false
+        /// How many of what waits are calls with notes.
+        var calls = 0
+        var thread = Thread.none
+        /// The letters that wait for a note of their payload, by its number.
+        var letters: [Int64: [QueuedLetter]] = [:]
 
-        var commits: Int { waiting.count - notes }
+        var commits: Int { waiting.count - calls }
 
         mutating func take(_ count: Int) -> [Entry] {
             let batch = Array(waiting.prefix(count))
             waiting.removeFirst(batch.count)
-            notes -= batch.count { $0.isNote }
+            calls -= batch.count { $0.hasNotes }
             return batch
         }
     }
 
-    /// How many notes and commits one transaction has at most.
+    /// How many calls and commits one transaction has at most.
     private static let mostAtOnce = 1024
     /// How many commits may wait for a note that takes them along.
     private static let mostCommits = 4096
+    /// How long the thread rests before it ends.
+    private static let rest = Duration.seconds(1)
 
     let rows: Mutex<InboxRows>
     private let database: SQLiteDatabase
     // Taken after the database's lock and after a seen store's, and never held while anything is written.
     private let state = Mutex(State())
+    /// Wakes the thread that rests.
+    private let work = ThreadSemaphore()
 
     init(_ database: SQLiteDatabase, _ rows: InboxRows) {
         self.database = database
         self.rows = Mutex(rows)
     }
 
+    // Lets the thread end at once.
+    deinit { work.raise() }
+
     // MARK: Waiting
 
-    /// Writes a note, together with all others that wait.
-    func write(_ note: InboxNote) async throws {
+    /// Writes notes, all or none of them, together with all others that wait.
+    func write(_ notes: [InboxNote]) async throws {
+        if notes.isEmpty { return }
         try await withCheckedThrowingContinuation { waiter in
-            let needsThread = state.withLock { state in
-                state.waiting.append(.note(note, waiter))
-                state.notes += 1
-                defer { state.hasThread = true }
-                return !state.hasThread
+            let thread = state.withLock { state in
+                state.waiting.append(.notes(notes, waiter))
+                state.calls += 1
+                defer { state.thread = .working }
+                return state.thread
             }
-            if needsThread { startWriting() }
+            haveWritten(thread)
         }
     }
 
     /// Queues a commit, to be written with the next note or before it.
     func queue(_ commit: QueuedCommit) { state.withLock { $0.waiting.append(.commit(commit)) } }
+
+    /// Queues a letter, to be written with the next note of its payload, which must be here.
+    func queue(_ letter: QueuedLetter, of payload: Int64) {
+        state.withLock { $0.letters[payload, default: []].append(letter) }
+    }
+
+    /// Forgets the letters that wait, since their payloads are to be handled anew.
+    func dropLetters() {
+        let letters = state.withLock { state in
+            defer { state.letters = [:] }
+            return state.letters.values.flatMap(\.self)
+        }
+        for letter in letters { letter.table.remove(letter.number) }
+    }
 
     /// Makes sure that there is room for another commit: blocks for a write when too many wait.
     ///
@@ -78,7 +113,45 @@ final class InboxWriter: Sendable {
     }
 
     /// Forgets the commits that wait, since the store that they are of is gone.
-    func dropCommits() { state.withLock { state in state.waiting.removeAll { !$0.isNote } } }
+    func dropCommits() { state.withLock { state in state.waiting.removeAll { !$0.hasNotes } } }
+
+    // MARK: The thread
+
+    /// Has notes written that were just queued, where there was such a thread before.
+    private func haveWritten(_ thread: Thread) {
+        switch thread {
+        case .none: startWriting()
+        case .working: break
+        case .resting: work.raise()
+        }
+    }
+
+    private func startWriting() {
+        // Kept for no longer than a write: whoever is told may let go of the database, and open it again at once.
+        startThread { [weak self, work] in
+            repeat {
+                while let written = self?.writeNext() { written.tell() }
+            } while work.wait(for: Self.rest) ? self != nil : self?.endsThread() == false
+        }
+    }
+
+    /// Writes for the thread; nil when no notes wait, and it may rest.
+    private func writeNext() -> Written? {
+        let hasMore = state.withLock { state in
+            if state.calls == 0 { state.thread = .resting }
+            return state.calls > 0
+        }
+        return hasMore ? writeSome() : nil
+    }
+
+    /// Lets the thread end that has rested; false when there is work for it after all.
+    private func endsThread() -> Bool {
+        state.withLock { state in
+            guard case .resting = state.thread else { return false }
+            state.thread = .none
+            return true
+        }
+    }
 
     // MARK: Writing
 
@@ -90,88 +163,95 @@ final class InboxWriter: Sendable {
     func write<Result: Sendable>(
         _ add: (inout Connection, inout InboxChanges) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
-        var batch: [Entry] = []
+        var written = Written()
         let result = try database.withConnection { connection throws(SQLiteError) in
-            batch = state.withLock { $0.take(Self.mostAtOnce) }
-            do throws(SQLiteError) { return try write(batch, &connection, add) } catch {
+            let batch = state.withLock { $0.take(Self.mostAtOnce) }
+            do throws(SQLiteError) {
+                let result = try write(batch, &connection, add)
+                written.done = batch
+                return result
+            } catch {
                 putBack(batch)
                 throw error
             }
         }
-        Written(batch: batch, result: .success(())).tell()
+        written.tell()
         return result
-    }
-
-    private func startWriting() {
-        // Kept for no longer than a write: whoever is told may let go of the database, and open it again at once.
-        startThread { [weak self] in
-            while let written = self?.writeNext() { written.tell() }
-        }
     }
 
     /// What was tried to be written, and how that ended.
     private struct Written {
-        let batch: [Entry]
-        let result: Swift.Result<Void, SQLiteError>
+        var done: [Entry] = []
+        var failed: [Entry] = []
+        var error: SQLiteError?
 
         /// Tells those who wait for it.
         func tell() {
-            for case .note(_, let waiter) in batch { waiter.resume(with: result.mapError { $0 }) }
+            for case .notes(_, let waiter) in done { waiter.resume() }
+            guard let error else { return }
+            for case .notes(_, let waiter) in failed { waiter.resume(throwing: error) }
         }
-    }
-
-    /// Writes for the thread; nil when no notes wait, and its work is over.
-    private func writeNext() -> Written? {
-        let hasMore = state.withLock { state in
-            state.hasThread = state.notes > 0
-            return state.hasThread
-        }
-        return hasMore ? writeSome() : nil
     }
 
     private func writeAndTell() throws(SQLiteError) {
         let written = writeSome()
         written.tell()
-        try written.result.get()
+        if let error = written.error { throw error }
     }
 
     /// Writes what waits, up to a transaction; of one that failed the commits wait on.
     private func writeSome() -> Written {
-        var batch: [Entry] = []
         do throws(SQLiteError) {
-            try database.withConnection { connection throws(SQLiteError) in
-                batch = state.withLock { $0.take(Self.mostAtOnce) }
-                do throws(SQLiteError) { try write(batch, &connection) { _, _ in } } catch {
-                    // Before anybody else can take what came after them.
-                    putBack(batch.filter { !$0.isNote })
-                    throw error
-                }
+            return try database.withConnection { connection throws(SQLiteError) in
+                let batch = state.withLock { $0.take(Self.mostAtOnce) }
+                return write(batch, &connection)
             }
-            return Written(batch: batch, result: .success(()))
         } catch {
             // None was taken when the database is closed.
-            return Written(batch: batch.isEmpty ? takeNotes() : batch, result: .failure(error))
+            return Written(failed: takeNotes(), error: error)
+        }
+    }
+
+    private func write(_ batch: [Entry], _ connection: inout Connection) -> Written {
+        do throws(SQLiteError) {
+            try write(batch, &connection) { _, _ in }
+            return Written(done: batch)
+        } catch {
+            // A full disk may have no room for a letter, and have some for the rest, which may make room.
+            let large = batch.filter(hasLetter)
+            if !large.isEmpty, large.count < batch.count {
+                var written = write(batch.filter { !hasLetter($0) }, &connection)
+                written.failed += large
+                written.error = error
+                return written
+            }
+            // Before anybody else can take what came after them.
+            putBack(batch.filter { !$0.hasNotes })
+            return Written(failed: batch, error: error)
         }
     }
 
     private func takeNotes() -> [Entry] {
         state.withLock { state in
             let all = state.take(.max)
-            state.waiting = all.filter { !$0.isNote }
+            state.waiting = all.filter { !$0.hasNotes }
             return all
         }
     }
 
     /// Lets what a write could not take wait where it was, and have a thread if there are notes in it.
     private func putBack(_ batch: [Entry]) {
-        let needsThread = state.withLock { state in
+        let thread: Thread? = state.withLock { state in
             state.waiting.insert(contentsOf: batch, at: 0)
-            state.notes += batch.count(where: \.isNote)
-            defer { state.hasThread = state.hasThread || state.notes > 0 }
-            return state.notes > 0 && !state.hasThread
+            state.calls += batch.count(where: \.hasNotes)
+            guard state.calls > 0 else { return nil }
+            defer { state.thread = .working }
+            return state.thread
         }
-        if needsThread { startWriting() }
+        if let thread { haveWritten(thread) }
     }
+
+    // MARK: A transaction
 
     private func write<Result>(
         _ batch: [Entry], _ connection: inout Connection,
@@ -182,10 +262,8 @@ final class InboxWriter: Sendable {
             var seen: (last: QueuedCommit, rows: SeenRows)?
             for entry in batch {
                 switch entry {
-                case .note(let note, _):
-                    guard let id = Int64(exactly: note.id), has(id), !changes.gone.contains(id) else { continue }
-                    try connection.write(note, id)
-                    if case .ended = note { changes.gone.insert(id) }
+                case .notes(let notes, _):
+                    for note in notes { try write(note, &connection, &changes) }
                 case .commit(let commit):
                     var rows = seen?.rows ?? commit.file.rows
                     try rows.insert(commit.keys, commit.time, &connection)
@@ -200,9 +278,40 @@ final class InboxWriter: Sendable {
         }
         rows.withLock { $0.apply(changes) }
         if let seen { seen.last.file.keep(seen.rows) }
+        for id in changes.lettersOf { keepLetters(of: id) }
         return result
     }
 
-    private func has(_ id: Int64) -> Bool { rows.withLock { $0.contains(id) } }
+    private func write(
+        _ note: InboxNote, _ connection: inout Connection, _ changes: inout InboxChanges
+    ) throws(SQLiteError) {
+        guard let id = Int64(exactly: note.id), has(id), !changes.gone.contains(id) else { return }
+        try connection.write(note, id)
+        if case .begun = note { return }
+        if case .ended = note { changes.gone.insert(id) }
+        guard !changes.lettersOf.contains(id) else { return }
+        let letters = state.withLock { $0.letters[id] ?? [] }
+        for letter in letters where letter.table.isWaiting(letter.number) { try connection.insert(letter) }
+        if !letters.isEmpty { changes.lettersOf.insert(id) }
+    }
+
+    /// Whether there is a payload of a number.
+    func has(_ id: Int64) -> Bool { rows.withLock { $0.contains(id) } }
+
+    // MARK: Letters
+
+    /// Whether a letter would be written with one of these notes.
+    private func hasLetter(_ entry: Entry) -> Bool {
+        let notes = entry.notes
+        return state.withLock { state in
+            !state.letters.isEmpty && notes.contains { state.letters[Int64(truncatingIfNeeded: $0.id)] != nil }
+        }
+    }
+
+    /// Takes down that the letters of a payload are on disk.
+    private func keepLetters(of id: Int64) {
+        let letters = state.withLock { $0.letters.removeValue(forKey: id) } ?? []
+        for letter in letters { letter.table.hasWritten(letter.number) }
+    }
 }
 #endif

@@ -4,25 +4,21 @@ import Synchronization
 
 /// A dead-letter store that keeps its letters over a restart.
 ///
-/// A letter is on disk when ``add(_:)`` returns, and gone from it when ``remove(_:)`` does. It refuses a letter rather than
+/// A letter is on disk when ``add(_:)`` returns, and gone from it when ``remove(_:)`` does; for one that is put aside by
+/// a service, ``init(writtenBy:capacity:bytes:clock:)`` has something better. It refuses a letter rather than
 /// forget one, as the store in memory does. Numbers go on where the process before stopped.
 ///
 /// The times of a letter that an earlier process put aside are on this process's clock: exact within one boot; after a
 /// reboot by the wall clock, and never later than the moment when this store was made.
 public final class SQLiteDeadLetterStore: DeadLetterStore {
-    private struct Totals {
-        var count = 0
-        var bytes = 0
-    }
-
     let database: SQLiteDatabase
-    private let capacity: Int
-    private let mostBytes: Int
+    /// What writes the letters of its payloads; nil when the store does that itself.
+    private let inbox: SQLiteInbox?
     private let scale: TimeScale
     /// The number of the last letter of an earlier process.
     private let lastOfOthers: Int64
-    // Taken after the database's lock, and only changed under it.
-    private let totals: Mutex<Totals>
+    // Its lock is taken after the database's.
+    private let table: LetterTable
 
     /// Makes a store of the letters that the database has.
     ///
@@ -32,23 +28,51 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     ///   - bytes: how many bytes their payloads may have in all.
     ///   - clock: the receiver's clock.
     /// - Throws: ``SQLiteError``, when the file cannot be read.
-    public init(
+    public convenience init(
         _ database: SQLiteDatabase, capacity: Int = 1000, bytes: Int = 8 << 20, clock: any ReceiverClock = SystemClock()
+    ) throws(SQLiteError) {
+        try self.init(database, nil, capacity, bytes, clock)
+    }
+
+    /// Makes a store of the letters that an inbox's database has, and leaves to that inbox to write those of its payloads.
+    ///
+    /// For a service that has both: a letter is written together with the note that its payload has ended, so that no
+    /// crash finds the one without the other, and the letter there twice. What is promised then of a letter that has an
+    /// ``KiiPush/DeadLetter/inboxID``, instead of being on disk when ``add(_:)`` returns:
+    /// - It counts, is listed and can be removed at once, and is on disk when the next note of its payload is.
+    /// - After a crash before that the payload is in the inbox still, and the letter is not there. Its number may be
+    ///   given again.
+    ///
+    /// - Parameters:
+    ///   - inbox: the inbox; its database can have one dead-letter store at a time.
+    ///   - capacity: how many letters it keeps; what is there beyond that stays.
+    ///   - bytes: how many bytes their payloads may have in all.
+    ///   - clock: the receiver's clock.
+    /// - Throws: ``SQLiteError``, when the file cannot be read.
+    public convenience init(
+        writtenBy inbox: SQLiteInbox, capacity: Int = 1000, bytes: Int = 8 << 20,
+        clock: any ReceiverClock = SystemClock()
+    ) throws(SQLiteError) {
+        try self.init(inbox.database, inbox, capacity, bytes, clock)
+    }
+
+    private init(
+        _ database: SQLiteDatabase, _ inbox: SQLiteInbox?, _ capacity: Int, _ bytes: Int, _ clock: any ReceiverClock
     ) throws(SQLiteError) {
         try database.claim(Self.kind)
         self.database = database
-        self.capacity = max(capacity, 0)
-        mostBytes = bytes
+        self.inbox = inbox
         scale = database.timeScale(clock)
         do throws(SQLiteError) {
-            let (count, bytes, last) = try database.withConnection { connection throws(SQLiteError) in
+            let (count, size, last) = try database.withConnection { connection throws(SQLiteError) in
                 (
                     try connection.number("SELECT count(*) FROM deadLetters") ?? 0,
                     try connection.number("SELECT total(length(payload)) FROM deadLetters") ?? 0,
-                    try connection.number("SELECT max(id) FROM deadLetters") ?? 0
+                    try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'deadLetters'") ?? 0
                 )
             }
-            totals = Mutex(Totals(count: Int(count), bytes: Int(bytes)))
+            table = LetterTable(
+                capacity: capacity, mostBytes: bytes, count: Int(count), bytes: Int(size), last: last)
             lastOfOthers = last
         } catch {
             database.disclaim(Self.kind)
@@ -64,20 +88,22 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     ///
     /// - Throws: ``KiiPush/DeadLettersFull`` when it is beyond a bound, ``SQLiteError`` when it cannot be written.
     public func add(_ letter: DeadLetter) throws -> UInt64 {
-        let size = letter.payload.bytes.count
-        let now = database.machineTime
-        let answer: Result<Int64, DeadLettersFull> = try database.withConnection { connection throws(SQLiteError) in
-            let totals = self.totals.withLock { $0 }
-            guard totals.count < capacity, totals.bytes + size <= mostBytes else {
-                return .failure(DeadLettersFull(count: totals.count, bytes: totals.bytes))
-            }
-            let id = try connection.transaction { connection throws(SQLiteError) in
-                try connection.insert(letter, scale.stored(letter.arrivedAt, now: now))
-            }
-            self.totals.withLock { $0 = Totals(count: totals.count + 1, bytes: totals.bytes + size) }
-            return .success(id)
+        let time = scale.stored(letter.arrivedAt, now: database.machineTime)
+        // Nobody ends a payload but who puts it aside, so it does not go away meanwhile.
+        if let inbox, let payload = letter.inboxID.flatMap({ Int64(exactly: $0) }), inbox.writer.has(payload) {
+            let number = try table.add(letter, waits: true)
+            let queued = QueuedLetter(table: table, number: number, letter: letter, time: time)
+            inbox.writer.queue(queued, of: payload)
+            return UInt64(number)
         }
-        return UInt64(try answer.get())
+        let number = try table.add(letter, waits: false)
+        do throws(SQLiteError) {
+            try database.transaction { connection throws(SQLiteError) in try connection.insert(letter, number, time) }
+        } catch {
+            table.forget(size: letter.payload.bytes.count)
+            throw error
+        }
+        return UInt64(number)
     }
 
     /// All letters, oldest first.
@@ -102,7 +128,13 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
             }
             // What this release does not know needs a newer version of the file, so it is no letter of ours.
             guard isWhole else { throw .corrupt(path: database.path) }
-            return letters
+            let waiting = table.waiting.map { letter in
+                var letter = letter
+                letter.inboxID = nil
+                letter.receivedAt = scale.stored(letter.arrivedAt, now: database.machineTime).wall / 1_000_000
+                return letter
+            }
+            return waiting.isEmpty ? letters : (letters + waiting).sorted { $0.id < $1.id }
         }
     }
 
@@ -127,7 +159,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     }
 
     /// How many letters there are.
-    public var count: Int { totals.withLock { $0.count } }
+    public var count: Int { table.count }
 
     /// Forgets a letter; whether there was one of that number.
     ///
@@ -136,33 +168,15 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     public func remove(_ id: UInt64) throws -> Bool {
         guard let id = Int64(exactly: id) else { return false }
         return try database.withConnection { connection throws(SQLiteError) in
+            if table.remove(id) { return true }
             guard let size = try connection.number("SELECT length(payload) FROM deadLetters WHERE id = ?", .integer(id))
             else { return false }
             try connection.transaction { connection throws(SQLiteError) in
                 try connection.run("DELETE FROM deadLetters WHERE id = ?", .integer(id))
             }
-            totals.withLock { $0 = Totals(count: $0.count - 1, bytes: $0.bytes - Int(size)) }
+            table.forget(size: Int(size))
             return true
         }
-    }
-}
-
-extension Connection {
-    fileprivate mutating func insert(_ letter: DeadLetter, _ time: StoredTime) throws(SQLiteError) -> Int64 {
-        let payload = letter.payload
-        let after = payload.arrivedAt.map { $0.nanoseconds.since(letter.arrivedAt.nanoseconds) }
-        try run(
-            "INSERT INTO deadLetters VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", .text(letter.reason.rawValue),
-            .integer(time.boot), .integer(time.monotonic), .integer(time.wall), .text(payload.transport?.name),
-            .text(payload.transportMessageID), .integer(payload.isRedelivered ? 1 : 0), .integer(after),
-            .blob(payload.bytes), .integer(Int64(letter.attempts)), .integer(Int64(letter.rulesGeneration)),
-            .text(letter.cause))
-        let id = lastRow
-        for (position, route) in letter.routes.enumerated() {
-            try run(
-                "INSERT INTO deadLetterRoutes VALUES (?, ?, ?)", .integer(id), .integer(Int64(position)), .text(route))
-        }
-        return id
     }
 }
 #endif

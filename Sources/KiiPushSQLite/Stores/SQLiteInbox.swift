@@ -8,14 +8,16 @@ import Synchronization
 /// let database = try SQLiteDatabase(directory: directory)
 /// let inbox = try SQLiteInbox(database)
 /// let seen = try SQLiteSeenStore(writtenBy: inbox)
+/// let letters = try SQLiteDeadLetterStore(writtenBy: inbox)
 /// ```
 ///
 /// Beyond the promises of every inbox:
 /// - ``add(_:)`` writes on the thread that calls it, and takes along the notes that wait. ``note(_:)`` waits without
-///   blocking a thread: one thread, which is there only while there are notes, takes all that wait, up to 1,024 of
+///   blocking a thread: one thread, which is there while there are notes and a second longer, takes all that wait, up to 1,024 of
 ///   them, to the disk in one transaction. One that fails has failed for all notes in it, and changed nothing.
 /// - It refuses payloads beyond its bounds, rather than forget one.
-/// - Of a seen store that it writes, what was committed before a note is on disk when that note is.
+/// - Of a seen store that it writes, what was committed before a note is on disk when that note is; of a dead-letter
+///   store, a letter when the next note of its payload is, and not before.
 /// - A payload that came without its time of arrival has the time when it was added.
 public final class SQLiteInbox: Inbox {
     let database: SQLiteDatabase
@@ -91,10 +93,10 @@ public final class SQLiteInbox: Inbox {
         return try answer.get().map { UInt64($0) }
     }
 
-    /// Takes down what became of a payload, on disk when it returns; many tasks may wait at once, and share a write.
+    /// Takes down what became of payloads, on disk when it returns; many tasks may wait at once, and share a write.
     ///
-    /// - Throws: ``SQLiteError``, when it cannot be written; it has changed nothing then.
-    public func note(_ note: InboxNote) async throws { try await writer.write(note) }
+    /// - Throws: ``SQLiteError``, when they cannot be written; they have changed nothing then.
+    public func note(_ notes: [InboxNote]) async throws { try await writer.write(notes) }
 
     /// What an earlier process left, oldest first; each payload that was in flight has one crash more from then on.
     ///
@@ -102,7 +104,8 @@ public final class SQLiteInbox: Inbox {
     ///
     /// - Throws: ``SQLiteError``, when they cannot be read, or the crashes not be written.
     public func entries() throws -> [InboxEntry] {
-        try database.transaction { connection throws(SQLiteError) in
+        writer.dropLetters()
+        return try database.transaction { connection throws(SQLiteError) in
             try connection.countCrashes()
             return try connection.entries { id, time in scale.instant(time, isOwn: id > lastOfOthers) }
         }

@@ -67,7 +67,7 @@ final class AgentState: Sendable {
         let inbox = try SQLiteInbox(database)
         let seen = try SQLiteSeenStore(writtenBy: inbox, window: rules.dedupe)
         return AgentStores(
-            inbox: inbox, deadLetters: try SQLiteDeadLetterStore(database),
+            inbox: inbox, deadLetters: try SQLiteDeadLetterStore(writtenBy: inbox),
             deduplicator: Deduplicator(store: seen, secret: database.secret),
             breakers: try SQLiteBreakerStore(database))
         #else

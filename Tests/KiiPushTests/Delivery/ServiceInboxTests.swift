@@ -86,6 +86,55 @@ struct ServiceInboxTests {
         #expect(bench.clock.now <= .seconds(16))
     }
 
+    @Test("the end of a message and the beginning of the next are one step, and nothing is begun before it is done")
+    func oneStep() async throws {
+        let inbox = SpyInbox()
+        let isSick = Flag()
+        inbox.fail { _, what in what.hasPrefix("ended 1,") && !isSick.isSet }
+        var settings = ServiceSettings()
+        settings.concurrency = 1
+        let gate = Gate()
+        let bench = ServiceBench(inbox: inbox, settings: settings) { message, _ in
+            if message.number == 1 { await gate.wait() }
+        }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take((1...3).map { ServiceBench.payload($0) })
+        try await bench.calls(1)
+        gate.open()
+        try await until { bench.told.events.count >= 1 }
+        #expect(bench.log.events == ["r 1"] && inbox.disk.inFlight == [1])
+        #expect(receipts.allSatisfy { $0.word == "open" })
+        isSick.set()
+        try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
+        #expect(
+            inbox.log.events.filter { !$0.hasSuffix("?") } == [
+                "entries", "add 3", "begun 1 (1)", "ended 1, begun 2 (1)", "ended 2, begun 3 (1)", "ended 3",
+            ])
+        #expect(bench.log.events == ["r 1", "r 2", "r 3"])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.service.status == ServiceStatus())
+    }
+
+    @Test("a letter names the payload that it is of, where the inbox is durable", arguments: [true, false])
+    func letterOfPayload(isDurable: Bool) async throws {
+        let letters = NamingLetters()
+        let inbox: any Inbox = isDurable ? SpyInbox() : InMemoryInbox()
+        let receiver = PushReceiver(deadLetters: letters) { ScopeRouter() }
+        receiver.onAny("r") { _, _ in throw TestError() }
+        var delivery = DeliverySettings()
+        delivery.attempts = 1
+        let transport = HandTransport()
+        let service = PushService(receiver, [transport], inbox: inbox, delivery: delivery)
+        let run = Task { try await service.run() }
+        let intake = await transport.intake()
+        let receipts = try intake.take([ServiceBench.payload(1), RawPayload("{"), ServiceBench.payload(2, "p")])
+        for receipt in receipts { _ = await receipt.end() }
+        transport.finish()
+        _ = try await run.value
+        // The second is no message, and never was in the inbox.
+        #expect(Set(letters.named) == (isDurable ? [nil, 1, 2] : [nil]) && letters.named.count == 3)
+    }
+
     // MARK: Recovery
 
     /// Rows as an earlier process left them.
@@ -238,4 +287,19 @@ struct ServiceInboxTests {
         #expect(bench.log.events.count == 101)
         #expect(try await bench.close(run) == DrainReport())
     }
+}
+
+/// Takes down which payloads the letters are of.
+private final class NamingLetters: DeadLetterStore {
+    private let state = Mutex<[UInt64?]>([])
+
+    var named: [UInt64?] { state.withLock { $0 } }
+    func add(_ letter: DeadLetter) -> UInt64 {
+        state.withLock { state in
+            state.append(letter.inboxID)
+            return UInt64(state.count)
+        }
+    }
+    func letters() -> [DeadLetter] { [] }
+    func remove(_ id: UInt64) -> Bool { false }
 }

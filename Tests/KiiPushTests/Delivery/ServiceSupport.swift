@@ -93,7 +93,7 @@ final class SpyInbox: Inbox {
 
     let isDurable = true
     let disk: Disk
-    /// `add 2`, `begun 1 (1)`, `failed 1 [r]`, `ended 1`, `entries`; those that failed too, with a question mark.
+    /// `add 2`, `begun 1 (1)`, `failed 1 [r]`, `ended 1`, `entries`, the notes of one call behind each other; those that failed too, with a question mark.
     let log = EventLog()
     private let calls = Atomic<Int>(0)
     private let hasCrashed = Flag()
@@ -140,22 +140,28 @@ final class SpyInbox: Inbox {
         }
     }
 
-    func note(_ note: InboxNote) async throws {
-        switch note {
-        case .begun(let id, let attempt): try call("begun \(id) (\(attempt))")
-        case .failed(let id, let handled): try call("failed \(id) [\(handled.joined(separator: " "))]")
-        case .ended(let id): try call("ended \(id)")
-        }
+    func note(_ notes: [InboxNote]) async throws {
+        try call(notes.map(Self.words).joined(separator: ", "))
         disk.state.withLock { disk in
-            switch note {
-            case .begun(let id, let attempt):
-                disk.rows[id]?.attempts = attempt
-                disk.rows[id]?.isInFlight = true
-            case .failed(let id, let handled):
-                disk.rows[id]?.handled = handled
-                disk.rows[id]?.isInFlight = false
-            case .ended(let id): disk.rows[id] = nil
+            for note in notes {
+                switch note {
+                case .begun(let id, let attempt):
+                    disk.rows[id]?.attempts = attempt
+                    disk.rows[id]?.isInFlight = true
+                case .failed(let id, let handled):
+                    disk.rows[id]?.handled = handled
+                    disk.rows[id]?.isInFlight = false
+                case .ended(let id): disk.rows[id] = nil
+                }
             }
+        }
+    }
+
+    private static func words(_ note: InboxNote) -> String {
+        switch note {
+        case .begun(let id, let attempt): "begun \(id) (\(attempt))"
+        case .failed(let id, let handled): "failed \(id) [\(handled.joined(separator: " "))]"
+        case .ended(let id): "ended \(id)"
         }
     }
 

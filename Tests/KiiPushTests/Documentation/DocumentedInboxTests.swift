@@ -24,7 +24,7 @@ private final class MyInbox: Inbox {
     init(file: String) throws {}
 
     func add(_ payloads: [RawPayload]) -> [UInt64] { numbers.add(payloads) }
-    func note(_ note: InboxNote) async {}
+    func note(_ notes: [InboxNote]) async {}
     func entries() -> [InboxEntry] { [] }
     func close() {}
 }

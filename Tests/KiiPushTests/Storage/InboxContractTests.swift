@@ -78,7 +78,7 @@ struct PlainInbox: Inbox {
         case losesRedelivery, normalises, cutsPayloads, forgetsEmptyPayloads, newestFirst, keepsEnded, endsOldest
         case mixesPayloads, dropsCopies, losesAttempts, losesRoutes, countsAttempts, addsRoutes, throwsForUnknown
         case remembersUnknown, countsNoCrash, countsEveryCrash, crashesTheFailed, allAlone, neverAlone, countsTwice
-        case forgetsAlone, dropsSome
+        case forgetsAlone, dropsSome, forgetsLaterNotes, turnsNotesRound
 
         /// How the text of the promise that it breaks begins.
         var promise: String {
@@ -98,6 +98,7 @@ struct PlainInbox: Inbox {
             case .countsEveryCrash, .crashesTheFailed, .forgetsAlone: "one that was not in flight"
             case .countsTwice: "to be asked again"
             case .dropsSome: "of many calls at once"
+            case .forgetsLaterNotes, .turnsNotesRound: "notes of one call"
             }
         }
     }
@@ -155,7 +156,12 @@ struct PlainInbox: Inbox {
         return payload
     }
 
-    func note(_ note: InboxNote) async throws {
+    func note(_ notes: [InboxNote]) async throws {
+        let kept = fault == .forgetsLaterNotes ? notes.prefix(1) : notes[...]
+        for note in fault == .turnsNotesRound ? Array(kept.reversed()) : Array(kept) { try take(note) }
+    }
+
+    private func take(_ note: InboxNote) throws {
         try use { place in
             guard let index = place.rows.firstIndex(where: { $0.entry.id == note.id }) else {
                 if fault == .throwsForUnknown { throw Unknown() }
@@ -221,6 +227,6 @@ struct PlainInbox: Inbox {
 private struct ForgetfulInbox: Inbox {
     var isDurable: Bool { false }
     func add(_ payloads: [RawPayload]) -> [UInt64] { payloads.map { _ in 7 } }
-    func note(_ note: InboxNote) async {}
+    func note(_ notes: [InboxNote]) async {}
     func entries() -> [InboxEntry] { [] }
 }

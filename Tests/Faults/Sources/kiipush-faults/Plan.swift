@@ -30,6 +30,7 @@ struct Plan {
             }
             rows += [
                 ("really full disk", { try FullDisk(program: program, isLong: isLong).row() }),
+                ("really full small disk", { try FullDisk(program: program, isLong: isLong, megabytes: 3).row() }),
                 ("drain", { try Drains(program: program, isLong: isLong).row() }),
                 ("order of system calls", { try AcknowledgementOrder(program: program).row() }),
             ]

@@ -68,11 +68,13 @@ struct DeadlyInbox: Inbox {
         return numbers
     }
 
-    func note(_ note: InboxNote) async throws {
-        if case .begun = note { deaths.pass(.beforeBegun) }
-        if case .ended = note { deaths.pass(.beforeEnded) }
-        try await inbox.note(note)
-        if case .ended = note { deaths.pass(.afterEnded) }
+    func note(_ notes: [InboxNote]) async throws {
+        for note in notes {
+            if case .begun = note { deaths.pass(.beforeBegun) }
+            if case .ended = note { deaths.pass(.beforeEnded) }
+        }
+        try await inbox.note(notes)
+        for case .ended in notes { deaths.pass(.afterEnded) }
     }
 
     func entries() throws -> [InboxEntry] { try inbox.entries() }

@@ -52,7 +52,7 @@ struct FaultyAgent {
         let database = try SQLiteDatabase(directory: state)
         let inbox = try SQLiteInbox(database)
         let seen = try SQLiteSeenStore(writtenBy: inbox)
-        let letters = DeadlyLetters(store: try SQLiteDeadLetterStore(database), deaths: deaths)
+        let letters = DeadlyLetters(store: try SQLiteDeadLetterStore(writtenBy: inbox), deaths: deaths)
         let receiver = PushReceiver(deadLetters: letters) {
             Deduplicator(store: seen, secret: database.secret)
             // So many messages of one bucket would open its breaker.

@@ -1,16 +1,18 @@
 import Glibc
 
-/// Runs an agent on a disk of sixteen megabytes, and fills it up while messages come.
+/// Runs an agent on a small disk, and fills it up while messages come.
 struct FullDisk {
     var program = Program.own
     let isLong: Bool
+    /// How large the disk is; on three the log of the database alone would fill it.
+    var megabytes = 16
 
     /// The row; nil where no disk can be mounted, which takes root.
     func row() throws -> Row? {
         let broker = try Broker()
         let session = try Session(broker, "full", program: program)
         mkdir(session.state, 0o700)
-        guard mount("none", session.state, "tmpfs", 0, "size=16m,mode=700") == 0 else { return nil }
+        guard mount("none", session.state, "tmpfs", 0, "size=\(megabytes)m,mode=700") == 0 else { return nil }
         defer { umount2(session.state, Int32(MNT_DETACH)) }
         try session.subscribe()
         if case .own = program { session.options = ["--pause", "1"] }
@@ -30,7 +32,7 @@ struct FullDisk {
             // All has to be handled before the next time, or the log would tell of this one.
             try wait(for: "the agent goes on") { try session.handled() == session.publisher.asked }
         }
-        var row = try session.finish("really full disk (\(program.name))")
+        var row = try session.finish("really full disk of \(megabytes) MB (\(program.name))")
         row.runs = count
         return row
     }

@@ -11,7 +11,8 @@ struct RandomKills {
     func row() throws -> Row {
         let broker = try Broker()
         let session = try Session(broker, "random", program: program)
-        session.options = options
+        // So that dead letters are written too.
+        session.options = if case .own = program { options + ["--failing", "13"] } else { options }
         try session.subscribe()
         for kill in 1...kills {
             session.publisher.publish(messages * kill / kills - messages * (kill - 1) / kills)

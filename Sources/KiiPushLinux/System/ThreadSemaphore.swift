@@ -1,0 +1,37 @@
+import Glibc
+
+/// Lets a thread rest until another one has work for it; a raise that nobody waits for counts for the next wait.
+@safe
+// The semaphore is made for several threads, and nothing else of this object changes.
+package final class ThreadSemaphore: @unchecked Sendable {
+    // A semaphore must not move, so it has a place of its own for as long as this object lives.
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    /// Makes one that is not raised.
+    package init() {
+        unsafe semaphore = .allocate(capacity: 1)
+        unsafe semaphore.initialize(to: sem_t())
+        unsafe sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        unsafe sem_destroy(semaphore)
+        unsafe semaphore.deallocate()
+    }
+
+    /// Lets one thread go on.
+    package func raise() { unsafe _ = sem_post(semaphore) }
+
+    /// Blocks until it is raised, or for so long by the wall clock; a signal or a clock that is set may end it early.
+    ///
+    /// - Returns: whether it was raised.
+    package func wait(for limit: Duration) -> Bool {
+        var end = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &end)
+        let (seconds, attoseconds) = limit.components
+        let nanoseconds = Int64(end.tv_nsec) + attoseconds / 1_000_000_000
+        end.tv_sec += Int(seconds + nanoseconds / 1_000_000_000)
+        end.tv_nsec = Int(nanoseconds % 1_000_000_000)
+        return unsafe sem_timedwait(semaphore, &end) == 0
+    }
+}

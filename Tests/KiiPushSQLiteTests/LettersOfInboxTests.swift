@@ -1,0 +1,187 @@
+#if SQLite
+import Foundation
+import KiiPush
+import KiiPushContracts
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import KiiPushSQLite
+
+/// What a dead-letter store promises whose letters an inbox writes with the notes of their payloads.
+@Suite(.timeLimit(.minutes(30)))
+struct LettersOfInboxTests {
+    private let directory: String
+    private let folder: StateFolder
+
+    init() throws {
+        folder = try StateFolder()
+        directory = folder.next()
+    }
+
+    private func open(capacity: Int = 100) throws -> (inbox: SQLiteInbox, letters: SQLiteDeadLetterStore) {
+        let inbox = try SQLiteInbox(try SQLiteDatabase(directory: directory), clock: ManualClock())
+        return (inbox, try SQLiteDeadLetterStore(writtenBy: inbox, capacity: capacity, clock: ManualClock()))
+    }
+
+    private func letter(of payload: UInt64?, _ size: Int = 10) -> DeadLetter {
+        let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: payload ?? 0), count: size)
+        var letter = DeadLetter(
+            payload: RawPayload(bytes, transport: .mqtt), reason: .failed, routes: ["a", "b"], arrivedAt: .seconds(0))
+        (letter.attempts, letter.inboxID) = (5, payload)
+        return letter
+    }
+
+    @Test("a letter is on disk when its payload has ended, and not before; it counts and is listed at once")
+    func together() async throws {
+        let (inbox, letters) = try open()
+        let ids = try inbox.add([RawPayload([1]), RawPayload([2])])
+        // While somebody else has the database, a letter that waited for it would never be taken.
+        try inbox.database.withConnection { _ throws(SQLiteError) in
+            #expect((try? letters.add(letter(of: ids[0]))) == 1)
+        }
+        #expect(letters.count == 1)
+        try await inbox.note(.begun(ids[0], attempt: 1))
+        try await inbox.note(.ended(ids[1]))
+        #expect(try inbox.rowsOfLetters() == 0)
+        func expectListed(_ letters: SQLiteDeadLetterStore) throws {
+            let found = try letters.letters()
+            #expect(found.map(\.id) == [1] && found.map(\.routes) == [["a", "b"]] && found.map(\.attempts) == [5])
+            #expect(found.first?.payload == letter(of: 1).payload && found.first?.inboxID == nil)
+            #expect(found.first?.receivedAt != nil)
+        }
+        try expectListed(letters)
+        try await inbox.note(.ended(ids[0]))
+        #expect(try inbox.rowsOfLetters() == 1)
+        try expectListed(letters)
+        inbox.database.close()
+        let (next, again) = try open()
+        #expect(try next.entries().isEmpty)
+        try expectListed(again)
+        #expect(try again.add(letter(of: nil)) == 2)
+    }
+
+    @Test("a letter for some of a payload's routes is on disk with the note that they are done")
+    func some() async throws {
+        let (inbox, letters) = try open()
+        let id = try inbox.add([RawPayload([1])])[0]
+        _ = try letters.add(letter(of: id))
+        try await inbox.note([.failed(id, handled: ["a", "b"]), .begun(id, attempt: 2)])
+        #expect(try inbox.rowsOfLetters() == 1)
+        _ = try letters.add(letter(of: id))
+        _ = try letters.add(letter(of: id))
+        try await inbox.note(.ended(id))
+        #expect(try inbox.rowsOfLetters() == 3)
+        #expect(try letters.letters().map(\.id) == [1, 2, 3])
+    }
+
+    @Test("after a crash between a letter and its payload's end the payload is there, and the letter is not")
+    func crash() async throws {
+        var (inbox, letters) = try open()
+        let ids = try inbox.add([RawPayload([1]), RawPayload([2])])
+        for id in ids { _ = try letters.add(letter(of: id)) }
+        try await inbox.note(.ended(ids[1]))
+        inbox.database.close()
+        (inbox, letters) = try open()
+        #expect(try inbox.entries().map(\.id) == [ids[0]])
+        #expect(try letters.letters().map(\.id) == [2] && letters.count == 1)
+    }
+
+    @Test("a letter of a payload that is not there, or of none, is on disk at once")
+    func elsewhere() async throws {
+        let (inbox, letters) = try open()
+        let id = try inbox.add([RawPayload([1])])[0]
+        try await inbox.note(.ended(id))
+        for (index, payload) in [nil, id, id + 1, .max, 0].enumerated() {
+            #expect(try letters.add(letter(of: payload)) == UInt64(index + 1))
+            #expect(try inbox.rowsOfLetters() == Int64(index + 1))
+        }
+    }
+
+    @Test("one that waits counts for the bounds, and is written no more when it is removed")
+    func removed() async throws {
+        let (inbox, letters) = try open(capacity: 2)
+        let ids = try inbox.add((0..<3).map { RawPayload([$0]) })
+        #expect(try letters.add(letter(of: ids[0])) == 1)
+        #expect(try letters.add(letter(of: ids[1])) == 2)
+        #expect(throws: DeadLettersFull(count: 2, bytes: 20)) { try letters.add(letter(of: ids[2])) }
+        #expect(throws: DeadLettersFull(count: 2, bytes: 20)) { try letters.add(letter(of: nil)) }
+        #expect(try letters.remove(1))
+        #expect(try !letters.remove(1))
+        #expect(try letters.add(letter(of: ids[2])) == 3)
+        for id in ids { try await inbox.note(.ended(id)) }
+        #expect(try letters.letters().map(\.id) == [2, 3])
+        #expect(try letters.remove(3) && letters.count == 1)
+    }
+
+    @Test("payloads that a service is to handle anew have no letters any more")
+    func anew() async throws {
+        let (inbox, letters) = try open()
+        let id = try inbox.add([RawPayload([1])])[0]
+        _ = try letters.add(letter(of: id))
+        #expect(try inbox.entries().map(\.id) == [id])
+        #expect(letters.count == 0)
+        try await inbox.note(.ended(id))
+        #expect(try letters.letters().isEmpty)
+    }
+
+    @Test("a letter that there is no room for keeps the notes of no other payload from being written")
+    func fullDisk() async throws {
+        let (inbox, letters) = try open()
+        let ids = try inbox.add((0..<20).map { RawPayload([$0]) })
+        _ = try letters.add(letter(of: ids[0], 60_000))
+        try inbox.run("PRAGMA max_page_count = 1")
+        let full = SQLiteError.full(path: inbox.database.path)
+        let failed = await withTaskGroup(of: UInt64?.self) { group in
+            for id in ids {
+                group.addTask {
+                    do { try await inbox.note(.ended(id)) } catch { return error as? SQLiteError == full ? id : 0 }
+                    return nil
+                }
+            }
+            return await group.reduce(into: []) { $0 += $1.map { [$0] } ?? [] }
+        }
+        #expect(failed == [ids[0]] && inbox.count == 1)
+        #expect(try letters.letters().map(\.id) == [1])
+        try inbox.run("PRAGMA max_page_count = 1000000")
+        try await inbox.note(.ended(ids[0]))
+        #expect(try inbox.rowsOfLetters() == 1)
+        #expect(inbox.count == 0 && letters.count == 1)
+    }
+
+    @Test("while its letters wait, it keeps every promise of a dead-letter store")
+    func contract() async throws {
+        let folder = try StateFolder()
+        await DeadLetterStoreContract { capacity, bytes in
+            let inbox = try SQLiteInbox(try SQLiteDatabase(directory: folder.next()))
+            return WaitingLetters(
+                inbox: inbox,
+                store: try SQLiteDeadLetterStore(writtenBy: inbox, capacity: capacity, bytes: bytes))
+        }.verify()
+    }
+}
+
+/// A store all whose letters wait for the end of their payloads.
+private struct WaitingLetters: DeadLetterStore {
+    let inbox: SQLiteInbox
+    let store: SQLiteDeadLetterStore
+
+    func add(_ letter: DeadLetter) throws -> UInt64 {
+        var letter = letter
+        letter.inboxID = try inbox.add([RawPayload([1])])[0]
+        return try store.add(letter)
+    }
+
+    func letters() throws -> [DeadLetter] { try store.letters() }
+    func remove(_ id: UInt64) throws -> Bool { try store.remove(id) }
+    var count: Int { store.count }
+}
+
+extension SQLiteInbox {
+    fileprivate func rowsOfLetters() throws -> Int64? {
+        try database.withConnection { connection throws(SQLiteError) in
+            try connection.number("SELECT count(*) FROM deadLetters")
+        }
+    }
+}
+#endif
