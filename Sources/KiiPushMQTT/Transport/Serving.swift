@@ -43,8 +43,17 @@ final class Serving {
     /// When to try again what the inbox could not keep and nobody sends again.
     private var retryAt: Instant?
 
+    /// Whether something may lie in the socket that nobody has read for a while.
+    var isBehind = false
+    /// Whether a packet may have been sent in part, so that nothing may be sent past it.
+    var isSending = false
+    /// When the link's own ping is due; nil while libmosquitto sees to it.
+    var nextPing: Instant?
+
     /// Whether a link was subscribed before this one, so that a session should be there.
     var hadLink = false
+    /// Whether the broker has accepted the link, which it may do long before it grants the subscription.
+    var isAccepted = false
     var isSessionPresent = false
     /// Since when the link is subscribed; nil while it is not.
     var subscribedAt: Instant?
@@ -89,8 +98,12 @@ final class Serving {
     }
 
     /// Waits before the next link, and hands over what nobody sends again; false when the transport is to end.
+    ///
+    /// Where there was no room, the wait is over when there is: that the link went says nothing of the broker then.
     private func pause(_ what: String) -> Bool {
         arrivals.removeWhatComesAgain()
+        askForRoom()
+        let wasFull = !control.isRoomThere
         let held = subscribedAt?.duration(to: .now) ?? .zero
         subscribedAt = nil
         let pause = backoff.next(afterLinkOf: held, random: start.random())
@@ -98,6 +111,7 @@ final class Serving {
         var end = Instant.now + pause
         while !control.isStopped, end > .now || !arrivals.payloads.isEmpty {
             if isDue, (try? handOver()) == nil { return false }
+            if wasFull, control.isRoomThere, arrivals.payloads.isEmpty { break }
             if end < .now, !arrivals.payloads.isEmpty { end = .now + .seconds(1) }
             _ = wait(-1, 0, until: [end, retryAt])
         }
@@ -114,10 +128,13 @@ final class Serving {
     // MARK: A link
 
     private func serveLink() throws(End) {
+        try awaitRoom()
         let link = try makeLink()
-        hasAsked = false
-        let deadline = Instant.now + settings.connectLimit
+        (isBehind, isSending, isAccepted, nextPing) = (false, false, false, nil)
+        var deadline = Instant.now + settings.connectLimit
         while true {
+            // What the broker has answered lies unread while there is no room.
+            if isBehind { deadline = .now + settings.connectLimit }
             if control.isStopped {
                 leave(link)
                 throw .stopped
@@ -126,6 +143,15 @@ final class Serving {
                 throw .lost("the broker granted no subscription within \(settings.connectLimit)")
             }
             try round(link, until: subscribedAt == nil ? deadline : nil)
+        }
+    }
+
+    /// Waits for room before a link is made, which would only bring what has none.
+    private func awaitRoom() throws(End) {
+        askForRoom()
+        while !control.isRoomThere {
+            if control.isStopped { throw .stopped }
+            _ = wait(-1, 0, until: [])
         }
     }
 
@@ -147,7 +173,7 @@ final class Serving {
         if isDue { _ = try handOver() }
         let isEmpty = arrivals.payloads.isEmpty
         if isEmpty {
-            try lost { () throws(Link.Failure) in try link.write() }
+            try write(link)
             askForRoom()
         }
         let mayRead = isEmpty && control.isRoomThere
@@ -161,7 +187,8 @@ final class Serving {
         } else if seen & (POLLHUP | POLLERR | Self.hungUp) != 0 {
             throw .lost("the broker ended the link")
         }
-        try lost { () throws(Link.Failure) in try link.keepAlive() }
+        isBehind = !mayRead || isBehind && seen & POLLIN != 0
+        try keepAlive(link)
     }
 
     /// Reads what there is, at most ``readLimit`` messages, and has it taken in.
@@ -182,7 +209,7 @@ final class Serving {
         if arrivals.takeAcknowledgement(), !link.wantsWrite {
             throw .final(.acknowledgesEarly(Link.libraryVersion))
         }
-        if try handOver() { try lost { () throws(Link.Failure) in try link.write() } }
+        if try handOver() { try write(link) }
         publish(arrivals.counts)
     }
 
@@ -197,7 +224,13 @@ final class Serving {
         }
     }
 
-    private func lost(_ call: () throws(Link.Failure) -> Void) throws(End) {
+    /// Sends what is queued, acknowledgements among it.
+    private func write(_ link: borrowing Link) throws(End) {
+        try lost { () throws(Link.Failure) in try link.write() }
+        isSending = link.wantsWrite
+    }
+
+    func lost(_ call: () throws(Link.Failure) -> Void) throws(End) {
         do throws(Link.Failure) { try call() } catch { throw .lost(error.what) }
     }
 
@@ -270,7 +303,7 @@ final class Serving {
     ///
     /// - Returns: what the socket is ready for.
     private func wait(_ descriptor: Int32, _ events: Int32, until times: [Instant?]) -> Int32 {
-        let end = times.compactMap(\.self).min() ?? .now
+        let end = times.compactMap(\.self).min() ?? .now + .seconds(86_400)
         // Rounded up, so that the time has come when the wait is over.
         let left = max(0, (Instant.now.duration(to: end) / .milliseconds(1)).rounded(.up))
         var polls = [
