@@ -51,7 +51,7 @@ final class Agent: Sendable {
             #if MQTT
             let files = state.map { SessionFiles(directory: $0.directory) }
             if settings.clientID.isEmpty, let files { settings.clientID = try files.clientID() }
-            settings.hadSession = !settings.cleanSession && (files?.hadSession(settings) ?? false)
+            settings.hadSession = try !settings.cleanSession && files?.hadSession(settings) ?? false
             return try MQTTTransport(settings)
             #else
             throw AgentError("this kiipush speaks no MQTT; build it with the trait MQTT (Debian's libmosquitto-dev)")
