@@ -9,12 +9,13 @@ final class RunningAgent {
     private let reported: TemporaryFile
     private var isReaped = false
 
-    /// Starts the agent and waits until it is ready.
-    init(_ arguments: [String]) throws {
+    /// Starts the agent, with further variables of its environment, and waits until it is ready.
+    init(_ arguments: [String], variables: [String] = []) throws {
         printed = try TemporaryFile("", name: "output")
         reported = try TemporaryFile("", name: "errors")
         process = try ChildRun.start(
-            ["receive"] + arguments, input: "/dev/null", output: printed.path, errors: reported.path)
+            ["receive"] + arguments, input: "/dev/null", output: printed.path, errors: reported.path,
+            variables: variables)
         try wait { $0.log.contains("ready") }
     }
 
