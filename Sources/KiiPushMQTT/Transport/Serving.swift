@@ -43,6 +43,11 @@ final class Serving {
     /// When to try again what the inbox could not keep and nobody sends again.
     private var retryAt: Instant?
 
+    /// What the link has brought and no disk has.
+    private var unended = Unended()
+    /// How many messages were taken in since acknowledgements left.
+    private var unacknowledged = 0
+
     /// Whether something may lie in the socket that nobody has read for a while.
     var isBehind = false
     /// Whether a packet may have been sent in part, so that nothing may be sent past it.
@@ -61,6 +66,8 @@ final class Serving {
     static let mostAtOnce = 64
     /// `POLLRDHUP`, which the C library shows only to who asks for all of GNU's.
     private static let hungUp: Int32 = 0x2000
+    /// So many acknowledgements wait for messages to end; then nothing more is read.
+    private static let mostUnacknowledged = 1024
     /// Beyond this many bytes nothing more is read before what came is handed over.
     private static let mostBytes = 1 << 20
 
@@ -80,7 +87,7 @@ final class Serving {
 
     /// Works until the transport is to end, or it is of no use to go on.
     func serve() -> Result<Void, MQTTError> {
-        if !intake.isDurable {
+        if !intake.isDurable, settings.acknowledges == .onTake {
             intake.report(
                 .possibleGap("the inbox is in memory: what is acknowledged and not handled is lost in a crash"))
         }
@@ -131,10 +138,11 @@ final class Serving {
         try awaitRoom()
         let link = try makeLink()
         (isBehind, isSending, isAccepted, nextPing) = (false, false, false, nil)
+        (unended, unacknowledged) = (Unended(), 0)
         var deadline = Instant.now + settings.connectLimit
         while true {
-            // What the broker has answered lies unread while there is no room.
-            if isBehind { deadline = .now + settings.connectLimit }
+            // What the broker has answered lies unread while there is no room, and what it is asked unsent.
+            if isBehind || !maySend { deadline = .now + settings.connectLimit }
             if control.isStopped {
                 leave(link)
                 throw .stopped
@@ -171,15 +179,13 @@ final class Serving {
     /// Polls, and does what there is to do then.
     private func round(_ link: borrowing Link, until deadline: Instant?) throws(End) {
         if isDue { _ = try handOver() }
+        try write(link)
         let isEmpty = arrivals.payloads.isEmpty
-        if isEmpty {
-            try write(link)
-            askForRoom()
-        }
-        let mayRead = isEmpty && control.isRoomThere
+        if isEmpty { askForRoom() }
+        let mayRead = isEmpty && control.isRoomThere && unacknowledged < Self.mostUnacknowledged
         // A peer that hangs up is seen also by who does not read.
         var events = mayRead ? POLLIN : Self.hungUp
-        if isEmpty, link.wantsWrite { events |= POLLOUT }
+        if maySend, link.wantsWrite { events |= POLLOUT }
         let tick = Instant.now + min(.seconds(15), .milliseconds(250) * settings.keepAlive)
         let seen = wait(link.descriptor, events, until: [tick, deadline, retryAt])
         if mayRead, seen & (POLLIN | POLLHUP | POLLERR) != 0 {
@@ -200,6 +206,8 @@ final class Serving {
             // Pings are not counted; if there is more, the next poll says so at once. Without a socket libmosquitto
             // would say again and again that the link has ended.
             if arrivals.count == before || link.descriptor < 0 { break }
+            // What follows from an answer must not wait behind acknowledgements.
+            if !arrivals.answers.isEmpty { break }
         } while failure == nil && arrivals.payloads.count < readLimit && arrivals.bytes < Self.mostBytes
         hasAsked = false
         for answer in arrivals.takeAnswers() { try heed(answer, link) }
@@ -209,13 +217,14 @@ final class Serving {
         if arrivals.takeAcknowledgement(), !link.wantsWrite {
             throw .final(.acknowledgesEarly(Link.libraryVersion))
         }
-        if try handOver() { try write(link) }
+        _ = try handOver()
+        try write(link)
         publish(arrivals.counts)
     }
 
     /// Ends the link in good order, unless it is none yet or that would acknowledge what was not taken in.
     private func leave(_ link: borrowing Link) {
-        guard subscribedAt != nil, arrivals.payloads.isEmpty, link.descriptor >= 0 else { return }
+        guard subscribedAt != nil, maySend, unended.retried == 0, link.descriptor >= 0 else { return }
         link.disconnect()
         let end = Instant.now + .seconds(1)
         while link.descriptor >= 0, link.wantsWrite, .now < end {
@@ -224,8 +233,18 @@ final class Serving {
         }
     }
 
-    /// Sends what is queued, acknowledgements among it.
+    /// Whether everything that has come is safe, so that what is queued, acknowledgements among it, may leave.
+    ///
+    /// libmosquitto sends all of its queue or nothing. So what was taken into memory is acknowledged together, when the
+    /// last of it has ended.
+    var maySend: Bool { arrivals.payloads.isEmpty && unended.isEmpty }
+
+    /// Sends what is queued, if it may leave.
     private func write(_ link: borrowing Link) throws(End) {
+        guard maySend else { return }
+        let retried = unended.retried
+        guard retried == 0 else { throw .lost("\(retried) messages are to be tried later; the broker sends all again") }
+        unacknowledged = 0
         try lost { () throws(Link.Failure) in try link.write() }
         isSending = link.wantsWrite
     }
@@ -252,7 +271,7 @@ final class Serving {
             let number = min(most, arrivals.payloads.count)
             do throws(IntakeRefusal) {
                 let isAll = number == arrivals.payloads.count
-                _ = try intake.take(isAll ? arrivals.payloads : Array(arrivals.payloads.prefix(number)))
+                watch(try intake.take(isAll ? arrivals.payloads : Array(arrivals.payloads.prefix(number))))
                 arrivals.removeFirst(number)
             } catch {
                 switch error {
@@ -276,6 +295,14 @@ final class Serving {
         }
         if most < Self.mostAtOnce { slowDown(to: most) } else { speedUp() }
         return true
+    }
+
+    /// Has acknowledgements wait for what was taken in and is not safe yet.
+    private func watch(_ receipts: [Receipt]) {
+        guard settings.quality == .one, settings.acknowledges == .whenEnded else { return }
+        unacknowledged += receipts.count
+        let wake = control.wake
+        for receipt in receipts where !receipt.isStored { unended.add(receipt) { wake.signal() } }
     }
 
     private func slowDown(to number: Int) {

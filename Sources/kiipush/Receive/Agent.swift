@@ -138,7 +138,8 @@ final class Agent: Sendable {
         receiver.loopGuard?.onRisk { log.trouble("a handler writes to what its own route takes: \($0)") }
         if let state, !AgentState.isDurable {
             log.trouble(
-                "this kiipush is built without the trait SQLite: what it takes in is lost when it ends; "
+                "this kiipush is built without the trait SQLite: what it takes in lies in memory, is acknowledged when "
+                    + "it has ended, and lost with the process where nobody sends it again; "
                     + "\(escaped(state.directory)) keeps kills only")
         }
     }
