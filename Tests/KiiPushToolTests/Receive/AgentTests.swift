@@ -147,9 +147,13 @@ private final class LineClient {
         descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        guard let address = UnixAddress(path: path),
-            unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0
-        else { throw ChildRun.Failure(what: "connect", code: errno) }
+        guard let address = UnixAddress(path: path) else { throw ChildRun.Failure(what: "path", code: EINVAL) }
+        // An agent says that it is ready when it begins to listen, and a loaded machine may let us be faster.
+        let end = ContinuousClock.now + .seconds(20)
+        while unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) != 0 {
+            guard .now < end else { throw ChildRun.Failure(what: "connect", code: errno) }
+            _ = unsafe poll(nil, 0, 10)
+        }
     }
 
     deinit { close(descriptor) }
