@@ -152,7 +152,7 @@ private final class LineClient {
         let end = ContinuousClock.now + .seconds(20)
         while unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) != 0 {
             guard .now < end else { throw ChildRun.Failure(what: "connect", code: errno) }
-            _ = unsafe poll(nil, 0, 10)
+            _ = poll(nil, 0, 10)
         }
     }
 
