@@ -30,7 +30,7 @@ struct RootKey {
     static func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? { KeyTable.known.find(text, range) }
 }
 
-/// The known keys, each as three words that hold all of its bytes, in a hash table.
+/// The known keys, each as three words that hold all of its bytes, in a hash table where no two keys meet.
 struct KeyTable {
     /// Take it out once a payload: reading a global that is made at its first use costs a call each time.
     static let known = KeyTable()
@@ -43,10 +43,9 @@ struct KeyTable {
         static let free = Entry(words: Words(), key: RootKey(slot: RootKey.count))
         let words: Words
         let key: RootKey
-        var isFree: Bool { key.slot == RootKey.count }
     }
 
-    /// Open addressing, a quarter full, so that nearly every key is the first one met or none is.
+    /// A key lies in the slot that its words are multiplied into, or it is not known.
     private let slots: [Entry]
 
     private init() {
@@ -55,14 +54,16 @@ struct KeyTable {
             named.append((field.longName, .long(field)))
             if field != .sourceURI, field != .senderURI { named.append((field.shortName, .short(field))) }
         }
-        var slots = [Entry](repeating: .free, count: Self.slotCount)
-        for (name, key) in named {
+        let entries = named.map { name, key in
             // Or it would not fit into three words, and never be found.
             precondition(name.utf8.count <= Self.longest)
-            let words = Words(name.utf8.span, 0..<name.utf8.count)
-            var slot = words.slot
-            while !slots[slot].isFree { slot = (slot + 1) % Self.slotCount }
-            slots[slot] = Entry(words: words, key: key)
+            return Entry(words: Words(name.utf8.span, 0..<name.utf8.count), key: key)
+        }
+        var slots = [Entry](repeating: .free, count: Self.slotCount)
+        for entry in entries {
+            // Another key needs another factor: try odd ones until no two keys meet; about one in three hundred does.
+            precondition(slots[entry.words.slot].key.slot == RootKey.count, "two known keys meet in one slot")
+            slots[entry.words.slot] = entry
         }
         self.slots = slots
     }
@@ -71,12 +72,8 @@ struct KeyTable {
     func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? {
         guard range.count <= Self.longest else { return nil }
         let words = Words(text, range)
-        var slot = words.slot
-        while slots[slot].words != words {
-            if slots[slot].isFree { return nil }
-            slot = (slot &+ 1) % Self.slotCount
-        }
-        return slots[slot].key
+        let slot = words.slot
+        return slots[slot].words == words ? slots[slot].key : nil
     }
 
     /// The bytes of a key: up to eight in `first`, the last eight of a longer one, and those between.
@@ -99,6 +96,6 @@ struct KeyTable {
 
         /// The top seven bits of a product that all bytes of `first` and `last` take part in.
         @inline(__always)
-        var slot: Int { Int(truncatingIfNeeded: ((first ^ last &<< 1) &* 0x9E37_79B9_7F4A_7C15) &>> 57) }
+        var slot: Int { Int(truncatingIfNeeded: ((first ^ last &<< 1) &* 0x7EFB_AACA_B375_3DD1) &>> 57) }
     }
 }

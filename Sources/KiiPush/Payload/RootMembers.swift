@@ -11,16 +11,6 @@ struct RootMembers {
     /// The members by which an envelope is recognised.
     private(set) var wrapped = WrappedMembers()
 
-    /// The first root key that stands a second time.
-    private var duplicate: JSONToken?
-
-    /// The keys we do not know, as far as they fit; most payloads have fewer.
-    private var others = InlineArray<16, JSONToken>(repeating: .absent)
-    private var otherCount = 0
-
-    /// Whether the keys must be compared once more, unescaped and all: an escape in one, or more than fit above.
-    private var needsFullComparison = false
-
     /// Has found nothing yet.
     init() {}
 
@@ -34,23 +24,26 @@ struct RootMembers {
         var reader = JSONReader(limits: limits)
         guard let first = reader.peek(text) else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
         let start = reader.offset
+        // Not kept: whoever holds what was found then copies half as much, and nothing that is counted.
+        var others = OtherKeys()
         let isObject = first == UInt8(ascii: "{")
         if isObject {
             reader.advance()
-            reader = try readMembers(text, reader)
+            reader = try readMembers(text, reader, &others)
         } else {
             _ = try reader.readValue(text, depth: 0)
         }
         if reader.peek(text) != nil { throw reader.unexpected(text, "the end") }
         guard isObject else { throw DecodeError(.notAnObject, at: start, "a push is a JSON object") }
-        if needsFullComparison { duplicate = Self.firstDuplicate(text, limits) }
-        if let duplicate {
+        if let duplicate = others.firstDuplicate(text) {
             throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "this key stands twice; send it once")
         }
     }
 
     /// Reads the members of the root behind its opening brace; returns the reader behind its closing one.
-    private mutating func readMembers(_ text: Span<UInt8>, _ start: JSONReader) throws(DecodeError) -> JSONReader {
+    private mutating func readMembers(
+        _ text: Span<UInt8>, _ start: JSONReader, _ others: inout OtherKeys
+    ) throws(DecodeError) -> JSONReader {
         let table = KeyTable.known
         var reader = start
         var isFirst = true
@@ -58,38 +51,15 @@ struct RootMembers {
             isFirst = false
             let value = try reader.readValue(text, depth: 1)
             if let known = key.rootKey(in: text, table) {
-                if slots[known.slot].isPresent { duplicate = duplicate ?? key }
+                if slots[known.slot].isPresent { others.noteRepeated(key) }
                 slots[known.slot] = value
                 used |= 1 &<< UInt64(known.slot)
             } else {
-                note(other: key, text)
+                others.note(key, text)
                 if WrappedMembers.isCandidate(key, value) { wrapped.note(text, key, value) }
             }
         }
         return reader
-    }
-
-    @inline(__always)
-    private mutating func note(other key: JSONToken, _ text: Span<UInt8>) {
-        guard !key.hasEscapes, otherCount < 16 else {
-            needsFullComparison = true
-            return
-        }
-        for index in 0..<otherCount where text.matches(key.range, in: text, others[index].range) {
-            duplicate = duplicate ?? key
-        }
-        others[otherCount] = key
-        otherCount &+= 1
-    }
-
-    /// The first root key that an earlier one equals, however the two are escaped.
-    private static func firstDuplicate(_ text: Span<UInt8>, _ limits: PayloadLimits) -> JSONToken? {
-        var seen: Set<[UInt8]> = []
-        var members = ObjectMembers(text, limits: limits)
-        while let (key, _) = members.next(text) {
-            guard seen.insert(key.bytes(in: text)).inserted else { return key }
-        }
-        return nil
     }
 
     // MARK: What was found
