@@ -45,7 +45,9 @@ final class Agent: Sendable {
         gate = RulesGate(receiver, actions: ProgramActions(app: options.app ?? rules.app) { [log] in log.trouble($0) })
         let transport = try Self.transport(options, state)
         session = Self.session(of: transport, state)
-        let ready = ReadyTransport(notify: manager, log: log)
+        // The transport of MQTT says by itself whether payloads come.
+        let isMQTT = if case .mqtt = options.source { true } else { false }
+        let ready = ReadyTransport(manager: isMQTT ? nil : manager, log: log)
         service = PushService(
             receiver, [ready, transport], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
     }
@@ -58,7 +60,7 @@ final class Agent: Sendable {
             #if MQTT
             let files = state.map { SessionFiles(directory: $0.directory) }
             if settings.clientID.isEmpty, let files { settings.clientID = try files.clientID() }
-            settings.hadSession = !settings.cleanSession && (files?.hadSession(settings) ?? false)
+            settings.hadSession = try !settings.cleanSession && files?.hadSession(settings) ?? false
             return try MQTTTransport(settings)
             #else
             throw AgentError("this kiipush speaks no MQTT; build it with the trait MQTT (Debian's libmosquitto-dev)")
@@ -104,6 +106,9 @@ final class Agent: Sendable {
         watch()
         let beside = startBeside() + [Task { await rulesWatch.run() }]
         defer { for task in beside { task.cancel() } }
+        // Ready to the manager, which ends who is not in time: what comes first may take longer, and a broker be away.
+        manager.status("handling what was in flight when the last one ended")
+        manager.ready()
         let run = Task { try await service.run() }
         stop.onMade { run.cancel() }
         let report = try await run.value
@@ -115,7 +120,7 @@ final class Agent: Sendable {
     /// Has outcomes and events told.
     private func watch() {
         let capture = options.capture.map { CaptureFile(path: $0) }
-        let (log, counts, session) = (log, counts, session)
+        let (log, counts, session, manager) = (log, counts, session, manager)
         receiver.onTrace { trace in
             log.write(JournalLine(trace))
             if case .held = trace.outcome { return }
@@ -124,13 +129,19 @@ final class Agent: Sendable {
         service.onEvent { event in
             log.write(JournalLine(event))
             counts.count(event)
-            guard case .transport(_, .connected) = event else { return }
-            do { try session() } catch { log.trouble("\(error)") }
+            switch event {
+            case .transport(_, .connected(let detail)):
+                manager.status("connected: \(detail)")
+                do { try session() } catch { log.trouble("\(error)") }
+            case .transport(_, .disconnected(let why, _)): manager.status("not connected: \(why)")
+            default: break
+            }
         }
         receiver.loopGuard?.onRisk { log.trouble("a handler writes to what its own route takes: \($0)") }
         if let state, !AgentState.isDurable {
             log.trouble(
-                "this kiipush is built without the trait SQLite: what it takes in is lost when it ends; "
+                "this kiipush is built without the trait SQLite: what it takes in lies in memory, is acknowledged when "
+                    + "it has ended, and lost with the process where nobody sends it again; "
                     + "\(escaped(state.directory)) keeps kills only")
         }
     }
@@ -179,16 +190,16 @@ final class Agent: Sendable {
     }
 }
 
-/// Tells the service manager that payloads are taken in, which is when the service runs its transports.
+/// Tells that payloads are taken in, which is when the service runs its transports.
 private struct ReadyTransport: PushTransport {
     let name = "ready"
     let abilities: TransportAbilities = []
-    let notify: ServiceManager
+    let manager: ServiceManager?
     let log: AgentLog
 
     func run(_ intake: PushIntake) async {
         log.note("ready\(intake.isDurable ? "" : "; what is taken in lies in memory")")
-        notify.ready()
+        manager?.status("taking payloads in")
     }
 }
 

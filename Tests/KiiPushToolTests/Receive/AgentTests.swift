@@ -183,10 +183,11 @@ private final class LineClient {
         descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        // "Ready" is told while the socket is being made.
+        guard let address = UnixAddress(path: path) else { throw ChildRun.Failure(what: "path", code: EINVAL) }
+        // An agent says that it is ready when it begins to listen, and a loaded machine may let us be faster.
         let end = ContinuousClock.now + .seconds(20)
-        while unsafe UnixAddress(path: path)?.withPointer({ unsafe connect(descriptor, $0, $1) }) != 0 {
-            guard ContinuousClock.now < end else { throw ChildRun.Failure(what: "connect", code: errno) }
+        while unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) != 0 {
+            guard .now < end else { throw ChildRun.Failure(what: "connect", code: errno) }
             _ = poll(nil, 0, 10)
         }
     }

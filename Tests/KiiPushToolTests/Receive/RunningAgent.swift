@@ -9,15 +9,16 @@ final class RunningAgent {
     private let reported: TemporaryFile
     private var isReaped = false
 
-    /// Starts the agent and waits until it is ready, or as far as it is to come.
+    /// Starts the agent, with further variables of its environment, and waits until it is ready, or as far as it is to
+    /// come.
     init(
-        _ arguments: [String], input: String = "/dev/null",
+        _ arguments: [String], input: String = "/dev/null", variables: [String] = [],
         until isThere: (RunningAgent) -> Bool = { $0.log.contains("ready") }
     ) throws {
         printed = try TemporaryFile("", name: "output")
         reported = try TemporaryFile("", name: "errors")
         process = try ChildRun.start(
-            ["receive"] + arguments, input: input, output: printed.path, errors: reported.path)
+            ["receive"] + arguments, input: input, output: printed.path, errors: reported.path, variables: variables)
         try wait(isThere)
     }
 
