@@ -119,7 +119,10 @@ extension PushService {
             for (number, transport) in transports.enumerated() {
                 let door = TransportIntake(service: self, number: number)
                 let intake = PushIntake(service: door, transport: transport.name)
-                group.addTask { try await transport.run(intake) }
+                group.addTask {
+                    // What can hand nothing more over, and lets that out, has returned.
+                    do { try await transport.run(intake) } catch IntakeRefusal.stopping {}
+                }
             }
             do {
                 // Not by `waitForAll`, which would wait for those that have not thrown.
