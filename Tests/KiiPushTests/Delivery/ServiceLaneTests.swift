@@ -196,6 +196,27 @@ struct ServiceLaneTests {
         #expect(bench.receiver.metrics.received == 1 + burst.payloads.count + min(burst.payloads.count, 3))
     }
 
+    @Test("a change has its turn when the newer one that replaced it is given up before the chain has passed it")
+    func replacedByGivenUp() async throws {
+        var delivery = DeliverySettings()
+        (delivery.replacesOlder, delivery.attempts) = (true, 2)
+        let gate = Gate()
+        let (inbox, store) = (SpyInbox(), ClosableStore())
+        let bench = ServiceBench(inbox: inbox, delivery: delivery, store: store) { _, _ in await gate.wait() }
+        bench.receiver.onDeadLetter { _ in store.isClosed.clear() }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take([ServiceBench.payload(1)])
+        try await bench.calls(1)
+        let others = try (2...3).flatMap { try intake.take([ServiceBench.payload($0)]) }
+        store.isClosed.set()
+        gate.open()
+        try await bench.passTime { (receipts + others).allSatisfy { $0.word != "open" } }
+        #expect((receipts + others).map(\.word) == ["handled", "handled", "deadLettered (failed)"])
+        #expect(bench.log.events == ["r 1", "r 2"])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(inbox.disk.numbers == [])
+    }
+
     @Test("a change is not replaced by one that goes to fewer routes")
     func replacesOnlyOfTheSameRoutes() async throws {
         var delivery = DeliverySettings()
