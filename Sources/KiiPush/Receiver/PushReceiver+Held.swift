@@ -23,6 +23,8 @@ extension PushReceiver {
     ) -> HeldMessage? {
         guard let held = makeHeld(message, breaker, passed, keeper) else { return nil }
         willHold(held)
+        var message = message
+        message.isStored = keeper?.isDurable ?? false
         chain.hold(message, passed)
         counters.count(.held(held))
         message.recorder?.finish(message.id, message.message, message.message.raw.transport, .held(held))
@@ -257,6 +259,8 @@ extension PushReceiver {
 
 /// What handles held messages in place of their receiver, and ends them.
 protocol HeldKeeper: AnyObject, Sendable {
+    /// Whether what it holds lies on disk, so that transports need not bring it again.
+    var isDurable: Bool { get }
     /// Handles one whose turn it is, or that somebody has let go; nil when it is held again.
     func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome?
     /// Ends one unhandled, as `looped` (`rate`).
