@@ -10,19 +10,12 @@ import Synchronization
 /// The times of a letter that an earlier process put aside are on this process's clock: exact within one boot; after a
 /// reboot by the wall clock, and never later than the moment when this store was made.
 public final class SQLiteDeadLetterStore: DeadLetterStore {
-    private struct Totals {
-        var count = 0
-        var bytes = 0
-    }
-
     let database: SQLiteDatabase
-    private let capacity: Int
-    private let mostBytes: Int
     private let scale: TimeScale
     /// The number of the last letter of an earlier process.
     private let lastOfOthers: Int64
     // Taken after the database's lock, and only changed under it.
-    private let totals: Mutex<Totals>
+    private let room: Mutex<LetterRoom>
 
     /// Makes a store of the letters that the database has.
     ///
@@ -37,18 +30,15 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     ) throws(SQLiteError) {
         try database.claim(Self.kind)
         self.database = database
-        self.capacity = max(capacity, 0)
-        mostBytes = bytes
         scale = database.timeScale(clock)
         do throws(SQLiteError) {
-            let (count, bytes, last) = try database.withConnection { connection throws(SQLiteError) in
+            let (room, last) = try database.withConnection { connection throws(SQLiteError) in
                 (
-                    try connection.number("SELECT count(*) FROM deadLetters") ?? 0,
-                    try connection.number("SELECT total(length(payload)) FROM deadLetters") ?? 0,
+                    try connection.letterRoom(LetterRoom(capacity: capacity, bytes: bytes)),
                     try connection.number("SELECT max(id) FROM deadLetters") ?? 0
                 )
             }
-            totals = Mutex(Totals(count: Int(count), bytes: Int(bytes)))
+            self.room = Mutex(room)
             lastOfOthers = last
         } catch {
             database.disclaim(Self.kind)
@@ -67,14 +57,12 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         let size = letter.payload.bytes.count
         let now = database.machineTime
         let answer: Result<Int64, DeadLettersFull> = try database.withConnection { connection throws(SQLiteError) in
-            let totals = self.totals.withLock { $0 }
-            guard totals.count < capacity, totals.bytes + size <= mostBytes else {
-                return .failure(DeadLettersFull(count: totals.count, bytes: totals.bytes))
-            }
+            var room = self.room.withLock { $0 }
+            do throws(DeadLettersFull) { try room.take(letter.reason, bytes: size) } catch { return .failure(error) }
             let id = try connection.transaction { connection throws(SQLiteError) in
                 try connection.insert(letter, scale.stored(letter.arrivedAt, now: now))
             }
-            self.totals.withLock { $0 = Totals(count: totals.count + 1, bytes: totals.bytes + size) }
+            self.room.withLock { [room] in $0 = room }
             return .success(id)
         }
         return UInt64(try answer.get())
@@ -127,7 +115,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     }
 
     /// How many letters there are.
-    public var count: Int { totals.withLock { $0.count } }
+    public var count: Int { room.withLock { $0.count } }
 
     /// Forgets a letter; whether there was one of that number.
     ///
@@ -136,18 +124,31 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     public func remove(_ id: UInt64) throws -> Bool {
         guard let id = Int64(exactly: id) else { return false }
         return try database.withConnection { connection throws(SQLiteError) in
-            guard let size = try connection.number("SELECT length(payload) FROM deadLetters WHERE id = ?", .integer(id))
-            else { return false }
+            var found: (reason: DeadLetter.Reason, size: Int)?
+            try connection.each("SELECT reason, length(payload) FROM deadLetters WHERE id = ?", [.integer(id)]) { row in
+                found = (DeadLetter.Reason(rawValue: row.text(0) ?? "") ?? .failed, Int(row.integer(1)))
+            }
+            guard let (reason, size) = found else { return false }
             try connection.transaction { connection throws(SQLiteError) in
                 try connection.run("DELETE FROM deadLetters WHERE id = ?", .integer(id))
             }
-            totals.withLock { $0 = Totals(count: $0.count - 1, bytes: $0.bytes - Int(size)) }
+            room.withLock { $0.add(reason, count: -1, bytes: -size) }
             return true
         }
     }
 }
 
 extension Connection {
+    /// What an empty store's room is with the letters that are there.
+    fileprivate mutating func letterRoom(_ empty: LetterRoom) throws(SQLiteError) -> LetterRoom {
+        var room = empty
+        try each("SELECT reason, count(*), sum(length(payload)) FROM deadLetters GROUP BY reason") { row in
+            let reason = DeadLetter.Reason(rawValue: row.text(0) ?? "") ?? .failed
+            room.add(reason, count: Int(row.integer(1)), bytes: Int(row.integer(2)))
+        }
+        return room
+    }
+
     fileprivate mutating func insert(_ letter: DeadLetter, _ time: StoredTime) throws(SQLiteError) -> Int64 {
         let payload = letter.payload
         let after = payload.arrivedAt.map { $0.nanoseconds.since(letter.arrivedAt.nanoseconds) }
