@@ -41,10 +41,16 @@ final class InboxWriter: Sendable {
     private let database: SQLiteDatabase
     // Taken after the database's lock and after a seen store's, and never held while anything is written.
     private let state = Mutex(State())
+    /// Starts a thread for work, or does it where there is none to be had.
+    private let startWork: @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    init(_ database: SQLiteDatabase, _ rows: InboxRows) {
+    init(
+        _ database: SQLiteDatabase, _ rows: InboxRows,
+        startWork: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { startThread($0) }
+    ) {
         self.database = database
         self.rows = Mutex(rows)
+        self.startWork = startWork
     }
 
     // MARK: Waiting
@@ -91,10 +97,13 @@ final class InboxWriter: Sendable {
         _ add: (inout Connection, inout InboxChanges) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         var batch: [Entry] = []
+        var needsThread = false
+        // With the database let go of: where there is no thread to be had, the writing is done here.
+        defer { if needsThread { startWriting() } }
         let result = try database.withConnection { connection throws(SQLiteError) in
             batch = state.withLock { $0.take(Self.mostAtOnce) }
             do throws(SQLiteError) { return try write(batch, &connection, add) } catch {
-                putBack(batch)
+                needsThread = putBack(batch)
                 throw error
             }
         }
@@ -104,7 +113,7 @@ final class InboxWriter: Sendable {
 
     private func startWriting() {
         // Kept for no longer than a write: whoever is told may let go of the database, and open it again at once.
-        startThread { [weak self] in
+        startWork { [weak self] in
             while let written = self?.writeNext() { written.tell() }
         }
     }
@@ -143,7 +152,7 @@ final class InboxWriter: Sendable {
                 batch = state.withLock { $0.take(Self.mostAtOnce) }
                 do throws(SQLiteError) { try write(batch, &connection) { _, _ in } } catch {
                     // Before anybody else can take what came after them.
-                    putBack(batch.filter { !$0.isNote })
+                    _ = putBack(batch.filter { !$0.isNote })
                     throw error
                 }
             }
@@ -162,15 +171,16 @@ final class InboxWriter: Sendable {
         }
     }
 
-    /// Lets what a write could not take wait where it was, and have a thread if there are notes in it.
-    private func putBack(_ batch: [Entry]) {
-        let needsThread = state.withLock { state in
+    /// Lets what a write could not take wait where it was.
+    ///
+    /// - Returns: whether there are notes in it and no thread that writes them: start one then.
+    private func putBack(_ batch: [Entry]) -> Bool {
+        state.withLock { state in
             state.waiting.insert(contentsOf: batch, at: 0)
             state.notes += batch.count(where: \.isNote)
             defer { state.hasThread = state.hasThread || state.notes > 0 }
             return state.notes > 0 && !state.hasThread
         }
-        if needsThread { startWriting() }
     }
 
     private func write<Result>(
