@@ -24,6 +24,12 @@ extension PushService {
             return state.phase == .new
         }
         guard isNew else { throw ServiceUsed() }
+        if inbox.isDurable, !receiver.deadLetters.isDurable {
+            tell(
+                .notDurable(
+                    "the inbox is durable and the dead letters are not: what is put aside is gone from the one and lost with "
+                        + "the process; give the receiver durable `deadLetters`"))
+        }
         let timer = Task { await runTimer() }
         let held = Task { await runHeld() }
         var failure: (any Error)?

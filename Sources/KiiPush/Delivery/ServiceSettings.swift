@@ -33,6 +33,9 @@ public enum ServiceEvent: Sendable {
     case overrun(messageID: UInt64, route: String, isLeft: Bool)
     /// The inbox or the dead-letter store failed, and it is tried again; the text says where and why.
     case storeFailed(String)
+    /// The inbox is durable and the dead letters are not, so a message that is put aside is lost with the process; told
+    /// once, when the service begins to run.
+    case notDurable(String)
     /// A transport says something of itself.
     case transport(String, TransportEvent)
 }

@@ -62,6 +62,11 @@ public struct DeadLetter: Sendable, Identifiable {
 ///
 /// To test a store of yours, run `DeadLetterStoreContract` from KiiPushContracts; it checks each of these.
 public protocol DeadLetterStore: Sendable {
+    /// Whether its letters survive a crash and a loss of power; without a word of the store, false.
+    ///
+    /// A ``PushService`` with a durable inbox tells ``ServiceEvent/notDurable(_:)`` where they do not.
+    var isDurable: Bool { get }
+
     /// Keeps a letter and returns its number.
     ///
     /// - Parameter letter: the letter; its own number counts for nothing.
@@ -85,6 +90,9 @@ public protocol DeadLetterStore: Sendable {
 }
 
 extension DeadLetterStore {
+    /// False: a store that says nothing else promises nothing.
+    public var isDurable: Bool { false }
+
     /// How many letters there are, counted by reading all of them.
     public var count: Int { get throws { try letters().count } }
 }

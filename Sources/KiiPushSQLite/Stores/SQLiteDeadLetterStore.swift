@@ -50,6 +50,9 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
 
     deinit { database.disclaim(Self.kind) }
 
+    /// True: its letters survive a crash and a loss of power, if the disk keeps what it confirms.
+    public var isDurable: Bool { true }
+
     /// Keeps a letter and returns its number.
     ///
     /// - Throws: ``KiiPush/DeadLettersFull`` when it is beyond a bound, ``SQLiteError`` when it cannot be written.

@@ -65,7 +65,7 @@ struct ServiceRetryTests {
         #expect(try await bench.close(run) == DrainReport())
         #expect(bench.receiver.metrics.nonzero == ["handled: 1"])
         #expect(
-            bench.told.events.map { $0.prefix { $0 != "(" } } == ["retry", "retry"])
+            bench.told.events.map { $0.prefix { $0 != "(" } } == ["notDurable", "retry", "retry"])
     }
 
     @Test("an attempt is in the inbox before the handler runs")
