@@ -16,6 +16,8 @@ final class Agent: Sendable {
     private let gate: RulesGate
     private let manager = ServiceManager()
     private let counts = ServiceCounts()
+    /// Whether what is left at the end is lost: it lies in memory, and nobody will bring it again.
+    private let losesWhatIsLeft: Bool
     /// Takes down that there is a session; does nothing where there is none to be had.
     private let session: @Sendable () throws -> Void
 
@@ -38,6 +40,8 @@ final class Agent: Sendable {
         gate = RulesGate(receiver, actions: ProgramActions(app: options.app ?? rules.app) { [log] in log.trouble($0) })
         let transport = try Self.transport(options, state)
         session = Self.session(of: transport, state)
+        losesWhatIsLeft =
+            !stores.inbox.isDurable && transport.abilities.isDisjoint(with: [.refuses, .redelivers])
         let ready = ReadyTransport(notify: manager, log: log)
         service = PushService(
             receiver, [ready, transport], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
@@ -107,7 +111,11 @@ final class Agent: Sendable {
         withExtendedLifetime(signals) {}
         log.note("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
         writeMetrics()
-        return .fine
+        guard losesWhatIsLeft, report.left > 0 else { return .fine }
+        log.trouble(
+            "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: what was taken in lay in memory, and "
+                + "nobody brings it again; keep it with --state DIR, in a build with the trait SQLite")
+        return .failed
     }
 
     /// Has outcomes and events told.

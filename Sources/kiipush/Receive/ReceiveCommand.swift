@@ -56,6 +56,7 @@ struct ReceiveCommand {
 
         What a rule prints goes to standard output, the log to standard error, a line an outcome with the priority that
         journald reads. SIGTERM or SIGINT stops it: nothing more is taken in, handlers finish, the rest is kept; a second
-        one ends it at once. Exit codes: 0 stopped cleanly; 1 it could not go on; 64 wrong usage.
+        one ends it at once. Exit codes: 0 stopped cleanly; 1 it could not go on, or lost messages that lay in memory; 64
+        wrong usage.
         """
 }

@@ -32,6 +32,17 @@ struct ReceiveTests {
         #expect(!run.errors.contains("news") || !run.errors.contains("nonsense"))
     }
 
+    @Test("messages that are held in memory when the input ends are lost, which is told and no clean end")
+    func heldAtTheEnd() throws {
+        let rules = try TemporaryFile(Self.rules, name: "rules.json")
+        let lines = (1...22).map { #"{"bucketID":"settings","objectScopeType":"APP","objectID":"o","when":\#($0)}"# }
+        let input = try TemporaryFile(lines.joined(separator: "\n"), name: "lines")
+        let run = try ChildRun(["receive", "--rules", rules.path, "--stdin", "--quiet"], input: input.path)
+        #expect(run.code == 1)
+        #expect(run.output.split(separator: "\n").count == 20)
+        #expect(run.errors.contains("<4>kiipush: 2 messages are lost: "), "\(run.errors)")
+    }
+
     @Test(
         "rules that are wrong, fail their own tests or cannot be read keep the agent from starting",
         arguments: [
