@@ -4,7 +4,7 @@
 /// where that throws ``IntakeRefusal/full`` it stops reading until ``whenRoom(_:)`` calls it. A transport that is a task
 /// calls ``takeWhenRoom(_:)``.
 public struct PushIntake: Sendable {
-    let service: any IntakeService
+    package let service: any IntakeService
     let transport: String
 
     package init(service: any IntakeService, transport: String) {

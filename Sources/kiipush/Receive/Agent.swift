@@ -43,8 +43,11 @@ final class Agent: Sendable {
         losesWhatIsLeft =
             !stores.inbox.isDurable && transport.abilities.isDisjoint(with: [.refuses, .redelivers])
         let ready = ReadyTransport(notify: manager, log: log)
+        let source =
+            options.capture.map { CapturingTransport(transport: transport, file: CaptureFile(path: $0), log: log) }
+            ?? transport
         service = PushService(
-            receiver, [ready, transport], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
+            receiver, [ready, source], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
     }
 
     private static func transport(_ options: ReceiveOptions, _ state: AgentState?) throws -> any PushTransport {
@@ -120,13 +123,8 @@ final class Agent: Sendable {
 
     /// Has outcomes and events told.
     private func watch() {
-        let capture = options.capture.map { CaptureFile(path: $0) }
         let (log, counts, session) = (log, counts, session)
-        receiver.onTrace { trace in
-            log.write(JournalLine(trace))
-            if case .held = trace.outcome { return }
-            if let capture, let message = trace.message { capture.add(message.raw) { log.trouble("\($0)") } }
-        }
+        receiver.onTrace { trace in log.write(JournalLine(trace)) }
         service.onEvent { event in
             log.write(JournalLine(event))
             counts.count(event)
