@@ -2,7 +2,8 @@
 public struct ServiceSettings: Sendable, Hashable {
     /// How many messages are being handled at once: 8; at least one, whatever it says.
     ///
-    /// Beside them runs one at most that the loop guard lets go, and those that somebody releases by hand.
+    /// Beside them runs one at most that the loop guard lets go, and those that somebody releases or
+    /// replays by hand.
     public var concurrency = 8
     /// How many payloads are in the service at once: 1,000; those that wait, that are handled, that are tried again, and
     /// copies.

@@ -237,17 +237,33 @@ extension PushReceiver {
     /// Handles a dead letter once more, and takes it out of the store when it is handled.
     ///
     /// It goes through the whole chain, but neither the deduplicator nor a breaker stops it. Only the routes that did
-    /// not handle it are called, if they still take it.
+    /// not handle it are called, if they still take it. No time limit holds for them; see ``PushService/replay(_:)``.
     ///
     /// - Returns: its outcome; of any but `handled` the letter stays in the store.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome {
+        await replay(letter) { message in
+            var message = message
+            return await handle(&message)
+        }
+    }
+
+    /// The same, with the handlers called by `handle`, which says how the message has ended.
+    func replay(_ letter: DeadLetter, handle: (RoutedMessage) async -> Outcome) async -> Outcome {
         do {
             var message = try prepare(letter.payload)
             message.routes = MatchedRoutes(
                 message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
             message.permit(.all)
-            let outcome = await run(&message)
+            var passed = 0
+            let end: Outcome
+            switch admit(&message, passed: &passed) {
+            case .handle: end = await handle(message)
+            case .end(let outcome): end = outcome
+            // With its permit it neither repeats another nor is held.
+            case .wait, .hold: end = .unrouted(.noRoute)
+            }
+            let outcome = settle(message, end, passed)
             // A letter that cannot be taken out may be replayed again, which at-least-once allows.
             if case .handled = outcome { _ = try? deadLetters.remove(letter.id) }
             return outcome

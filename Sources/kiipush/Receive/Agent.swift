@@ -43,9 +43,10 @@ final class Agent: Sendable {
         losesWhatIsLeft =
             !stores.inbox.isDurable && transport.abilities.isDisjoint(with: [.refuses, .redelivers])
         let ready = ReadyTransport(notify: manager, log: log)
-        let source =
-            options.capture.map { CapturingTransport(transport: transport, file: CaptureFile(path: $0), log: log) }
-            ?? transport
+        let source: any PushTransport =
+            if let path = options.capture {
+                CapturingTransport(transport: transport, file: CaptureFile(path: path), log: log)
+            } else { transport }
         service = PushService(
             receiver, [ready, source], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
     }
@@ -141,7 +142,7 @@ final class Agent: Sendable {
 
     /// What runs beside the service: kills, commands, metrics, the watchdog.
     private func startBeside() -> [Task<Void, Never>] {
-        let (log, receiver) = (log, receiver)
+        let (log, receiver, service) = (log, receiver, service)
         var tasks: [Task<Void, Never>] = []
         if let state {
             if let loopGuard = receiver.loopGuard {
@@ -149,7 +150,7 @@ final class Agent: Sendable {
                 kills.look()
                 tasks.append(Task { await kills.run() })
             }
-            let desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver)
+            let desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
             tasks.append(
                 Task {
                     do {
@@ -162,7 +163,7 @@ final class Agent: Sendable {
                 })
         }
         tasks.append(Task { await self.writeMetricsNowAndThen() })
-        let (manager, service, most) = (manager, service, options.service.concurrency)
+        let (manager, most) = (manager, options.service.concurrency)
         tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
         return tasks
     }
