@@ -6,15 +6,21 @@ import KiiPushTesting
 struct ReceiveCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let options: ReceiveOptions
-        do throws(Arguments.Mistake) {
+        do {
             guard let read = try ReceiveOptions.read(arguments) else {
                 console.print(help)
                 return .fine
             }
             options = read
-        } catch {
+        } catch let error as Arguments.Mistake {
             console.error("kiipush receive: \(error.text); try 'kiipush receive --help'")
             return .usage
+        } catch let error as EndpointProblems {
+            for line in error.lines { console.error(line) }
+            return .failed
+        } catch {
+            console.error("kiipush receive: \(error)")
+            return .failed
         }
         guard let rules = RulesFile.load(options.rules, console) else { return .failed }
         do {
