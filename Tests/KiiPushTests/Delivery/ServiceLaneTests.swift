@@ -76,6 +76,36 @@ struct ServiceLaneTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("a key of the user's own keeps messages of one text in order, and those without one in none")
+    func ownOrder() async throws {
+        var byDevice = DeliverySettings()
+        byDevice.orderKey = OrderKey { message in message.data["device"]?.string }
+        func payload(_ number: Int, _ device: String?) -> RawPayload {
+            PayloadFixture.pushToUser(
+                sentAt: 1_000_000 + Int64(number), data: device.map { [("device", .string($0))] } ?? []
+            ).payload(.long)
+        }
+        let gate = Gate()
+        let bench = ServiceBench(delivery: byDevice) { message, _ in if message.number == 1 { await gate.wait() } }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take([payload(1, "a"), payload(2, "a"), payload(3, "b"), payload(4, nil)])
+        try await until { receipts[2].word == "handled" && receipts[3].word == "handled" }
+        #expect(receipts[1].word == "open" && bench.service.status.waiting == 1)
+        gate.open()
+        #expect(await receipts.words() == Array(repeating: "handled", count: 4))
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("two keys are one only where one call has made them")
+    func ownOrderIdentity() {
+        let key = OrderKey { _ in "a" }
+        var (one, other) = (DeliverySettings(), DeliverySettings())
+        (one.orderKey, other.orderKey) = (key, key)
+        #expect(one == other && Set([one, other]).count == 1)
+        other.orderKey = OrderKey { _ in "a" }
+        #expect(one != other)
+    }
+
     @Test("so many are handled at once as the settings say, whatever waits", arguments: [-1, 0, 1, 2, 5])
     func concurrency(limit: Int) async throws {
         var settings = ServiceSettings()
