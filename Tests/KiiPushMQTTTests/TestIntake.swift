@@ -65,6 +65,8 @@ final class TestIntake: IntakeService {
 
     func room() async {}
 
+    func pause(_ length: Duration) async { try? await Task.sleep(for: length) }
+
     func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
         let isThere = state.withLock { state in
             if !state.hasRoom { state.waiter = action }

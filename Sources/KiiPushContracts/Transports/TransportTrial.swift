@@ -49,6 +49,8 @@ final class TransportTrial: Sendable {
             do {
                 try await transport.run(intake)
                 self?.outcome.withLock { $0 = .returned }
+            } catch IntakeRefusal.stopping {
+                self?.outcome.withLock { $0 = .returned }
             } catch {
                 self?.outcome.withLock { $0 = .threw("\(error)") }
             }

@@ -17,6 +17,8 @@ final class Agent: Sendable {
     private let manager: ServiceManager
     private let stop: StopRequest
     private let counts = ServiceCounts()
+    /// Whether what is left at the end is lost: it lies in memory, and nobody will bring it again.
+    private let losesWhatIsLeft: Bool
     /// Takes down that there is a session; does nothing where there is none to be had.
     private let session: @Sendable () throws -> Void
 
@@ -48,8 +50,14 @@ final class Agent: Sendable {
         // The transport of MQTT says by itself whether payloads come.
         let isMQTT = if case .mqtt = options.source { true } else { false }
         let ready = ReadyTransport(manager: isMQTT ? nil : manager, log: log)
+        losesWhatIsLeft =
+            !stores.inbox.isDurable && transport.abilities.isDisjoint(with: [.refuses, .redelivers])
+        let source: any PushTransport =
+            if let path = options.capture {
+                CapturingTransport(transport: transport, file: CaptureFile(path: path), log: log)
+            } else { transport }
         service = PushService(
-            receiver, [ready, transport], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
+            receiver, [ready, source], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
     }
 
     private static func transport(_ options: ReceiveOptions, _ state: AgentState?) throws -> any PushTransport {
@@ -114,18 +122,17 @@ final class Agent: Sendable {
         let report = try await run.value
         log.note("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
         writeMetrics()
-        return .fine
+        guard losesWhatIsLeft, report.left > 0 else { return .fine }
+        log.trouble(
+            "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: what was taken in lay in memory, and "
+                + "nobody brings it again; keep it with --state DIR, in a build with the trait SQLite")
+        return .failed
     }
 
     /// Has outcomes and events told.
     private func watch() {
-        let capture = options.capture.map { CaptureFile(path: $0) }
         let (log, counts, session, manager) = (log, counts, session, manager)
-        receiver.onTrace { trace in
-            log.write(JournalLine(trace))
-            if case .held = trace.outcome { return }
-            if let capture, let message = trace.message { capture.add(message.raw) { log.trouble("\($0)") } }
-        }
+        receiver.onTrace { trace in log.write(JournalLine(trace)) }
         service.onEvent { event in
             log.write(JournalLine(event))
             counts.count(event)
@@ -148,7 +155,7 @@ final class Agent: Sendable {
 
     /// What runs beside the service: kills, commands, metrics, the watchdog.
     private func startBeside() -> [Task<Void, Never>] {
-        let (log, receiver) = (log, receiver)
+        let (log, receiver, service) = (log, receiver, service)
         var tasks: [Task<Void, Never>] = []
         if let state {
             if let loopGuard = receiver.loopGuard {
@@ -156,7 +163,7 @@ final class Agent: Sendable {
                 kills.look()
                 tasks.append(Task { await kills.run() })
             }
-            let desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver)
+            let desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
             tasks.append(
                 Task {
                     do {
@@ -169,7 +176,7 @@ final class Agent: Sendable {
                 })
         }
         tasks.append(Task { await self.writeMetricsNowAndThen() })
-        let (manager, service, most) = (manager, service, options.service.concurrency)
+        let (manager, most) = (manager, options.service.concurrency)
         tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
         return tasks
     }

@@ -6,15 +6,21 @@ import KiiPushTesting
 struct ReceiveCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let options: ReceiveOptions
-        do throws(Arguments.Mistake) {
+        do {
             guard let read = try ReceiveOptions.read(arguments) else {
                 console.print(help)
                 return .fine
             }
             options = read
-        } catch {
+        } catch let error as Arguments.Mistake {
             console.error("kiipush receive: \(error.text); try 'kiipush receive --help'")
             return .usage
+        } catch let error as EndpointProblems {
+            for line in error.lines { console.error(line) }
+            return .failed
+        } catch {
+            console.error("kiipush receive: \(error)")
+            return .failed
         }
         let log = AgentLog(console: console, isQuiet: options.isQuiet)
         let (manager, stop) = (ServiceManager(), StopRequest())
@@ -70,6 +76,7 @@ struct ReceiveCommand {
 
         What a rule prints goes to standard output, the log to standard error, a line an outcome with the priority that
         journald reads. SIGTERM or SIGINT stops it: nothing more is taken in, handlers finish, the rest is kept; a second
-        one ends it at once. Exit codes: 0 stopped cleanly; 1 it could not go on; 64 wrong usage.
+        one ends it at once. Exit codes: 0 stopped cleanly; 1 it could not go on, or lost messages that lay in memory; 64
+        wrong usage.
         """
 }
