@@ -46,5 +46,9 @@ package struct FileLock: Sendable {
     }
 
     /// Ends the lock.
-    package func unlock() { close(descriptor) }
+    package func unlock() {
+        // A program that another thread is just starting has a copy of the descriptor for a moment.
+        _ = flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }
