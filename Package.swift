@@ -49,7 +49,9 @@ let package = Package(
                 "KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite",
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
             ]),
-        .testTarget(name: "KiiPushMQTTTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushMQTT", "kiipush"]),
+        .testTarget(
+            name: "KiiPushMQTTTests",
+            dependencies: ["KiiPush", "KiiPushContracts", "KiiPushLinux", "KiiPushMQTT", "kiipush"]),
     ],
     swiftLanguageModes: [.v6]
 )

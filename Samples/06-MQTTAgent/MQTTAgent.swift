@@ -33,7 +33,8 @@ struct MQTTAgent {
         let service = PushService(receiver, [try MQTTTransport(settings)], inbox: inbox)
         let manager = ServiceManager()
         service.onEvent { event in
-            if case .transport(_, .connected) = event { manager.ready() }
+            if case .transport(_, .connected(let detail)) = event { manager.status("connected: \(detail)") }
+            if case .transport(_, .disconnected(let why, _)) = event { manager.status("not connected: \(why)") }
             say(JournalLine(event))
         }
         receiver.onTrace { trace in say(JournalLine(trace)) }
@@ -46,6 +47,8 @@ struct MQTTAgent {
 
         // SIGTERM: nothing more is taken in, the handlers finish, the rest stays in the inbox.
         let running = Task { try await service.run() }
+        // Not once it is connected: the manager would end, again and again, who waits for a broker that is away.
+        manager.ready()
         let signals = StopSignals {
             manager.stopping()
             running.cancel()

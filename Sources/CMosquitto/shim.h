@@ -6,8 +6,6 @@
 #endif
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
-/* Swift's module of the C library leaves it out. */
-#include <sys/eventfd.h>
 
 #if LIBMOSQUITTO_VERSION_NUMBER < 2000011
 #error "mosquitto.h is too old: KiiPushMQTT needs libmosquitto 2.0.11 or newer, which Debian 12 has"

@@ -83,6 +83,23 @@ extension DeadLetterPromise {
             let other = try trial.add(letter(5, size: 600))
             try trial.expectLetters([small, empty, other], "in the end")
         },
+        DeadLetterPromise("undecodable ones get half of the count, and others find the rest", capacity: 4) { trial in
+            let garbage = try (0..<2).map { try trial.add(letter($0, reason: .undecodable)) }
+            try trial.expectFull(letter(2, reason: .undecodable), "beyond half of the count, when undecodable,")
+            let failed = try (3..<5).map { try trial.add(letter($0)) }
+            try trial.store.remove(failed[0].id)
+            try trial.expectFull(letter(5, reason: .undecodable), "when one of the others has gone, undecodable,")
+            try trial.store.remove(garbage[0].id)
+            let other = try trial.add(letter(6, reason: .undecodable))
+            try trial.expectLetters([garbage[1], failed[1], other], "in the end")
+        },
+        DeadLetterPromise("undecodable ones get half of the bytes, and others find the rest", bytes: 1000) { trial in
+            let garbage = try trial.add(letter(0, size: 400, reason: .undecodable))
+            try trial.expectFull(
+                letter(1, size: 101, reason: .undecodable), "beyond half of the bytes, when undecodable,")
+            let failed = try trial.add(letter(2, size: 600))
+            try trial.expectLetters([garbage, failed], "in the end")
+        },
         DeadLetterPromise("what is refused to be removed gives no room", capacity: 1) { trial in
             let only = try trial.add(letter(0))
             trial.expect(try !trial.store.remove(only.id + 1), "there should be no such letter")
@@ -142,9 +159,9 @@ extension DeadLetterPromise {
         ]
     }()
 
-    private static func letter(_ number: Int, size: Int = 8) -> DeadLetter {
+    private static func letter(_ number: Int, size: Int = 8, reason: DeadLetter.Reason = .failed) -> DeadLetter {
         DeadLetter(
-            payload: RawPayload([UInt8](repeating: UInt8(number), count: size), transport: .fcm), reason: .failed,
+            payload: RawPayload([UInt8](repeating: UInt8(number), count: size), transport: .fcm), reason: reason,
             routes: ["r\(number)"], arrivedAt: .seconds(Int64(number)))
     }
 }

@@ -11,6 +11,10 @@ public enum SQLiteSeenStore {}
 @available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
 public enum SQLiteDeadLetterStore {}
 
+/// A breaker store that survives a crash; not in this build.
+@available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
+public enum SQLiteBreakerStore {}
+
 /// An inbox that survives a crash; not in this build.
 @available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
 public enum SQLiteInbox {}

@@ -7,12 +7,27 @@ import Testing
 final class Relay: Sendable {
     let port: Int
     private let broker: Int
-    private let state: Mutex<State>
+    private let open = Ends()
+    private let count = Mutex(0)
 
-    private struct State {
-        var listener: Int32
-        var ends: [Int32] = []
-        var links = 0
+    /// The sockets that are open; a number that was closed may be another test's by now.
+    private final class Ends: Sendable {
+        private let descriptors = Mutex<Set<Int32>>([])
+
+        func add(_ ends: [Int32]) { descriptors.withLock { $0.formUnion(ends) } }
+
+        func close(_ ends: [Int32]) {
+            descriptors.withLock { descriptors in
+                descriptors.subtract(ends)
+                for end in ends { Glibc.close(end) }
+            }
+        }
+
+        func cut() {
+            descriptors.withLock { descriptors in
+                for end in descriptors { shutdown(end, Int32(SHUT_RDWR)) }
+            }
+        }
     }
 
     init(to broker: Int) throws {
@@ -20,26 +35,19 @@ final class Relay: Sendable {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         port = try Loopback.bind(listener)
         try #require(listen(listener, 8) == 0)
-        state = Mutex(State(listener: listener))
         Thread.detachNewThread { [weak self] in
             while let self, self.acceptNext(listener) {}
             close(listener)
         }
     }
 
-    deinit { cut() }
+    deinit { open.cut() }
 
     /// How many links there have been.
-    var links: Int { state.withLock { $0.links } }
+    var links: Int { count.withLock(\.self) }
 
     /// Cuts all links; the next one is let through.
-    func cut() {
-        let ends = state.withLock { state in
-            defer { state.ends = [] }
-            return state.ends
-        }
-        for end in ends { shutdown(end, Int32(SHUT_RDWR)) }
-    }
+    func cut() { open.cut() }
 
     private func acceptNext(_ listener: Int32) -> Bool {
         var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
@@ -52,21 +60,18 @@ final class Relay: Sendable {
             close(server)
             return true
         }
-        state.withLock { state in
-            state.ends += [client, server]
-            state.links += 1
+        open.add([client, server])
+        count.withLock { $0 += 1 }
+        Thread.detachNewThread { [open] in
+            Self.carry(client, server)
+            open.close([client, server])
         }
-        Thread.detachNewThread { Self.carry(client, server) }
         return true
     }
 
     /// Carries bytes both ways until one side ends.
     private static func carry(_ client: Int32, _ server: Int32) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        defer {
-            close(client)
-            close(server)
-        }
         while true {
             var polls = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             guard unsafe poll(&polls, 2, -1) > 0 else { return }

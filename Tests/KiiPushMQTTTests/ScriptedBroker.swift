@@ -12,7 +12,8 @@ final class ScriptedBroker: Sendable {
     private let isOver = Mutex(false)
 
     init(
-        connection: [UInt8] = [0x20, 3, 0, 0, 0], subscription: [UInt8] = [0x90, 4, 0, 1, 0, 1], then: [UInt8] = []
+        connection: [UInt8] = [0x20, 3, 0, 0, 0], subscription: [UInt8] = [0x90, 4, 0, 1, 0, 1], then: [UInt8] = [],
+        patience: Int32 = 2000
     ) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         port = try Loopback.bind(listener)
@@ -21,7 +22,7 @@ final class ScriptedBroker: Sendable {
             var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
             while let self, !self.isOver.withLock(\.self) {
                 guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { continue }
-                Self.answer(accept(listener, nil, nil), [connection, subscription + then])
+                Self.answer(accept(listener, nil, nil), [connection, subscription + then], patience)
             }
             close(listener)
         }
@@ -30,12 +31,12 @@ final class ScriptedBroker: Sendable {
     deinit { isOver.withLock { $0 = true } }
 
     /// Answers whatever comes by one text after another, and waits for the peer to go, for a while.
-    private static func answer(_ descriptor: Int32, _ answers: [[UInt8]]) {
+    private static func answer(_ descriptor: Int32, _ answers: [[UInt8]], _ patience: Int32) {
         defer { close(descriptor) }
         var left = answers[...]
         var buffer = [UInt8](repeating: 0, count: 4096)
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        while unsafe Glibc.poll(&poll, 1, 2000) > 0, unsafe read(descriptor, &buffer, buffer.count) > 0 {
+        while unsafe Glibc.poll(&poll, 1, patience) > 0, unsafe read(descriptor, &buffer, buffer.count) > 0 {
             guard let answer = left.popFirst() else { continue }
             _ = unsafe send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL))
         }

@@ -88,14 +88,14 @@ struct TLSTests {
         #expect("\(try #require(error))" == "/nonexistent/ca.pem: cannot be read: No such file or directory")
     }
 
-    private static func broker(_ certificate: Certificate, _ more: [String] = []) throws -> Broker {
+    static func broker(_ certificate: Certificate, _ more: [String] = []) throws -> Broker {
         let lines = [
             "cafile FOLDER/ca.crt", "certfile FOLDER/\(certificate.rawValue).crt", "keyfile FOLDER/key.pem",
         ]
         return try Broker(["allow_anonymous true"], options: lines + more) { folder in _ = try Certificates(folder) }
     }
 
-    private static func settings(_ broker: Broker, _ change: (inout MQTTSettings) -> Void = { _ in }) -> MQTTSettings {
+    static func settings(_ broker: Broker, _ change: (inout MQTTSettings) -> Void = { _ in }) -> MQTTSettings {
         broker.settings {
             $0.usesTLS = true
             $0.caFile = "\(broker.folder.path)/ca.crt"

@@ -22,6 +22,7 @@ final class TestIntake: IntakeService {
     let isDurable: Bool
     private let rule: Rule
     private let state = Mutex(State())
+    private let receipts = Mutex<[Receipt]>([])
 
     init(isDurable: Bool = true, _ rule: @escaping Rule = { _, _ throws(IntakeRefusal) in }) {
         self.isDurable = isDurable
@@ -54,10 +55,17 @@ final class TestIntake: IntakeService {
             state.texts += payloads.map { String(decoding: $0.bytes, as: UTF8.self) }
             state.batches.append(payloads.count)
         }
-        return payloads.map { _ in Receipt(isStored: isDurable) }
+        let made = payloads.map { _ in Receipt(isStored: isDurable) }
+        receipts.withLock { $0 += made }
+        return made
     }
 
+    /// Ends a payload that was taken in.
+    func end(_ index: Int, _ outcome: Outcome?) { receipts.withLock { $0[index] }.finish(outcome) }
+
     func room() async {}
+
+    func pause(_ length: Duration) async { try? await Task.sleep(for: length) }
 
     func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
         let isThere = state.withLock { state in

@@ -17,13 +17,15 @@ struct MigrationTests {
     }
 
     /// Writes a file as version 1 did, with two messages, a letter and a number that was used before.
-    private func makeVersion1() throws {
+    private func makeVersion1() throws { try make(Self.version1) }
+
+    private func make(_ script: String) throws {
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         let path = "\(directory)/kiipush.db"
         #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]))
         var connection = try Connection(path: path)
-        try connection.script("PRAGMA journal_mode = WAL; BEGIN; \(Self.version1); COMMIT")
+        try connection.script("PRAGMA journal_mode = WAL; BEGIN; \(script); COMMIT")
     }
 
     @Test("a file of version 1 keeps all that is in it, and takes what is new")
@@ -53,6 +55,28 @@ struct MigrationTests {
                 let new = try #require(try letters.letters().last)
                 #expect(new.attempts == 5 && new.rulesGeneration == 2 && new.cause == "Refused")
             }
+            database.close()
+        }
+    }
+
+    @Test("a file of version 2 keeps its inbox, and takes breakers")
+    func version2() throws {
+        try make(Self.version1 + ";" + Self.version2)
+        for round in 1...2 {
+            let database = try SQLiteDatabase(directory: directory)
+            #expect(database.secret == DedupeSecret(11, UInt64(bitPattern: -12)))
+            let inbox = try SQLiteInbox(database)
+            let entry = try #require(try inbox.entries().first)
+            #expect(entry.id == 6 && entry.payload.bytes == [4, 5] && entry.payload.transport == .fcm)
+            // In flight when that process ended.
+            #expect(entry.attempts == 2 && entry.handled == ["a"] && entry.crashes == 1 && entry.crashedAlone)
+            let letter = try #require(try SQLiteDeadLetterStore(database).letters().first)
+            #expect(letter.id == 4 && letter.attempts == 3 && letter.cause == "Refused")
+            let store = try SQLiteBreakerStore(database)
+            let key = TrippedBreaker.Key(isWide: false, digest: DedupeKey(first: 1, second: .max))
+            #expect(try store.breakers().map(\.key) == (round == 1 ? [] : [key]))
+            let until = SystemClock().now.advanced(by: .seconds(60))
+            try store.write([TrippedBreaker(key: key, coolDown: .seconds(60), until: until)], closed: [])
             database.close()
         }
     }
@@ -93,6 +117,25 @@ struct MigrationTests {
         INSERT INTO deadLetters VALUES (5, 'failed', 3, 0, 0, NULL, NULL, 0, NULL, x'00');
         DELETE FROM deadLetters WHERE id = 5;
         INSERT INTO deadLetterRoutes VALUES (4, 0, 'a'), (4, 1, 'b')
+        """
+    /// What version 2 made of those tables, as it was released, and rows in its own.
+    private static let version2 = """
+        ALTER TABLE deadLetters ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE deadLetters ADD COLUMN rulesGeneration INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE deadLetters ADD COLUMN cause TEXT;
+        CREATE TABLE inbox (id INTEGER PRIMARY KEY AUTOINCREMENT, boot INTEGER NOT NULL REFERENCES boots,
+            monotonic INTEGER NOT NULL, wall INTEGER NOT NULL, transport TEXT, transportMessageID TEXT,
+            isRedelivered INTEGER NOT NULL, payload BLOB NOT NULL) STRICT;
+        CREATE TABLE inboxProgress (payload INTEGER PRIMARY KEY REFERENCES inbox ON DELETE CASCADE,
+            attempts INTEGER NOT NULL, isInFlight INTEGER NOT NULL, crashes INTEGER NOT NULL,
+            crashedAlone INTEGER NOT NULL) STRICT;
+        CREATE TABLE inboxHandled (payload INTEGER NOT NULL REFERENCES inbox ON DELETE CASCADE,
+            position INTEGER NOT NULL, route TEXT NOT NULL, PRIMARY KEY (payload, position)) STRICT, WITHOUT ROWID;
+        PRAGMA user_version = 2;
+        UPDATE deadLetters SET attempts = 3, cause = 'Refused';
+        INSERT INTO inbox VALUES (6, 3, 0, \(future), 'fcm', NULL, 0, x'0405');
+        INSERT INTO inboxProgress VALUES (6, 2, 1, 0, 0);
+        INSERT INTO inboxHandled VALUES (6, 0, 'a')
         """
     /// By the wall clock of a year to come, so that after the reboot the messages are new.
     private static let future: Int64 = 4_000_000_000_000_000_000

@@ -23,8 +23,10 @@ struct ChildRun {
         errors = try reported.contents()
     }
 
-    /// Starts the tool that was built beside the tests; whoever starts it waits for its end.
-    static func start(_ arguments: [String], input: String, output: String, errors: String) throws -> pid_t {
+    /// Starts the tool that was built beside the tests, with further variables; whoever starts it waits for its end.
+    static func start(
+        _ arguments: [String], input: String, output: String, errors: String, variables: [String] = []
+    ) throws -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
@@ -33,8 +35,15 @@ struct ChildRun {
         unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors, O_WRONLY, 0)
         var copies = unsafe (["kiipush"] + arguments).map { unsafe strdup($0) } + [nil]
         defer { unsafe copies.forEach { unsafe free($0) } }
+        let inherited = unsafe sequence(state: environ) { next -> UnsafeMutablePointer<CChar>? in
+            defer { unsafe next += 1 }
+            return unsafe next.pointee
+        }
+        let own = unsafe variables.map { unsafe strdup($0) }
+        defer { unsafe own.forEach { unsafe free($0) } }
+        var environment = unsafe own + Array(inherited) + [nil]
         var process: pid_t = 0
-        let error = unsafe posix_spawn(&process, try tool(), &actions, nil, &copies, environ)
+        let error = unsafe posix_spawn(&process, try tool(), &actions, nil, &copies, &environment)
         guard error == 0 else { throw Failure(what: "posix_spawn", code: error) }
         return process
     }

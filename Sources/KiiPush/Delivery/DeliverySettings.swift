@@ -33,6 +33,10 @@ public struct DeliverySettings: Sendable, Hashable {
     public var timeout = Duration.seconds(60)
     /// What keeps messages in order: the object.
     public var order = Order.object
+    /// What keeps messages in order instead of ``order``: nothing.
+    ///
+    /// For routes that code declares: a rules file has no word for it, and ``Route/rule`` leaves it out.
+    public var orderKey: OrderKey?
     /// What becomes of the messages behind a failed one: they wait.
     public var onFailure = OnFailure.block
     /// Whether a newer change of an object takes the place of an older one that still waits in its lane: no.

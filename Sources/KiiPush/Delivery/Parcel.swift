@@ -64,7 +64,7 @@ final class Parcel: Sendable {
         self.killed = killed
         self.isSuspect = isSuspect
         bytes = message.message.raw.bytes.count
-        lane = PlaceKey(delivery.order, of: message.message).map { .place($0) } ?? .alone(number)
+        lane = delivery.place(of: message.message).map { .place($0) } ?? .alone(number)
         state = Mutex(Progress(message: message))
     }
 
@@ -89,9 +89,17 @@ extension [String] {
     func containsExactly(_ text: String) -> Bool { contains { $0.isExactly(text) } }
 }
 
+extension DeliverySettings {
+    /// What keeps a message in order with others; nil when nothing does.
+    fileprivate func place(of message: PushMessage) -> PlaceKey? {
+        guard let orderKey else { return PlaceKey(order, of: message) }
+        return orderKey.text(of: message).map { PlaceKey(own: $0) }
+    }
+}
+
 /// What keeps parcels in order.
 enum LaneKey: Hashable, Sendable {
-    /// All of one object, topic or sender.
+    /// All of one object, topic or sender, or of one text of the user's own.
     case place(PlaceKey)
     /// A parcel in no order.
     case alone(UInt64)

@@ -4,7 +4,7 @@
 /// where that throws ``IntakeRefusal/full`` it stops reading until ``whenRoom(_:)`` calls it. A transport that is a task
 /// calls ``takeWhenRoom(_:)``.
 public struct PushIntake: Sendable {
-    let service: any IntakeService
+    package let service: any IntakeService
     let transport: String
 
     package init(service: any IntakeService, transport: String) {
@@ -26,15 +26,22 @@ public struct PushIntake: Sendable {
 
     /// Takes a payload in, and waits for room before.
     ///
-    /// - Throws: ``IntakeRefusal``, never `full`; also when the waiting task is cancelled.
+    /// An inbox that fails is tried again, with pauses from 100 ms to 10 s.
+    ///
+    /// - Throws: ``IntakeRefusal/stopping``, also when the waiting task is cancelled; a transport may let it out of its
+    ///   `run`.
     public func takeWhenRoom(_ payload: RawPayload) async throws(IntakeRefusal) -> Receipt {
+        var pause = Duration.milliseconds(100)
         while true {
             do throws(IntakeRefusal) {
                 return try service.take([payload])[0]
             } catch .full {
                 await service.room()
-                if Task.isCancelled { throw .stopping }
+            } catch .failed {
+                await service.pause(pause)
+                pause = min(pause * 2, .seconds(10))
             }
+            if Task.isCancelled { throw .stopping }
         }
     }
 
@@ -64,6 +71,8 @@ package protocol IntakeService: Sendable {
     var isDurable: Bool { get }
     func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt]
     func room() async
+    /// Waits so long, or until the task is cancelled.
+    func pause(_ length: Duration) async
     func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void)
     func report(_ event: TransportEvent, _ transport: String)
 }

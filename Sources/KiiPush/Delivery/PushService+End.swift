@@ -22,7 +22,10 @@ extension PushService {
             _ = await note(.failed(parcel.number, handled: progress.done))
             return leave(parcel, progress)
         }
-        guard tries < parcel.delivery.attempts else { return await putAside(parcel, progress, .failed) }
+        guard tries < parcel.delivery.attempts else {
+            putBackReplaced(&progress)
+            return await putAside(parcel, progress, .failed)
+        }
         guard await note(.failed(parcel.number, handled: progress.done)) else { return leave(parcel, progress) }
         let pause = parcel.delivery.pause(after: tries, jitter())
         tell(

@@ -16,6 +16,11 @@ struct TransportIntake: IntakeService {
 
     package func room() async { await service.room(number) }
 
+    package func pause(_ length: Duration) async {
+        let clock = service.clock
+        try? await clock.sleep(until: clock.now.advanced(by: length))
+    }
+
     package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
         service.whenRoom(number, action)
     }

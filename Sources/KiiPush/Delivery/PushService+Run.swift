@@ -24,6 +24,12 @@ extension PushService {
             return state.phase == .new
         }
         guard isNew else { throw ServiceUsed() }
+        if inbox.isDurable, !receiver.deadLetters.isDurable {
+            tell(
+                .notDurable(
+                    "the inbox is durable and the dead letters are not: what is put aside is gone from the one and lost with "
+                        + "the process; give the receiver durable `deadLetters`"))
+        }
         let timer = Task { await runTimer() }
         let held = Task { await runHeld() }
         var failure: (any Error)?
@@ -119,7 +125,10 @@ extension PushService {
             for (number, transport) in transports.enumerated() {
                 let door = TransportIntake(service: self, number: number)
                 let intake = PushIntake(service: door, transport: transport.name)
-                group.addTask { try await transport.run(intake) }
+                group.addTask {
+                    // What can hand nothing more over, and lets that out, has returned.
+                    do { try await transport.run(intake) } catch IntakeRefusal.stopping {}
+                }
             }
             do {
                 // Not by `waitForAll`, which would wait for those that have not thrown.

@@ -113,6 +113,10 @@ extension PushService {
         while state.withLock({ $0.isRunning }) {
             let now = clock.now
             var latest = now.advanced(by: .seconds(1))
+            receiver.loopGuard?.tellStoreAgain()
+            if let failure = receiver.loopGuard?.takeStoreFailure() {
+                tell(.storeFailed("the loop guard's breakers could not be kept: \(failure)"))
+            }
             if let due = receiver.loopGuard?.nextDue {
                 if due <= now, mayLetGo, await receiver.handleNextDue({ _ in }) != nil { continue }
                 if due > now { latest = min(due, latest) }

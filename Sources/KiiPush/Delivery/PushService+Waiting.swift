@@ -95,6 +95,8 @@ extension PushService {
 }
 
 extension PushService: HeldKeeper {
+    var isDurable: Bool { inbox.isDurable }
+
     /// Handles a held message; one whose handler fails is tried again as any other, under the same lease.
     func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome? {
         guard let parcel = unpark(held) else {

@@ -180,11 +180,14 @@ extension PushService {
         return nil
     }
 
-    /// Runs one handler, for as long as it may take.
     private func run(_ route: Route, _ parcel: Parcel, _ progress: Parcel.Progress) async -> Outcome {
-        var message = progress.message
+        await run(route, of: progress.message, timeout: (route.delivery ?? parcel.delivery).timeout)
+    }
+
+    /// Runs one handler, for as long as it may take.
+    func run(_ route: Route, of message: RoutedMessage, timeout: Duration) async -> Outcome {
+        var message = message
         message.routes = MatchedRoutes([route])
-        let timeout = (route.delivery ?? parcel.delivery).timeout
         let (receiver, single) = (receiver, message)
         let end = await withCheckedContinuation { waiter in
             guard let run = begin(single.id, route.id, timeout, waiter) else {

@@ -20,7 +20,8 @@ public protocol PushTransport: Sendable {
     /// Hands payloads over until it has no more, or its task is cancelled.
     ///
     /// - Parameter intake: takes the payloads; it stays valid until `run` has returned.
-    /// - Throws: when it will never have payloads again, such as for a wrong password. Not when it was cancelled.
+    /// - Throws: when it will never have payloads again, such as for a wrong password. Not when it was cancelled; but
+    ///   ``IntakeRefusal/stopping`` from the intake may come out, and counts as a return.
     func run(_ intake: PushIntake) async throws
 }
 

@@ -2,7 +2,8 @@
 public struct ServiceSettings: Sendable, Hashable {
     /// How many messages are being handled at once: 8; at least one, whatever it says.
     ///
-    /// Beside them runs one at most that the loop guard lets go, and those that somebody releases by hand.
+    /// Beside them runs one at most that the loop guard lets go, and those that somebody releases or
+    /// replays by hand.
     public var concurrency = 8
     /// How many payloads are in the service at once: 1,000; those that wait, that are handled, that are tried again, and
     /// copies.
@@ -31,8 +32,11 @@ public enum ServiceEvent: Sendable {
     /// A handler took longer than it may and was cancelled; `true` when it had not returned after the grace either, and
     /// its lane goes on without it.
     case overrun(messageID: UInt64, route: String, isLeft: Bool)
-    /// The inbox or the dead-letter store failed, and it is tried again; the text says where and why.
+    /// The inbox, the dead-letter store or the breaker store failed, and it is tried again; the text says where and why.
     case storeFailed(String)
+    /// The inbox is durable and the dead letters are not, so a message that is put aside is lost with the process; told
+    /// once, when the service begins to run.
+    case notDurable(String)
     /// A transport says something of itself.
     case transport(String, TransportEvent)
 }

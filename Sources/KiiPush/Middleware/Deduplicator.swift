@@ -120,10 +120,11 @@ public struct Deduplicator: Middleware {
         leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)
     }
 
-    /// Lets those go who wait for a message that is held: like its own transport's, theirs is told to come again.
+    /// Lets those go who wait for a message that is held: like its own transport, theirs is told that it is accepted where
+    /// it lies on disk, else to come again.
     public func hold(_ message: RoutedMessage) {
         guard let lease = message.lease else { return }
         message.recorder?.settle(.keep)
-        leases.hold(lease, .retryLater)
+        leases.hold(lease, message.isStored ? .accept : .retryLater)
     }
 }

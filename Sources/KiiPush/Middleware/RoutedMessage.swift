@@ -26,6 +26,9 @@ public struct RoutedMessage: Sendable {
     /// Whether the loop guard has counted it for its routes.
     var isCounted = false
 
+    /// Whether its payload lies on disk; known while it is held.
+    var isStored = false
+
     /// How often its handlers are being run, this time included.
     var attempt: UInt32 = 1
 

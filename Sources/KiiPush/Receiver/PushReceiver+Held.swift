@@ -23,6 +23,8 @@ extension PushReceiver {
     ) -> HeldMessage? {
         guard let held = makeHeld(message, breaker, passed, keeper) else { return nil }
         willHold(held)
+        var message = message
+        message.isStored = keeper?.isDurable ?? false
         chain.hold(message, passed)
         counters.count(.held(held))
         message.recorder?.finish(message.id, message.message, message.message.raw.transport, .held(held))
@@ -90,6 +92,7 @@ extension PushReceiver {
     /// cancelled it begins no other one; what waits stays held.
     @discardableResult
     public func handleDue() async -> [Outcome] {
+        loopGuard?.tellStoreAgain()
         var outcomes: [Outcome] = []
         while !Task.isCancelled, let next = await handleNextDue({ _ in }) {
             if let outcome = next.outcome { outcomes.append(outcome) }
@@ -235,17 +238,33 @@ extension PushReceiver {
     /// Handles a dead letter once more, and takes it out of the store when it is handled.
     ///
     /// It goes through the whole chain, but neither the deduplicator nor a breaker stops it. Only the routes that did
-    /// not handle it are called, if they still take it.
+    /// not handle it are called, if they still take it. No time limit holds for them; see ``PushService/replay(_:)``.
     ///
     /// - Returns: its outcome; of any but `handled` the letter stays in the store.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome {
+        await replay(letter) { message in
+            var message = message
+            return await handle(&message)
+        }
+    }
+
+    /// The same, with the handlers called by `handle`, which says how the message has ended.
+    func replay(_ letter: DeadLetter, handle: (RoutedMessage) async -> Outcome) async -> Outcome {
         do {
             var message = try prepare(letter.payload)
             message.routes = MatchedRoutes(
                 message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
             message.permit(.all)
-            let outcome = await run(&message)
+            var passed = 0
+            let end: Outcome
+            switch admit(&message, passed: &passed) {
+            case .handle: end = await handle(message)
+            case .end(let outcome): end = outcome
+            // With its permit it neither repeats another nor is held.
+            case .wait, .hold: end = .unrouted(.noRoute)
+            }
+            let outcome = settle(message, end, passed)
             // A letter that cannot be taken out may be replayed again, which at-least-once allows.
             if case .handled = outcome { _ = try? deadLetters.remove(letter.id) }
             return outcome
@@ -257,6 +276,8 @@ extension PushReceiver {
 
 /// What handles held messages in place of their receiver, and ends them.
 protocol HeldKeeper: AnyObject, Sendable {
+    /// Whether what it holds lies on disk, so that transports need not bring it again.
+    var isDurable: Bool { get }
     /// Handles one whose turn it is, or that somebody has let go; nil when it is held again.
     func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome?
     /// Ends one unhandled, as `looped` (`rate`).

@@ -59,11 +59,18 @@ public struct DeadLetter: Sendable, Identifiable {
 /// - Each call is one atomic step, from any thread.
 /// - A letter is given back as it came, payload byte for byte, but for the number, until it is removed; a store
 ///   refuses a letter rather than forget one. What times a letter of an earlier process has, the store says.
+/// - Those that are ``DeadLetter/Reason/undecodable`` get half of the room at most, so that garbage, of which there can be
+///   any amount, leaves room for the messages that failed.
 /// - Numbers go up from 1 and are never used twice, not even that of a letter that is gone.
 /// - A call that throws has changed nothing.
 ///
 /// To test a store of yours, run `DeadLetterStoreContract` from KiiPushContracts; it checks each of these.
 public protocol DeadLetterStore: Sendable {
+    /// Whether its letters survive a crash and a loss of power; without a word of the store, false.
+    ///
+    /// A ``PushService`` with a durable inbox tells ``ServiceEvent/notDurable(_:)`` where they do not.
+    var isDurable: Bool { get }
+
     /// Keeps a letter and returns its number.
     ///
     /// - Parameter letter: the letter; its own number counts for nothing.
@@ -87,6 +94,9 @@ public protocol DeadLetterStore: Sendable {
 }
 
 extension DeadLetterStore {
+    /// False: a store that says nothing else promises nothing.
+    public var isDurable: Bool { false }
+
     /// How many letters there are, counted by reading all of them.
     public var count: Int { get throws { try letters().count } }
 }
@@ -105,15 +115,21 @@ public struct DeadLettersFull: Error, Sendable, Hashable, CustomStringConvertibl
     public let count: Int
     /// How many bytes their payloads have.
     public let bytes: Int
+    /// The only reason for which there is no more room; nil where there is none for any.
+    public let reason: DeadLetter.Reason?
 
-    /// Says what a store holds that takes no more.
-    public init(count: Int, bytes: Int) {
+    /// Says what a store holds that takes no more, of all reasons or of one.
+    public init(count: Int, bytes: Int, reason: DeadLetter.Reason? = nil) {
         self.count = count
         self.bytes = bytes
+        self.reason = reason
     }
 
     /// What to do, in words.
-    public var description: String { "\(count) dead letters of \(bytes) bytes are kept already; replay or drop some" }
+    public var description: String {
+        let kind = reason.map { "\($0.rawValue) " } ?? ""
+        return "\(count) \(kind)dead letters of \(bytes) bytes are kept already; replay or drop some"
+    }
 }
 
 /// A dead-letter store that lives as long as the process.
@@ -121,12 +137,10 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
     private struct State {
         var letters: [DeadLetter] = []
         var lastID: UInt64 = 0
-        var bytes = 0
+        var room: LetterRoom
     }
 
-    private let capacity: Int
-    private let mostBytes: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Makes an empty store.
     ///
@@ -134,19 +148,14 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
     ///   - capacity: how many letters it keeps; it refuses more, rather than lose one.
     ///   - bytes: how many bytes their payloads may have in all.
     public init(capacity: Int = 1000, bytes: Int = 8 << 20) {
-        self.capacity = max(capacity, 0)
-        mostBytes = bytes
+        state = Mutex(State(room: LetterRoom(capacity: capacity, bytes: bytes)))
     }
 
     /// Keeps a letter and returns its number.
     public func add(_ letter: DeadLetter) throws -> UInt64 {
         try state.withLock { state in
-            let bytes = state.bytes + letter.payload.bytes.count
-            guard state.letters.count < capacity, bytes <= mostBytes else {
-                throw DeadLettersFull(count: state.letters.count, bytes: state.bytes)
-            }
+            try state.room.take(letter.reason, bytes: letter.payload.bytes.count)
             state.lastID += 1
-            state.bytes = bytes
             state.letters.append(letter)
             state.letters[state.letters.count - 1].id = state.lastID
             return state.lastID
@@ -164,7 +173,8 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
     public func remove(_ id: UInt64) -> Bool {
         state.withLock { state in
             guard let index = state.letters.firstIndex(where: { $0.id == id }) else { return false }
-            state.bytes -= state.letters.remove(at: index).payload.bytes.count
+            let letter = state.letters.remove(at: index)
+            state.room.add(letter.reason, count: -1, bytes: -letter.payload.bytes.count)
             return true
         }
     }

@@ -11,6 +11,10 @@ public protocol TransportBench: Sendable {
     /// to come again, or connects again itself.
     var endsWhenCut: Bool { get }
 
+    /// Whether the transport acknowledges all that it has handed over together, once the last of it has ended, and
+    /// nothing of it where one payload is to be tried later; false where it answers each by itself.
+    var acknowledgesTogether: Bool { get }
+
     /// Sends payloads in this order, once the transport can be reached; connects again where the link was cut.
     ///
     /// Payloads of the contract are short lines of JSON, no more than three of them unanswered when the transport may
@@ -25,6 +29,11 @@ public protocol TransportBench: Sendable {
 
     /// Cuts the link, as a sender does that ends, or a network that fails.
     func cut() async throws
+}
+
+extension TransportBench {
+    /// No: most transports answer each payload by itself.
+    public var acknowledgesTogether: Bool { false }
 }
 
 /// What a sender has heard of its payloads.

@@ -49,6 +49,8 @@ final class TransportTrial: Sendable {
             do {
                 try await transport.run(intake)
                 self?.outcome.withLock { $0 = .returned }
+            } catch IntakeRefusal.stopping {
+                self?.outcome.withLock { $0 = .returned }
             } catch {
                 self?.outcome.withLock { $0 = .threw("\(error)") }
             }
@@ -103,9 +105,20 @@ final class TransportTrial: Sendable {
     // MARK: Answers
 
     /// Expects that the sender hears so of its payloads.
-    func expectAnswers(acknowledged: Int, refused: Int = 0, _ when: String) async throws {
+    ///
+    /// - Parameters:
+    ///   - acknowledged: of how many it hears that they are dealt with; none of those that are acknowledged together, if
+    ///     others keep them waiting.
+    ///   - refused: of how many it hears that they are not.
+    ///   - othersAreOpen: whether others were taken in with them that are not dealt with.
+    ///   - when: the beginning of what is said if it hears something else.
+    /// - Throws: what the bench throws.
+    func expectAnswers(
+        acknowledged: Int, refused: Int = 0, othersAreOpen: Bool = false, _ when: String
+    ) async throws {
         var expected = TransportAnswers()
-        expected.acknowledged = bench.transport.abilities.contains(.acknowledges) ? acknowledged : 0
+        let isDue = bench.transport.abilities.contains(.acknowledges) && !(othersAreOpen && bench.acknowledgesTogether)
+        expected.acknowledged = isDue ? acknowledged : 0
         expected.refused = bench.transport.abilities.contains(.refuses) ? refused : 0
         let deadline = ContinuousClock.now + patience
         var found = try bench.answers()

@@ -125,6 +125,8 @@ package final class TrialIntake: IntakeService {
         }
     }
 
+    package func pause(_ length: Duration) async { try? await Task.sleep(for: length) }
+
     package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
         let isNow = state.withLock { state in
             if state.room > 0, state.refusal != .full { return true }

@@ -47,8 +47,8 @@ package struct FileLock: Sendable {
 
     /// Ends the lock.
     package func unlock() {
-        // A program that another thread is just starting has a copy of the descriptor for a moment.
-        _ = flock(descriptor, LOCK_UN)
+        // A program that is just being started has the descriptor too, and to close it here alone would not end the lock.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 }

@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// The file has mode 0600, for it holds what users sent. It is never larger than its limit: before a line that would make
 /// it so, it becomes `path.1`, in place of an earlier one, and a new one begins. So both together hold the newest payloads,
-/// within twice the limit. Times count from the file's first line; a process that finds a file goes on behind its last
-/// line. Nothing is brought to the disk by force, so a loss of power may cost the last lines; one that was written in
+/// within twice the limit. Times are those of arrival and count from the file's first line, never backwards; a process
+/// that finds a file goes on behind its last line. Nothing is brought to the disk by force, so a loss of power may cost the last lines; one that was written in
 /// part is removed when the file is opened again.
 public final class CaptureFile: Sendable {
     /// The file's path.
@@ -26,6 +26,8 @@ public final class CaptureFile: Sendable {
         var file: OpenCapture?
         /// When the file's time was zero, on the clock.
         var beginning = MonotonicInstant(nanoseconds: 0)
+        /// The time of the last line.
+        var last = Duration.zero
     }
 
     /// Names a file; it is opened with the first payload.
@@ -33,7 +35,7 @@ public final class CaptureFile: Sendable {
     /// - Parameters:
     ///   - path: the file's path.
     ///   - limit: the most bytes of the file, at least 1,024.
-    ///   - clock: tells the times of payloads that do not say when they arrived.
+    ///   - clock: the receiver's clock; tells the times of payloads that do not say when they arrived.
     public init(path: String, limit: Int = 16 << 20, clock: any ReceiverClock = SystemClock()) {
         self.path = path
         self.limit = max(limit, 1024)
@@ -47,16 +49,19 @@ public final class CaptureFile: Sendable {
     public func add(_ payload: RawPayload) throws(WriteError) {
         do throws(ErrorNumber) {
             try state.withLock { state throws(ErrorNumber) in
-                if state.file?.isInPlace != true { try open(&state) }
-                let time = clock.now
-                guard var line = CaptureLine.line(payload, at: state.beginning.duration(to: time)) else { return }
+                let arrival = payload.arrivedAt ?? clock.now
+                if state.file?.isInPlace != true { try open(&state, at: arrival) }
+                var time = max(state.beginning.duration(to: arrival), state.last)
+                guard var line = CaptureLine.line(payload, at: time) else { return }
                 guard line.utf8.count <= limit else { throw ErrorNumber(rawValue: EFBIG) }
                 if let size = state.file?.size, size + line.utf8.count > limit {
                     guard unsafe rename(path, "\(path).1") == 0 else { throw .current }
-                    try open(&state)
-                    line = CaptureLine.line(payload, at: .zero) ?? line
+                    try open(&state, at: arrival)
+                    time = .zero
+                    line = CaptureLine.line(payload, at: time) ?? line
                 }
                 try state.file?.append(line)
+                state.last = time
             }
         } catch {
             throw WriteError(path: path, number: error)
@@ -72,10 +77,10 @@ public final class CaptureFile: Sendable {
         do throws(WriteError) { try add(payload) } catch { trouble(error) }
     }
 
-    private func open(_ state: inout State) throws(ErrorNumber) {
+    private func open(_ state: inout State, at time: MonotonicInstant) throws(ErrorNumber) {
         state.file = nil
         let file = try OpenCapture(path)
-        state.beginning = clock.now.advanced(by: .zero - file.lastTime)
+        (state.beginning, state.last) = (time.advanced(by: .zero - file.lastTime), file.lastTime)
         state.file = file
     }
 }

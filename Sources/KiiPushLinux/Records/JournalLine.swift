@@ -67,6 +67,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
             let what = isLeft ? "did not return after it was cancelled, and is left" : "took too long and is cancelled"
             self.init(isLeft ? .error : .warning, "message \(id): the handler of \(NearestName.shown(route)) \(what)")
         case .storeFailed(let what): self.init(.error, what)
+        case .notDurable(let what): self.init(.warning, what)
         case .transport(let name, let event): self.init(event, of: NearestName.shown(name))
         }
     }

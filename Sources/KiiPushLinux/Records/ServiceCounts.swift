@@ -38,6 +38,7 @@ public final class ServiceCounts: Sendable {
             // The one that is left has been counted when it was cancelled.
             case .overrun(_, _, let isLeft): state.overruns += isLeft ? 0 : 1
             case .storeFailed: state.storeFailures += 1
+            case .notDurable: break
             case .transport(let name, let event):
                 switch event {
                 case .connected: state.transports[name, default: Transport()].connected += 1

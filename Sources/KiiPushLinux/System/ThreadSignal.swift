@@ -1,10 +1,10 @@
-import Glibc
+package import Glibc
 import Synchronization
 
 /// Wakes a thread that polls, from any other thread or task, and tells it when to end.
-final class ThreadSignal: Sendable {
+package final class ThreadSignal: Sendable {
     /// Readable while the signal is raised.
-    let descriptor: Int32
+    package let descriptor: Int32
 
     private let writer: Int32
     private let isRaised = Atomic<Bool>(false)
@@ -13,7 +13,7 @@ final class ThreadSignal: Sendable {
     /// Makes a signal that is not raised.
     ///
     /// - Throws: the number of the call that failed, such as `EMFILE`.
-    init() throws(ErrorNumber) {
+    package init() throws(ErrorNumber) {
         // A pair of sockets, since Swift's Glibc knows no eventfd.
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
@@ -27,7 +27,7 @@ final class ThreadSignal: Sendable {
     }
 
     /// Wakes the thread; what it has raised before and nobody has cleared makes no further call.
-    func raise() {
+    package func raise() {
         guard !isRaised.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var byte: UInt8 = 1
         _ = unsafe send(writer, &byte, 1, Int32(MSG_NOSIGNAL))
@@ -43,7 +43,7 @@ final class ThreadSignal: Sendable {
     var hasEnded: Bool { isOver.load(ordering: .acquiring) }
 
     /// Lets the thread sleep again; call it before looking at what the signal may be about.
-    func clear() {
+    package func clear() {
         var bytes: UInt64 = 0
         while unsafe recv(descriptor, &bytes, 8, 0) > 0 {}
         // An exchange, so that what was written before a call of `raise` that found the flag set is seen from here on.
@@ -56,7 +56,7 @@ final class ThreadSignal: Sendable {
 /// - Parameters:
 ///   - polled: what is waited for; a descriptor of -1 is passed over.
 ///   - limit: how long at most; nil for as long as it takes.
-func pollAll(_ polled: inout [pollfd], for limit: Duration?) {
+package func pollAll(_ polled: inout [pollfd], for limit: Duration?) {
     let milliseconds = limit.map { Int32(min(max($0 / .milliseconds(1), 0).rounded(.up), 1_000_000_000)) } ?? -1
     if unsafe poll(&polled, nfds_t(polled.count), milliseconds) < 0 {
         for index in polled.indices { polled[index].revents = 0 }

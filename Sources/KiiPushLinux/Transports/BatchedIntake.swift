@@ -1,11 +1,11 @@
 import Glibc
-import KiiPush
+package import KiiPush
 import Synchronization
 
 /// Hands payloads to an intake, many at once where they have room, and knows when it is worth while to try again.
-struct BatchedIntake {
+package struct BatchedIntake {
     /// The most payloads that are handed over at once.
-    static let largestBatch = 64
+    package static let largestBatch = 64
     /// The first and the longest pause after the inbox has failed.
     private static let pauses = (first: Duration.milliseconds(100), longest: Duration.seconds(10))
 
@@ -23,7 +23,7 @@ struct BatchedIntake {
     /// - Parameters:
     ///   - intake: the intake.
     ///   - signal: is raised when there may be room again.
-    init(_ intake: PushIntake, _ signal: ThreadSignal) {
+    package init(_ intake: PushIntake, _ signal: ThreadSignal) {
         self.intake = intake
         self.signal = signal
     }
@@ -32,7 +32,7 @@ struct BatchedIntake {
     ///
     /// - Returns: the receipts of those that were taken in, at least one.
     /// - Throws: the refusal, `full` only when there is not even room for one; ask ``wait`` then.
-    mutating func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+    package mutating func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         size = min(size, payloads.count)
         while true {
             do throws(IntakeRefusal) {
@@ -67,7 +67,7 @@ struct BatchedIntake {
     }
 
     /// Tries nothing for a while, since the inbox has failed.
-    mutating func pauseAfterFailure() {
+    package mutating func pauseAfterFailure() {
         pause(for: min(Self.pauses.first * (1 << min(refusals, 10)), Self.pauses.longest))
         refusals += 1
     }
@@ -75,7 +75,7 @@ struct BatchedIntake {
     private mutating func pause(for duration: Duration) { pausedUntil = .now + duration }
 
     /// How long there is nothing to try.
-    enum Wait {
+    package enum Wait {
         case none
         case upTo(Duration)
         /// Until the signal is raised.
@@ -83,7 +83,7 @@ struct BatchedIntake {
     }
 
     /// How long there is nothing to try; ask it when the signal was raised, and when the time is over.
-    var wait: Wait {
+    package var wait: Wait {
         mutating get {
             if isFull, room.isThere.load(ordering: .acquiring) { isFull = false }
             if isFull { return .untilSignal }

@@ -22,6 +22,18 @@ public struct MQTTSettings: Sendable, Hashable {
         case one = 1
     }
 
+    /// When messages are acknowledged that an inbox in memory has taken; those that lie on disk are at once.
+    public enum Acknowledgement: String, Sendable, Hashable, CaseIterable {
+        /// When they have ended, so that a crash loses none.
+        ///
+        /// All that have come meanwhile are acknowledged together, when the last of them has ended; where one is to be
+        /// tried later, the link is made again and the broker sends all of them again. So while one takes long, the
+        /// broker sends no more than its window, 20 messages of mosquitto's, and 1,024 are read at the most.
+        case whenEnded
+        /// When they are taken, so that a slow one holds nothing up; what has not ended is lost with the process.
+        case onTake
+    }
+
     /// What stands for a password.
     public enum Password: Sendable, Hashable {
         /// The password itself.
@@ -54,9 +66,14 @@ public struct MQTTSettings: Sendable, Hashable {
     public var version = Version.v311
     /// The quality of service to ask for: 1; what the broker grants is reported.
     public var quality = Quality.one
+    /// When messages are acknowledged that lie in memory: when they have ended.
+    ///
+    /// What an inbox on disk has taken is acknowledged at once in any case.
+    public var acknowledges = Acknowledgement.whenEnded
     /// Seconds without traffic after which the link is tried, from 5 to 65,535: 60.
     ///
-    /// A link that died unseen is noticed after twice as long, at the latest.
+    /// A link that died unseen is noticed after twice as long, at the latest; while there is no room, or acknowledgements
+    /// wait for messages to end, when the system gives it up.
     public var keepAlive = 60
     /// Whether the broker forgets this device when the link goes, and all that is sent meanwhile: no.
     ///

@@ -4,19 +4,18 @@ import Synchronization
 
 /// What the task that runs a transport and the transport's thread tell each other.
 final class Control: Sendable {
-    let wake: WakeUp
+    let signal: ThreadSignal
     private let state = Mutex(State())
 
     private struct State {
         var isStopped = false
-        var isRoomThere = true
         /// Whether the thread is in a call that may take minutes and cannot be woken, as the resolver's.
         var isAway = false
         var result: Result<Void, MQTTError>?
         var waiter: CheckedContinuation<Result<Void, MQTTError>, Never>?
     }
 
-    init() throws(ErrorNumber) { wake = try WakeUp() }
+    init() throws(ErrorNumber) { signal = try ThreadSignal() }
 
     /// Whether the transport is to end.
     var isStopped: Bool { state.withLock { $0.isStopped } }
@@ -28,19 +27,7 @@ final class Control: Sendable {
             return state.isAway
         }
         if isAway { finish(.success(())) }
-        wake.signal()
-    }
-
-    // MARK: Room
-
-    /// Whether the intake said, since ``closeRoom()``, that there may be room.
-    var isRoomThere: Bool { state.withLock { $0.isRoomThere } }
-
-    func closeRoom() { state.withLock { $0.isRoomThere = false } }
-
-    func openRoom() {
-        state.withLock { $0.isRoomThere = true }
-        wake.signal()
+        signal.raise()
     }
 
     // MARK: The end

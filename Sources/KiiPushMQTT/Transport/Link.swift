@@ -124,6 +124,28 @@ struct Link: ~Copyable {
     /// Queues a ping when it is time for one, and ends the link when the last one was not answered.
     func keepAlive() throws(Failure) { try check(unsafe mosquitto_loop_misc(handle)) }
 
+    /// Sends a ping past what is queued, which is to stay there; not while a queued packet may be sent in part.
+    func pingPastQueue() throws(Failure) {
+        let ping: [UInt8] = [0xC0, 0]
+        let sent: Int
+        // The library's own session, which only this thread uses; both calls keep nothing.
+        if let session = unsafe mosquitto_ssl_get(handle) {
+            guard let write = unsafe Self.writeEncrypted else { throw Failure(what: "OpenSSL has no SSL_write") }
+            sent = unsafe Int(write(session, ping, Int32(ping.count)))
+        } else {
+            sent = unsafe send(descriptor, ping, ping.count, Int32(MSG_NOSIGNAL))
+        }
+        // A socket that has no room for two bytes has not sent anything for minutes.
+        guard sent == ping.count else { throw Failure(what: "the broker does not read what is sent") }
+    }
+
+    private typealias Write = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer, Int32) -> Int32
+
+    /// OpenSSL's `SSL_write`, of the library that libmosquitto has brought along; its headers need not be there.
+    private static var writeEncrypted: Write? {
+        unsafe dlsym(nil, "SSL_write").map { unsafe unsafeBitCast($0, to: Write.self) }
+    }
+
     // MARK: Errors
 
     /// Makes an error of a code, in the words of whoever knows them.

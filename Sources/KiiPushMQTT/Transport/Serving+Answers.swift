@@ -7,6 +7,7 @@ extension Serving {
     func heed(_ answer: Arrivals.Answer, _ link: borrowing Link) throws(End) {
         switch answer {
         case .connection(0, let isSessionPresent):
+            isAccepted = true
             self.isSessionPresent = isSessionPresent
             do throws(Link.Failure) { try link.subscribe(settings.topic, settings.quality) } catch {
                 throw .lost(error.what)

@@ -1,6 +1,7 @@
 #if MQTT
 import Glibc
 import KiiPush
+import KiiPushLinux
 
 /// The work of a transport's thread: keeps a link, and has what it brings taken in before it is acknowledged.
 ///
@@ -35,23 +36,31 @@ final class Serving {
     private let publish: (MQTTCounts) -> Void
     private var backoff: Backoff
 
-    /// How many messages are read before they are handed over: fewer where there was no room for so many.
-    private var readLimit = Serving.mostAtOnce
-    /// Whether room is asked for before anything is read, since there was none a moment ago.
-    private var asksForRoom = false
-    private var hasAsked = false
-    /// When to try again what the inbox could not keep and nobody sends again.
-    private var retryAt: Instant?
+    private var batches: BatchedIntake
+    /// What the link has brought and no disk has.
+    private var unended = Unended()
+    /// How many messages were taken in since acknowledgements left.
+    private var unacknowledged = 0
+
+    /// Whether something may lie in the socket that nobody has read for a while.
+    var isBehind = false
+    /// Whether a packet may have been sent in part, so that nothing may be sent past it.
+    var isSending = false
+    /// When the link's own ping is due; nil while libmosquitto sees to it.
+    var nextPing: Instant?
 
     /// Whether a link was subscribed before this one, so that a session should be there.
     var hadLink = false
+    /// Whether the broker has accepted the link, which it may do long before it grants the subscription.
+    var isAccepted = false
     var isSessionPresent = false
     /// Since when the link is subscribed; nil while it is not.
     var subscribedAt: Instant?
 
-    static let mostAtOnce = 64
     /// `POLLRDHUP`, which the C library shows only to who asks for all of GNU's.
     private static let hungUp: Int32 = 0x2000
+    /// So many acknowledgements wait for messages to end; then nothing more is read.
+    private static let mostUnacknowledged = 1024
     /// Beyond this many bytes nothing more is read before what came is handed over.
     private static let mostBytes = 1 << 20
 
@@ -67,11 +76,12 @@ final class Serving {
             settings.clientID.isEmpty
             ? "kiipush-\(String(UInt64.random(in: 1 << 63 ... .max), radix: 36))" : settings.clientID
         arrivals = Arrivals(settings, clientID: clientID)
+        batches = BatchedIntake(intake, control.signal)
     }
 
     /// Works until the transport is to end, or it is of no use to go on.
     func serve() -> Result<Void, MQTTError> {
-        if !intake.isDurable {
+        if !intake.isDurable, settings.acknowledges == .onTake {
             intake.report(
                 .possibleGap("the inbox is in memory: what is acknowledged and not handled is lost in a crash"))
         }
@@ -89,17 +99,20 @@ final class Serving {
     }
 
     /// Waits before the next link, and hands over what nobody sends again; false when the transport is to end.
+    ///
+    /// Where there was no room, the wait is over when there is: that the link went says nothing of the broker then.
     private func pause(_ what: String) -> Bool {
         arrivals.removeWhatComesAgain()
+        let wasFull = isFull
         let held = subscribedAt?.duration(to: .now) ?? .zero
         subscribedAt = nil
         let pause = backoff.next(afterLinkOf: held, random: start.random())
         intake.report(.disconnected(what, retryIn: pause))
-        var end = Instant.now + pause
+        let end = Instant.now + pause
         while !control.isStopped, end > .now || !arrivals.payloads.isEmpty {
-            if isDue, (try? handOver()) == nil { return false }
-            if end < .now, !arrivals.payloads.isEmpty { end = .now + .seconds(1) }
-            _ = wait(-1, 0, until: [end, retryAt])
+            if (try? handOver()) == nil { return false }
+            if wasFull, !isFull, arrivals.payloads.isEmpty { break }
+            _ = wait(-1, 0, until: [arrivals.payloads.isEmpty ? end : nextTry])
         }
         return !control.isStopped
     }
@@ -114,10 +127,14 @@ final class Serving {
     // MARK: A link
 
     private func serveLink() throws(End) {
+        try awaitRoom()
         let link = try makeLink()
-        hasAsked = false
-        let deadline = Instant.now + settings.connectLimit
+        (isBehind, isSending, isAccepted, nextPing) = (false, false, false, nil)
+        (unended, unacknowledged) = (Unended(), 0)
+        var deadline = Instant.now + settings.connectLimit
         while true {
+            // What the broker has answered lies unread while there is no room, and what it is asked unsent.
+            if isBehind || !maySend { deadline = .now + settings.connectLimit }
             if control.isStopped {
                 leave(link)
                 throw .stopped
@@ -126,6 +143,14 @@ final class Serving {
                 throw .lost("the broker granted no subscription within \(settings.connectLimit)")
             }
             try round(link, until: subscribedAt == nil ? deadline : nil)
+        }
+    }
+
+    /// Waits for room before a link is made, which would only bring what has none.
+    private func awaitRoom() throws(End) {
+        while isFull {
+            if control.isStopped { throw .stopped }
+            _ = wait(-1, 0, until: [])
         }
     }
 
@@ -144,27 +169,24 @@ final class Serving {
 
     /// Polls, and does what there is to do then.
     private func round(_ link: borrowing Link, until deadline: Instant?) throws(End) {
-        if isDue { _ = try handOver() }
-        let isEmpty = arrivals.payloads.isEmpty
-        if isEmpty {
-            try lost { () throws(Link.Failure) in try link.write() }
-            askForRoom()
-        }
-        let mayRead = isEmpty && control.isRoomThere
+        try handOver()
+        try write(link)
+        let mayRead = arrivals.payloads.isEmpty && unacknowledged < Self.mostUnacknowledged
         // A peer that hangs up is seen also by who does not read.
         var events = mayRead ? POLLIN : Self.hungUp
-        if isEmpty, link.wantsWrite { events |= POLLOUT }
+        if maySend, link.wantsWrite { events |= POLLOUT }
         let tick = Instant.now + min(.seconds(15), .milliseconds(250) * settings.keepAlive)
-        let seen = wait(link.descriptor, events, until: [tick, deadline, retryAt])
+        let seen = wait(link.descriptor, events, until: [tick, deadline, nextTry])
         if mayRead, seen & (POLLIN | POLLHUP | POLLERR) != 0 {
             try read(link)
         } else if seen & (POLLHUP | POLLERR | Self.hungUp) != 0 {
             throw .lost("the broker ended the link")
         }
-        try lost { () throws(Link.Failure) in try link.keepAlive() }
+        isBehind = !mayRead || isBehind && seen & POLLIN != 0
+        try keepAlive(link)
     }
 
-    /// Reads what there is, at most ``readLimit`` messages, and has it taken in.
+    /// Reads what there is, at most ``BatchedIntake/largestBatch`` messages, and has it taken in.
     private func read(_ link: borrowing Link) throws(End) {
         var failure: Link.Failure?
         repeat {
@@ -173,8 +195,10 @@ final class Serving {
             // Pings are not counted; if there is more, the next poll says so at once. Without a socket libmosquitto
             // would say again and again that the link has ended.
             if arrivals.count == before || link.descriptor < 0 { break }
-        } while failure == nil && arrivals.payloads.count < readLimit && arrivals.bytes < Self.mostBytes
-        hasAsked = false
+            // What follows from an answer must not wait behind acknowledgements.
+            if !arrivals.answers.isEmpty { break }
+        } while failure == nil && arrivals.payloads.count < BatchedIntake.largestBatch
+            && arrivals.bytes < Self.mostBytes
         for answer in arrivals.takeAnswers() { try heed(answer, link) }
         for notice in arrivals.takeNotices() { intake.report(.ignored(notice)) }
         if let failure { throw .lost(failure.what) }
@@ -182,13 +206,14 @@ final class Serving {
         if arrivals.takeAcknowledgement(), !link.wantsWrite {
             throw .final(.acknowledgesEarly(Link.libraryVersion))
         }
-        if try handOver() { try lost { () throws(Link.Failure) in try link.write() } }
+        try handOver()
+        try write(link)
         publish(arrivals.counts)
     }
 
     /// Ends the link in good order, unless it is none yet or that would acknowledge what was not taken in.
     private func leave(_ link: borrowing Link) {
-        guard subscribedAt != nil, arrivals.payloads.isEmpty, link.descriptor >= 0 else { return }
+        guard subscribedAt != nil, maySend, unended.retried == 0, link.descriptor >= 0 else { return }
         link.disconnect()
         let end = Instant.now + .seconds(1)
         while link.descriptor >= 0, link.wantsWrite, .now < end {
@@ -197,71 +222,74 @@ final class Serving {
         }
     }
 
-    private func lost(_ call: () throws(Link.Failure) -> Void) throws(End) {
+    /// Whether everything that has come is safe, so that what is queued, acknowledgements among it, may leave.
+    ///
+    /// libmosquitto sends all of its queue or nothing. So what was taken into memory is acknowledged together, when the
+    /// last of it has ended.
+    var maySend: Bool { arrivals.payloads.isEmpty && unended.isEmpty }
+
+    /// Sends what is queued, if it may leave.
+    private func write(_ link: borrowing Link) throws(End) {
+        guard maySend else { return }
+        let retried = unended.retried
+        guard retried == 0 else {
+            let whence = settings.cleanSession ? "a clean session loses them" : "the broker sends all again"
+            throw .lost("\(retried) messages were not dealt with; \(whence)")
+        }
+        unacknowledged = 0
+        try lost { () throws(Link.Failure) in try link.write() }
+        isSending = link.wantsWrite
+    }
+
+    func lost(_ call: () throws(Link.Failure) -> Void) throws(End) {
         do throws(Link.Failure) { try call() } catch { throw .lost(error.what) }
     }
 
     // MARK: Handing over
 
-    /// Whether what has come and was refused should be tried again now.
-    private var isDue: Bool {
-        !arrivals.payloads.isEmpty && control.isRoomThere && (retryAt ?? .now) <= .now
+    /// Whether there was no room, and nobody has told of some since.
+    private var isFull: Bool {
+        if case .untilSignal = batches.wait { true } else { false }
+    }
+
+    /// When to try again what was refused; nil for nothing, and where only a signal says so.
+    private var nextTry: Instant? {
+        guard !arrivals.payloads.isEmpty else { return nil }
+        switch batches.wait {
+        case .none: return .now
+        case .upTo(let time): return .now + time
+        case .untilSignal: return nil
+        }
     }
 
     /// Has the intake take what has come, in order, as much of it as there is room for.
     ///
-    /// - Returns: whether nothing is left, so that what is queued may be written.
     /// - Throws: ``End/lost(_:)`` when the inbox failed and the broker sends all of it again on another link.
-    private func handOver() throws(End) -> Bool {
-        var most = Self.mostAtOnce
-        retryAt = nil
-        while !arrivals.payloads.isEmpty {
-            let number = min(most, arrivals.payloads.count)
+    private func handOver() throws(End) {
+        while !arrivals.payloads.isEmpty, case .none = batches.wait {
             do throws(IntakeRefusal) {
-                let isAll = number == arrivals.payloads.count
-                _ = try intake.take(isAll ? arrivals.payloads : Array(arrivals.payloads.prefix(number)))
-                arrivals.removeFirst(number)
+                let receipts = try batches.take(arrivals.payloads)
+                arrivals.removeFirst(receipts.count)
+                watch(receipts)
             } catch {
                 switch error {
-                case .full:
-                    most = max(1, number / 2)
-                    guard number == 1 else { continue }
-                    slowDown(to: 1)
-                    hasAsked = false
-                    askForRoom()
-                    return false
+                case .full: break
                 case .stopping: throw .stopped
                 case .failed(let error):
                     // Another link would bring nothing again of a clean session or of quality 0: what is here is all.
-                    guard arrivals.allComeAgain else {
-                        retryAt = .now + .seconds(1)
-                        return false
-                    }
-                    throw .lost("the inbox could not keep what came: \(error)")
+                    guard !arrivals.allComeAgain else { throw .lost("the inbox could not keep what came: \(error)") }
+                    batches.pauseAfterFailure()
                 }
             }
         }
-        if most < Self.mostAtOnce { slowDown(to: most) } else { speedUp() }
-        return true
     }
 
-    private func slowDown(to number: Int) {
-        readLimit = number
-        asksForRoom = true
-    }
-
-    private func speedUp() {
-        readLimit = min(readLimit * 2, Self.mostAtOnce)
-        if readLimit == Self.mostAtOnce { asksForRoom = false }
-    }
-
-    /// Asks to be told when there is room, if there was none; nothing is read before.
-    private func askForRoom() {
-        guard asksForRoom, !hasAsked else { return }
-        hasAsked = true
-        control.closeRoom()
-        let control = control
-        intake.whenRoom { control.openRoom() }
+    /// Has acknowledgements wait for what was taken in and is not safe yet.
+    private func watch(_ receipts: [Receipt]) {
+        guard settings.quality == .one, settings.acknowledges == .whenEnded else { return }
+        unacknowledged += receipts.count
+        let signal = control.signal
+        for receipt in receipts where !receipt.isStored { unended.add(receipt) { signal.raise() } }
     }
 
     // MARK: Waiting
@@ -270,16 +298,12 @@ final class Serving {
     ///
     /// - Returns: what the socket is ready for.
     private func wait(_ descriptor: Int32, _ events: Int32, until times: [Instant?]) -> Int32 {
-        let end = times.compactMap(\.self).min() ?? .now
-        // Rounded up, so that the time has come when the wait is over.
-        let left = max(0, (Instant.now.duration(to: end) / .milliseconds(1)).rounded(.up))
         var polls = [
-            pollfd(fd: control.wake.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: control.signal.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: descriptor, events: Int16(events), revents: 0),
         ]
-        // An interruption is a wake-up like another. One that is negative is not looked at.
-        guard unsafe poll(&polls, 2, Int32(min(left, 86_400_000))) > 0 else { return 0 }
-        if polls[0].revents != 0 { control.wake.clear() }
+        pollAll(&polls, for: times.compactMap(\.self).min().map { Instant.now.duration(to: $0) })
+        if polls[0].revents != 0 { control.signal.clear() }
         return Int32(polls[1].revents)
     }
 }

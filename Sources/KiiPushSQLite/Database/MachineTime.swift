@@ -70,6 +70,13 @@ struct TimeScale: Sendable {
         return min(max(age, 0), limit)
     }
 
+    /// A stored time that may be to come, on the receiver's clock: exact within this boot; after another one by the wall
+    /// clock, and not before the moment when the scale was made.
+    func end(_ time: StoredTime) -> MonotonicInstant {
+        if time.boot == boot { return instant.advanced(byNanoseconds: time.monotonic.since(machine.monotonic)) }
+        return instant.advanced(byNanoseconds: max(time.wall.since(machine.wall), 0))
+    }
+
     /// A stored time on the receiver's clock.
     ///
     /// Exact for a time of this process, also for one to come; else not after the moment when the scale was made.

@@ -9,9 +9,10 @@ import Synchronization
 /// let database = try SQLiteDatabase(directory: directory)
 /// let seen = try SQLiteSeenStore(database)
 /// let letters = try SQLiteDeadLetterStore(database)
+/// let breakers = try SQLiteBreakerStore(database)
 /// let receiver = PushReceiver(deadLetters: letters) {
 ///     Deduplicator(store: seen, secret: database.secret)
-///     LoopGuard()
+///     LoopGuard(breakers: breakers)
 /// }
 /// ```
 ///
@@ -183,6 +184,7 @@ extension Connection {
             """
             DELETE FROM boots WHERE id <> ? AND number NOT IN (SELECT boot FROM seen)
                 AND number NOT IN (SELECT boot FROM deadLetters) AND number NOT IN (SELECT boot FROM inbox)
+                AND number NOT IN (SELECT boot FROM breakers)
             """, .text(id))
         // Of a boot that nobody knows, each process is one of its own.
         if id.isEmpty { try run("UPDATE boots SET id = 'unknown ' || number WHERE id = ''") }

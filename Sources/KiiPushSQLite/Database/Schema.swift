@@ -77,6 +77,20 @@ enum Schema {
             PRIMARY KEY (payload, position)
         ) STRICT, WITHOUT ROWID;
         """,
+        // The number says in which order they opened; boot, monotonic and wall are the end of the cool-down.
+        """
+        CREATE TABLE breakers (
+            number INTEGER PRIMARY KEY,
+            isWide INTEGER NOT NULL,
+            first INTEGER NOT NULL,
+            second INTEGER NOT NULL,
+            coolDown INTEGER NOT NULL,
+            boot INTEGER NOT NULL REFERENCES boots,
+            monotonic INTEGER NOT NULL,
+            wall INTEGER NOT NULL,
+            UNIQUE (isWide, first, second)
+        ) STRICT;
+        """,
     ]
 
     /// Refuses a database that is not ours or is newer.

@@ -58,10 +58,16 @@ final class InboxWriter: Sendable {
     private let state = Mutex(State())
     /// Wakes the thread that rests.
     private let work = ThreadSemaphore()
+    /// Starts a thread for work, or does it where there is none to be had.
+    private let startWork: @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    init(_ database: SQLiteDatabase, _ rows: InboxRows) {
+    init(
+        _ database: SQLiteDatabase, _ rows: InboxRows,
+        startWork: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { startThread($0) }
+    ) {
         self.database = database
         self.rows = Mutex(rows)
+        self.startWork = startWork
     }
 
     // Lets the thread end at once.
@@ -128,7 +134,7 @@ final class InboxWriter: Sendable {
 
     private func startWriting() {
         // Kept for no longer than a write: whoever is told may let go of the database, and open it again at once.
-        startThread { [weak self, work] in
+        startWork { [weak self, work] in
             repeat {
                 while let written = self?.writeNext() { written.tell() }
             } while work.wait(for: Self.rest) ? self != nil : self?.endsThread() == false
@@ -164,6 +170,9 @@ final class InboxWriter: Sendable {
         _ add: (inout Connection, inout InboxChanges) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         var written = Written()
+        var thread: Thread?
+        // With the database let go of: where there is no thread to be had, the writing is done here.
+        defer { if let thread { haveWritten(thread) } }
         let result = try database.withConnection { connection throws(SQLiteError) in
             let batch = state.withLock { $0.take(Self.mostAtOnce) }
             do throws(SQLiteError) {
@@ -171,7 +180,7 @@ final class InboxWriter: Sendable {
                 written.done = batch
                 return result
             } catch {
-                putBack(batch)
+                thread = putBack(batch)
                 throw error
             }
         }
@@ -226,7 +235,7 @@ final class InboxWriter: Sendable {
                 return written
             }
             // Before anybody else can take what came after them.
-            putBack(batch.filter { !$0.hasNotes })
+            _ = putBack(batch.filter { !$0.hasNotes })
             return Written(failed: batch, error: error)
         }
     }
@@ -239,16 +248,17 @@ final class InboxWriter: Sendable {
         }
     }
 
-    /// Lets what a write could not take wait where it was, and have a thread if there are notes in it.
-    private func putBack(_ batch: [Entry]) {
-        let thread: Thread? = state.withLock { state in
+    /// Lets what a write could not take wait where it was.
+    ///
+    /// - Returns: what has the notes in it written, if there are any: have it do so, with the database let go of.
+    private func putBack(_ batch: [Entry]) -> Thread? {
+        state.withLock { state in
             state.waiting.insert(contentsOf: batch, at: 0)
             state.calls += batch.count(where: \.hasNotes)
             guard state.calls > 0 else { return nil }
             defer { state.thread = .working }
             return state.thread
         }
-        if let thread { haveWritten(thread) }
     }
 
     // MARK: A transaction

@@ -2,28 +2,21 @@
 import KiiPush
 import Synchronization
 
-/// How many letters a dead-letter store has, and those that it has in memory, on their way to the file with the notes of
-/// an inbox.
+/// What letters a dead-letter store has room for, and those that it has in memory, on their way to the file with the
+/// notes of an inbox.
 final class LetterTable: Sendable {
     private struct State {
-        var count: Int
-        var bytes: Int
+        var room: LetterRoom
         /// The number that was given last.
         var last: Int64
         var waiting: [Int64: DeadLetter] = [:]
     }
 
-    private let capacity: Int
-    private let mostBytes: Int
     private let state: Mutex<State>
 
-    init(capacity: Int, mostBytes: Int, count: Int, bytes: Int, last: Int64) {
-        self.capacity = max(capacity, 0)
-        self.mostBytes = mostBytes
-        state = Mutex(State(count: count, bytes: bytes, last: last))
-    }
+    init(_ room: LetterRoom, last: Int64) { state = Mutex(State(room: room, last: last)) }
 
-    var count: Int { state.withLock { $0.count } }
+    var count: Int { state.withLock { $0.room.count } }
 
     /// Gives a letter its number and makes room for it.
     ///
@@ -33,13 +26,12 @@ final class LetterTable: Sendable {
     /// - Returns: its number.
     /// - Throws: ``KiiPush/DeadLettersFull`` when it is beyond a bound.
     func add(_ letter: DeadLetter, waits: Bool) throws(DeadLettersFull) -> Int64 {
-        let size = letter.payload.bytes.count
         let answer: Result<Int64, DeadLettersFull> = state.withLock { state in
-            guard state.count < capacity, state.bytes + size <= mostBytes else {
-                return .failure(DeadLettersFull(count: state.count, bytes: state.bytes))
+            do throws(DeadLettersFull) {
+                try state.room.take(letter.reason, bytes: letter.payload.bytes.count)
+            } catch {
+                return .failure(error)
             }
-            state.count += 1
-            state.bytes += size
             state.last += 1
             if waits { state.waiting[state.last] = letter }
             return .success(state.last)
@@ -48,11 +40,8 @@ final class LetterTable: Sendable {
     }
 
     /// Takes down that a letter of the file is gone, or could not be written.
-    func forget(size: Int) {
-        state.withLock { state in
-            state.count -= 1
-            state.bytes -= size
-        }
+    func forget(_ reason: DeadLetter.Reason, size: Int) {
+        state.withLock { $0.room.add(reason, count: -1, bytes: -size) }
     }
 
     // MARK: Those that wait
@@ -78,8 +67,7 @@ final class LetterTable: Sendable {
     func remove(_ number: Int64) -> Bool {
         state.withLock { state in
             guard let letter = state.waiting.removeValue(forKey: number) else { return false }
-            state.count -= 1
-            state.bytes -= letter.payload.bytes.count
+            state.room.add(letter.reason, count: -1, bytes: -letter.payload.bytes.count)
             return true
         }
     }

@@ -64,15 +64,13 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         self.inbox = inbox
         scale = database.timeScale(clock)
         do throws(SQLiteError) {
-            let (count, size, last) = try database.withConnection { connection throws(SQLiteError) in
+            let (room, last) = try database.withConnection { connection throws(SQLiteError) in
                 (
-                    try connection.number("SELECT count(*) FROM deadLetters") ?? 0,
-                    try connection.number("SELECT total(length(payload)) FROM deadLetters") ?? 0,
+                    try connection.letterRoom(LetterRoom(capacity: capacity, bytes: bytes)),
                     try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'deadLetters'") ?? 0
                 )
             }
-            table = LetterTable(
-                capacity: capacity, mostBytes: bytes, count: Int(count), bytes: Int(size), last: last)
+            table = LetterTable(room, last: last)
             lastOfOthers = last
         } catch {
             database.disclaim(Self.kind)
@@ -83,6 +81,9 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     private static let kind = "dead-letter"
 
     deinit { database.disclaim(Self.kind) }
+
+    /// True: its letters survive a crash and a loss of power, if the disk keeps what it confirms.
+    public var isDurable: Bool { true }
 
     /// Keeps a letter and returns its number.
     ///
@@ -100,7 +101,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         do throws(SQLiteError) {
             try database.transaction { connection throws(SQLiteError) in try connection.insert(letter, number, time) }
         } catch {
-            table.forget(size: letter.payload.bytes.count)
+            table.forget(letter.reason, size: letter.payload.bytes.count)
             throw error
         }
         return UInt64(number)
@@ -169,14 +170,29 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         guard let id = Int64(exactly: id) else { return false }
         return try database.withConnection { connection throws(SQLiteError) in
             if table.remove(id) { return true }
-            guard let size = try connection.number("SELECT length(payload) FROM deadLetters WHERE id = ?", .integer(id))
-            else { return false }
+            var found: (reason: DeadLetter.Reason, size: Int)?
+            try connection.each("SELECT reason, length(payload) FROM deadLetters WHERE id = ?", [.integer(id)]) { row in
+                found = (DeadLetter.Reason(rawValue: row.text(0) ?? "") ?? .failed, Int(row.integer(1)))
+            }
+            guard let (reason, size) = found else { return false }
             try connection.transaction { connection throws(SQLiteError) in
                 try connection.run("DELETE FROM deadLetters WHERE id = ?", .integer(id))
             }
-            table.forget(size: Int(size))
+            table.forget(reason, size: size)
             return true
         }
+    }
+}
+
+extension Connection {
+    /// What an empty store's room is with the letters that are there.
+    fileprivate mutating func letterRoom(_ empty: LetterRoom) throws(SQLiteError) -> LetterRoom {
+        var room = empty
+        try each("SELECT reason, count(*), sum(length(payload)) FROM deadLetters GROUP BY reason") { row in
+            let reason = DeadLetter.Reason(rawValue: row.text(0) ?? "") ?? .failed
+            room.add(reason, count: Int(row.integer(1)), bytes: Int(row.integer(2)))
+        }
+        return room
     }
 }
 #endif

@@ -14,16 +14,24 @@ final class Agent: Sendable {
     private let receiver: PushReceiver
     private let service: PushService
     private let gate: RulesGate
-    private let manager = ServiceManager()
+    private let manager: ServiceManager
+    private let stop: StopRequest
     private let counts = ServiceCounts()
+    /// Whether what is left at the end is lost: it lies in memory, and nobody will bring it again.
+    private let losesWhatIsLeft: Bool
     /// Takes down that there is a session; does nothing where there is none to be had.
     private let session: @Sendable () throws -> Void
 
     /// Puts an agent together; nothing is taken in before it runs.
-    init(_ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console) throws {
+    init(
+        _ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console, _ manager: ServiceManager,
+        _ stop: StopRequest
+    ) throws {
         self.options = options
         self.rules = rules
         self.console = console
+        self.manager = manager
+        self.stop = stop
         log = AgentLog(console: console, isQuiet: options.isQuiet)
         var stores = AgentStores()
         switch try options.state.map({ try AgentState.open($0) }) {
@@ -34,13 +42,22 @@ final class Agent: Sendable {
         case nil: state = nil
         }
         receiver = PushReceiver(
-            rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator)
+            rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator,
+            breakers: stores.breakers)
         gate = RulesGate(receiver, actions: ProgramActions(app: options.app ?? rules.app) { [log] in log.trouble($0) })
         let transport = try Self.transport(options, state)
         session = Self.session(of: transport, state)
-        let ready = ReadyTransport(notify: manager, log: log)
+        // The transport of MQTT says by itself whether payloads come.
+        let isMQTT = if case .mqtt = options.source { true } else { false }
+        let ready = ReadyTransport(manager: isMQTT ? nil : manager, log: log)
+        losesWhatIsLeft =
+            !stores.inbox.isDurable && transport.abilities.isDisjoint(with: [.refuses, .redelivers])
+        let source: any PushTransport =
+            if let path = options.capture {
+                CapturingTransport(transport: transport, file: CaptureFile(path: path), log: log)
+            } else { transport }
         service = PushService(
-            receiver, [ready, transport], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
+            receiver, [ready, source], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
     }
 
     private static func transport(_ options: ReceiveOptions, _ state: AgentState?) throws -> any PushTransport {
@@ -51,7 +68,7 @@ final class Agent: Sendable {
             #if MQTT
             let files = state.map { SessionFiles(directory: $0.directory) }
             if settings.clientID.isEmpty, let files { settings.clientID = try files.clientID() }
-            settings.hadSession = !settings.cleanSession && (files?.hadSession(settings) ?? false)
+            settings.hadSession = try !settings.cleanSession && files?.hadSession(settings) ?? false
             return try MQTTTransport(settings)
             #else
             throw AgentError("this kiipush speaks no MQTT; build it with the trait MQTT (Debian's libmosquitto-dev)")
@@ -74,7 +91,7 @@ final class Agent: Sendable {
 
     // MARK: Running
 
-    /// Runs until the transport has no more or a signal asks it to stop.
+    /// Runs until the transport has no more or it is asked to stop.
     func run() async throws -> ExitCode {
         let (service, log) = (service, log)
         let first = Mutex<RulesUpdate?>(nil)
@@ -97,45 +114,48 @@ final class Agent: Sendable {
         watch()
         let beside = startBeside() + [Task { await rulesWatch.run() }]
         defer { for task in beside { task.cancel() } }
+        // Ready to the manager, which ends who is not in time: what comes first may take longer, and a broker be away.
+        manager.status("handling what was in flight when the last one ended")
+        manager.ready()
         let run = Task { try await service.run() }
-        let signals = StopSignals { [log, manager] in
-            log.note("stopping")
-            manager.stopping()
-            run.cancel()
-        }
+        stop.onMade { run.cancel() }
         let report = try await run.value
-        withExtendedLifetime(signals) {}
         log.note("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
         writeMetrics()
-        return .fine
+        guard losesWhatIsLeft, report.left > 0 else { return .fine }
+        log.trouble(
+            "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: what was taken in lay in memory, and "
+                + "nobody brings it again; keep it with --state DIR, in a build with the trait SQLite")
+        return .failed
     }
 
     /// Has outcomes and events told.
     private func watch() {
-        let capture = options.capture.map { CaptureFile(path: $0) }
-        let (log, counts, session) = (log, counts, session)
-        receiver.onTrace { trace in
-            log.write(JournalLine(trace))
-            if case .held = trace.outcome { return }
-            if let capture, let message = trace.message { capture.add(message.raw) { log.trouble("\($0)") } }
-        }
+        let (log, counts, session, manager) = (log, counts, session, manager)
+        receiver.onTrace { trace in log.write(JournalLine(trace)) }
         service.onEvent { event in
             log.write(JournalLine(event))
             counts.count(event)
-            guard case .transport(_, .connected) = event else { return }
-            do { try session() } catch { log.trouble("\(error)") }
+            switch event {
+            case .transport(_, .connected(let detail)):
+                manager.status("connected: \(detail)")
+                do { try session() } catch { log.trouble("\(error)") }
+            case .transport(_, .disconnected(let why, _)): manager.status("not connected: \(why)")
+            default: break
+            }
         }
         receiver.loopGuard?.onRisk { log.trouble("a handler writes to what its own route takes: \($0)") }
         if let state, !AgentState.isDurable {
             log.trouble(
-                "this kiipush is built without the trait SQLite: what it takes in is lost when it ends; "
+                "this kiipush is built without the trait SQLite: what it takes in lies in memory, is acknowledged when "
+                    + "it has ended, and lost with the process where nobody sends it again; "
                     + "\(escaped(state.directory)) keeps kills only")
         }
     }
 
     /// What runs beside the service: kills, commands, metrics, the watchdog.
     private func startBeside() -> [Task<Void, Never>] {
-        let (log, receiver) = (log, receiver)
+        let (log, receiver, service) = (log, receiver, service)
         var tasks: [Task<Void, Never>] = []
         if let state {
             if let loopGuard = receiver.loopGuard {
@@ -143,7 +163,7 @@ final class Agent: Sendable {
                 kills.look()
                 tasks.append(Task { await kills.run() })
             }
-            let desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver)
+            let desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
             tasks.append(
                 Task {
                     do {
@@ -156,7 +176,7 @@ final class Agent: Sendable {
                 })
         }
         tasks.append(Task { await self.writeMetricsNowAndThen() })
-        let (manager, service, most) = (manager, service, options.service.concurrency)
+        let (manager, most) = (manager, options.service.concurrency)
         tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
         return tasks
     }
@@ -177,16 +197,16 @@ final class Agent: Sendable {
     }
 }
 
-/// Tells the service manager that payloads are taken in, which is when the service runs its transports.
+/// Tells that payloads are taken in, which is when the service runs its transports.
 private struct ReadyTransport: PushTransport {
     let name = "ready"
     let abilities: TransportAbilities = []
-    let notify: ServiceManager
+    let manager: ServiceManager?
     let log: AgentLog
 
     func run(_ intake: PushIntake) async {
         log.note("ready\(intake.isDurable ? "" : "; what is taken in lies in memory")")
-        notify.ready()
+        manager?.status("taking payloads in")
     }
 }
 

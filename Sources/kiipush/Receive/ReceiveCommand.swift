@@ -6,19 +6,38 @@ import KiiPushTesting
 struct ReceiveCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let options: ReceiveOptions
-        do throws(Arguments.Mistake) {
+        do {
             guard let read = try ReceiveOptions.read(arguments) else {
                 console.print(help)
                 return .fine
             }
             options = read
-        } catch {
+        } catch let error as Arguments.Mistake {
             console.error("kiipush receive: \(error.text); try 'kiipush receive --help'")
             return .usage
+        } catch let error as EndpointProblems {
+            for line in error.lines { console.error(line) }
+            return .failed
+        } catch {
+            console.error("kiipush receive: \(error)")
+            return .failed
         }
+        let log = AgentLog(console: console, isQuiet: options.isQuiet)
+        let (manager, stop) = (ServiceManager(), StopRequest())
+        // Before anything that takes time: until then a signal ends the process as if it had crashed.
+        let signals = StopSignals {
+            stop.make()
+            log.note("stopping")
+            manager.stopping()
+        }
+        defer { withExtendedLifetime(signals) {} }
         guard let rules = RulesFile.load(options.rules, console) else { return .failed }
+        if stop.isMade {
+            log.note("stopped before anything was taken in")
+            return .fine
+        }
         do {
-            let agent = try Agent(options, rules, console)
+            let agent = try Agent(options, rules, console, manager, stop)
             return try await agent.run()
         } catch let error as AgentError {
             console.error("kiipush receive: \(error)")
@@ -42,8 +61,9 @@ struct ReceiveCommand {
 
         Options:
           --rules FILE         the rules; they are loaded anew when the file changes and passes its own tests
-          --state DIR          where payloads, seen messages, dead letters, kills and the client id are kept. Without it
-                               $STATE_DIRECTORY, and with MQTT ~/.local/state/kiipush; else everything lies in memory
+          --state DIR          where payloads, seen messages, dead letters, open breakers, kills and the client id are
+                               kept. Without it $STATE_DIRECTORY, and with MQTT ~/.local/state/kiipush; else
+                               everything lies in memory
           --transport NAME     the network that the lines of --stdin or --unix came over, such as apns or fcm
           --app ID             the app that is served, instead of the file's
           --concurrency N      how many messages are handled at once: 8
@@ -56,6 +76,7 @@ struct ReceiveCommand {
 
         What a rule prints goes to standard output, the log to standard error, a line an outcome with the priority that
         journald reads. SIGTERM or SIGINT stops it: nothing more is taken in, handlers finish, the rest is kept; a second
-        one ends it at once. Exit codes: 0 stopped cleanly; 1 it could not go on; 64 wrong usage.
+        one ends it at once. Exit codes: 0 stopped cleanly; 1 it could not go on, or lost messages that lay in memory; 64
+        wrong usage.
         """
 }

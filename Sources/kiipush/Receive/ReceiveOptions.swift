@@ -46,7 +46,9 @@ extension ReceiveOptions {
     }
 
     /// Reads the arguments; nil when help is wanted.
-    static func read(_ arguments: [String]) throws(Arguments.Mistake) -> ReceiveOptions? {
+    ///
+    /// - Throws: `Arguments.Mistake` when they are wrong, ``EndpointProblems`` when the file is that they name.
+    static func read(_ arguments: [String]) throws -> ReceiveOptions? {
         var arguments = Arguments(arguments)
         var options = ReceiveOptions()
         var named = Named()
@@ -109,7 +111,7 @@ extension ReceiveOptions {
 
     // MARK: Sources
 
-    private static func source(_ named: Named, _ transport: Transport?) throws(Arguments.Mistake) -> Source {
+    private static func source(_ named: Named, _ transport: Transport?) throws -> Source {
         guard let kind = named.sources.first, named.sources.count == 1 else {
             let what = named.sources.isEmpty ? "say where payloads come from" : "payloads come from one place only"
             throw Arguments.Mistake(text: "\(what): --stdin, --unix PATH, --mqtt ADDRESS or --endpoint FILE")
@@ -120,19 +122,7 @@ extension ReceiveOptions {
         }
         if isMQTT, transport != nil { throw Arguments.Mistake(text: "--transport goes with --stdin or --unix only") }
         if let path = named.socket { return .socket(path) }
-        guard isMQTT else { return .standardInput }
-        do throws(MQTTSettingsError) {
-            var settings: MQTTSettings
-            if let file = named.endpoint {
-                settings = try MQTTSettings(endpointFile: file)
-            } else {
-                settings = try MQTTSettings(address: named.address ?? "", source: "--mqtt")
-            }
-            named.apply(to: &settings)
-            return .mqtt(settings)
-        } catch {
-            throw Arguments.Mistake(text: "\(error)")
-        }
+        return isMQTT ? .mqtt(try named.settings()) : .standardInput
     }
 
     /// The state directory; MQTT has one in any case, since its session is known by an id that has to stay the same.
@@ -170,11 +160,49 @@ extension ReceiveOptions.Named {
         return try arguments.value(of: option)
     }
 
-    fileprivate func apply(to settings: inout MQTTSettings) {
+    /// The settings for the broker that was named, checked as far as they are known here.
+    fileprivate func settings() throws -> MQTTSettings {
+        let named = try endpoint.map { try Self.settings(ofEndpoint: $0) } ?? Self.settings(of: address ?? "")
+        var settings = named
+        apply(to: &settings)
+        let wrong = Self.problems(of: settings)
+        if wrong.isEmpty { return settings }
+        let inFile = endpoint == nil ? [] : Self.problems(of: named)
+        let typed = wrong.filter { !inFile.contains($0) }
+        guard typed.isEmpty else { throw Arguments.Mistake(text: typed.joined(separator: "; ")) }
+        throw EndpointProblems(lines: wrong.map { "\(escaped(endpoint ?? "")): \($0)" })
+    }
+
+    private static func settings(of address: String) throws -> MQTTSettings {
+        do throws(MQTTSettingsError) { return try MQTTSettings(address: address, source: "--mqtt") } catch {
+            throw Arguments.Mistake(text: "\(error)")
+        }
+    }
+
+    private static func settings(ofEndpoint file: String) throws -> MQTTSettings {
+        do throws(MQTTSettingsError) { return try MQTTSettings(endpointFile: file) } catch {
+            throw EndpointProblems(lines: error.problems.map(\.description))
+        }
+    }
+
+    private static func problems(of settings: MQTTSettings) -> [String] {
+        var settings = settings
+        // The state directory has one for a session that lasts.
+        if settings.clientID.isEmpty { settings.clientID = "of the state directory" }
+        do throws(MQTTSettingsError) { try settings.check() } catch { return error.problems.map(\.what) }
+        return []
+    }
+
+    private func apply(to settings: inout MQTTSettings) {
         if let clientID { settings.clientID = clientID }
         if let caFile { settings.caFile = caFile }
         if let passwordFile { settings.password = .file(passwordFile) }
         if let version { settings.version = version }
         if isClean { settings.cleanSession = true }
     }
+}
+
+/// What is wrong with the file of an endpoint, one thing a line, each with its place.
+struct EndpointProblems: Error {
+    let lines: [String]
 }

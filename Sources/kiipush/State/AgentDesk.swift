@@ -5,6 +5,8 @@ struct AgentDesk: Sendable {
     let deadLetters: any DeadLetterStore
     /// The running agent's receiver; nil when none runs, and nothing can be handled.
     let receiver: PushReceiver?
+    /// Its service, which keeps to the handlers' time limits.
+    var service: PushService?
     /// How many messages wait in the inbox for the next agent; nil while one runs.
     var waiting: Int?
 }

@@ -68,7 +68,8 @@ final class AgentState: Sendable {
         let seen = try SQLiteSeenStore(writtenBy: inbox, window: rules.dedupe)
         return AgentStores(
             inbox: inbox, deadLetters: try SQLiteDeadLetterStore(writtenBy: inbox),
-            deduplicator: Deduplicator(store: seen, secret: database.secret))
+            deduplicator: Deduplicator(store: seen, secret: database.secret),
+            breakers: try SQLiteBreakerStore(database))
         #else
         return AgentStores()
         #endif
@@ -91,6 +92,8 @@ struct AgentStores {
     var deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
     /// The chain's first stage; nil for one in memory.
     var deduplicator: Deduplicator?
+    /// What keeps the loop guard's open breakers; nil where nothing does.
+    var breakers: (any BreakerStore)?
 }
 
 /// A state directory is of no use.

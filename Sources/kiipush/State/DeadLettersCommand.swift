@@ -44,7 +44,7 @@ enum DeadLettersCommand {
             for letter in letters { console.print("would replay \(letter.id): \(letter.line)") }
             return .fine
         }
-        guard let receiver = desk.receiver else {
+        guard let service = desk.service else {
             console.error(
                 "kiipush dead-letters: no agent runs on this directory, and it is the agent that handles them")
             return .failed
@@ -54,7 +54,7 @@ enum DeadLettersCommand {
             if index > 0, let rate = options.rate {
                 do { try await Task.sleep(for: .nanoseconds(1_000_000_000 / rate)) } catch { return .failed }
             }
-            let outcome = await receiver.replay(letter)
+            let outcome = await service.replay(letter)
             console.print("\(letter.id): \(outcome)")
             if case .handled = outcome {} else { code = .failed }
         }

@@ -57,6 +57,18 @@ struct CaptureFileTests {
         #expect(fileMode(folder["c"]) == 0o600)
     }
 
+    @Test("a line has the time of its payload's arrival, but never one before the line above")
+    func arrivals() throws {
+        let file = capture()
+        for (number, second) in ([10, 12, 11, 15] as [Int64]).enumerated() {
+            var payload = RawPayload("{\"n\":\(number)}")
+            payload.arrivedAt = MonotonicInstant(nanoseconds: second * 1_000_000_000)
+            try file.add(payload)
+        }
+        try file.add(RawPayload("{}"))
+        #expect(try steps().map(\.at) == [0, 2, 2, 5, 990].map { Duration.seconds($0) })
+    }
+
     @Test("bytes that no line can hold are left out")
     func notUTF8() throws {
         let file = capture()

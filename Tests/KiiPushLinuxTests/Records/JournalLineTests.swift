@@ -68,6 +68,7 @@ struct JournalLineTests {
                 "<3>message 7: the handler of r did not return after it was cancelled, and is left"
             ),
             (.storeFailed("inbox: disk\nfull"), #"<3>inbox: disk\nfull"#),
+            (.notDurable("letters\nlost"), #"<4>letters\nlost"#),
             (.transport("mqtt", .connected("QoS 1")), "<6>mqtt: QoS 1"),
             (
                 .transport("mqtt", .disconnected("refused", retryIn: .microseconds(1_500_042))),

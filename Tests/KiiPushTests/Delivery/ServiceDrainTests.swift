@@ -171,6 +171,25 @@ struct ServiceDrainTests {
         #expect(!bench.service.status.isOpen)
     }
 
+    @Test("a transport that waits for room and lets the intake's end out has returned, and the report is there")
+    func stoppedWhileFull() async throws {
+        var settings = ServiceSettings()
+        settings.messages = 1
+        let gate = Gate()
+        let eager = ClosureTransport { intake in
+            for number in 1... { _ = try await intake.takeWhenRoom(ServiceBench.payload(number)) }
+        }
+        let bench = ServiceBench(settings: settings, transports: [eager]) { _, _ in await gate.wait() }
+        let (_, run) = await bench.open()
+        try await bench.calls(1)
+        try await until { bench.service.state.withLock { !$0.roomWaiters.isEmpty } }
+        run.cancel()
+        gate.open()
+        var report = DrainReport()
+        report.finished = 1
+        #expect(try await run.value == report)
+    }
+
     @Test("a service whose task was cancelled before takes nothing in, and leaves what there was")
     func cancelledBefore() async throws {
         let inbox = SpyInbox()

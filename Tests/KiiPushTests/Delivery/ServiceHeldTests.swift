@@ -54,6 +54,22 @@ struct ServiceHeldTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test(
+        "a copy of a held message is accepted where the first one lies on disk, else to come again",
+        arguments: [true, false])
+    func copyOfHeld(isDurable: Bool) async throws {
+        let bench = ServiceBench(inbox: isDurable ? SpyInbox() : InMemoryInbox(), rate: 1)
+        let (intake, run) = await bench.open()
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
+        _ = try intake.take([ServiceBench.payload(2)])
+        try await until { bench.service.status.held == 1 }
+        let end = try await intake.takeWhenRoom(ServiceBench.payload(2)).end()
+        #expect(end?.description == "duplicate (inFlight)")
+        #expect(end?.disposition == (isDurable ? .accept : .retryLater))
+        bench.transport.finish()
+        #expect(try await run.value.left == 1)
+    }
+
     @Test("a held message whose handler fails is tried again, under the same lease", arguments: ["turn", "released"])
     func heldFails(way: String) async throws {
         let inbox = SpyInbox()

@@ -73,7 +73,7 @@ struct ServiceInboxTests {
         let (intake, run) = await bench.open()
         inbox.fail { _, what in !what.hasPrefix("add") }
         let receipts = try intake.take(Self.payloads)
-        try await until { bench.told.events.count >= 3 }
+        try await until { bench.told.events.count { $0.hasPrefix("storeFailed") } >= 3 }
         run.cancel()
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
         let report = try await run.value
@@ -269,6 +269,14 @@ struct ServiceInboxTests {
         #expect(
             bench.letters.letters().map(\.reason) == (capacity == 0 ? [] : [.undecodable, .undecodable, .undecodable]))
         #expect(bench.service.status.messages == 0)
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("dead letters that are lost with the process are told of, where the inbox is not", arguments: [true, false])
+    func lettersNotDurable(isDurable: Bool) async throws {
+        let bench = ServiceBench(inbox: isDurable ? SpyInbox() : InMemoryInbox())
+        let (_, run) = await bench.open()
+        #expect(bench.told.events.map { $0.prefix { $0 != "(" } } == (isDurable ? ["notDurable"] : []))
         #expect(try await bench.close(run) == DrainReport())
     }
 

@@ -76,6 +76,36 @@ struct ServiceLaneTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("a key of the user's own keeps messages of one text in order, and those without one in none")
+    func ownOrder() async throws {
+        var byDevice = DeliverySettings()
+        byDevice.orderKey = OrderKey { message in message.data["device"]?.string }
+        func payload(_ number: Int, _ device: String?) -> RawPayload {
+            PayloadFixture.pushToUser(
+                sentAt: 1_000_000 + Int64(number), data: device.map { [("device", .string($0))] } ?? []
+            ).payload(.long)
+        }
+        let gate = Gate()
+        let bench = ServiceBench(delivery: byDevice) { message, _ in if message.number == 1 { await gate.wait() } }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take([payload(1, "a"), payload(2, "a"), payload(3, "b"), payload(4, nil)])
+        try await until { receipts[2].word == "handled" && receipts[3].word == "handled" }
+        #expect(receipts[1].word == "open" && bench.service.status.waiting == 1)
+        gate.open()
+        #expect(await receipts.words() == Array(repeating: "handled", count: 4))
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("two keys are one only where one call has made them")
+    func ownOrderIdentity() {
+        let key = OrderKey { _ in "a" }
+        var (one, other) = (DeliverySettings(), DeliverySettings())
+        (one.orderKey, other.orderKey) = (key, key)
+        #expect(one == other && Set([one, other]).count == 1)
+        other.orderKey = OrderKey { _ in "a" }
+        #expect(one != other)
+    }
+
     @Test("so many are handled at once as the settings say, whatever waits", arguments: [-1, 0, 1, 2, 5])
     func concurrency(limit: Int) async throws {
         var settings = ServiceSettings()
@@ -194,6 +224,27 @@ struct ServiceLaneTests {
         #expect(try await bench.close(run) == DrainReport())
         #expect(inbox.disk.numbers == [])
         #expect(bench.receiver.metrics.received == 1 + burst.payloads.count + min(burst.payloads.count, 3))
+    }
+
+    @Test("a change has its turn when the newer one that replaced it is given up before the chain has passed it")
+    func replacedByGivenUp() async throws {
+        var delivery = DeliverySettings()
+        (delivery.replacesOlder, delivery.attempts) = (true, 2)
+        let gate = Gate()
+        let (inbox, store) = (SpyInbox(), ClosableStore())
+        let bench = ServiceBench(inbox: inbox, delivery: delivery, store: store) { _, _ in await gate.wait() }
+        bench.receiver.onDeadLetter { _ in store.isClosed.clear() }
+        let (intake, run) = await bench.open()
+        let receipts = try intake.take([ServiceBench.payload(1)])
+        try await bench.calls(1)
+        let others = try (2...3).flatMap { try intake.take([ServiceBench.payload($0)]) }
+        store.isClosed.set()
+        gate.open()
+        try await bench.passTime { (receipts + others).allSatisfy { $0.word != "open" } }
+        #expect((receipts + others).map(\.word) == ["handled", "handled", "deadLettered (failed)"])
+        #expect(bench.log.events == ["r 1", "r 2"])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(inbox.disk.numbers == [])
     }
 
     @Test("a change is not replaced by one that goes to fewer routes")

@@ -65,7 +65,7 @@ struct ServiceRetryTests {
         #expect(try await bench.close(run) == DrainReport())
         #expect(bench.receiver.metrics.nonzero == ["handled: 1"])
         #expect(
-            bench.told.events.map { $0.prefix { $0 != "(" } } == ["retry", "retry"])
+            bench.told.events.map { $0.prefix { $0 != "(" } } == ["notDurable", "retry", "retry"])
     }
 
     @Test("an attempt is in the inbox before the handler runs")
@@ -238,5 +238,52 @@ struct ServiceRetryTests {
         try await until { bench.service.status.overrunning == 0 }
         #expect(try await bench.close(run) == DrainReport())
         #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1"])
+    }
+
+    // MARK: Replaying
+
+    @Test("a dead letter is replayed once, and goes when it is handled")
+    func replay() async throws {
+        var delivery = DeliverySettings()
+        delivery.attempts = 1
+        let fails = Flag()
+        fails.set()
+        let bench = ServiceBench(routes: [("good", nil), ("bad", nil)], delivery: delivery) { _, context in
+            if context.route == "bad", fails.isSet { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "deadLettered (failed)")
+        let letter = try #require(bench.letters.letters().first)
+        #expect(await "\(bench.service.replay(letter))" == "failed (bad)")
+        #expect(bench.letters.count == 1)
+        fails.clear()
+        #expect(await "\(bench.service.replay(letter))" == "handled")
+        #expect(bench.letters.count == 0)
+        #expect(bench.log.events == ["good 1", "bad 1", "bad 1", "bad 1"])
+        #expect(try await bench.close(run) == DrainReport())
+        #expect(bench.receiver.metrics.nonzero == ["handled: 1", "deadLettered failed: 1", "failed handler: 1"])
+    }
+
+    @Test("a handler that does not return holds a replay up no longer than its time and the grace")
+    func replayOverrun() async throws {
+        var delivery = DeliverySettings()
+        (delivery.timeout, delivery.attempts) = (.seconds(3), 1)
+        let gate = Gate()
+        let bench = ServiceBench(delivery: delivery) { _, _ in await gate.wait() }
+        let (_, run) = await bench.open()
+        let id = try bench.letters.add(
+            DeadLetter(
+                payload: ServiceBench.payload(1), reason: .failed, routes: ["r"], arrivedAt: .init(nanoseconds: 0)))
+        let letter = try #require(bench.letters.letters().first)
+        let ends = EventLog()
+        let replay = Task { ends.add("\(await bench.service.replay(letter))") }
+        try await bench.calls(1)
+        try await bench.passTime { !ends.events.isEmpty }
+        #expect(ends.events == ["failed (r)"] && bench.clock.now >= .seconds(8))
+        #expect(bench.letters.letters().map(\.id) == [id])
+        gate.open()
+        await replay.value
+        try await until { bench.service.status.overrunning == 0 }
+        #expect(try await bench.close(run) == DrainReport())
     }
 }

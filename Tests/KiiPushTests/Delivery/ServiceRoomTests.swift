@@ -138,6 +138,30 @@ struct ServiceRoomTests {
         #expect(bench.service.status == ServiceStatus())
     }
 
+    @Test("one who waits for room waits for an inbox that fails too, with pauses that double up to ten seconds")
+    func waitsForInbox() async throws {
+        let clock = ManualClock()
+        let times = EventLog()
+        let inbox = SpyInbox { _, what in
+            guard what == "add 1" else { return false }
+            times.add("\(clock.now.nanoseconds / 1_000_000)")
+            return times.events.count < 10
+        }
+        let bench = ServiceBench(inbox: inbox, clock: clock)
+        let (intake, run) = await bench.open()
+        let waiting = Task { try await intake.takeWhenRoom(ServiceBench.payload(1)) }
+        try await bench.passTime { times.events.count == 10 }
+        #expect(
+            times.events == ["0", "100", "300", "700", "1500", "3100", "6300", "12700", "22700", "32700"])
+        #expect(await (try waiting.value).end()?.name == "handled")
+        inbox.fail { _, what in what == "add 1" }
+        let cancelled = Task { try await intake.takeWhenRoom(ServiceBench.payload(2)) }
+        try await until { inbox.log.events.last == "add 1?" }
+        cancelled.cancel()
+        await #expect(throws: IntakeRefusal.self) { try await cancelled.value }
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test("one who waits for room and is cancelled, or whose service stops, is told so")
     func waitsInVain() async throws {
         var settings = ServiceSettings()

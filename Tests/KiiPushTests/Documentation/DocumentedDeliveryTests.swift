@@ -11,8 +11,8 @@ struct DocumentedDeliveryTests {
     @Test("a service delivers what its transport brings, and reports")
     func service() async throws {
         let (mails, transport) = makeMails()
-        let inbox = InMemoryInbox()
-        let receiver = PushReceiver(app: "0123abcd")
+        let (inbox, letters) = (InMemoryInbox(), InMemoryDeadLetterStore())
+        let receiver = PushReceiver(app: "0123abcd", deadLetters: letters)
         receiver.onPushToApp(bucket: "settings", object: "*") { event, context in
             try await reload(event.object, isFirst: context.attempt == 1)
         }

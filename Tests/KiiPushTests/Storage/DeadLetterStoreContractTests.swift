@@ -40,7 +40,7 @@ struct FaultyLetters: DeadLetterStore {
         case losesTime, losesRoutes, losesTransport, losesRedelivery, normalises, cutsPayloads, forgetsLast
         case losesAttempts, losesGeneration, losesCause
         case newestFirst, sortsByTime, usesNumbersAgain, skipsNumbers, removesFirst, saysGone, changesWhenFull
-        case neverFull, ignoresBytes, refusesAgain
+        case neverFull, ignoresBytes, refusesAgain, takesGarbage, takesLongGarbage
 
         /// How the text of the promise that it breaks begins.
         var promise: String {
@@ -58,6 +58,8 @@ struct FaultyLetters: DeadLetterStore {
             case .changesWhenFull, .refusesAgain: "beyond its count"
             case .neverFull: "a store for none"
             case .ignoresBytes: "beyond its bytes"
+            case .takesGarbage: "undecodable ones get half of the count"
+            case .takesLongGarbage: "undecodable ones get half of the bytes"
             }
         }
     }
@@ -80,6 +82,10 @@ struct FaultyLetters: DeadLetterStore {
         case .usesNumbersAgain:
             _ = try store.add(letter)
             return UInt64(store.letters().count)
+        case .takesGarbage, .takesLongGarbage:
+            return try store.add(
+                DeadLetter(payload: letter.payload, reason: .failed, routes: letter.routes, arrivedAt: letter.arrivedAt)
+            )
         case .skipsNumbers: return try store.add(letter) * 2
         case .refusesAgain:
             if let last = store.letters().last?.id, last > store.letters().count {

@@ -38,6 +38,11 @@ struct ReceiveOptionsTests {
                 ["--rules", "r", "--mqtt", "mqtt://h/t", "--mqtt-version", "4"],
                 "--mqtt-version takes one of 3.1, 3.1.1, 5, not '4'"
             ),
+            (
+                ["--rules", "r", "--mqtt", "mqtt://h/t", "--ca-file", "c"],
+                "a CA file is of no use without TLS; write mqtts, or a portSSL"
+            ),
+            (["--rules", "r", "--mqtt", "mqtt://h/t", "--password-file", "p"], "a password needs a user"),
         ])
     func mistakes(arguments: [String], what: String) async {
         let run = await ToolRun(["receive"] + arguments)
@@ -55,6 +60,32 @@ struct ReceiveOptionsTests {
         let error = try #require(run.errors.first)
         #expect(error.hasPrefix("kiipush receive: --mqtt:1:"))
         #expect(!error.contains("secret"))
+    }
+
+    @Test(
+        "an endpoint's file that is wrong is no wrong usage: each problem is a line that begins with its place",
+        arguments: [
+            (#"{"host":"h","mqttTopic":"t","portTCP":0,"username":1}"#, [":1:39: ", ":1:52: "]),
+            (#"{"host":"h","mqttTopic":"t","portTCP":1883,"caFile":"c"}"#, [": a CA file is of no use"]),
+            ("nonsense", [":1:2: "]),
+        ])
+    func endpoints(text: String, places: [String]) async throws {
+        let file = try TemporaryFile(text, name: "endpoint.json")
+        let run = await ToolRun(["receive", "--rules", "r", "--endpoint", file.path])
+        #expect(run.code == .failed)
+        #expect(run.errors.count == places.count, "\(run.errors)")
+        for (error, place) in zip(run.errors, places) { #expect(error.hasPrefix(file.path + place), "\(error)") }
+        let missing = await ToolRun(["receive", "--rules", "r", "--endpoint", file.path + ".none"])
+        #expect(missing.code == .failed)
+        #expect(missing.errors == ["\(file.path).none: cannot be read: No such file or directory"])
+    }
+
+    @Test("what an option adds to a sound endpoint is wrong usage where it does not fit")
+    func endpointOptions() async throws {
+        let file = try TemporaryFile(#"{"host":"h","mqttTopic":"t","portTCP":1883}"#, name: "endpoint.json")
+        let run = await ToolRun(["receive", "--rules", "r", "--endpoint", file.path, "--password-file", "p"])
+        #expect(run.code == .usage)
+        #expect(run.errors == ["kiipush receive: a password needs a user; try 'kiipush receive --help'"])
     }
 
     @Test("each option is taken")

@@ -32,6 +32,33 @@ struct ReceiveTests {
         #expect(!run.errors.contains("news") || !run.errors.contains("nonsense"))
     }
 
+    @Test("what comes in is captured in its order, once each, be it a message or not and however it ends")
+    func capture() throws {
+        let rules = try TemporaryFile(Self.rules, name: "rules.json")
+        let input = try TemporaryFile(Self.lines, name: "lines")
+        let file = try TemporaryFile("", name: "corpus")
+        let run = try ChildRun(
+            ["receive", "--rules", rules.path, "--stdin", "--capture", file.path], input: input.path)
+        #expect(run.code == 0, "\(run.errors)")
+        let captured = try file.contents().split(separator: "\n").map { $0.drop { $0 != "," } }
+        #expect(
+            captured
+                == Self.lines.split(separator: "\n").map {
+                    $0 == "nonsense" ? #","raw":"nonsense"}"# : #","payload":\#($0)}"#
+                })
+    }
+
+    @Test("messages that are held in memory when the input ends are lost, which is told and no clean end")
+    func heldAtTheEnd() throws {
+        let rules = try TemporaryFile(Self.rules, name: "rules.json")
+        let lines = (1...22).map { #"{"bucketID":"settings","objectScopeType":"APP","objectID":"o","when":\#($0)}"# }
+        let input = try TemporaryFile(lines.joined(separator: "\n"), name: "lines")
+        let run = try ChildRun(["receive", "--rules", rules.path, "--stdin", "--quiet"], input: input.path)
+        #expect(run.code == 1)
+        #expect(run.output.split(separator: "\n").count == 20)
+        #expect(run.errors.contains("<4>kiipush: 2 messages are lost: "), "\(run.errors)")
+    }
+
     @Test(
         "rules that are wrong, fail their own tests or cannot be read keep the agent from starting",
         arguments: [

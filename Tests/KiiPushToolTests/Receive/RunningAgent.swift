@@ -4,18 +4,22 @@ import Glibc
 
 /// `kiipush receive` as a process of its own, which a test talks to and stops.
 final class RunningAgent {
-    private let process: pid_t
+    let process: pid_t
     private let printed: TemporaryFile
     private let reported: TemporaryFile
     private var isReaped = false
 
-    /// Starts the agent and waits until it is ready.
-    init(_ arguments: [String]) throws {
+    /// Starts the agent, with further variables of its environment, and waits until it is ready, or as far as it is to
+    /// come.
+    init(
+        _ arguments: [String], input: String = "/dev/null", variables: [String] = [],
+        until isThere: (RunningAgent) -> Bool = { $0.log.contains("ready") }
+    ) throws {
         printed = try TemporaryFile("", name: "output")
         reported = try TemporaryFile("", name: "errors")
         process = try ChildRun.start(
-            ["receive"] + arguments, input: "/dev/null", output: printed.path, errors: reported.path)
-        try wait { $0.log.contains("ready") }
+            ["receive"] + arguments, input: input, output: printed.path, errors: reported.path, variables: variables)
+        try wait(isThere)
     }
 
     deinit { if !isReaped { _ = try? stop(SIGKILL) } }
@@ -35,6 +39,11 @@ final class RunningAgent {
     /// Sends a signal and waits for the end; the exit code, or 256 and the signal that ended it.
     func stop(_ signal: Int32 = SIGTERM) throws -> Int32 {
         kill(process, signal)
+        return try end()
+    }
+
+    /// Waits for the end; the exit code, or 256 and the signal that ended it.
+    func end() throws -> Int32 {
         var status: Int32 = 0
         guard unsafe waitpid(process, &status, 0) == process else {
             throw ChildRun.Failure(what: "waitpid", code: errno)

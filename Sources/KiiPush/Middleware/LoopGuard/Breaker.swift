@@ -57,16 +57,31 @@ struct Breaker {
     private(set) var promised = 0
     private var passes = PassWindow()
     private var limit: Limit
-    private var coolDown: Int64
+    /// For how long it is open, or was the last time.
+    private(set) var coolDown: Int64
     private var closedAt: Int64 = .min
     private var openedAt: Int64 = .min
     /// How many came in the middle half of the cool-down.
     private var cameAnyway = 0
+    /// The age from which on they are counted; 0 where the breaker opened in this process.
+    private var countedFrom: Int64 = 0
 
     init(_ key: PlaceKey, _ limit: Limit) {
         self.key = key
         self.limit = limit
         coolDown = limit.coolDown
+    }
+
+    /// A breaker that opened in an earlier process.
+    ///
+    /// Of what comes at once, nobody knows whether it comes anyway or an inbox brings it again.
+    init(_ key: PlaceKey, _ limit: Limit, openUntil end: Int64, coolDown: Int64, _ now: Int64) {
+        self.init(key, limit)
+        self.coolDown = coolDown
+        openedAt = end.since(coolDown)
+        phase = .open(until: end)
+        countedFrom =
+            MonotonicInstant(nanoseconds: max(now.since(openedAt), 0)).advanced(byNanoseconds: limit.per).nanoseconds
     }
 
     /// What a breaker says about a message that comes.
@@ -113,24 +128,36 @@ struct Breaker {
     mutating func takeBack() { passes.takeBack() }
 
     /// Opens; with twice the cool-down if it was open a moment ago, for then the loop goes on.
+    ///
+    /// With the same one where too little is known of what comes anyway, since the process began late in the cool-down: an
+    /// honest stream looks like a loop then, and of twice as many held messages some would lose their places.
     private mutating func open(_ now: Int64) {
         let wasOpen = phase != .closed || (closedAt != .min && now.since(closedAt) < coolDown)
         let doubled = min(coolDown.multipliedReportingOverflow(by: 2).partialValue, Self.longestCoolDown)
-        coolDown = wasOpen ? max(doubled, limit.coolDown) : limit.coolDown
+        coolDown = wasOpen ? max(isMeasured ? doubled : coolDown, limit.coolDown) : limit.coolDown
         openedAt = now
-        cameAnyway = 0
+        (cameAnyway, countedFrom) = (0, 0)
         phase = .open(until: MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: coolDown).nanoseconds)
     }
 
     private func isMiddle(_ now: Int64) -> Bool {
         let age = now.since(openedAt)
-        return age >= coolDown / 4 && age <= coolDown / 4 * 3
+        return age >= max(coolDown / 4, countedFrom) && age <= coolDown / 4 * 3
     }
+
+    /// For how long it was counted what comes anyway.
+    private var countedSpan: Int64 {
+        countedFrom <= coolDown / 4 ? coolDown / 2 : max(coolDown / 4 * 3 - countedFrom, 0)
+    }
+
+    /// Whether that was long enough to tell an honest stream.
+    private var isMeasured: Bool { countedSpan >= min(limit.per, coolDown / 2) }
 
     /// Whether so many messages since the probe are over twice as many as come anyway.
     private func isMore(_ seen: Int) -> Bool {
-        guard coolDown > 1 else { return seen > 0 }
-        return Double(seen) > 2 * Double(cameAnyway) * Double(limit.per) / Double(coolDown / 2)
+        let span = countedSpan
+        guard span > 0, isMeasured else { return seen > 0 }
+        return Double(seen) > 2 * Double(cameAnyway) * Double(limit.per) / Double(span)
     }
 
     private static let longestCoolDown = LoopRate.longestCoolDown.inNanoseconds

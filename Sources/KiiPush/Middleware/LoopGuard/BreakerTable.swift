@@ -11,8 +11,13 @@ struct BreakerTable {
     private var tripped: Set<UInt32> = []
     /// How many keys were forgotten while they still counted, for want of room.
     private(set) var forgottenEarly = 0
+    /// What a store of breakers is to be told.
+    var changes: BreakerChanges
 
-    init(capacity: Int) { self.capacity = capacity }
+    init(capacity: Int, isWide: Bool = false) {
+        self.capacity = capacity
+        changes = BreakerChanges(isWide: isWide)
+    }
 
     /// How many keys are known.
     var count: Int { round.count }
@@ -22,17 +27,33 @@ struct BreakerTable {
         if let place = find(key) { return place }
         forgetIdle(now)
         guard round.count < capacity || makeRoom() else { return nil }
+        return insert(Breaker(key, limit))
+    }
+
+    private mutating func insert(_ breaker: Breaker) -> UInt32 {
         let place: UInt32
         if let unused = free.popLast() {
             place = unused
-            breakers[Int(place)] = Breaker(key, limit)
+            breakers[Int(place)] = breaker
         } else {
             place = UInt32(breakers.count)
-            breakers.append(Breaker(key, limit))
+            breakers.append(breaker)
         }
-        slots.insert(key.digest, place)
+        slots.insert(breaker.key.digest, place)
         round.append(place)
         return place
+    }
+
+    /// Goes on with the breakers that a store has; it is to forget those whose time is long over, or that find no room.
+    mutating func restore(_ stored: [Breaker], _ now: Int64) {
+        changes.begin(stored: stored.map(\.key))
+        for var breaker in stored where find(breaker.key) == nil {
+            if round.count < capacity, !breaker.isIdle(now) {
+                tripped.insert(insert(breaker))
+            } else {
+                changes.closed(breaker.key)
+            }
+        }
     }
 
     /// The place of a key's breaker, if it is known.
@@ -46,13 +67,26 @@ struct BreakerTable {
     /// Lets `body` use a breaker where it lies, and keeps book of whether it is tripped.
     @inline(__always)
     mutating func use<Result>(_ place: UInt32, _ body: (inout Breaker) -> Result) -> Result {
-        let wasClosed = breakers[Int(place)].phase == .closed
+        let before = breakers[Int(place)].phase
         let result = body(&breakers[Int(place)])
-        let isClosed = breakers[Int(place)].phase == .closed
-        if wasClosed != isClosed {
-            if isClosed { tripped.remove(place) } else { tripped.insert(place) }
-        }
+        if before != .closed || breakers[Int(place)].phase != .closed { noteStep(of: place, from: before) }
         return result
+    }
+
+    /// Keeps book of a breaker that was tripped before a step or is so after it.
+    @inline(never)
+    private mutating func noteStep(of place: UInt32, from before: Breaker.Phase) {
+        let phase = breakers[Int(place)].phase
+        guard before != phase else { return }
+        if before == .closed { tripped.insert(place) }
+        switch phase {
+        case .closed:
+            tripped.remove(place)
+            changes.closed(breakers[Int(place)].key)
+        case .open(let end):
+            changes.opened(breakers[Int(place)].key, until: end, coolDown: breakers[Int(place)].coolDown)
+        case .probing, .quiet, .draining: break
+        }
     }
 
     // MARK: Forgetting
@@ -81,7 +115,7 @@ struct BreakerTable {
 
     private mutating func forget(_ place: UInt32) {
         slots.remove(breakers[Int(place)].key.digest, place)
-        tripped.remove(place)
+        if tripped.remove(place) != nil { changes.closed(breakers[Int(place)].key) }
         free.append(place)
     }
 }

@@ -19,10 +19,19 @@ import Synchronization
 ///
 /// Identity, echo, lineage, and a kill of a bucket or of everything judge the message; the rate, and a kill of a route,
 /// judge each of its routes. All state lives in memory and in constant bounds; it survives a change of the settings and
-/// of the routes, which it knows by their ids.
+/// of the routes, which it knows by their ids. With a ``BreakerStore`` the breakers that are open survive the process
+/// too: they go on holding where it stopped, and the loop is not given its 20 messages anew.
+///
+/// A store that throws stops no message. The guard goes on in memory, tells the store again after a growing pause, 1 to
+/// 30 s, and counts it in ``storeFailures``; a ``PushService`` tells it as ``ServiceEvent/storeFailed(_:)``.
 public final class LoopGuard: Middleware {
+    /// How many breakers there are at most, and so how many a ``BreakerStore`` has to keep.
+    public static let mostBreakers = RateBreakers.mostNarrow + RateBreakers.mostWide
+
     private let clock: any ReceiverClock
-    private let secret = DedupeSecret.ofProcess
+    private let secret: DedupeSecret
+    /// What tells the store of breakers; nil without one.
+    private let writer: BreakerWriter?
     /// What stands for this device in stamps when it has no identity; nothing of the secret, since stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
     private let state: Mutex<LoopState>
@@ -35,13 +44,20 @@ public final class LoopGuard: Middleware {
     ///   - writesAs: identities that this device writes as, and others too, such as a user with several devices; their
     ///     messages pass, but for the events of announced writes.
     ///   - settings: the layers that are on, and their numbers.
+    ///   - breakers: keeps the breakers that are open, for the next process; it is read here, and belongs to this guard
+    ///     alone. Without one they are lost with the process.
     ///   - clock: the receiver's clock.
     public init(
         me: [Sender] = [], writesAs: [Sender] = [], settings: LoopSettings = .standard,
-        clock: any ReceiverClock = SystemClock()
+        breakers: (any BreakerStore)? = nil, clock: any ReceiverClock = SystemClock()
     ) {
         self.clock = clock
-        state = Mutex(LoopState(Identities(me: me, writesAs: writesAs), settings))
+        secret = breakers?.secret ?? .ofProcess
+        let writer = breakers.map { BreakerWriter($0) }
+        var state = LoopState(Identities(me: me, writesAs: writesAs), settings)
+        if let writer { state.breakers.restore(writer.read(), settings.rate, clock.now.nanoseconds) }
+        self.writer = writer
+        self.state = Mutex(state)
     }
 
     /// The layers that are on, and their numbers; a change counts from the next message on and forgets nothing.
@@ -68,10 +84,12 @@ public final class LoopGuard: Middleware {
 
     /// Ends what this device caused itself and what is switched off, and holds what comes too often.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
-        state.withLock { state in
-            if let layer = state.layerThatEnds(message, secret) { return .drop(.looped(layer)) }
-            return state.judgeRoutes(&message, secret)
+        let (verdict, hasChanges): (Verdict, Bool) = state.withLock { state in
+            if let layer = state.layerThatEnds(message, secret) { return (.drop(.looped(layer)), false) }
+            return (state.judgeRoutes(&message, secret), state.breakers.hasChanges)
         }
+        if hasChanges { writeChanges() }
+        return verdict
     }
 
     /// Takes back what was counted of a message that was not handled, and tells the breakers whose probe it was.
@@ -88,12 +106,12 @@ public final class LoopGuard: Middleware {
             }
         let failed = message.counted.filter { route in !handled.contains { $0 === route } }
         let now = clock.now.nanoseconds
-        state.withLock { state in
+        changeBreakers { breakers in
             for route in failed {
                 let keys = message.rateKeys(of: route, secret)
-                if !message.permit.isFrom(keys) { state.breakers.takeBack(keys) }
+                if !message.permit.isFrom(keys) { breakers.takeBack(keys) }
             }
-            for breaker in message.probed { state.breakers.turnEnded(breaker, now) }
+            for breaker in message.probed { breakers.turnEnded(breaker, now) }
         }
     }
 
@@ -222,7 +240,7 @@ extension LoopGuard {
 
     func hold(_ message: HeldMessage, _ breaker: RateBreakers.ID) {
         let now = clock.now.nanoseconds
-        state.withLock { $0.breakers.hold(message, breaker, now) }
+        changeBreakers { $0.hold(message, breaker, now) }
     }
 
     /// The messages that are held, oldest first.
@@ -237,15 +255,57 @@ extension LoopGuard {
 
     func takeDue() -> (message: HeldMessage, breaker: RateBreakers.ID)? {
         let now = clock.now.nanoseconds
-        return state.withLock { $0.breakers.takeDue(now) }
+        return changeBreakers { $0.takeDue(now) }
     }
 
     func turnEnded(_ breaker: RateBreakers.ID) {
         let now = clock.now.nanoseconds
-        state.withLock { $0.breakers.turnEnded(breaker, now) }
+        changeBreakers { $0.turnEnded(breaker, now) }
     }
 
     func removeHeld(where condition: @Sendable (HeldMessage) -> Bool) -> [HeldMessage] {
         state.withLock { $0.breakers.removeHeld(where: condition) }
+    }
+}
+
+// MARK: What survives the process
+
+extension LoopGuard {
+    /// How often the store of breakers threw; above zero, it is or was sick.
+    public var storeFailures: Int { writer?.failures ?? 0 }
+
+    /// Tells the store again what it could not be told, if its pause is over; for whoever drives held messages.
+    func tellStoreAgain() {
+        if writer != nil, state.withLock({ $0.breakers.hasWaitingChanges }) { writeChanges() }
+    }
+
+    /// Why the store threw the last time; nil when that was asked for already.
+    func takeStoreFailure() -> (any Error)? { writer?.takeFailure() }
+
+    /// Does something to the breakers, and has the store told what has changed by it.
+    private func changeBreakers<Result: Sendable>(_ body: (inout RateBreakers) -> Result) -> Result {
+        let (result, hasChanges) = state.withLock { (body(&$0.breakers), $0.breakers.hasChanges) }
+        if hasChanges { writeChanges() }
+        return result
+    }
+
+    /// Tells the store what has changed; of several threads that come at once, the one that writes does it for all.
+    ///
+    /// Without the lock, since it may wait for the disk: nobody else waits meanwhile.
+    // Never inlined: nearly no message comes here.
+    @inline(never)
+    private func writeChanges() {
+        guard let writer else { return }
+        repeat {
+            let now = clock.now
+            switch writer.begin(now) {
+            case .isBusy: return
+            case .later: return state.withLock { $0.breakers.postponeChanges() }
+            case .write:
+                let isWritten = writer.write(state.withLock { $0.breakers.takeChanges() }, now)
+                state.withLock { $0.breakers.changesEnded(isWritten: isWritten) }
+                writer.end()
+            }
+        } while state.withLock { $0.breakers.hasChanges }
     }
 }

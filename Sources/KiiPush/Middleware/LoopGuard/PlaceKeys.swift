@@ -22,10 +22,20 @@ struct PlaceKey: Sendable, Hashable {
         self.init(digest)
     }
 
+    /// A key that a store has kept.
+    init(digest: DedupeKey) { self.digest = digest }
+
     fileprivate init(_ digest: KeyedDigest) { self.digest = digest.finish() }
 }
 
 extension PlaceKey {
+    /// A text of the user's own.
+    init(own text: String) {
+        var digest = KeyedDigest(.published)
+        digest.add(Meaning.own, text)
+        self.init(digest)
+    }
+
     /// What keeps a message in order with others; nil when it has nothing of that kind.
     init?(_ order: DeliverySettings.Order, of message: PushMessage) {
         let reading = message.storage.reading
@@ -92,6 +102,7 @@ private enum Meaning {
     static let topic: UInt8 = 3
     static let sender: UInt8 = 4
     static let scope: UInt8 = 5
+    static let own: UInt8 = 6
 }
 
 extension KeyedDigest {

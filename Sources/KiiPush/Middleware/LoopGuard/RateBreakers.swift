@@ -25,12 +25,59 @@ struct RateBreakers {
     }
 
     private var narrow = BreakerTable(capacity: mostNarrow)
-    private var wide = BreakerTable(capacity: mostWide)
+    private var wide = BreakerTable(capacity: mostWide, isWide: true)
     private var heldCount = 0
     private var heldBytes = 0
 
     /// How many keys were forgotten while they still counted.
     var forgottenEarly: Int { narrow.forgottenEarly + wide.forgottenEarly }
+
+    // MARK: What a store is told
+
+    /// Whether a store is to be told something that was not tried yet.
+    var hasChanges: Bool { narrow.changes.isNew || wide.changes.isNew }
+
+    /// Whether a store is to be told anything.
+    var hasWaitingChanges: Bool { narrow.changes.isWaiting || wide.changes.isWaiting }
+
+    /// Takes out what a store is to be told.
+    mutating func takeChanges() -> BreakerChanges.Batch {
+        var batch = narrow.changes.take()
+        let other = wide.changes.take()
+        batch.opened += other.opened
+        batch.closed += other.closed
+        return batch
+    }
+
+    /// Learns whether what was taken is in the store.
+    mutating func changesEnded(isWritten: Bool) {
+        narrow.changes.ended(isWritten: isWritten)
+        wide.changes.ended(isWritten: isWritten)
+    }
+
+    /// Leaves what a store is to be told for a later try.
+    mutating func postponeChanges() {
+        narrow.changes.postpone()
+        wide.changes.postpone()
+    }
+
+    /// Goes on with the breakers of an earlier process: open for as long as they still were, but for no longer than their
+    /// cool-down, nor than `rate` would ever have them.
+    mutating func restore(_ breakers: [TrippedBreaker], _ rate: LoopRate, _ now: Int64) {
+        let longest = max(LoopRate.longestCoolDown, rate.coolDown).inNanoseconds
+        let limits = Breaker.Limits(rate)
+        for isWide in [false, true] {
+            let own = breakers.filter { $0.key.isWide == isWide }
+            let restored = own.map { tripped in
+                let coolDown = min(max(tripped.coolDown.inNanoseconds, 0), longest)
+                let latest = MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: coolDown)
+                return Breaker(
+                    PlaceKey(digest: tripped.key.digest), isWide ? limits.wide : limits.narrow,
+                    openUntil: min(tripped.until, latest).nanoseconds, coolDown: coolDown, now)
+            }
+            if isWide { wide.restore(restored, now) } else { narrow.restore(restored, now) }
+        }
+    }
 
     // MARK: Judging
 

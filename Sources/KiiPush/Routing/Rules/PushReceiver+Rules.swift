@@ -15,14 +15,16 @@ extension PushReceiver {
     ///   - deadLetters: where messages are put aside; without one, in memory: 1,000 letters of 8 MiB in all.
     ///   - deduplicator: the chain's first stage, such as one on a store of yours, whose window is then its own; nil
     ///     takes one in memory with the file's window.
+    ///   - breakers: keeps the loop guard's open breakers for the next process; without one they are lost with this one.
     public convenience init(
         rules: RoutingRules, app: String? = nil, limits: PayloadLimits = .standard,
         clock: any ReceiverClock = SystemClock(), deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
-        deduplicator: Deduplicator? = nil
+        deduplicator: Deduplicator? = nil, breakers: (any BreakerStore)? = nil
     ) {
         self.init(app: app ?? rules.app, limits: limits, clock: clock, deadLetters: deadLetters) {
             deduplicator ?? Deduplicator(window: rules.dedupe, clock: clock)
-            LoopGuard(me: rules.me, writesAs: rules.writesAs, settings: rules.loop, clock: clock)
+            LoopGuard(
+                me: rules.me, writesAs: rules.writesAs, settings: rules.loop, breakers: breakers, clock: clock)
             ScopeRouter(serving: rules.serving)
         }
         setup.withLock { $0.rules.chain = ChainSettings(rules, app: app) }

@@ -38,7 +38,10 @@ public struct RoutingRules: Sendable {
     private(set) var statesLoop = false
     /// Identities that this device writes as and others do too, from `loop`; empty when the file names none.
     public private(set) var writesAs: [Sender] = []
-    /// What the delivery is to do; read and checked, but not acted on yet.
+    /// How a service delivers messages whose rule says nothing else.
+    ///
+    /// A receiver does not deliver: hand it to ``PushService``, and to ``PushService/setDelivery(_:)`` when the rules are
+    /// loaded again.
     public private(set) var delivery = DeliverySettings()
     /// The rules, in order: the first that matches wins.
     public private(set) var rules: [RoutingRule] = []

@@ -85,6 +85,8 @@ struct DeadlyLetters: DeadLetterStore {
     let store: any DeadLetterStore
     let deaths: Deaths
 
+    var isDurable: Bool { store.isDurable }
+
     func add(_ letter: DeadLetter) throws -> UInt64 {
         deaths.pass(.beforeLetter)
         let number = try store.add(letter)

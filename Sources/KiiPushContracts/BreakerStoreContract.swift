@@ -1,0 +1,152 @@
+public import KiiPush
+import Synchronization
+public import Testing
+
+/// Everything that ``BreakerStore`` promises, as one test to run against a store of yours.
+///
+/// ```swift
+/// @Test("my store keeps the promises of a breaker store")
+/// func breakers() async {
+///     await BreakerStoreContract { place, capacity in
+///         try MyBreakers(file: "\(folder)/\(place)", capacity: capacity)
+///     } close: {
+///         $0.close()
+///     }.verify()
+/// }
+/// ```
+///
+/// Each promise gets a store of its own. A failure names the promise that was broken, and what the store did instead.
+/// A store with a clock gets the one of the machine, ``KiiPush/SystemClock``.
+public struct BreakerStoreContract<Tried: BreakerStore>: Sendable {
+    private let open: @Sendable (_ place: Int, _ capacity: Int) throws -> Tried
+    private let close: @Sendable (Tried) -> Void
+
+    /// Prepares the suite.
+    ///
+    /// - Parameters:
+    ///   - open: opens the store of a place, such as a file, by the place's number, to keep so many breakers. Each number is
+    ///     new and its place empty at first; the same number again asks for what a later process would find there.
+    ///   - close: lets go of what the store holds, as the end of its process would.
+    public init(
+        open: @escaping @Sendable (_ place: Int, _ capacity: Int) throws -> Tried,
+        close: @escaping @Sendable (Tried) -> Void = { _ in }
+    ) {
+        self.open = open
+        self.close = close
+    }
+
+    /// Checks every promise, and records an issue for each one that is broken.
+    ///
+    /// - Parameter sourceLocation: where issues are shown.
+    public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
+        await verify { promise, what in Issue.record("\(promise): \(what)", sourceLocation: sourceLocation) }
+    }
+
+    /// Checks every promise, and tells `report` of each that is broken, and how.
+    package func verify(_ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void) async {
+        for (place, promise) in BreakerPromise.all.enumerated() {
+            do {
+                let trial = try BreakerTrial(place, promise.capacity, open, close) { report(promise.text, $0) }
+                try await promise.check(trial)
+                trial.close()
+            } catch {
+                report(promise.text, "the store threw \(error)")
+            }
+        }
+    }
+}
+
+/// One promise of a breaker store, and how to find out whether it is kept.
+struct BreakerPromise: Sendable {
+    let text: String
+    let capacity: Int
+    let check: @Sendable (BreakerTrial) async throws -> Void
+
+    init(_ text: String, capacity: Int = 100, check: @escaping @Sendable (BreakerTrial) async throws -> Void) {
+        self.text = text
+        self.capacity = capacity
+        self.check = check
+    }
+}
+
+/// A store on trial for one promise.
+final class BreakerTrial: Sendable {
+    /// Says that the promise is broken, and how.
+    let fail: @Sendable (_ what: String) -> Void
+    private let openAgain: @Sendable () throws -> Opened
+    private let opened: Mutex<Opened?>
+
+    private struct Opened: Sendable {
+        let store: any BreakerStore
+        let close: @Sendable () -> Void
+    }
+
+    init<Tried: BreakerStore>(
+        _ place: Int, _ capacity: Int, _ open: @escaping @Sendable (Int, Int) throws -> Tried,
+        _ close: @escaping @Sendable (Tried) -> Void, fail: @escaping @Sendable (String) -> Void
+    ) throws {
+        self.fail = fail
+        openAgain = {
+            let store = try open(place, capacity)
+            return Opened(store: store) { close(store) }
+        }
+        opened = Mutex(try openAgain())
+    }
+
+    /// The store of the process that there is now.
+    var store: any BreakerStore {
+        get throws {
+            guard let store = opened.withLock({ $0?.store }) else { throw BreakerStoreIsClosed() }
+            return store
+        }
+    }
+
+    func close() {
+        opened.withLock { opened in
+            opened?.close()
+            opened = nil
+        }
+    }
+
+    /// Ends the process, so to speak, and begins another one.
+    func restart() throws {
+        close()
+        let next = try openAgain()
+        opened.withLock { $0 = next }
+    }
+
+    func write(_ opened: [TrippedBreaker] = [], closed: [TrippedBreaker] = []) throws {
+        try store.write(opened, closed: closed.map(\.key))
+    }
+
+    func expect(_ condition: Bool, _ otherwise: @autoclosure () -> String) {
+        if !condition { fail(otherwise()) }
+    }
+
+    /// Expects that exactly these breakers are kept; their times as they were, or in a later process nearly so.
+    func expectKept(_ breakers: [TrippedBreaker], isLater: Bool = false, _ when: String) throws {
+        let found = try store.breakers()
+        guard found.count == breakers.count, Set(found.map(\.key)) == Set(breakers.map(\.key)) else {
+            return fail(
+                "\(when) there should be \(breakers.count) breakers, \(words(breakers)); "
+                    + "there are \(found.count), \(words(found))")
+        }
+        for breaker in breakers {
+            guard let other = found.first(where: { $0.key == breaker.key }) else { continue }
+            expect(
+                other.coolDown == breaker.coolDown,
+                "\(when) a cool-down should be \(breaker.coolDown), it is \(other.coolDown)")
+            let shift = breaker.until.duration(to: other.until)
+            expect(
+                shift == .zero || isLater && shift > .seconds(-60) && shift < .seconds(60),
+                "\(when) the end of a cool-down should be as it was, it is \(shift) later")
+        }
+    }
+
+    private func words(_ breakers: [TrippedBreaker]) -> String {
+        breakers.map { "\($0.key.isWide ? "wide" : "narrow") \($0.key.digest)" }.sorted().joined(separator: ", ")
+    }
+}
+
+/// A promise asked a store after it had closed it.
+private struct BreakerStoreIsClosed: Error {}

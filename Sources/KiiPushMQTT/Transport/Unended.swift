@@ -1,0 +1,29 @@
+import KiiPush
+import Synchronization
+
+/// What a link has brought, lies in memory and has not ended: no acknowledgement leaves before it has.
+final class Unended: Sendable {
+    private let state = Mutex((open: 0, retried: 0))
+
+    /// Whether all has ended.
+    var isEmpty: Bool { state.withLock { $0.open == 0 } }
+
+    /// How many have ended and are to be tried later, or were left by the service.
+    var retried: Int { state.withLock { $0.retried } }
+
+    /// Waits for the end of one, and calls `onLast` when nothing is open any more.
+    func add(_ receipt: Receipt, onLast: @escaping @Sendable () -> Void) {
+        state.withLock { $0.open += 1 }
+        receipt.onEnd { [self] outcome in
+            let isLast = state.withLock { state in
+                state.open -= 1
+                switch outcome?.disposition {
+                case .accept, .reject: break
+                case .retryLater, nil: state.retried += 1
+                }
+                return state.open == 0
+            }
+            if isLast { onLast() }
+        }
+    }
+}

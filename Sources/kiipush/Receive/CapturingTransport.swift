@@ -1,0 +1,38 @@
+import KiiPush
+import KiiPushLinux
+
+/// A transport whose payloads are taken down in a capture file when they have been taken in, once each.
+///
+/// What an earlier process left in the inbox was taken down by that one.
+struct CapturingTransport: PushTransport {
+    let transport: any PushTransport
+    let file: CaptureFile
+    let log: AgentLog
+
+    var name: String { transport.name }
+    var abilities: TransportAbilities { transport.abilities }
+
+    func run(_ intake: PushIntake) async throws {
+        let capturing = CapturingIntake(service: intake.service, file: file, log: log)
+        try await transport.run(PushIntake(service: capturing, transport: name))
+    }
+}
+
+private struct CapturingIntake: IntakeService {
+    let service: any IntakeService
+    let file: CaptureFile
+    let log: AgentLog
+
+    var isDurable: Bool { service.isDurable }
+
+    func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+        let receipts = try service.take(payloads)
+        for payload in payloads { file.add(payload) { log.trouble("\($0)") } }
+        return receipts
+    }
+
+    func room() async { await service.room() }
+    func pause(_ length: Duration) async { await service.pause(length) }
+    func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) { service.whenRoom(transport, action) }
+    func report(_ event: TransportEvent, _ transport: String) { service.report(event, transport) }
+}

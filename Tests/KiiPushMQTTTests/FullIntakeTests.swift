@@ -1,0 +1,140 @@
+#if MQTT
+import Foundation
+import KiiPush
+import KiiPushMQTT
+import Synchronization
+import Testing
+
+/// A service that is full for long: its link, and what waits behind it.
+struct FullIntakeTests {
+    enum Case: String, CaseIterable {
+        case plain, encrypted, unacknowledged
+    }
+
+    @Test(
+        "while there is no room, for longer than the keep-alive, the link stays up; then all comes",
+        arguments: Case.allCases)
+    func keptAlive(kind: Case) async throws {
+        let broker = kind == .encrypted ? try TLSTests.broker(.right) : try Broker()
+        let settings = kind == .encrypted ? TLSTests.settings(broker) : broker.settings()
+        let more = kind == .encrypted ? ["--cafile", "\(broker.folder.path)/ca.crt"] : []
+        let (intake, door) = Self.closedIntake()
+        let texts = (1...60).map(String.init)
+        try await running(changed(settings) { $0.keepAlive = 5 }, intake) { _ in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish(texts, quality: kind == .unacknowledged ? 0 : 1, more)
+            try await eventually("it is full") { intake.isWaitedFor }
+            // One each two and a half seconds: the broker would have gone after seven and a half without any.
+            try await eventually("the broker heard of the device for twelve seconds", within: 40) {
+                !intake.losses.isEmpty || broker.log.count(of: "Received PINGREQ from device") >= 5
+            }
+            #expect(intake.texts.isEmpty && broker.log.count(of: "Received PUBACK from device") == 0)
+            door.open(intake)
+            try await eventually("all came") { intake.texts.count >= texts.count }
+        }
+        #expect(intake.texts == texts)
+        #expect(intake.losses.isEmpty && intake.connections.count == 1)
+    }
+
+    @Test("a link that is lost while there is no room is made again when there is, and no sooner")
+    func lostWhileFull() async throws {
+        let broker = try Broker()
+        let relay = try Relay(to: broker.port)
+        let (intake, door) = Self.closedIntake()
+        let texts = (1...60).map(String.init)
+        let settings = broker.settings {
+            $0.port = relay.port
+            $0.connectLimit = .seconds(2)
+        }
+        try await running(settings, intake) { _ in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish(texts)
+            try await eventually("it is full") { intake.isWaitedFor }
+            relay.cut()
+            try await eventually("the loss was seen") { !intake.losses.isEmpty }
+            // It would be made again after 24 ms, and given up after two seconds.
+            let end = ContinuousClock.now + .seconds(3)
+            while .now < end, relay.links == 1 { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(relay.links == 1)
+            door.open(intake)
+            try await eventually("all came") { Set(intake.texts).count == texts.count }
+        }
+        #expect(intake.losses.count == 1 && relay.links == 2)
+    }
+
+    @Test("room ends a pause that began while there was none")
+    func pauseEnds() async throws {
+        let broker = try Broker()
+        let relay = try Relay(to: broker.port)
+        let (intake, door) = Self.closedIntake()
+        let settings = broker.settings {
+            $0.port = relay.port
+            $0.backoff = .seconds(60)
+            $0.maxBackoff = .seconds(60)
+        }
+        try await running(settings, intake) { _ in
+            try await eventually("connected") { !intake.connections.isEmpty }
+            try broker.publish(["a"])
+            try await eventually("it is full") { intake.isWaitedFor }
+            relay.cut()
+            try await eventually("the loss was seen") { !intake.losses.isEmpty }
+            door.open(intake)
+            try await eventually("it came") { intake.texts == ["a"] }
+        }
+        #expect(intake.connections.count == 2)
+    }
+
+    @Test("a broker whose answer lies behind messages that nobody reads has not refused the subscription")
+    func fullBeforeTheSubscription() async throws {
+        // Of quality 1 on the topic "push", each with one byte; more than are read at once.
+        let messages = (1...100).flatMap { [0x32, 9, 0, 4, 0x70, 0x75, 0x73, 0x68, 0, $0, 0x61] as [UInt8] }
+        let broker = try ScriptedBroker(
+            connection: [0x20, 2, 0, 0] + messages, subscription: [0x90, 3, 0, 1, 1], patience: 60_000)
+        let (intake, door) = Self.closedIntake()
+        let settings = broker.settings(.v311) { $0.connectLimit = .seconds(2) }
+        try await running(settings, intake) { _ in
+            try await eventually("it is full") { intake.isWaitedFor }
+            let end = ContinuousClock.now + .seconds(3)
+            while .now < end, intake.losses.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(intake.connections.isEmpty)
+            door.open(intake)
+            try await eventually("all came") { intake.texts.count == 100 && !intake.connections.isEmpty }
+        }
+        #expect(intake.losses.isEmpty)
+    }
+
+    /// An intake without room, until its door is opened.
+    private static func closedIntake() -> (TestIntake, Door) {
+        let door = Door()
+        let intake = TestIntake { _, _ throws(IntakeRefusal) in
+            if !door.isOpen { throw .full }
+        }
+        intake.setRoom(false)
+        return (intake, door)
+    }
+
+    /// What lets payloads into an intake.
+    private final class Door: Sendable {
+        private let state = Mutex(false)
+
+        var isOpen: Bool { state.withLock(\.self) }
+
+        func open(_ intake: TestIntake) {
+            state.withLock { $0 = true }
+            intake.setRoom(true)
+        }
+    }
+}
+
+/// Settings with a change.
+private func changed(_ settings: MQTTSettings, _ change: (inout MQTTSettings) -> Void) -> MQTTSettings {
+    var settings = settings
+    change(&settings)
+    return settings
+}
+
+extension String {
+    /// How many of its lines have a text.
+    func count(of text: String) -> Int { split(separator: "\n").count { $0.contains(text) } }
+}
+#endif
