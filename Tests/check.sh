@@ -75,14 +75,11 @@ need /usr/include/mosquitto.h libmosquitto-dev
 need /usr/sbin/mosquitto mosquitto
 need mosquitto_pub mosquitto-clients
 need openssl openssl
-# Behind --long: it has run by itself, a minute long, but not yet as a part of this script.
-if [ -n "${KIIPUSH_LONG:-}" ]; then
-    need strace strace
-    step "agents on a real broker, killed, cut off, out of disk: nothing acknowledged is lost"
-    swift build --quiet -c release --package-path Tests/Faults
-    faults="$(swift build -c release --package-path Tests/Faults --show-bin-path)/kiipush-faults"
-    "$faults" --long --tool "$(swift build "${traits[@]}" --show-bin-path)/kiipush"
-fi
+need strace strace
+step "agents on a real broker, killed, cut off, out of disk: nothing acknowledged is lost"
+swift build --quiet -c release --package-path Tests/Faults
+faults="$(swift build -c release --package-path Tests/Faults --show-bin-path)/kiipush-faults"
+"$faults" ${KIIPUSH_LONG:+--long} --tool "$(swift build "${traits[@]}" --show-bin-path)/kiipush"
 
 step "sanitizers: addresses and threads"
 bash Tests/sanitize.sh | failures_and_sum

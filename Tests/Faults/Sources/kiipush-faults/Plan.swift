@@ -58,7 +58,7 @@ struct Plan {
             }
         }
         print(table(results))
-        for name in left { print("not tried here, since it takes root: \(name)") }
+        for name in left { print("not tried here, since it takes root or the right to trace: \(name)") }
         return results.flatMap { row in row.broken.map { "\(row.fault): \($0)" } }
     }
 }

@@ -15,7 +15,9 @@ struct AcknowledgementOrder {
         var early: [Int] = []
     }
 
-    func row() throws -> Row {
+    /// The row; nil where nothing may be traced, which takes the right to.
+    func row() throws -> Row? {
+        guard try kiipush_faults.run(["strace", "-o", "/dev/null", "true"]) == .exited(0) else { return nil }
         let broker = try Broker()
         let session = try Session(broker, "order", program: program)
         try session.subscribe()
