@@ -30,7 +30,10 @@ struct RootKey {
     static func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? { KeyTable.known.find(text, range) }
 }
 
-/// The known keys, each as three words that hold all of its bytes, in a hash table where no two keys meet.
+/// The known keys, in hash tables where no two keys meet: a key lies in the slot that its words are multiplied into, or
+/// it is not known.
+///
+/// Short ones, which are all keys of APNs and most of the others, are one word, and are told by a single comparison.
 struct KeyTable {
     /// Take it out once a payload: reading a global that is made at its first use costs a call each time.
     static let known = KeyTable()
@@ -45,8 +48,17 @@ struct KeyTable {
         let key: RootKey
     }
 
-    /// A key lies in the slot that its words are multiplied into, or it is not known.
+    /// A key of up to eight bytes.
+    private struct ShortEntry {
+        /// No key has no bytes and this length.
+        static let free = ShortEntry(word: 0, length: -1, key: RootKey(slot: RootKey.count))
+        let word: UInt64
+        let length: Int
+        let key: RootKey
+    }
+
     private let slots: [Entry]
+    private let shortSlots: [ShortEntry]
 
     private init() {
         var named: [(name: String, key: RootKey)] = [(ShortKeys.aps, .aps), (NetworkKeys.stamp, .stamp)]
@@ -54,26 +66,44 @@ struct KeyTable {
             named.append((field.longName, .long(field)))
             if field != .sourceURI, field != .senderURI { named.append((field.shortName, .short(field))) }
         }
-        let entries = named.map { name, key in
+        var slots = [Entry](repeating: .free, count: Self.slotCount)
+        var shortSlots = [ShortEntry](repeating: .free, count: Self.slotCount)
+        for (name, key) in named {
             // Or it would not fit into three words, and never be found.
             precondition(name.utf8.count <= Self.longest)
-            return Entry(words: Words(name.utf8.span, 0..<name.utf8.count), key: key)
-        }
-        var slots = [Entry](repeating: .free, count: Self.slotCount)
-        for entry in entries {
+            let words = Words(name.utf8.span, 0..<name.utf8.count)
+            let slot = Self.slot(words.first ^ words.last &<< 1)
             // Another key needs another factor: try odd ones until no two keys meet; about one in three hundred does.
-            precondition(slots[entry.words.slot].key.slot == RootKey.count, "two known keys meet in one slot")
-            slots[entry.words.slot] = entry
+            precondition(slots[slot].key.slot == RootKey.count, "two known keys meet in one slot")
+            slots[slot] = Entry(words: words, key: key)
+            if words.length <= 8 {
+                shortSlots[slot] = ShortEntry(word: words.first, length: words.length, key: key)
+            }
         }
         self.slots = slots
+        self.shortSlots = shortSlots
     }
 
     @inline(__always)
     func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? {
+        if range.count > 8 { return findLong(text, range) }
+        let word = text.word(at: range.lowerBound, length: range.count)
+        let slot = Self.slot(word)
+        return shortSlots[slot].word == word && shortSlots[slot].length == range.count ? shortSlots[slot].key : nil
+    }
+
+    @inline(never)
+    private func findLong(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? {
         guard range.count <= Self.longest else { return nil }
         let words = Words(text, range)
-        let slot = words.slot
+        let slot = Self.slot(words.first ^ words.last &<< 1)
         return slots[slot].words == words ? slots[slot].key : nil
+    }
+
+    /// The top seven bits of a product that all bytes of a word take part in.
+    @inline(__always)
+    private static func slot(_ word: UInt64) -> Int {
+        Int(truncatingIfNeeded: (word &* 0x7EFB_AACA_B375_3DD1) &>> 57)
     }
 
     /// The bytes of a key: up to eight in `first`, the last eight of a longer one, and those between.
@@ -86,16 +116,11 @@ struct KeyTable {
         /// Those of no key.
         init() { (first, last, middle, length) = (0, 0, 0, -1) }
 
-        @inline(__always)
         init(_ text: Span<UInt8>, _ range: Range<Int>) {
             length = range.count
             first = text.word(at: range.lowerBound, length: min(length, 8))
             last = length > 8 ? text.word(at: range.upperBound &- 8) : 0
             middle = length > 16 ? text.word(at: range.lowerBound &+ 8) : 0
         }
-
-        /// The top seven bits of a product that all bytes of `first` and `last` take part in.
-        @inline(__always)
-        var slot: Int { Int(truncatingIfNeeded: ((first ^ last &<< 1) &* 0x7EFB_AACA_B375_3DD1) &>> 57) }
     }
 }

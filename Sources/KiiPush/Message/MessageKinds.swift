@@ -28,24 +28,24 @@ public struct PushToAppMessage: Sendable {
 public struct BucketEvent: Sendable {
     /// The whole message.
     public let message: PushMessage
-    // Kept, and not made like the rest when asked for: it is a part of every handle, and its id rarely a short text.
-    /// The bucket's scope.
-    public let scope: KiiScope
+    // Kept, and not made like the rest when asked for: it is a part of most of what a handler reads.
+    /// The bucket in which it happened.
+    public let bucket: KiiBucket
 
     /// Views a message as an event in a bucket; nil when it names none.
     public init?(_ message: PushMessage) {
         guard message.storage.reading.hasBucket else { return nil }
         self.message = message
-        scope = message.storage.completeScope
+        bucket = message.storage.provenBucket
     }
 
     /// What happened.
     public var event: KiiEvent? { message.event }
-    /// The bucket in which it happened.
-    public var bucket: KiiBucket { message.storage.provenBucket(in: scope) }
+    /// The bucket's scope.
+    public var scope: KiiScope { bucket.scope }
     /// The object, if one is named; there is none when the bucket itself was deleted.
     public var object: KiiObject? {
-        message.storage.reading.hasObject ? message.storage.provenObject(in: scope) : nil
+        message.storage.reading.hasObject ? message.storage.provenObject(in: bucket) : nil
     }
     /// Who caused it; never known over APNs.
     public var sender: Sender? { message.sender }
@@ -55,22 +55,22 @@ public struct BucketEvent: Sendable {
 public struct ObjectEvent: Sendable {
     /// The whole message.
     public let message: PushMessage
-    /// The bucket's scope.
-    public let scope: KiiScope
+    /// The bucket that holds the object.
+    public let bucket: KiiBucket
 
     /// Views a message as an event of an object; nil when it names none.
     public init?(_ message: PushMessage) {
         guard message.storage.reading.hasObject else { return nil }
         self.message = message
-        scope = message.storage.completeScope
+        bucket = message.storage.provenBucket
     }
 
     /// What happened.
     public var event: KiiEvent? { message.event }
     /// The object to which it happened; of a deleted one only the id is left.
-    public var object: KiiObject { message.storage.provenObject(in: scope) }
-    /// The bucket that holds it.
-    public var bucket: KiiBucket { message.storage.provenBucket(in: scope) }
+    public var object: KiiObject { message.storage.provenObject(in: bucket) }
+    /// The bucket's scope.
+    public var scope: KiiScope { bucket.scope }
     /// Who caused it; never known over APNs.
     public var sender: Sender? { message.sender }
 }
@@ -98,18 +98,18 @@ public struct PushToUserMessage: Sendable {
 public struct TopicMessage: Sendable {
     /// The whole message.
     public let message: PushMessage
-    /// The topic's scope.
-    public let scope: KiiScope
+    /// The topic that it was sent to.
+    public let topic: KiiTopic
 
     /// Views a message as one sent to a topic; nil when it names none.
     public init?(_ message: PushMessage) {
         guard message.storage.reading.hasTopic else { return nil }
         self.message = message
-        scope = message.storage.completeScope
+        topic = message.storage.provenTopic
     }
 
-    /// The topic that it was sent to.
-    public var topic: KiiTopic { message.storage.provenTopic(in: scope) }
+    /// The topic's scope.
+    public var scope: KiiScope { topic.scope }
     /// Who sent it, unless the sender left that out.
     public var sender: Sender? { message.sender }
     /// What was sent.

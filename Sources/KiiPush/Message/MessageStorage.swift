@@ -89,24 +89,22 @@ final class MessageStorage: Sendable {
         }
     }
 
-    /// The bucket in the message's scope; only for a message that has one.
-    func provenBucket(in scope: KiiScope) -> KiiBucket {
+    /// The bucket; only for a message that has one.
+    var provenBucket: KiiBucket {
         var type: KiiBucketType?
         if reading.bucketIsEncrypted {
             type = .crypto
         } else if fields[.bucketType].isPresent {
             type = KiiBucketType(string(fields[.bucketType]))
         }
-        return KiiBucket(scope: scope, name: string(reading.bucket), type: type)
+        return KiiBucket(scope: completeScope, name: string(reading.bucket), type: type)
     }
 
-    /// The object in the message's scope; only for a message that has one.
-    func provenObject(in scope: KiiScope) -> KiiObject {
-        KiiObject(bucket: provenBucket(in: scope), id: string(reading.object))
-    }
+    /// The object in the message's bucket; only for a message that has one.
+    func provenObject(in bucket: KiiBucket) -> KiiObject { KiiObject(bucket: bucket, id: string(reading.object)) }
 
-    /// The topic in the message's scope; only for a message that has one.
-    func provenTopic(in scope: KiiScope) -> KiiTopic { KiiTopic(scope: scope, name: string(reading.topic)) }
+    /// The topic; only for a message that has one.
+    var provenTopic: KiiTopic { KiiTopic(scope: completeScope, name: string(reading.topic)) }
 
     var sender: Sender? {
         switch reading.senderKind {

@@ -90,13 +90,13 @@ public struct PushMessage: Sendable {
     /// The bucket of a Push to App; the counterpart of `containsKiiBucket` and `eventSourceBucket`.
     ///
     /// Nil when the scope is unknown or incomplete, or no bucket is named; the message is a Push to App all the same.
-    public var bucket: KiiBucket? { storage.reading.hasBucket ? storage.provenBucket(in: storage.completeScope) : nil }
+    public var bucket: KiiBucket? { storage.reading.hasBucket ? storage.provenBucket : nil }
 
     /// The object of a Push to App; the counterpart of `containsKiiObject` and `eventSourceObject`.
-    public var object: KiiObject? { storage.reading.hasObject ? storage.provenObject(in: storage.completeScope) : nil }
+    public var object: KiiObject? { storage.reading.hasObject ? storage.provenObject(in: storage.provenBucket) : nil }
 
     /// The topic of a Push to User; the counterpart of `containsKiiTopic` and `eventSourceTopic`.
-    public var topic: KiiTopic? { storage.reading.hasTopic ? storage.provenTopic(in: storage.completeScope) : nil }
+    public var topic: KiiTopic? { storage.reading.hasTopic ? storage.provenTopic : nil }
 
     /// The user whose scope it is; the counterpart of `eventSourceUser`.
     public var user: KiiUser? {
