@@ -76,10 +76,96 @@ need /usr/sbin/mosquitto mosquitto
 need mosquitto_pub mosquitto-clients
 need openssl openssl
 need strace strace
+step "build and tests, all traits"
+# In a folder of their own: a trait is a flag of every compilation, so that turning it on and off builds all anew.
+traits=(--enable-all-traits --scratch-path .build/traits)
+swift build --quiet --build-tests "${traits[@]}" "${strict[@]}"
+# What a trait adds; all else was tested above. One after the other: a process that one test starts shares the lock of
+# another test's database until it runs its own program.
+swift test --skip-build "${traits[@]}" --no-parallel --filter 'KiiPushSQLiteTests|KiiPushMQTTTests|AgentTests' | failures_and_sum
+tests=$(echo "$(swift build "${traits[@]}" --show-bin-path)"/*.xctest)
+libraries=$(ldd "$tests")
+grep -q libsqlite3 <<<"$libraries" || fail "a build with all traits does not link SQLite"
+grep -q libmosquitto <<<"$libraries" || fail "a build with all traits does not link libmosquitto"
+
+step "documentation: every link leads somewhere"
+graphs=$PWD/.build/documentation/symbol-graphs
+mkdir -p "$graphs"
+swift build --quiet --scratch-path .build/documentation --target KiiPush \
+    -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$graphs"
+docc convert Sources/KiiPush/KiiPush.docc --fallback-display-name KiiPush --fallback-bundle-identifier KiiPush \
+    --additional-symbol-graph-dir "$graphs" --output-path .build/documentation/KiiPush.doccarchive --warnings-as-errors
+
+step "samples: each prints what its expected-output.txt says"
+swift build --quiet --build-tests --package-path Samples
+samples=$(swift build --package-path Samples --show-bin-path)
+for sample in Samples/[0-9]*/; do
+    name=$(basename "$sample" | sed 's/^[0-9]*-//')
+    echo "$name"
+    diff -u "$sample/expected-output.txt" <("$samples/$name")
+done
+picture=.build/loop-safety.svg
+"$samples/LoopSafeSync" --svg "$picture" >/dev/null
+cmp "$picture" Sources/KiiPush/KiiPush.docc/Resources/loop-safety.svg ||
+    fail "the guide's picture is not what the sample draws; LoopSafeSync --svg makes it"
+
+swift test --skip-build --package-path Samples | failures_and_sum
+
+step "sample 06 with its traits: its tour, over a kill, and what its unit leaves open"
+need systemd-analyze systemd
+agent=(--package-path Samples --traits MQTT,SQLite --scratch-path Samples/.build/traits --product MQTTAgent)
+swift build --quiet "${agent[@]}"
+bash Samples/06-MQTTAgent/tour.sh "$(swift build "${agent[@]}" --show-bin-path)/MQTTAgent"
+systemd-analyze security --offline=true --threshold=15 Samples/06-MQTTAgent/mqtt-agent.service | tail -n 1
+
+step "linkage: the core and the tool load no Foundation"
+swift build --quiet -c release --product kiipush
+swift build --quiet -c release --package-path Tests/Linkage
+tool="$(swift build -c release --show-bin-path)/kiipush"
+core="$(swift build -c release --package-path Tests/Linkage --show-bin-path)/linkage"
+for program in "$tool" "$core"; do
+    libraries=$(ldd "$program")
+    if grep -E 'lib_?(Foundation|FoundationEssentials|FoundationInternationalization)' <<<"$libraries"; then
+        fail "$program links Foundation"
+    fi
+    grep -q libswiftCore <<<"$libraries" || fail "ldd shows no Swift library for $program: the check sees nothing"
+    echo "$(basename "$program"): no Foundation"
+done
+[ "$("$core")" = "Push to User" ] || fail "the program that links only the core does not run"
+
+step "the tool, as a newcomer starts it"
+"$tool" demo >/dev/null
+echo '{"bucketID":"settings","objectScopeType":"APP"}' | "$tool" inspect
+"$tool" rules lint --strict Samples/05-RoutingRules/rules.json
+"$tool" rules test --coverage --fail-under 100 Samples/05-RoutingRules/rules.json
+
+step "benchmark, one round"
+swift build --quiet -c release --package-path Tests/Benchmarks
+bench="$(swift build -c release --package-path Tests/Benchmarks --show-bin-path)/kiipush-bench"
+"$bench" --rounds 1
+
+need valgrind valgrind
+step "a message's allocations and instructions: none beyond what thresholds.txt allows"
+bash Tests/Benchmarks/gate.sh
+
+step "hostile payloads: none costs twenty times what an ordinary one does, byte for byte"
+"$bench" --hostile
+
+step "loops and honest traffic through fleets of devices: every bound holds"
+swift build --quiet -c release --package-path Tests/Simulation
+simulation="$(swift build -c release --package-path Tests/Simulation --show-bin-path)/kiipush-simulation"
+if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation"; else "$simulation" --quick; fi
+
+need strace strace
 step "agents on a real broker, killed, cut off, out of disk: nothing acknowledged is lost"
 swift build --quiet -c release --package-path Tests/Faults
 faults="$(swift build -c release --package-path Tests/Faults --show-bin-path)/kiipush-faults"
-"$faults" ${KIIPUSH_LONG:+--long} --tool "$(swift build "${traits[@]}" --show-bin-path)/kiipush"
+durable="$(swift build "${traits[@]}" --show-bin-path)/kiipush"
+if [ -n "${KIIPUSH_LONG:-}" ]; then
+    "$faults" --long --tool "$durable"
+else
+    timeout 300 "$faults" --tool "$durable"
+fi
 
 step "sanitizers: addresses and threads"
 bash Tests/sanitize.sh | failures_and_sum
