@@ -13,16 +13,18 @@ import Synchronization
 /// let service = PushService(receiver, [try MQTTTransport(settings)], inbox: inbox)
 /// ```
 ///
-/// With quality of service 1 and a lasting session nothing is lost that the broker keeps: not when the process is killed,
-/// the link is cut or the disk is full. Messages may come twice. A durable inbox has them acknowledged as soon as they lie
-/// on disk; those in memory are when they have ended, see ``MQTTSettings/Acknowledgement``. It has a thread of its own, which reads
-/// at most 64 messages, has them taken in together, and then acknowledges them. When the inbox cannot keep them, the link
-/// is dropped and made again, so that the broker brings them again. When there is no room, it reads nothing, with any
-/// quality of service, and keeps the link alive: what the link does not hold waits at the broker, as far as its queue goes.
+/// With quality of service 1 and a lasting session nothing is lost that the broker keeps: not when the process is
+/// killed, the link is cut or the disk is full. Messages may come twice. A durable inbox has them acknowledged as soon as
+/// they lie on disk; those in memory are when they have ended, see ``MQTTSettings/Acknowledgement``.
 ///
-/// A lost link is made again, with pauses that grow until one has held for a while, and not before there is room. What is lost all the same is told as
-/// `possibleGap`: a session that the broker forgot, a clean session, quality of service 0, messages in memory that are acknowledged before
-/// they have ended.
+/// It has a thread of its own, which reads at most 64 messages, has them taken in together, and then acknowledges them.
+/// When the inbox cannot keep them, the link is dropped and made again, so that the broker brings them again. When there
+/// is no room, it reads nothing, with any quality of service, and keeps the link alive: what the link does not hold waits
+/// at the broker, as far as its queue goes.
+///
+/// A lost link is made again, with pauses that grow until one has held for a while, and not before there is room. What is
+/// lost all the same is told as `possibleGap`: a session that the broker forgot, a clean session, quality of service 0,
+/// messages in memory that are acknowledged before they have ended.
 ///
 /// libmosquitto has the whole process ignore SIGPIPE.
 public final class MQTTTransport: PushTransport {
