@@ -51,7 +51,7 @@ struct SessionFilesTests {
     }
 
     private func write(_ text: String) throws {
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
         let bytes = Array(text.utf8)
         try #require(unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count)

@@ -180,7 +180,7 @@ private final class LineClient {
     private let descriptor: Int32
 
     init(_ path: String) throws {
-        descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         guard let address = UnixAddress(path: path) else { throw ChildRun.Failure(what: "path", code: EINVAL) }
