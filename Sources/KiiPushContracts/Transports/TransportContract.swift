@@ -37,10 +37,15 @@ public struct TransportContract: Sendable {
                 let trial = try await TransportTrial(makeBench(), isDurable: promise.isDurable, patience: patience) {
                     report(promise.text, $0)
                 }
-                try await promise.check(trial)
+                // Before it is ended: how it ended by itself may be why the bench could not go on.
+                do { try await promise.check(trial) } catch {
+                    report(
+                        promise.text,
+                        "the bench threw \(error)\(trial.error.map { "; the transport threw \($0)" } ?? "")")
+                }
                 await trial.end()
             } catch {
-                report(promise.text, "the bench threw \(error)")
+                report(promise.text, "the bench could not be made: \(error)")
             }
         }
     }

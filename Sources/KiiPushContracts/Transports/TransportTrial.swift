@@ -63,12 +63,17 @@ final class TransportTrial: Sendable {
 
     var hasEnded: Bool { outcome.withLock { $0 != nil } }
 
+    /// What the transport has thrown, if it has.
+    var error: String? {
+        if case .threw(let error)? = outcome.withLock({ $0 }) { error } else { nil }
+    }
+
     /// Expects that `run` returns; nobody waits for one that does not for ever.
     func expectReturn(_ when: String) async {
         guard await comes({ hasEnded }) else {
             return fail("\(when) it should return, and still ran much later")
         }
-        if case .threw(let error)? = outcome.withLock({ $0 }) { fail("\(when) it should return, and threw \(error)") }
+        if let error { fail("\(when) it should return, and threw \(error)") }
     }
 
     /// Ends the transport, if it has not ended.
