@@ -7,9 +7,8 @@ final class RouteTable: Sendable {
     let routes: [Route]
     /// How often rules had been loaded when it was made.
     let generation: Int
+    private let candidates: [RouteCandidate]
     private let index: TextIndex
-    /// Routes that ask for no exact text, by kind.
-    private let unfiled: [[Int32]]
 
     init(_ routes: [Route], generation: Int = 0) {
         self.routes = routes
@@ -22,10 +21,14 @@ final class RouteTable: Sendable {
         }
         var filed: [FiledText: [Int32]] = [:]
         var unfiled = [[Int32]](repeating: [], count: PushKind.allCases.count)
+        var candidates: [RouteCandidate] = []
+        candidates.reserveCapacity(routes.count)
         for (number, route) in routes.enumerated() {
             func commonest(_ texts: [FiledText]) -> Int { texts.map { uses[$0] ?? 0 }.max() ?? 0 }
             let choices = FiledText.all(of: route.criteria)
-            if let rarest = choices.min(by: { commonest($0) < commonest($1) }) {
+            let rarest = choices.min { commonest($0) < commonest($1) }
+            candidates.append(RouteCandidate(route, filedUnder: rarest?.first?.field))
+            if let rarest {
                 for text in Set(rarest) { filed[text, default: []].append(Int32(number)) }
             } else {
                 for kind in route.criteria.kinds.kinds {
@@ -33,8 +36,8 @@ final class RouteTable: Sendable {
                 }
             }
         }
-        index = TextIndex(filed)
-        self.unfiled = unfiled
+        self.candidates = candidates
+        index = TextIndex(filed, unfiled: unfiled)
     }
 
     /// The routes that take a message, in order of declaration, up to the first that does not let the next ones try.
@@ -43,30 +46,18 @@ final class RouteTable: Sendable {
         guard !routes.isEmpty else { return match }
         let buffer = storage.buffer
         let text = buffer.span
-        let certainty = storage.certainty
-        let kind = storage.reading.kind.tableIndex
-        var looseCursor = 0
-        var cursors = index.postings(text, storage)
-
-        while true {
-            var next = looseCursor < unfiled[kind].count ? unfiled[kind][looseCursor] : Int32.max
-            var from = -1
-            for number in 0..<FiledText.Field.count where !cursors.span[number].isEmpty {
-                let candidate = index.routeNumbers[cursors.span[number].lowerBound]
-                if candidate < next { (next, from) = (candidate, number) }
+        let facts = MessageFacts(storage)
+        var lists = index.candidates(text, storage)
+        while let next = lists.popFirst(of: index.routeNumbers) {
+            switch candidates[next].judge(text, storage, facts) {
+            case .no: break
+            case .notSureEnough: if facts.certainty == CertaintySet(.ambiguous) { match.isTooAmbiguous = true }
+            case .takes:
+                match.routes.append(routes[next])
+                if candidates[next].isLast { return match }
             }
-            guard next != .max else { return match }
-            if from < 0 { looseCursor += 1 } else { cursors[from] = cursors.span[from].dropFirst() }
-
-            let route = routes[Int(next)]
-            guard route.criteria.matchesContent(text, storage) else { continue }
-            guard route.criteria.certainty.contains(certainty) else {
-                match.isTooAmbiguous = match.isTooAmbiguous || certainty == .ambiguous
-                continue
-            }
-            match.routes.append(route)
-            if route.flow == .stop { return match }
         }
+        return match
     }
 }
 

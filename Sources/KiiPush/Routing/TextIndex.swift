@@ -7,8 +7,6 @@ struct FiledText: Hashable {
         case scopeID
         case sender
 
-        static let count = 5
-
         /// Where a message has this text.
         @inline(__always)
         func token(_ reading: Reading) -> JSONToken {
@@ -54,69 +52,73 @@ struct FiledText: Hashable {
 struct TextIndex: Sendable {
     private struct Entry: Sendable {
         let hash: UInt64
+        let text: Range<UInt32>
+        let postings: Range<UInt32>
         let field: FiledText.Field
-        let text: Range<Int>
-        let postings: Range<Int>
     }
 
     /// The numbers of the routes of all texts, each text's in order of declaration.
     let routeNumbers: [Int32]
+    /// Where in them the routes stand that are filed under no text, by kind.
+    private let unfiled: [Range<UInt32>]
     private let texts: [UInt8]
     private let entries: [Entry]
     /// Entry numbers by hash, open addressing, at most half full; -1 is free.
     private let slots: [Int32]
-    private let isUsed: InlineArray<5, Bool>
+    private let usedFields: [FiledText.Field]
 
-    init(_ filed: [FiledText: [Int32]]) {
+    init(_ filed: [FiledText: [Int32]], unfiled: [[Int32]]) {
         var routeNumbers: [Int32] = []
+        func add(_ numbers: [Int32]) -> Range<UInt32> {
+            let start = UInt32(routeNumbers.count)
+            routeNumbers += numbers
+            return start..<UInt32(routeNumbers.count)
+        }
         var texts: [UInt8] = []
         var entries: [Entry] = []
-        var isUsed = InlineArray<5, Bool>(repeating: false)
         var capacity = 2
         while capacity < filed.count * 2 { capacity *= 2 }
         var slots = [Int32](repeating: -1, count: capacity)
         for (key, numbers) in filed {
-            let bytes = Array(key.text.utf8)
-            let hash = Self.hash(key.field, bytes.span, 0..<bytes.count)
+            let start = UInt32(texts.count)
+            texts += key.text.utf8
+            let text = start..<UInt32(texts.count)
+            let hash = Self.hash(key.field, texts.span, Int(text.lowerBound)..<Int(text.upperBound))
             var slot = Int(truncatingIfNeeded: hash) & (capacity - 1)
             while slots[slot] >= 0 { slot = (slot + 1) & (capacity - 1) }
             slots[slot] = Int32(entries.count)
-            entries.append(
-                Entry(
-                    hash: hash, field: key.field, text: texts.count..<(texts.count + bytes.count),
-                    postings: routeNumbers.count..<(routeNumbers.count + numbers.count)))
-            texts += bytes
-            routeNumbers += numbers
-            isUsed[Int(key.field.rawValue)] = true
+            entries.append(Entry(hash: hash, text: text, postings: add(numbers), field: key.field))
         }
+        self.unfiled = unfiled.map(add)
         self.routeNumbers = routeNumbers
         self.texts = texts
         self.entries = entries
         self.slots = slots
-        self.isUsed = isUsed
+        usedFields = FiledText.Field.allCases.filter { field in entries.contains { $0.field == field } }
     }
 
-    /// For each part of a message: where in `routeNumbers` the routes stand that ask for its text.
+    /// The routes that could take a message.
     @inline(__always)
-    func postings(_ text: Span<UInt8>, _ storage: MessageStorage) -> InlineArray<5, Range<Int>> {
-        var found = InlineArray<5, Range<Int>>(repeating: 0..<0)
-        for number in 0..<FiledText.Field.count where isUsed.span[number] {
-            guard let field = FiledText.Field(rawValue: UInt8(number)) else { continue }
-            let token = field.token(storage.reading)
-            if token.isPresent { found[number] = find(field, text, token.range) }
+    func candidates(_ text: Span<UInt8>, _ storage: MessageStorage) -> PostingLists {
+        var lists = PostingLists()
+        lists.append(unfiled[storage.reading.kind.tableIndex])
+        for index in usedFields.indices {
+            let token = usedFields[index].token(storage.reading)
+            if token.isPresent { lists.append(find(usedFields[index], text, token.range)) }
         }
-        return found
+        return lists
     }
 
-    private func find(_ field: FiledText.Field, _ text: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
+    private func find(_ field: FiledText.Field, _ text: Span<UInt8>, _ range: Range<Int>) -> Range<UInt32> {
         let hash = Self.hash(field, text, range)
-        var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+        var slot = Int(truncatingIfNeeded: hash) & (slots.count &- 1)
         while slots[slot] >= 0 {
             let entry = entries[Int(slots[slot])]
-            if entry.hash == hash, entry.field == field, text.matches(range, in: texts.span, entry.text) {
+            let found = Int(entry.text.lowerBound)..<Int(entry.text.upperBound)
+            if entry.hash == hash, entry.field == field, text.matches(range, in: texts.span, found) {
                 return entry.postings
             }
-            slot = (slot + 1) & (slots.count - 1)
+            slot = (slot &+ 1) & (slots.count &- 1)
         }
         return 0..<0
     }
@@ -130,5 +132,47 @@ struct TextIndex: Sendable {
             offset &+= 8
         }
         return hash ^ hash &>> 32
+    }
+}
+
+/// Where the numbers of routes stand that could take a message: a list for each of its texts, and one for the unfiled.
+struct PostingLists {
+    // Apart from the others, for nearly always there is no other, and what lies in registers is read at once.
+    private var first: Range<UInt32> = 0..<0
+    private var others = InlineArray<5, Range<UInt32>>(repeating: 0..<0)
+    private var count = 0
+
+    @inline(__always)
+    mutating func append(_ list: Range<UInt32>) {
+        if list.isEmpty { return }
+        if first.isEmpty { return first = list }
+        others[count] = list
+        count &+= 1
+    }
+
+    /// Takes out the smallest number that is left: all lists are in order of declaration.
+    @inline(__always)
+    mutating func popFirst(of numbers: [Int32]) -> Int? {
+        if count > 0 { return popSmallest(of: numbers) }
+        guard let place = first.first else { return nil }
+        first = (place &+ 1)..<first.upperBound
+        return Int(numbers[Int(place)])
+    }
+
+    @inline(never)
+    private mutating func popSmallest(of numbers: [Int32]) -> Int? {
+        var smallest = first.first.map { numbers[Int($0)] } ?? .max
+        var from = -1
+        for index in 0..<count {
+            guard let place = others.span[index].first, numbers[Int(place)] < smallest else { continue }
+            (smallest, from) = (numbers[Int(place)], index)
+        }
+        if from >= 0 {
+            others[from] = others.span[from].dropFirst()
+        } else {
+            guard !first.isEmpty else { return nil }
+            first = first.dropFirst()
+        }
+        return Int(smallest)
     }
 }

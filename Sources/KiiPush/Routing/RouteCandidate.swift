@@ -1,0 +1,104 @@
+/// A route as its table tries it: only what the place where it is filed has not proved yet.
+///
+/// Most routes are filed under the one text that they ask for, so that nothing but the kind is left to judge. Held by
+/// value, so that a route which does not match costs no reference count.
+struct RouteCandidate {
+    private let kinds: KindSet
+    private let handles: HandleSet
+    private let certainty: CertaintySet
+    /// The conditions that are left, and whether there is any.
+    private let rest: RouteCriteria
+    private let hasRest: Bool
+    /// Whether the routes behind it may take the same message.
+    let isLast: Bool
+
+    /// Compiles a route that is filed under exact texts of `field`, or under none.
+    init(_ route: Route, filedUnder field: FiledText.Field?) {
+        var rest = route.criteria
+        var handles: HandleSet = []
+        kinds = rest.kinds
+        certainty = CertaintySet(rest.certainty)
+        isLast = route.flow == .stop
+        switch field {
+        case .bucket: (rest.bucket, handles) = (nil, .bucket)
+        case .object: (rest.object, handles) = (nil, .object)
+        case .topic: (rest.topic, handles) = (nil, .topic)
+        // The id alone does not prove whose it is.
+        case .scopeID, .sender, nil: break
+        }
+        self.handles = handles
+        (rest.kinds, rest.certainty) = (.all, [])
+        self.rest = rest
+        hasRest = rest != RouteCriteria(certainty: [])
+    }
+
+    /// What the route says to a message.
+    enum Answer {
+        case takes
+        /// Everything holds but the certainty.
+        case notSureEnough
+        case no
+    }
+
+    /// Judges a message that has the texts under which the route is filed.
+    @inline(__always)
+    func judge(_ text: Span<UInt8>, _ storage: MessageStorage, _ facts: MessageFacts) -> Answer {
+        guard kinds.contains(facts.kind), facts.handles.isSuperset(of: handles) else { return .no }
+        if hasRest, !matchesRest(text, storage) { return .no }
+        return certainty.contains(facts.certainty) ? .takes : .notSureEnough
+    }
+
+    // Out of line, or what it needs would be set up for each candidate.
+    @inline(never)
+    private func matchesRest(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
+        rest.matchesContent(text, storage)
+    }
+}
+
+/// What every candidate is asked for, looked up once a message.
+struct MessageFacts {
+    let kind: KindSet
+    let handles: HandleSet
+    let certainty: CertaintySet
+
+    @inline(__always)
+    init(_ storage: MessageStorage) {
+        kind = KindSet(storage.reading.kind)
+        certainty = CertaintySet(storage.certainty)
+        handles = storage.reading.handles
+    }
+}
+
+/// Which handles a message has.
+struct HandleSet: OptionSet {
+    let rawValue: UInt8
+    static let bucket = HandleSet(rawValue: 1)
+    static let object = HandleSet(rawValue: 2)
+    static let topic = HandleSet(rawValue: 4)
+}
+
+extension Reading {
+    /// The handles that there are.
+    @inline(__always)
+    var handles: HandleSet {
+        hasObject ? [.bucket, .object] : hasBucket ? .bucket : hasTopic ? .topic : []
+    }
+}
+
+/// Some of the three certainties.
+struct CertaintySet: OptionSet {
+    let rawValue: UInt8
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    init(_ certainty: Certainty) {
+        rawValue =
+            switch certainty {
+            case .certain: 1
+            case .likely: 2
+            case .ambiguous: 4
+            }
+    }
+
+    init(_ certainties: [Certainty]) { self = certainties.reduce(into: []) { $0.formUnion(CertaintySet($1)) } }
+}
