@@ -111,7 +111,7 @@ extension PushService {
         case .passed(let passed): receiver.conclude(message, outcome, passed)
         case .told:
             receiver.loopGuard?.settle(message, outcome)
-            message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
+            message.recorder?.finish(message, outcome)
         }
     }
 

@@ -2,7 +2,9 @@
 ///
 /// One allocation, shared by every view of the message.
 final class MessageStorage: Sendable {
-    let raw: RawPayload
+    /// The payload as received; its bytes only where `buffer` does not hold just them, since each reference to them is
+    /// counted twice a message.
+    private let received: RawPayload
     /// The payload, out of its envelope, and behind it the unescaped text of Kii's fields that had escapes.
     let buffer: [UInt8]
     /// The payload's own text, without what was put behind it.
@@ -16,13 +18,16 @@ final class MessageStorage: Sendable {
     /// What stands under the stamp's key, whatever it is.
     let stamp: JSONToken
     let reading: Reading
+    let certainty: Certainty
 
     /// Decodes and classifies a payload.
     init(_ raw: consuming RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
         let format = raw.transport?.format ?? .unknown
-        var buffer = raw.bytes
+        var buffer: [UInt8] = []
+        swap(&buffer, &raw.bytes)
         var root = RootMembers()
         if format == .quickblox, let event = try Envelope.quickBlox(buffer, limits) {
+            raw.bytes = buffer
             (buffer, root) = (event.text, event.root)
         } else {
             try Envelope.read(buffer, limits, into: &root)
@@ -30,6 +35,7 @@ final class MessageStorage: Sendable {
         var dialect = Dialect.plain(format, aps: root.slots.span[RootKey.aps.slot])
         var envelopeID: String?
         if root.wrapped.isAny, let envelope = try Envelope.open(root, buffer, format, limits) {
+            raw.bytes = buffer
             (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
             envelopeID = envelope.messageID
         }
@@ -50,7 +56,8 @@ final class MessageStorage: Sendable {
             }
         }
         if let app { reading.compare(buffer.span, toApp: app) }
-        self.raw = consume raw
+        if buffer.count > payloadRange.count, raw.bytes.isEmpty { raw.bytes = Array(buffer[payloadRange]) }
+        received = consume raw
         self.buffer = buffer
         self.payloadRange = payloadRange
         self.envelopeID = envelopeID
@@ -60,15 +67,29 @@ final class MessageStorage: Sendable {
         aps = root.slots.span[RootKey.aps.slot]
         stamp = root.slots.span[RootKey.stamp.slot]
         self.reading = reading
+        let isClear = reading.disagreements.isEmpty && fields.wrongTypes.isEmpty
+        let isByAbsence = reading.evidence.isEmpty && body == .data && dialect.hasKiiKeys
+        certainty = !isClear ? .ambiguous : isByAbsence ? .likely : .certain
     }
+
+    /// The payload as received.
+    var raw: RawPayload {
+        var raw = received
+        if raw.bytes.isEmpty { raw.bytes = buffer }
+        return raw
+    }
+
+    /// The transport that brought it.
+    var transport: Transport? { received.transport }
+
+    /// Whether its transport delivers it again.
+    var isRedelivered: Bool { received.isRedelivered }
 
     /// The text of a token; empty for one that is absent.
     // Straight from the array: 4 ns less for each string than through a span that is validated again.
-    func string(_ token: JSONToken) -> String { String(decoding: buffer[token.range], as: UTF8.self) }
-
-    var certainty: Certainty {
-        if !reading.disagreements.isEmpty || !fields.wrongTypes.isEmpty { return .ambiguous }
-        return reading.evidence.isEmpty && body == .data && dialect.hasKiiKeys ? .likely : .certain
+    func string(_ token: JSONToken) -> String {
+        let buffer = buffer
+        return buffer.span.string(token.range)
     }
 
     /// The value of a root member, whether or not it is data.
@@ -91,11 +112,14 @@ final class MessageStorage: Sendable {
 
     /// The bucket; only for a message that has one.
     var provenBucket: KiiBucket {
+        let buffer = buffer
         var type: KiiBucketType?
         if reading.bucketIsEncrypted {
             type = .crypto
         } else if fields[.bucketType].isPresent {
-            type = KiiBucketType(string(fields[.bucketType]))
+            // Nearly all have this one, and a string that is made costs more than a comparison.
+            let isPlain = buffer.span.matches(fields[.bucketType].range, KiiBucketType.readWrite.rawName)
+            type = isPlain ? .readWrite : KiiBucketType(string(fields[.bucketType]))
         }
         return KiiBucket(scope: completeScope, name: string(reading.bucket), type: type)
     }

@@ -18,6 +18,8 @@ struct Reading {
     private(set) var sender = JSONToken.absent
     /// The app that the payload names: its scope's, else the one that sent it.
     private(set) var app = JSONToken.absent
+    /// The handles that there are: what a message has of these is asked several times on its way.
+    private(set) var handles: HandleSet = []
 
     enum SenderKind: UInt8 {
         case none
@@ -40,6 +42,7 @@ struct Reading {
         readSender(text, fields, sendersURI)
         app = fields[.scopeAppID].isPresent ? fields[.scopeAppID] : fields[.appID]
         if !app.isPresent, let range = source?.app { app = JSONToken(range) }
+        noteHandles()
     }
 
     private static func uri(_ text: Span<UInt8>, _ token: JSONToken) -> KiiURIParts? {
@@ -145,12 +148,21 @@ struct Reading {
         }
     }
 
+    private mutating func noteHandles() {
+        guard scopeIsComplete else { return }
+        switch kind {
+        case .pushToApp where bucket.isPresent: handles = object.isPresent ? [.bucket, .object] : .bucket
+        case .pushToUser where topic.isPresent: handles = .topic
+        case .pushToApp, .pushToUser, .directPush: break
+        }
+    }
+
     /// Whether there is a bucket handle.
-    var hasBucket: Bool { kind == .pushToApp && bucket.isPresent && scopeIsComplete }
+    var hasBucket: Bool { handles.contains(.bucket) }
     /// Whether there is an object handle.
-    var hasObject: Bool { hasBucket && object.isPresent }
+    var hasObject: Bool { handles.contains(.object) }
     /// Whether there is a topic handle.
-    var hasTopic: Bool { kind == .pushToUser && topic.isPresent && scopeIsComplete }
+    var hasTopic: Bool { handles.contains(.topic) }
 
     // MARK: The source URI against the keys
 
@@ -223,6 +235,14 @@ struct Reading {
     mutating func compare(_ text: Span<UInt8>, toApp name: String) {
         if app.isPresent, !text.matches(app.range, name) { disagreements.insert(.otherApp) }
     }
+}
+
+/// Which handles a message has.
+struct HandleSet: OptionSet {
+    let rawValue: UInt8
+    static let bucket = HandleSet(rawValue: 1)
+    static let object = HandleSet(rawValue: 2)
+    static let topic = HandleSet(rawValue: 4)
 }
 
 extension JSONToken {

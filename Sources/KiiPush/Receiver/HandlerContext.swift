@@ -14,7 +14,7 @@ public struct HandlerContext: Sendable {
     public var attempt: Int { Int(attemptNumber) }
 
     private let attemptNumber: UInt32
-    private let matched: Route
+    let matched: Route
     private let message: PushMessage
     /// Where the message's lineage is, unless the handler has found a longer one.
     private var lineage: Lineage? = nil

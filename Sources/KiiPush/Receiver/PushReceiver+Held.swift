@@ -27,7 +27,7 @@ extension PushReceiver {
         message.isStored = keeper?.isDurable ?? false
         chain.hold(message, passed)
         counters.count(.held(held))
-        message.recorder?.finish(message.id, message.message, message.message.raw.transport, .held(held))
+        message.recorder?.finish(message, .held(held))
         loopGuard?.hold(held, breaker)
         return held
     }
@@ -230,7 +230,7 @@ extension PushReceiver {
             loopGuard?.settle(message, outcome)
         }
         held.finish(outcome)
-        message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
+        message.recorder?.finish(message, outcome)
     }
 
     // MARK: Dead letters

@@ -167,12 +167,9 @@ public final class PushReceiver: Sendable {
         _ message: PushMessage, _ id: UInt64, _ arrival: MonotonicInstant?, _ table: RouteTable,
         _ recorder: TraceRecorder?
     ) -> RoutedMessage {
-        recorder?.end("decode", "\(message.kind), \(message.certainty.rawValue)")
-        recorder?.begin()
+        recorder?.decoded(message)
         let match = table.match(message.storage)
-        recorder?.end("route", match.routes.isEmpty ? "none" : match.routes.ids.joined(separator: ", "))
-        recorder?.take(match.routes)
-
+        recorder?.routed(match.routes)
         let now = clock.now
         // A payload that had to wait before it came here is judged by the present, as the ones before it were.
         return RoutedMessage(
@@ -195,8 +192,16 @@ public final class PushReceiver: Sendable {
 
     /// Tells the stages that passed a message how it ended, counts and reports it; keeps it for the routes that are held.
     @inline(__always)
-    func settle(_ message: RoutedMessage, _ end: consuming Outcome, _ passed: Int) -> Outcome {
-        if message.hasHeld { end = holdRemainder(message, end).0 }
+    func settle(_ message: RoutedMessage, _ end: Outcome, _ passed: Int) -> Outcome {
+        if message.hasHeld { return settleRemainder(message, end, passed) }
+        conclude(message, end, passed)
+        return end
+    }
+
+    // Never inlined, here as elsewhere where nearly no message comes: what is inlined has its room made for each.
+    @inline(never)
+    private func settleRemainder(_ message: RoutedMessage, _ end: Outcome, _ passed: Int) -> Outcome {
+        let end = holdRemainder(message, end).0
         conclude(message, end, passed)
         return end
     }
@@ -206,7 +211,7 @@ public final class PushReceiver: Sendable {
     func conclude(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
         chain.settle(message, outcome, passed)
         counters.count(outcome)
-        message.recorder?.finish(message.id, message.message, message.message.raw.transport, outcome)
+        message.recorder?.finish(message, outcome)
     }
 
     /// The routes and the listener as they are now.
@@ -231,7 +236,10 @@ public final class PushReceiver: Sendable {
 
     func admit(_ message: inout RoutedMessage, passed: inout Int) -> Next {
         do {
-            return next(try chain.admit(&message, &passed), message)
+            let verdict = try chain.admit(&message, &passed)
+            // The common way first, which needs no look at the rest of the message and so no copy of it.
+            if verdict == .pass, !message.routes.isEmpty { return .handle }
+            return next(verdict, message)
         } catch {
             let failure = error as? StageFailure
             return .end(
@@ -275,33 +283,43 @@ public final class PushReceiver: Sendable {
     /// Calls the handlers of a message that the chain passed.
     @inline(__always)
     func handle(_ message: inout RoutedMessage) async -> Outcome {
-        var failure: (route: Route, error: any Error)?
-        var loopEnd: LoopLayer?
-        var succeeded = MatchedRoutes()
+        var failed: [FailedCall] = []
         for index in message.routes.indices {
-            let route = message.routes[index]
-            message.recorder?.call(route)
+            // The context holds the route for both of us: each reference more is counted twice a message.
+            let context = HandlerContext(message, message.routes[index], chain.loopGuard)
+            message.recorder?.call(context.matched)
             do {
-                try await route.handler(message.message, HandlerContext(message, route, chain.loopGuard))
-                route.handled.add(1, ordering: .relaxed)
-                succeeded.append(route)
-                message.recorder?.end("handle \(route.id)", "handled")
+                try await context.matched.handler(message.message, context)
+                context.matched.handled.add(1, ordering: .relaxed)
+                message.recorder?.handled(context.matched)
             } catch {
-                route.failed.add(1, ordering: .relaxed)
-                // What ends a loop would end it again: trying again is no use.
-                if let end = error as? any LoopEnd {
-                    loopEnd = loopEnd ?? end.layer
-                } else {
-                    failure = failure ?? (route, error)
-                }
-                message.recorder?.end("handle \(route.id)", failed: error)
+                context.matched.failed.add(1, ordering: .relaxed)
+                failed.append(FailedCall(route: context.matched, error: error))
+                message.recorder?.failed(context.matched, error)
             }
         }
-        if let failure {
-            return .failed(
-                Outcome.Failure(place: failure.route.id, isStage: false, error: failure.error, handled: succeeded))
+        return failed.isEmpty ? .handled(message.routes) : outcome(of: failed, message.routes)
+    }
+
+    /// One handler that threw.
+    private struct FailedCall {
+        let route: Route
+        let error: any Error
+    }
+
+    /// The outcome of a message of whose handlers some threw.
+    // Never inlined: nearly no message comes here.
+    @inline(never)
+    private func outcome(of failed: [FailedCall], _ routes: MatchedRoutes) -> Outcome {
+        // What ends a loop would end it again: trying again is no use.
+        guard let failure = failed.first(where: { !($0.error is any LoopEnd) }) else {
+            let end = failed.lazy.compactMap { $0.error as? any LoopEnd }.first
+            return end.map { .looped($0.layer) } ?? .handled(routes)
         }
-        return loopEnd.map { .looped($0) } ?? .handled(succeeded)
+        let handled = routes.filter { route in !failed.contains { $0.route === route } }
+        return .failed(
+            Outcome.Failure(
+                place: failure.route.id, isStage: false, error: failure.error, handled: MatchedRoutes(handled)))
     }
 
     // MARK: Watching

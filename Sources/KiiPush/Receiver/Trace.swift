@@ -87,6 +87,18 @@ final class TraceRecorder: Sendable {
         record.withLock { $0.stageStart = now }
     }
 
+    /// Takes down what the payload was decoded to; its routes are looked up next.
+    func decoded(_ message: PushMessage) {
+        end("decode", "\(message.kind), \(message.certainty.rawValue)")
+        begin()
+    }
+
+    /// Takes down which routes the table gave the message, and that looking them up has ended.
+    func routed(_ routes: MatchedRoutes) {
+        end("route", routes.isEmpty ? "none" : routes.ids.joined(separator: ", "))
+        take(routes)
+    }
+
     /// Takes down which routes the table gave the message.
     func take(_ routes: MatchedRoutes) { record.withLock { $0.routes = routes.ids } }
 
@@ -95,6 +107,12 @@ final class TraceRecorder: Sendable {
         begin()
         record.withLock { $0.handlers.append(route.handlerName) }
     }
+
+    /// Takes down that a route's handler has succeeded.
+    func handled(_ route: Route) { end("handle \(route.id)", "handled") }
+
+    /// Takes down that a route's handler has failed.
+    func failed(_ route: Route, _ error: any Error) { end("handle \(route.id)", failed: error) }
 
     /// Takes down what the seen store is told.
     func settle(_ effect: Trace.SeenEffect) { record.withLock { $0.seen = effect } }
@@ -112,6 +130,11 @@ final class TraceRecorder: Sendable {
 
     // The type only: an error's own text may hold what a handler read from the payload.
     func end(_ name: String, failed error: any Error) { end(name, "threw \(type(of: error))") }
+
+    /// Tells the listener what was taken down of a message, and how it ended.
+    func finish(_ message: RoutedMessage, _ outcome: Outcome) {
+        finish(message.id, message.message, message.message.storage.transport, outcome)
+    }
 
     /// Tells the listener what was taken down.
     func finish(_ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome) {

@@ -42,46 +42,18 @@ struct RouteCandidate {
 
     /// Judges a message that has the texts under which the route is filed.
     @inline(__always)
-    func judge(_ text: Span<UInt8>, _ storage: MessageStorage, _ facts: MessageFacts) -> Answer {
-        guard kinds.contains(facts.kind), facts.handles.isSuperset(of: handles) else { return .no }
+    func judge(_ text: Span<UInt8>, _ storage: MessageStorage) -> Answer {
+        guard kinds.contains(KindSet(storage.reading.kind)), storage.reading.handles.isSuperset(of: handles) else {
+            return .no
+        }
         if hasRest, !matchesRest(text, storage) { return .no }
-        return certainty.contains(facts.certainty) ? .takes : .notSureEnough
+        return certainty.contains(CertaintySet(storage.certainty)) ? .takes : .notSureEnough
     }
 
     // Out of line, or what it needs would be set up for each candidate.
     @inline(never)
     private func matchesRest(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         rest.matchesContent(text, storage)
-    }
-}
-
-/// What every candidate is asked for, looked up once a message.
-struct MessageFacts {
-    let kind: KindSet
-    let handles: HandleSet
-    let certainty: CertaintySet
-
-    @inline(__always)
-    init(_ storage: MessageStorage) {
-        kind = KindSet(storage.reading.kind)
-        certainty = CertaintySet(storage.certainty)
-        handles = storage.reading.handles
-    }
-}
-
-/// Which handles a message has.
-struct HandleSet: OptionSet {
-    let rawValue: UInt8
-    static let bucket = HandleSet(rawValue: 1)
-    static let object = HandleSet(rawValue: 2)
-    static let topic = HandleSet(rawValue: 4)
-}
-
-extension Reading {
-    /// The handles that there are.
-    @inline(__always)
-    var handles: HandleSet {
-        hasObject ? [.bucket, .object] : hasBucket ? .bucket : hasTopic ? .topic : []
     }
 }
 

@@ -54,7 +54,7 @@ struct RouteCriteria: Sendable, Hashable {
             guard type.isPresent, events.matches(text, type.range) else { return false }
         }
         if let sender, !sender.matches(text, reading) { return false }
-        if let transport, !transport.matches(storage.raw.transport) { return false }
+        if let transport, !transport.matches(storage.transport) { return false }
         return data.isEmpty || data.hold(storage)
     }
 }

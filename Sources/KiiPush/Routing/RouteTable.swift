@@ -46,12 +46,11 @@ final class RouteTable: Sendable {
         guard !routes.isEmpty else { return match }
         let buffer = storage.buffer
         let text = buffer.span
-        let facts = MessageFacts(storage)
         var lists = index.candidates(text, storage)
         while let next = lists.popFirst(of: index.routeNumbers) {
-            switch candidates[next].judge(text, storage, facts) {
+            switch candidates[next].judge(text, storage) {
             case .no: break
-            case .notSureEnough: if facts.certainty == CertaintySet(.ambiguous) { match.isTooAmbiguous = true }
+            case .notSureEnough: if storage.certainty == .ambiguous { match.isTooAmbiguous = true }
             case .takes:
                 match.routes.append(routes[next])
                 if candidates[next].isLast { return match }

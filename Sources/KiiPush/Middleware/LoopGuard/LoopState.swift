@@ -95,7 +95,7 @@ extension LoopState {
         if route.isUnlimited { return nil }
         let keys = message.rateKeys(of: route, secret)
         if message.isSpecial, message.permit.isFrom(keys) { return nil }
-        let isNew = !message.message.storage.raw.isRedelivered
+        let isNew = !message.message.storage.isRedelivered
         switch breakers.judge(keys, route.limits ?? limits, message.judgedAt.nanoseconds, isNew: isNew) {
         case .pass: return nil
         case .passAsProbe(let breakers):
