@@ -92,6 +92,15 @@ struct Breaker {
         case hold
     }
 
+    /// Counts a message that passes a closed breaker, as nearly each does; else does nothing, and it is to be judged.
+    @inline(__always)
+    mutating func pass(_ now: Int64, _ limit: Limit) -> Bool {
+        guard case .closed = phase, passes.count(limit.span, now) < limit.messages else { return false }
+        self.limit = limit
+        passes.add(now, limit.span, limit: limit.messages)
+        return true
+    }
+
     /// Judges a message that comes; counting it, if it passes, is left to ``count(_:)``.
     mutating func judge(_ now: Int64, _ limit: Limit, isNew: Bool = true) -> Answer {
         self.limit = limit

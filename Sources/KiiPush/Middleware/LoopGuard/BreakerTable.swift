@@ -64,6 +64,14 @@ struct BreakerTable {
     /// The breakers that are not closed, each time in the same order: a set has another one in each process.
     var trippedBreakers: [Breaker] { tripped.sorted().map { breakers[Int($0)] } }
 
+    /// Judges a message for a breaker, and counts it if it passes, but not as a probe.
+    // Each use checks that nobody shares the breakers: a message that passes takes one for each of its two, not two.
+    @inline(__always)
+    mutating func judge(_ place: UInt32, _ limit: Breaker.Limit, _ now: Int64, isNew: Bool) -> Breaker.Answer {
+        if breakers[Int(place)].pass(now, limit) { return .pass }
+        return use(place) { $0.judge(now, limit, isNew: isNew) }
+    }
+
     /// Lets `body` use a breaker where it lies, and keeps book of whether it is tripped.
     @inline(__always)
     mutating func use<Result>(_ place: UInt32, _ body: (inout Breaker) -> Result) -> Result {
