@@ -23,8 +23,13 @@ struct BreakerTable {
     var count: Int { round.count }
 
     /// The place of a key's breaker, made when it is new; nil when there is no room, since all that are known are open.
+    @inline(__always)
     mutating func place(of key: PlaceKey, _ limit: Breaker.Limit, _ now: Int64) -> UInt32? {
-        if let place = find(key) { return place }
+        find(key) ?? make(key, limit, now)
+    }
+
+    @inline(never)
+    private mutating func make(_ key: PlaceKey, _ limit: Breaker.Limit, _ now: Int64) -> UInt32? {
         forgetIdle(now)
         guard round.count < capacity || makeRoom() else { return nil }
         return insert(Breaker(key, limit))

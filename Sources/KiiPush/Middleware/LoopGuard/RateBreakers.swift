@@ -97,11 +97,11 @@ struct RateBreakers {
         }
         var probed: [ID] = []
         if first == .passAsProbe, let place = narrowPlace {
-            narrow.use(place) { $0.count(now) }
+            narrow.use(place) { $0.count(now, limits.narrow) }
             probed.append(ID(isWide: false, key: keys.narrow))
         }
         if second == .passAsProbe, let place = widePlace, let key = keys.wide {
-            wide.use(place) { $0.count(now) }
+            wide.use(place) { $0.count(now, limits.wide) }
             probed.append(ID(isWide: true, key: key))
         }
         return .passAsProbe(of: probed)
