@@ -96,10 +96,11 @@ extension RateKeys {
 }
 
 extension PlaceKey {
-    /// A place or a sender, for one route alone: the digest of each, side by side.
+    /// A place or a sender, for one route alone.
     ///
-    /// That of the route is known to everybody, so it covers the other only where it lies over it, and hides no part of
-    /// it: two keys are equal just when both are of one route and of one place, as far as 64 bits under a secret tell.
+    /// Half a digest of each is enough, and takes three rounds in place of eight. The second half of the key tells the
+    /// routes apart; of one route the first half differs just where the places' digests do, and nobody who does not know
+    /// the secret can make two of those equal.
     fileprivate init(_ place: UInt64, _ route: Route) {
         digest = DedupeKey(first: place ^ route.digest.first, second: route.digest.second)
     }
