@@ -59,16 +59,27 @@ struct KeyedDigest {
 
     /// The digest of all that was taken in.
     consuming func finish() -> DedupeKey {
-        v2 ^= 0xEE
-        round()
-        round()
-        round()
-        let first = v0 ^ v1 ^ v2 ^ v3
+        let first = finishHalf()
         v1 ^= 0xDD
         round()
         round()
         round()
         return DedupeKey(first: first, second: v0 ^ v1 ^ v2 ^ v3)
+    }
+
+    /// The first half of that, in half the rounds.
+    var half: UInt64 {
+        var copy = self
+        return copy.finishHalf()
+    }
+
+    @inline(__always)
+    private mutating func finishHalf() -> UInt64 {
+        v2 ^= 0xEE
+        round()
+        round()
+        round()
+        return v0 ^ v1 ^ v2 ^ v3
     }
 }
 

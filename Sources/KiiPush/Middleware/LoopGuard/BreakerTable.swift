@@ -23,8 +23,13 @@ struct BreakerTable {
     var count: Int { round.count }
 
     /// The place of a key's breaker, made when it is new; nil when there is no room, since all that are known are open.
+    @inline(__always)
     mutating func place(of key: PlaceKey, _ limit: Breaker.Limit, _ now: Int64) -> UInt32? {
-        if let place = find(key) { return place }
+        find(key) ?? make(key, limit, now)
+    }
+
+    @inline(never)
+    private mutating func make(_ key: PlaceKey, _ limit: Breaker.Limit, _ now: Int64) -> UInt32? {
         forgetIdle(now)
         guard round.count < capacity || makeRoom() else { return nil }
         return insert(Breaker(key, limit))
@@ -63,6 +68,14 @@ struct BreakerTable {
 
     /// The breakers that are not closed, each time in the same order: a set has another one in each process.
     var trippedBreakers: [Breaker] { tripped.sorted().map { breakers[Int($0)] } }
+
+    /// Judges a message for a breaker, and counts it if it passes, but not as a probe.
+    // Each use checks that nobody shares the breakers: a message that passes takes one for each of its two, not two.
+    @inline(__always)
+    mutating func judge(_ place: UInt32, _ limit: Breaker.Limit, _ now: Int64, isNew: Bool) -> Breaker.Answer {
+        if breakers[Int(place)].pass(now, limit) { return .pass }
+        return use(place) { $0.judge(now, limit, isNew: isNew) }
+    }
 
     /// Lets `body` use a breaker where it lies, and keeps book of whether it is tripped.
     @inline(__always)

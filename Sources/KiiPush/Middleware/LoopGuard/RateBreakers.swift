@@ -85,20 +85,26 @@ struct RateBreakers {
     /// again.
     mutating func judge(_ keys: RateKeys, _ limits: Breaker.Limits, _ now: Int64, isNew: Bool) -> Answer {
         let narrowPlace = narrow.place(of: keys.narrow, limits.narrow, now)
-        var first = Breaker.Answer.pass
-        if let place = narrowPlace { first = narrow.use(place) { $0.judge(now, limits.narrow, isNew: isNew) } }
-        if case .hold = first { return .hold(ID(isWide: false, key: keys.narrow)) }
-        var second = Breaker.Answer.pass
+        let first = narrowPlace.map { narrow.judge($0, limits.narrow, now, isNew: isNew) } ?? .pass
+        if first == .hold { return .hold(ID(isWide: false, key: keys.narrow)) }
         let widePlace = keys.wide.flatMap { wide.place(of: $0, limits.wide, now) }
-        if let place = widePlace { second = wide.use(place) { $0.judge(now, limits.wide, isNew: isNew) } }
-        if case .hold = second, let key = keys.wide { return .hold(ID(isWide: true, key: key)) }
+        let second = widePlace.map { wide.judge($0, limits.wide, now, isNew: isNew) } ?? .pass
+        if first == .pass, second == .pass { return .pass }
 
-        if let place = narrowPlace { narrow.use(place) { $0.count(now) } }
-        if let place = widePlace { wide.use(place) { $0.count(now) } }
+        if second == .hold, let key = keys.wide {
+            if first == .pass, let place = narrowPlace { narrow.use(place) { $0.takeBack() } }
+            return .hold(ID(isWide: true, key: key))
+        }
         var probed: [ID] = []
-        if case .passAsProbe = first { probed.append(ID(isWide: false, key: keys.narrow)) }
-        if case .passAsProbe = second, let key = keys.wide { probed.append(ID(isWide: true, key: key)) }
-        return probed.isEmpty ? .pass : .passAsProbe(of: probed)
+        if first == .passAsProbe, let place = narrowPlace {
+            narrow.use(place) { $0.count(now, limits.narrow) }
+            probed.append(ID(isWide: false, key: keys.narrow))
+        }
+        if second == .passAsProbe, let place = widePlace, let key = keys.wide {
+            wide.use(place) { $0.count(now, limits.wide) }
+            probed.append(ID(isWide: true, key: key))
+        }
+        return .passAsProbe(of: probed)
     }
 
     /// Takes back a message that passed and was not handled.

@@ -21,7 +21,7 @@ struct BreakerTableTests {
                 unplaced += 1
                 continue
             }
-            table.use(place) { $0.count(0) }
+            table.use(place) { $0.count(0, limit) }
         }
         #expect(unplaced == 0)
         #expect(table.count == 1000)
@@ -35,7 +35,7 @@ struct BreakerTableTests {
         for number in 0..<50_000 {
             // One in 20 ms: of each key nothing counts after ten seconds, or 500 others.
             let now = Int64(number) * 20_000_000
-            if let place = table.place(of: PlaceKey(number), limit, now) { table.use(place) { $0.count(now) } }
+            if let place = table.place(of: PlaceKey(number), limit, now) { table.use(place) { $0.count(now, limit) } }
         }
         #expect(table.forgottenEarly == 0)
         #expect((500...1000).contains(table.count))
@@ -48,14 +48,14 @@ struct BreakerTableTests {
             let found = table.place(of: PlaceKey(-1 - number), limit, 0)
             let place = try #require(found)
             table.use(place) { breaker in
-                breaker.count(0)
+                breaker.count(0, limit)
                 _ = breaker.judge(0, limit)
             }
         }
         for number in 0..<10_000 {
             let found = table.place(of: PlaceKey(number), limit, 0)
             let place = try #require(found)
-            table.use(place) { $0.count(0) }
+            table.use(place) { $0.count(0, limit) }
         }
         #expect(table.trippedBreakers.count == 7)
         for number in 0..<7 { #expect(table.find(PlaceKey(-1 - number)) != nil) }
@@ -71,7 +71,7 @@ struct BreakerTableTests {
             let found = table.place(of: PlaceKey(number), limit, 0)
             let place = try #require(found)
             table.use(place) { breaker in
-                breaker.count(0)
+                breaker.count(0, limit)
                 _ = breaker.judge(0, limit)
             }
         }

@@ -202,7 +202,7 @@ struct BreakerTests {
                     _ = breaker.promise(upTo: 100)
                     breaker.hold(try makeHeld(), now)
                 } else {
-                    breaker.count(now)
+                    breaker.count(now, limit)
                 }
             case .judged(let now):
                 let answer = breaker.judge(now, limit)
@@ -237,7 +237,7 @@ struct BreakerTests {
     private func coolDowns(from seconds: Int64, probes: Int) throws -> [Int64] {
         let limit = Breaker.Limits(LoopRate(messages: 1, coolDown: .seconds(seconds))).narrow
         var breaker = Breaker(try key("o"), limit)
-        breaker.count(0)
+        breaker.count(0, limit)
         _ = breaker.judge(0, limit)
         var now: Int64 = 0
         var all: [Int64] = []
@@ -245,7 +245,7 @@ struct BreakerTests {
             guard case .open(let end) = breaker.phase else { break }
             all.append((end - now) / 1_000_000_000)
             now = end
-            breaker.count(now)
+            breaker.count(now, limit)
             _ = breaker.judge(now, limit)
             breaker.turnEnded(now)
         }
@@ -258,13 +258,13 @@ struct BreakerTests {
         let second: Int64 = 1_000_000_000
         let limit = Breaker.Limits(LoopRate(messages: 1, per: .seconds(1))).narrow
         var breaker = Breaker(try key("o"), limit)
-        breaker.count(0)
+        breaker.count(0, limit)
         var now: Int64 = 0
         for _ in 0..<3 {
             _ = breaker.judge(now, limit)
             guard case .open(let end) = breaker.phase else { return }
             now = end
-            breaker.count(now)
+            breaker.count(now, limit)
             breaker.turnEnded(now)
         }
         #expect(breaker.phase == .quiet(until: now + second, seen: 0))
@@ -273,7 +273,7 @@ struct BreakerTests {
         #expect(breaker.phase == .closed)
         now += closedFor * second
         _ = breaker.judge(now, limit)
-        breaker.count(now)
+        breaker.count(now, limit)
         _ = breaker.judge(now, limit)
         #expect(breaker.phase == .open(until: now + coolDown * second))
     }
