@@ -21,9 +21,8 @@ struct KeySlots {
         tables[place(key)].find(Self.tag(key), where: isKey)
     }
 
-    /// Puts a key in; one that is there already then has two numbers.
-    ///
-    /// - Parameter isStale: whether a number may go; asked only when a table is rebuilt.
+    /// Puts a key in; one that is there already then has two numbers. `isStale` tells whether a number may go, and is
+    /// asked only when a table is rebuilt.
     @inline(__always)
     mutating func insert(_ key: DedupeKey, _ number: UInt32, where isStale: (UInt32) -> Bool = { _ in false }) {
         tables[place(key)].insert(Slot(tag: Self.tag(key), number: number), where: isStale)
@@ -31,6 +30,9 @@ struct KeySlots {
 
     /// Takes a key out, unless it has another number by now.
     mutating func remove(_ key: DedupeKey, _ number: UInt32) { tables[place(key)].remove(Self.tag(key), number) }
+
+    /// How many slots there are, the free ones too.
+    var capacity: Int { tables.reduce(0) { $0 + $1.capacity } }
 
     @inline(__always)
     private static func tag(_ key: DedupeKey) -> UInt32 { UInt32(truncatingIfNeeded: key.first) }
@@ -117,6 +119,8 @@ extension KeySlots {
         private var slots: [Slot] = []
         /// How many slots are not free.
         private var used = 0
+
+        var capacity: Int { slots.count }
 
         /// Where a tag belongs: its share of the whole range, so that any number of groups will do.
         @inline(__always)

@@ -1,7 +1,7 @@
 /// Handled messages in the order in which they were handled, forgotten by age and by count.
 ///
-/// A million messages take less than 40 MB: each key lies once, in the queue, and is found through eight bytes that
-/// tell where.
+/// A million messages take less than 40 MB: each key lies once, in the queue, and is found through nine bytes that
+/// tell where, of which two in five are free. What is forgotten leaves the queue only: its number is stale then.
 struct KeyWindow {
     private struct Entry {
         let key: DedupeKey
@@ -16,11 +16,12 @@ struct KeyWindow {
     /// The numbers of those entries that are the second key of the message before them.
     private var seconds = ChunkedQueue<UInt32>()
     /// The number of the first entry; numbers go up by one and begin again after 2^32.
-    private var firstNumber: UInt32 = 0
+    private var firstNumber: UInt32
     private var slots: KeySlots
     private(set) var evictedEarly = 0
 
-    init(age: Duration, count: Int) {
+    init(age: Duration, count: Int, firstNumber: UInt32 = 0) {
+        self.firstNumber = firstNumber
         self.age = age.inNanoseconds
         lag = max(self.age, SeenWindow.leastLag.inNanoseconds)
         // Numbers must not meet while both are in use.
@@ -32,6 +33,7 @@ struct KeyWindow {
 
     var counts: SeenCounts.Window { SeenCounts.Window(remembered: messages, evictedEarly: evictedEarly) }
 
+    /// Whether a message with this key was handled within the window.
     func contains(_ key: DedupeKey, _ now: MonotonicInstant) -> Bool {
         // What is too old may still lie in the queue, since only a few are taken out at a time. A key that was handled
         // again has two numbers, until the older one is stale.

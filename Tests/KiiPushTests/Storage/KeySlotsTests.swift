@@ -16,15 +16,20 @@ struct KeySlotsTests {
         }
     }
 
-    @Test("after any run of insertions and removals each key has its number", arguments: [1, 4, 256])
-    func agreesWithDictionary(tables: Int) {
+    // Few first words, so that keys meet in a group and differ in their second word only; at last a single one, so that
+    // more keys pass a group by than it counts.
+    @Test(
+        "after any run of insertions and removals each key has its number",
+        arguments: [
+            (1, 20_000, 0xFFFF_0000_FFF0_0000), (4, 20_000, 0xFFFF_0000_FFF0_00FF), (256, 20_000, .max), (1, 1200, 0),
+        ] as [(Int, UInt32, UInt64)])
+    func agreesWithDictionary(tables: Int, count: UInt32, mask: UInt64) {
         var source = Source(state: UInt64(tables))
         var slots = KeySlots(tables: tables)
         var numbers: [DedupeKey: UInt32] = [:]
         var keys: [DedupeKey] = []
-        for number in 0..<UInt32(20_000) {
-            // Few first words, so that keys meet in a slot and differ in their second word only.
-            let key = DedupeKey(first: source.next() & 0xFFFF_0000_FFF0_0000, second: source.next())
+        for number in 0..<count {
+            let key = DedupeKey(first: source.next() & mask, second: source.next())
             keys.append(key)
             numbers[key] = number
             slots.insert(key, number)
@@ -35,6 +40,46 @@ struct KeySlotsTests {
         }
         for key in keys { #expect(slots.find(key) { keys[Int($0)] == key } == numbers[key]) }
         for (key, number) in numbers { slots.remove(key, number) }
+        for key in keys { #expect(slots.find(key) { _ in true } == nil) }
+    }
+
+    /// Lets keys come and go, as in a window: each makes the oldest stale.
+    private func churn(_ count: UInt32, in slots: inout KeySlots, keeping kept: UInt32, from first: UInt32 = 0) {
+        var source = Source(state: 7)
+        for step in 0..<count {
+            let number = first &+ step
+            slots.insert(DedupeKey(first: source.next(), second: 0), number) { number &- $0 > kept }
+        }
+    }
+
+    @Test("stale numbers take no room for long, also where numbers begin again", arguments: [0, UInt32.max - 100_000])
+    func staleNumbers(first: UInt32) {
+        var slots = KeySlots(tables: 1)
+        churn(200_000, in: &slots, keeping: 1000, from: first)
+        #expect(slots.capacity < 2600)
+        // Fewer are kept from now on, and the table gets smaller.
+        churn(5000, in: &slots, keeping: 10, from: first &+ 200_000)
+        #expect(slots.capacity < 50)
+    }
+
+    @Test("a large table has at most five slots for three keys")
+    func large() {
+        var slots = KeySlots(tables: 1)
+        churn(30_000, in: &slots, keeping: 4000)
+        #expect(slots.capacity < 6800)
+    }
+
+    @Test("keys that come and go one by one need no more room in the end", arguments: [1, 100])
+    func comeAndGo(atOnce: Int) {
+        var source = Source(state: 3)
+        var slots = KeySlots(tables: 1)
+        var keys: [DedupeKey] = []
+        for _ in 0..<100_000 / atOnce {
+            keys = (0..<atOnce).map { _ in DedupeKey(first: source.next(), second: 0) }
+            for key in keys { slots.insert(key, 1) }
+            for key in keys { slots.remove(key, 1) }
+        }
+        #expect(slots.capacity <= atOnce * 5 / 2 + 7)
         for key in keys { #expect(slots.find(key) { _ in true } == nil) }
     }
 
