@@ -21,8 +21,9 @@ struct KeySlots {
         tables[place(key)].find(Self.tag(key), where: isKey)
     }
 
-    /// Puts a key in; one that is there already then has two numbers. `isStale` tells whether a number may go, and is
-    /// asked only when a table is rebuilt.
+    /// Puts a key in; one that is there already then has two numbers.
+    ///
+    /// `isStale` tells whether a number may go, and is asked only when a table is rebuilt.
     @inline(__always)
     mutating func insert(_ key: DedupeKey, _ number: UInt32, where isStale: (UInt32) -> Bool = { _ in false }) {
         tables[place(key)].insert(Slot(tag: Self.tag(key), number: number), where: isStale)
