@@ -57,7 +57,7 @@ extension KeySlots {
 
         /// A byte is zero for a slot that is free; else its top bit is set, and the others are the key's.
         ///
-        /// The first byte tells how many keys found the group full and lie behind it; 255 are not counted any more.
+        /// The topmost byte tells how many keys found the group full and lie behind it; 255 are not counted any more.
         private var word: UInt64 = 0
 
         @inline(__always)
@@ -135,15 +135,17 @@ extension KeySlots {
         @inline(__always)
         func find(_ tag: UInt32, where isKey: (UInt32) -> Bool) -> UInt32? {
             var index = Self.home(tag, groups.count)
-            while true {
+            // Once around at most: where keys were taken out, every group may have been passed by.
+            for _ in groups.indices {
                 let group = groups[index]
                 for place in group.keys(tag) {
                     let number = slots[index &* Group.size &+ place].number
                     if isKey(number) { return number }
                 }
-                if !group.isPassed { return nil }
+                if !group.isPassed { break }
                 index = Self.next(index, groups.count)
             }
+            return nil
         }
 
         @inline(__always)
@@ -173,7 +175,7 @@ extension KeySlots {
         mutating func remove(_ tag: UInt32, _ number: UInt32) {
             let home = Self.home(tag, groups.count)
             var index = home
-            while true {
+            for _ in groups.indices {
                 for place in groups[index].keys(tag) where slots[index &* Group.size &+ place].number == number {
                     groups[index].remove(at: place)
                     used -= 1

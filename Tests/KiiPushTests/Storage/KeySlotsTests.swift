@@ -43,6 +43,27 @@ struct KeySlotsTests {
         for key in keys { #expect(slots.find(key) { _ in true } == nil) }
     }
 
+    @Test("a key that is not there is searched for once around, when each group was found full by some key")
+    func onceAround() {
+        // Keys of the first half of a table, and of the second; a table of six keys or more has two groups of seven.
+        func key(_ half: UInt64, _ number: UInt32) -> DedupeKey {
+            DedupeKey(first: half << 31 | UInt64(number), second: 0)
+        }
+        var slots = KeySlots(tables: 1)
+        for number in 0..<UInt32(8) { slots.insert(key(0, number), number) }
+        for number in 0..<UInt32(6) { slots.remove(key(0, number), number) }
+        for number in 8..<UInt32(15) { slots.insert(key(1, number), number) }
+        #expect(slots.capacity == 14)
+        for number in 6..<UInt32(15) {
+            let half: UInt64 = number < 8 ? 0 : 1
+            #expect(slots.find(key(half, number)) { $0 == number } == number)
+        }
+        for half in UInt64(0)...1 {
+            #expect(slots.find(key(half, 99)) { _ in true } == nil)
+            slots.remove(key(half, 99), 99)
+        }
+    }
+
     /// Lets keys come and go, as in a window: each makes the oldest stale.
     private func churn(_ count: UInt32, in slots: inout KeySlots, keeping kept: UInt32, from first: UInt32 = 0) {
         var source = Source(state: 7)
