@@ -1,6 +1,6 @@
 /// The leases of the messages that are being handled, found by their keys.
 struct Reservations {
-    /// Up to eight leases, which are looked at one by one: a message that is alone in flight costs 20 ns less so.
+    /// Up to eight leases, which are looked at one by one: a message that is alone in flight costs 18 ns less so.
     private var few: [SeenLease] = []
     private var others = IndexedLeases()
 
