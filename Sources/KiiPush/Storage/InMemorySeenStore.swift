@@ -2,7 +2,8 @@ import Synchronization
 
 /// A seen store that lives as long as the process.
 ///
-/// Every call takes constant time: a commit forgets at most a few messages whose time is over. Memory follows use:
+/// Every call takes constant time: at most a few messages whose time is over are forgotten
+/// along the way. Memory follows use:
 /// nothing is set aside for a window that is not full. A million remembered messages take less than 40 MB.
 public final class InMemorySeenStore: SeenStore {
     private let state: Mutex<SeenTable>
@@ -47,6 +48,8 @@ package struct SeenTable {
     }
 
     package mutating func begin(_ keys: DedupeKeys, _ now: MonotonicInstant) -> SeenState {
+        // Here too, since a store on disk forgets what this table counts no more.
+        if keys.strength == .strong { strong.forgetOld(now) } else { weak.forgetOld(now) }
         if contains(keys.primary, keys.strength, now) { return .done }
         if let second = keys.secondary, contains(second, keys.strength, now) { return .done }
         if let number = inFlight[keys.primary] ?? keys.secondary.flatMap({ inFlight[$0] }) {

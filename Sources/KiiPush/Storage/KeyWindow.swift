@@ -69,7 +69,7 @@ struct KeyWindow {
     }
 
     /// Forgets up to two messages that are too old: twice as many as can come in, so none stays for long.
-    private mutating func forgetOld(_ now: MonotonicInstant) {
+    mutating func forgetOld(_ now: MonotonicInstant) {
         for _ in 0..<2 {
             guard let first = entries.first, isOver(first.time, now) else { return }
             forgetFirst()
