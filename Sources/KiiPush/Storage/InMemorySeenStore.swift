@@ -2,8 +2,8 @@ import Synchronization
 
 /// A seen store that lives as long as the process.
 ///
-/// Every call takes constant time: at most a few keys whose time is over are forgotten along the way. Memory follows
-/// use: nothing is set aside for a window that is not full. A million remembered messages take less than 40 MB.
+/// Every call takes constant time: at most a few messages whose time is over are forgotten along the way. Memory
+/// follows use: nothing is set aside for a window that is not full. A million remembered messages take less than 40 MB.
 public final class InMemorySeenStore: SeenStore {
     private let state: Mutex<SeenTable>
 
@@ -32,8 +32,6 @@ public final class InMemorySeenStore: SeenStore {
 package struct SeenTable {
     private var inFlight = Reservations()
     private var lastLease: UInt64
-    /// How many leases have not ended.
-    private var leases = 0
     private(set) var strong: KeyWindow
     private(set) var weak: KeyWindow
 
@@ -49,24 +47,25 @@ package struct SeenTable {
     }
 
     package mutating func begin(_ keys: DedupeKeys, _ now: MonotonicInstant) -> SeenState {
+        // Here too, since a store on disk forgets what this table counts no more.
+        if keys.strength == .strong { strong.forgetOld(now) } else { weak.forgetOld(now) }
         if contains(keys.primary, keys.strength, now) { return .done }
         if let second = keys.secondary, contains(second, keys.strength, now) { return .done }
-        if let lease = inFlight[keys.primary] ?? keys.secondary.flatMap({ inFlight[$0] }) {
-            return .inFlight(SeenLease(number: lease, keys: keys))
+        if let number = inFlight[keys.primary] ?? keys.secondary.flatMap({ inFlight[$0] }) {
+            return .inFlight(SeenLease(number: number, keys: keys))
         }
         lastLease += 1
-        leases += 1
-        inFlight.insert(keys.primary, lastLease)
-        if let second = keys.secondary { inFlight.set(second, lastLease) }
-        return .fresh(SeenLease(number: lastLease, keys: keys))
+        let lease = SeenLease(number: lastLease, keys: keys)
+        inFlight.insert(lease)
+        return .fresh(lease)
     }
 
-    private mutating func contains(_ key: DedupeKey, _ strength: DedupeKeys.Strength, _ now: MonotonicInstant) -> Bool {
+    private func contains(_ key: DedupeKey, _ strength: DedupeKeys.Strength, _ now: MonotonicInstant) -> Bool {
         strength == .strong ? strong.contains(key, now) : weak.contains(key, now)
     }
 
     package mutating func commit(_ lease: SeenLease, _ now: MonotonicInstant) {
-        if end(lease) { remember(lease.keys, now) }
+        if inFlight.remove(lease) { remember(lease.keys, now) }
     }
 
     /// Takes in a handled message that had its lease elsewhere, as one that an earlier process handled.
@@ -77,10 +76,10 @@ package struct SeenTable {
         }
     }
 
-    package mutating func release(_ lease: SeenLease) { _ = end(lease) }
+    package mutating func release(_ lease: SeenLease) { _ = inFlight.remove(lease) }
 
     package var counts: SeenCounts {
-        SeenCounts(inFlight: leases, strong: strong.counts, weak: weak.counts)
+        SeenCounts(inFlight: inFlight.count, strong: strong.counts, weak: weak.counts)
     }
 
     /// Whether any key is still reserved under the lease; the keys of a duplicate may be only some of the first's.
@@ -91,11 +90,4 @@ package struct SeenTable {
 
     /// Whether a commit or a release of the lease would end it.
     package func canEnd(_ lease: SeenLease) -> Bool { inFlight[lease.keys.primary] == lease.number }
-
-    private mutating func end(_ lease: SeenLease) -> Bool {
-        guard inFlight.remove(lease.keys.primary, of: lease.number) else { return false }
-        leases -= 1
-        if let second = lease.keys.secondary { inFlight.remove(second) }
-        return true
-    }
 }

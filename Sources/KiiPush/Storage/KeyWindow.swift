@@ -1,7 +1,7 @@
 /// Handled messages in the order in which they were handled, forgotten by age and by count.
 ///
-/// A million messages take less than 40 MB: each key lies once, in the queue, and is found through eight bytes that
-/// tell where.
+/// A million messages take less than 40 MB: each key lies once, in the queue, and is found through nine bytes that
+/// tell where, of which two in five are free. What is forgotten leaves the queue only: its number is stale then.
 struct KeyWindow {
     private struct Entry {
         let key: DedupeKey
@@ -15,16 +15,17 @@ struct KeyWindow {
     private var entries = ChunkedQueue<Entry>()
     /// The numbers of those entries that are the second key of the message before them.
     private var seconds = ChunkedQueue<UInt32>()
-    /// The number of the first entry; numbers go up by one and begin again after 2^31.
-    private var firstNumber: UInt32 = 0
+    /// The number of the first entry; numbers go up by one and begin again after 2^32.
+    private var firstNumber: UInt32
     private var slots: KeySlots
     private(set) var evictedEarly = 0
 
-    init(age: Duration, count: Int) {
+    init(age: Duration, count: Int, firstNumber: UInt32 = 0) {
+        self.firstNumber = firstNumber
         self.age = age.inNanoseconds
         lag = max(self.age, SeenWindow.leastLag.inNanoseconds)
         // Numbers must not meet while both are in use.
-        limit = min(count, 1 << 29)
+        limit = min(count, 1 << 30)
         slots = KeySlots(tables: limit < 100_000 ? 16 : 256)
     }
 
@@ -32,11 +33,17 @@ struct KeyWindow {
 
     var counts: SeenCounts.Window { SeenCounts.Window(remembered: messages, evictedEarly: evictedEarly) }
 
-    mutating func contains(_ key: DedupeKey, _ now: MonotonicInstant) -> Bool {
-        forgetOld(now)
-        // What is too old may still lie in the queue, since only a few are taken out at a time.
-        guard let time = find(key).map({ entry($0).time }) else { return false }
-        return !isOver(time, now) && !isOfTimeToCome(time, now)
+    /// Whether a message with this key was handled within the window.
+    func contains(_ key: DedupeKey, _ now: MonotonicInstant) -> Bool {
+        // What is too old may still lie in the queue, since only a few are taken out at a time. A key that was handled
+        // again has two numbers, until the older one is stale.
+        let number = slots.find(key) { number in
+            let index = Int(number &- firstNumber)
+            guard index < entries.count else { return false }
+            let entry = entries[index]
+            return entry.key == key && !isOver(entry.time, now) && !isOfTimeToCome(entry.time, now)
+        }
+        return number != nil
     }
 
     mutating func insert(_ keys: DedupeKeys, _ now: MonotonicInstant) {
@@ -62,7 +69,7 @@ struct KeyWindow {
     }
 
     /// Forgets up to two messages that are too old: twice as many as can come in, so none stays for long.
-    private mutating func forgetOld(_ now: MonotonicInstant) {
+    mutating func forgetOld(_ now: MonotonicInstant) {
         for _ in 0..<2 {
             guard let first = entries.first, isOver(first.time, now) else { return }
             forgetFirst()
@@ -76,23 +83,17 @@ struct KeyWindow {
 
     // MARK: Entries and where they are found
 
-    private func entry(_ number: UInt32) -> Entry { entries[Int((number &- firstNumber) & KeySlots.largest)] }
-
-    private func find(_ key: DedupeKey) -> UInt32? { slots.find(key) { entry($0).key == key } }
-
     @discardableResult
     private mutating func append(_ key: DedupeKey, _ now: MonotonicInstant) -> UInt32 {
-        let number = (firstNumber &+ UInt32(truncatingIfNeeded: entries.count)) & KeySlots.largest
-        // A key that was handled before has a later time now, and stays for that.
-        if let older = find(key) { slots.remove(key, older) }
+        let (first, count) = (firstNumber, UInt32(truncatingIfNeeded: entries.count))
         entries.append(Entry(key: key, time: now))
-        slots.insert(key, number)
-        return number
+        slots.insert(key, first &+ count) { $0 &- first >= count }
+        return first &+ count
     }
 
+    /// Forgets an entry; its number is stale from now on.
     private mutating func removeFirst() {
-        guard let first = entries.popFirst() else { return }
-        slots.remove(first.key, firstNumber)
-        firstNumber = (firstNumber &+ 1) & KeySlots.largest
+        guard entries.popFirst() != nil else { return }
+        firstNumber &+= 1
     }
 }

@@ -45,6 +45,51 @@ struct InMemorySeenStoreTests {
         #expect(store.counts == SeenCounts(strong: .init(remembered: 1)))
     }
 
+    @Test(
+        "a lease that a duplicate was told of by its second key ends as a whole, and so does one of a key twice",
+        arguments: [0, 7, 8, 100])
+    func toldLease(others: Int) {
+        let store = InMemorySeenStore()
+        for number in 0..<others { _ = store.begin(.numbered(1000 + number), now: .seconds(0)) }
+        for keys in [DedupeKeys.numbered(1, 2), .numbered(2, 2)] {
+            guard case .fresh = store.begin(keys, now: .seconds(0)),
+                case .inFlight(let told) = store.begin(.numbered(2), now: .seconds(0))
+            else {
+                Issue.record("the first should be fresh, the second in flight")
+                return
+            }
+            store.release(told)
+            #expect(!store.isInFlight(told))
+            #expect(store.counts == SeenCounts(inFlight: others))
+        }
+        for number in 1...2 { store.handle(.numbered(number), at: 0) }
+    }
+
+    @Test("whatever number of messages is in flight, each is known until it ends, in whatever order they end")
+    func manyInFlight() {
+        let store = InMemorySeenStore()
+        var leases: [Int: SeenLease] = [:]
+        for step in 0..<2000 {
+            // Up to thirty at once, and down to none at the end.
+            let number = (step * 7) % (step < 1500 ? 30 : 30 - step / 67)
+            let state = store.begin(.numbered(number, 100 + number), now: .seconds(0))
+            if let lease = leases.removeValue(forKey: number) {
+                #expect(state == .inFlight(lease))
+                #expect(store.begin(.numbered(100 + number), now: .seconds(0)).lease?.number == lease.number)
+                #expect(store.isInFlight(lease))
+                store.release(lease)
+                #expect(!store.isInFlight(lease))
+            } else if case .fresh(let lease) = state {
+                leases[number] = lease
+            } else {
+                Issue.record("message \(number) should be fresh in step \(step), it was \(state)")
+            }
+            #expect(store.counts?.inFlight == leases.count)
+        }
+        for lease in leases.values { store.release(lease) }
+        #expect(store.counts == SeenCounts())
+    }
+
     @Test("a clock that was set back leaves no more messages than the window counts, and counts none as early")
     func setBack() {
         let store = InMemorySeenStore(window: SeenWindow(count: 10))
@@ -130,6 +175,15 @@ extension InMemorySeenStore {
             return
         }
         commit(lease, now: .seconds(seconds))
+    }
+}
+
+extension SeenState {
+    fileprivate var lease: SeenLease? {
+        switch self {
+        case .fresh(let lease), .inFlight(let lease): lease
+        case .done: nil
+        }
     }
 }
 

@@ -40,9 +40,11 @@ struct KeyWindowOrderTests {
         #expect(window.evictedEarly == 0)
     }
 
-    @Test("ten thousand messages through a window of a hundred leave the last hundred")
-    func slides() {
-        var window = KeyWindow(age: .seconds(60), count: 100)
+    @Test(
+        "ten thousand messages through a window of a hundred leave the last hundred, while numbers begin again too",
+        arguments: [0, UInt32.max - 5000, UInt32.max])
+    func slides(firstNumber: UInt32) {
+        var window = KeyWindow(age: .seconds(60), count: 100, firstNumber: firstNumber)
         for number in 0..<10_000 {
             window.insert(keys(number, second: number % 3 == 0 ? 1_000_000 + number : nil), at(0))
         }
@@ -52,5 +54,18 @@ struct KeyWindowOrderTests {
             #expect(remembers(&window, 1_000_000 + number) == (number >= 9_900))
         }
         #expect(window.evictedEarly == 9_900)
+    }
+
+    @Test("a key that was forgotten and is handled again is found by its new entry, however often")
+    func handledAgain() {
+        var window = KeyWindow(age: .nanoseconds(10), count: 100, firstNumber: .max - 50)
+        for time in stride(from: Int64(0), to: 1000, by: 10) {
+            for number in 0..<5 {
+                #expect(!remembers(&window, number, at: time))
+                window.insert(keys(number), at(time))
+                #expect(remembers(&window, number, at: time + 9))
+            }
+        }
+        #expect(window.counts == .init(remembered: 5))
     }
 }
