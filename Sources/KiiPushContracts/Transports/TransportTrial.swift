@@ -29,8 +29,8 @@ final class TransportTrial: Sendable {
     }
 
     /// Waits until something is so, as long as the trial's patience lasts; whether it came to be so.
-    func comes(_ condition: () -> Bool) async -> Bool {
-        await KiiPushContracts.comes(within: patience, condition)
+    func comes(_ condition: () throws -> Bool) async rethrows -> Bool {
+        try await KiiPushContracts.comes(within: patience, condition)
     }
 
     /// Expects that the transport hands something over that is refused; whether it did.
@@ -125,14 +125,12 @@ final class TransportTrial: Sendable {
         let isDue = bench.transport.abilities.contains(.acknowledges) && !(othersAreOpen && bench.acknowledgesTogether)
         expected.acknowledged = isDue ? acknowledged : 0
         expected.refused = bench.transport.abilities.contains(.refuses) ? refused : 0
-        let deadline = ContinuousClock.now + patience
-        var found = try bench.answers()
-        while found != expected, ContinuousClock.now < deadline {
-            // The transport's threads have the processor meanwhile.
-            try? await Task.sleep(for: .milliseconds(1))
+        var found = TransportAnswers()
+        let hasHeard = try await comes {
             found = try bench.answers()
+            return found == expected
         }
-        guard found != expected else { return }
+        guard !hasHeard else { return }
         fail(
             "\(when) the sender should have heard of \(expected.acknowledged) acknowledged and \(expected.refused) refused "
                 + "payloads, and has of \(found.acknowledged) and \(found.refused)")
