@@ -70,38 +70,37 @@ extension LoopState {
             if active.stop(message.message, app: message.app) { return .drop(.looped(.killSwitch)) }
             kills = active
         }
-        let isLimited = layers.rate
         // By index, since a loop over the values would copy them first; a route that is stopped gives its place to the next.
         var index = 0
         while index < message.routes.count {
-            let route = message.routes[index]
-            var stop: RoutedMessage.Stop?
-            if let kills, kills.stop(route: route.id) {
-                stop = .drop(.looped(.killSwitch))
-            } else if isLimited, let breaker = judgeRate(&message, route, secret) {
-                stop = .hold(breaker)
+            if let stop = stop(&message, index, kills, secret) {
+                message.stop(message.routes[index], stop)
+            } else {
+                index += 1
             }
-            if let stop { message.stop(route, stop) } else { index += 1 }
         }
         // Only now: a route that was killed above has not been counted.
-        message.isCounted = isLimited
+        message.isCounted = layers.rate
         return .pass
     }
 
-    /// The breaker that holds the message for a route; nil when it passes.
-    private mutating func judgeRate(
-        _ message: inout RoutedMessage, _ route: Route, _ secret: DedupeSecret
-    ) -> RateBreakers.ID? {
-        if route.isUnlimited { return nil }
-        let keys = message.rateKeys(of: route, secret)
+    /// Why a route is stopped; nil when it is not.
+    @inline(__always)
+    private mutating func stop(
+        _ message: inout RoutedMessage, _ index: Int, _ kills: ActiveKills?, _ secret: DedupeSecret
+    ) -> RoutedMessage.Stop? {
+        if let kills, kills.stop(route: message.routes[index].id) { return .drop(.looped(.killSwitch)) }
+        guard layers.rate, !message.routes[index].isUnlimited else { return nil }
+        let keys = message.rateKeys(of: index, secret)
         if message.isSpecial, message.permit.isFrom(keys) { return nil }
         let isNew = !message.message.storage.isRedelivered
-        switch breakers.judge(keys, route.limits ?? limits, message.judgedAt.nanoseconds, isNew: isNew) {
+        let limits = message.routes[index].limits ?? limits
+        switch breakers.judge(keys, limits, message.judgedAt.nanoseconds, isNew: isNew) {
         case .pass: return nil
         case .passAsProbe(let breakers):
             message.probe(breakers)
             return nil
-        case .hold(let breaker): return breaker
+        case .hold(let breaker): return .hold(breaker)
         }
     }
 }

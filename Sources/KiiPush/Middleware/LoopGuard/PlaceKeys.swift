@@ -67,6 +67,16 @@ struct RateKeys {
 }
 
 extension RoutedMessage {
+    /// The keys under which the message counts for one of its routes.
+    // Mutating only in name: a method that is not would be called with a copy of the whole message.
+    @inline(__always)
+    mutating func rateKeys(of index: Int, _ secret: DedupeSecret) -> RateKeys {
+        if let place, place.secret == secret, message.storage.reading.hasBucket || message.storage.reading.hasTopic {
+            return RateKeys(place, routes[index])
+        }
+        return rateKeys(of: routes[index], secret)
+    }
+
     /// The keys under which the message counts for a route.
     func rateKeys(of route: Route, _ secret: DedupeSecret) -> RateKeys {
         let reading = message.storage.reading
