@@ -3,7 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-swift build --quiet -c release --package-path ../.. --product kiipush-peer >&2
-program=$(swift build -c release --package-path ../.. --show-bin-path)/kiipush-peer
+static=(-c release --static-swift-stdlib --package-path ../.. --scratch-path ../../.build/static)
+swift build --quiet "${static[@]}" --product kiipush-peer >&2
+program=$(swift build "${static[@]}" --show-bin-path)/kiipush-peer
 printf 'parser\tkiipush-decode\tKiiPush, decode and classify\t%s\tdecode\n' "$program"
 printf 'receiver\tkiipush\tKiiPush\t%s\treceive\n' "$program"
