@@ -30,7 +30,7 @@ struct RootKey {
     static func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? { KeyTable.known.find(text, range) }
 }
 
-/// The known keys, in hash tables where no two keys meet: a key lies in the slot that its words are multiplied into, or
+/// The known keys, in a hash table where no two keys meet: a key lies in the slot that its words are multiplied into, or
 /// it is not known.
 ///
 /// Short ones, which are all keys of APNs and most of the others, are one word, and are told by a single comparison.
@@ -48,17 +48,7 @@ struct KeyTable {
         let key: RootKey
     }
 
-    /// A key of up to eight bytes.
-    private struct ShortEntry {
-        /// No key has no bytes and this length.
-        static let free = ShortEntry(word: 0, length: -1, key: RootKey(slot: RootKey.count))
-        let word: UInt64
-        let length: Int
-        let key: RootKey
-    }
-
     private let slots: [Entry]
-    private let shortSlots: [ShortEntry]
 
     private init() {
         var named: [(name: String, key: RootKey)] = [(ShortKeys.aps, .aps), (NetworkKeys.stamp, .stamp)]
@@ -67,7 +57,6 @@ struct KeyTable {
             if field != .sourceURI, field != .senderURI { named.append((field.shortName, .short(field))) }
         }
         var slots = [Entry](repeating: .free, count: Self.slotCount)
-        var shortSlots = [ShortEntry](repeating: .free, count: Self.slotCount)
         for (name, key) in named {
             // Or it would not fit into three words, and never be found.
             precondition(name.utf8.count <= Self.longest)
@@ -76,12 +65,8 @@ struct KeyTable {
             // Another key needs another factor: try odd ones until no two keys meet; about one in three hundred does.
             precondition(slots[slot].key.slot == RootKey.count, "two known keys meet in one slot")
             slots[slot] = Entry(words: words, key: key)
-            if words.length <= 8 {
-                shortSlots[slot] = ShortEntry(word: words.first, length: words.length, key: key)
-            }
         }
         self.slots = slots
-        self.shortSlots = shortSlots
     }
 
     @inline(__always)
@@ -89,7 +74,8 @@ struct KeyTable {
         if range.count > 8 { return findLong(text, range) }
         let word = text.word(at: range.lowerBound, length: range.count)
         let slot = Self.slot(word)
-        return shortSlots[slot].word == word && shortSlots[slot].length == range.count ? shortSlots[slot].key : nil
+        let words = slots[slot].words
+        return words.first == word && words.length == range.count ? slots[slot].key : nil
     }
 
     @inline(never)
