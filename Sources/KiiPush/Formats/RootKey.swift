@@ -14,9 +14,10 @@ struct RootKey {
     static let aps = RootKey(slot: 32)
     static let stamp = RootKey(slot: 33)
 
-    /// The key under which `field` stands in a payload of `dialect`; the URIs have but one.
-    static func of(_ field: KiiField, in dialect: Dialect) -> RootKey {
-        dialect.hasShortKeys && field != .sourceURI && field != .senderURI ? .short(field) : .long(field)
+    /// The slot of the key under which the field of a raw value stands in a payload of `dialect`; the URIs have but one.
+    @inline(__always)
+    static func slot(ofField number: Int, in dialect: Dialect) -> Int {
+        dialect.hasShortKeys && number < 15 ? number : 15 &+ number
     }
 
     /// Whether a sender's own data may use this key in a payload of `dialect`.
@@ -30,10 +31,8 @@ struct RootKey {
     static func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? { KeyTable.known.find(text, range) }
 }
 
-/// The known keys, in hash tables where no two keys meet: a key lies in the slot that its words are multiplied into, or
+/// The known keys, in a hash table where no two keys meet: a key lies in the slot that its words are multiplied into, or
 /// it is not known.
-///
-/// Short ones, which are all keys of APNs and most of the others, are one word, and are told by a single comparison.
 struct KeyTable {
     /// Take it out once a payload: reading a global that is made at its first use costs a call each time.
     static let known = KeyTable()
@@ -48,17 +47,7 @@ struct KeyTable {
         let key: RootKey
     }
 
-    /// A key of up to eight bytes.
-    private struct ShortEntry {
-        /// No key has no bytes and this length.
-        static let free = ShortEntry(word: 0, length: -1, key: RootKey(slot: RootKey.count))
-        let word: UInt64
-        let length: Int
-        let key: RootKey
-    }
-
     private let slots: [Entry]
-    private let shortSlots: [ShortEntry]
 
     private init() {
         var named: [(name: String, key: RootKey)] = [(ShortKeys.aps, .aps), (NetworkKeys.stamp, .stamp)]
@@ -67,7 +56,6 @@ struct KeyTable {
             if field != .sourceURI, field != .senderURI { named.append((field.shortName, .short(field))) }
         }
         var slots = [Entry](repeating: .free, count: Self.slotCount)
-        var shortSlots = [ShortEntry](repeating: .free, count: Self.slotCount)
         for (name, key) in named {
             // Or it would not fit into three words, and never be found.
             precondition(name.utf8.count <= Self.longest)
@@ -76,28 +64,25 @@ struct KeyTable {
             // Another key needs another factor: try odd ones until no two keys meet; about one in three hundred does.
             precondition(slots[slot].key.slot == RootKey.count, "two known keys meet in one slot")
             slots[slot] = Entry(words: words, key: key)
-            if words.length <= 8 {
-                shortSlots[slot] = ShortEntry(word: words.first, length: words.length, key: key)
-            }
         }
         self.slots = slots
-        self.shortSlots = shortSlots
     }
 
+    /// The key whose bytes `word` holds, one to seven, none of them zero.
     @inline(__always)
-    func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? {
-        if range.count > 8 { return findLong(text, range) }
-        let word = text.word(at: range.lowerBound, length: range.count)
-        let slot = Self.slot(word)
-        return shortSlots[slot].word == word && shortSlots[slot].length == range.count ? shortSlots[slot].key : nil
+    func find(_ word: UInt64) -> RootKey? {
+        // No longer key begins with such a word, nor has a free slot one: it takes no more than a comparison.
+        let entry = slots[Self.slot(word)]
+        return entry.words.first == word ? entry.key : nil
     }
 
+    /// The key that `range` spells.
     @inline(never)
-    private func findLong(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? {
+    func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? {
         guard range.count <= Self.longest else { return nil }
         let words = Words(text, range)
-        let slot = Self.slot(words.first ^ words.last &<< 1)
-        return slots[slot].words == words ? slots[slot].key : nil
+        let entry = slots[Self.slot(words.first ^ words.last &<< 1)]
+        return entry.words == words ? entry.key : nil
     }
 
     /// The top seven bits of a product that all bytes of a word take part in.
@@ -118,7 +103,7 @@ struct KeyTable {
 
         init(_ text: Span<UInt8>, _ range: Range<Int>) {
             length = range.count
-            first = text.word(at: range.lowerBound, length: min(length, 8))
+            first = text.word(at: range.lowerBound, length: length)
             last = length > 8 ? text.word(at: range.upperBound &- 8) : 0
             middle = length > 16 ? text.word(at: range.lowerBound &+ 8) : 0
         }

@@ -25,16 +25,37 @@ struct FieldTable {
     /// Takes the `found` fields of `dialect` from the slots of the root's values.
     ///
     /// A value with escapes is put, unescaped, behind the payload in `buffer`, so that every token here is plain text.
-    // The slots come as a span: whatever else reads an element of an `InlineArray` copies all of it first.
-    init(_ slots: Span<JSONToken>, _ found: FieldSet, _ dialect: Dialect, _ buffer: inout [UInt8]) {
-        var left = found
-        while let field = left.popFirst() { take(slots[RootKey.of(field, in: dialect).slot], field, &buffer) }
+    // The slots come as a span: whatever else reads an element of an `InlineArray` copies all of it first. And not an
+    // initialiser, which makes its 170 bytes elsewhere and copies them while they are still being written.
+    mutating func take(_ slots: Span<JSONToken>, _ found: FieldSet, _ dialect: Dialect, _ buffer: inout [UInt8]) {
+        var unusual = takePlain(slots, found, dialect, buffer.span)
+        while let number = unusual.popFirst() {
+            take(slots[RootKey.slot(ofField: number, in: dialect)], number, &buffer)
+        }
+        when = time(.when, buffer.span)
+        modifiedAt = time(.objectModifiedAt, buffer.span)
     }
 
+    /// Takes the values that need no more than a look, as nearly all do; returns the fields of the others.
     @inline(__always)
-    private mutating func take(_ token: JSONToken, _ field: KiiField, _ buffer: inout [UInt8]) {
+    private mutating func takePlain(
+        _ slots: Span<JSONToken>, _ found: FieldSet, _ dialect: Dialect, _ text: Span<UInt8>
+    ) -> FieldSet {
+        var left = found
+        while let number = left.popFirst() {
+            let token = slots[RootKey.slot(ofField: number, in: dialect)]
+            guard token.isPlainText, token.length > 0, text[Int(token.start)] > 0x20 else { continue }
+            tokens[number] = token
+            present.formUnion(FieldSet(number))
+        }
+        return found.subtracting(present)
+    }
+
+    /// Takes a value that may have to be unescaped, or be blank, or have a wrong type.
+    @inline(never)
+    private mutating func take(_ token: JSONToken, _ number: Int, _ buffer: inout [UInt8]) {
         guard token.kind == .string || token.kind == .number else {
-            wrongTypes.insert(field)
+            wrongTypes.formUnion(FieldSet(number))
             return
         }
         var token = token
@@ -44,22 +65,19 @@ struct FieldTable {
             buffer += bytes
         }
         let text = buffer.span
-        if Self.isBlank(text, token.range) { return }
-        if field.isTime {
-            guard let time = JSONNumber.truncated(text, token.range) else {
-                wrongTypes.insert(field)
-                return
-            }
-            if field == .when { when = time } else { modifiedAt = time }
-        }
-        tokens[Int(field.rawValue)] = token
-        present.insert(field)
+        guard token.range.contains(where: { text[$0] > 0x20 }) else { return }
+        tokens[number] = token
+        present.formUnion(FieldSet(number))
     }
 
-    @inline(__always)
-    private static func isBlank(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
-        for index in range where text[index] > 0x20 { return false }
-        return true
+    /// The time that a field states; one that states none has a wrong type.
+    private mutating func time(_ field: KiiField, _ text: Span<UInt8>) -> Int64? {
+        guard present.contains(field) else { return nil }
+        if let time = JSONNumber.truncated(text, self[field].range) { return time }
+        tokens[Int(field.rawValue)] = .absent
+        present.remove(FieldSet(field))
+        wrongTypes.insert(field)
+        return nil
     }
 }
 
@@ -73,15 +91,18 @@ struct FieldSet: OptionSet, Hashable {
 
     mutating func insert(_ field: KiiField) { formUnion(FieldSet(field)) }
 
+    /// The field of a raw value, as `popFirst` gives it.
+    init(_ number: Int) { rawValue = 1 &<< UInt32(truncatingIfNeeded: number) }
+
     func contains(_ field: KiiField) -> Bool { contains(FieldSet(field)) }
 
-    /// Takes out the first field in order; nil when there is none left.
+    /// Takes out the first field in order and gives its raw value; nil when there is none left.
     @inline(__always)
-    mutating func popFirst() -> KiiField? {
+    mutating func popFirst() -> Int? {
         guard rawValue != 0 else { return nil }
-        let field = KiiField(rawValue: UInt8(truncatingIfNeeded: rawValue.trailingZeroBitCount))
+        let number = rawValue.trailingZeroBitCount
         self = FieldSet(rawValue: rawValue & (rawValue &- 1))
-        return field
+        return number
     }
 
     /// The keys that name a bucket: they make a Push to App in both key styles.

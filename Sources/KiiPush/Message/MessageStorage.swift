@@ -41,7 +41,8 @@ final class MessageStorage: Sendable {
         }
         let payloadRange = 0..<buffer.count
         let found = dialect.hasKiiKeys ? root.fields(in: dialect) : []
-        var fields = FieldTable(root.slots.span, found, dialect, &buffer)
+        var fields = FieldTable()
+        fields.take(root.slots.span, found, dialect, &buffer)
         var reading = Reading(buffer.span, fields, dialect)
         var body = Body.data
         if reading.kind == .directPush {

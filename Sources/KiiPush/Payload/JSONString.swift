@@ -6,28 +6,36 @@ enum JSONString {
     /// Looks at eight bytes at once: strings are most of a payload.
     @inline(__always)
     static func plainEnd(_ text: Span<UInt8>, from offset: Int) -> Int {
-        var offset = offset
-        while offset &+ 8 <= text.count {
-            let word = text.word(at: offset)
-            let special =
-                zeroBytes(word ^ 0x2222_2222_2222_2222) | zeroBytes(word ^ 0x5C5C_5C5C_5C5C_5C5C)
-                | (word &- 0x2020_2020_2020_2020) & ~word | word
-            let found = special & 0x8080_8080_8080_8080
-            if found != 0 { return offset &+ found.trailingZeroBitCount / 8 }
-            offset &+= 8
+        // A span that shrinks, since the optimiser then sees that eight bytes are there and checks no bounds.
+        var rest = text.extracting(droppingFirst: offset)
+        while rest.count >= 8 {
+            let found = specialBytes(rest.word(at: 0))
+            if found != 0 { return text.count &- rest.count &+ found.trailingZeroBitCount / 8 }
+            rest = rest.extracting(droppingFirst: 8)
         }
-        while offset < text.count {
-            let byte = text[offset]
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 || byte >= 0x80 { break }
-            offset &+= 1
-        }
-        return offset
+        // The zeros above the last few bytes are not plain, so that the end is found like anything else.
+        let start = text.count &- rest.count
+        return start &+ specialBytes(lastWord(text, from: start)).trailingZeroBitCount / 8
     }
 
-    /// The top bit of each byte that is zero, exact for the lowest one, which is the only one that is looked at.
+    /// The bytes from `offset` on, fewer than eight, with zeros above them.
+    // Not in line: it is seldom reached, and would take registers from those who read on.
+    @inline(never)
+    private static func lastWord(_ text: Span<UInt8>, from offset: Int) -> UInt64 {
+        let length = text.count &- offset
+        if text.count < 8 { return text.word(at: offset, length: length) }
+        return text.word(at: text.count &- 8) >> UInt64(64 &- length &* 8)
+    }
+
+    /// The top bit of each byte that is not plain; exact for the lowest one, which is the only one that is looked at.
+    ///
+    /// Subtracting borrows from the top bit of what is too small: by exclusive or, a quote is the least above the
+    /// control characters, and a backslash the least of all.
     @inline(__always)
-    private static func zeroBytes(_ word: UInt64) -> UInt64 {
-        (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
+    static func specialBytes(_ word: UInt64) -> UInt64 {
+        let quoteOrControl = (word ^ 0x0202_0202_0202_0202) &- 0x2121_2121_2121_2121
+        let backslash = (word ^ 0x5C5C_5C5C_5C5C_5C5C) &- 0x0101_0101_0101_0101
+        return (quoteOrControl | backslash | word) & 0x8080_8080_8080_8080
     }
 
     /// How many bytes the UTF-8 sequence at `offset` has (RFC 3629, section 4); nil when it is none.

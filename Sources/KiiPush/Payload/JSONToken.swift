@@ -25,6 +25,7 @@ struct JSONToken: Equatable {
         packed = UInt32(truncatingIfNeeded: end &- start) &<< 4 | (hasEscapes ? 8 : 0) | UInt32(kind.rawValue)
     }
 
+    var length: Int { Int(packed &>> 4) }
     var end: UInt32 { start &+ packed &>> 4 }
     var range: Range<Int> { Int(start)..<Int(end) }
     var isPresent: Bool { packed & 7 != 0 }
@@ -41,6 +42,15 @@ struct JSONToken: Equatable {
         default: .absent
         }
     }
+    /// Whether the bytes are a text as they stand: a string without escapes, or a number.
+    var isPlainText: Bool { packed & 15 == 1 || packed & 15 == 2 }
     /// Whether a string holds a backslash, so that its bytes are not yet its text.
     var hasEscapes: Bool { packed & 8 != 0 }
+}
+
+/// A key of an object.
+struct JSONKey {
+    let token: JSONToken
+    /// The key's bytes, the first in the lowest bits, when they were few enough to be read at once; else zero.
+    let word: UInt64
 }

@@ -15,7 +15,7 @@ struct OtherKeys {
     private var repeated: JSONToken?
 
     /// Takes in the next key.
-    @inline(__always)
+    @inline(never)
     mutating func note(_ key: JSONToken, _ text: Span<UInt8>) {
         if key.hasEscapes { haveEscapes = true }
         guard count < Self.fewest else {
@@ -30,6 +30,7 @@ struct OtherKeys {
     }
 
     /// Takes in a key that we know and that stands a second time.
+    @inline(never)
     mutating func noteRepeated(_ key: JSONToken) { repeated = repeated ?? key }
 
     /// The first key of the payload that an earlier one equals, however the two are written.

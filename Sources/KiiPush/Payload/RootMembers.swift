@@ -47,16 +47,18 @@ struct RootMembers {
         let table = KeyTable.known
         var reader = start
         var isFirst = true
-        while let key = try reader.nextKey(text, isFirst: isFirst) {
+        while let key = try reader.nextRootKey(text, isFirst: isFirst) {
             isFirst = false
-            let value = try reader.readValue(text, depth: 1)
-            if let known = key.rootKey(in: text, table) {
-                if slots[known.slot].isPresent { others.noteRepeated(key) }
-                slots[known.slot] = value
-                used |= 1 &<< UInt64(known.slot)
+            let known = key.word != 0 ? table.find(key.word) : key.token.rootKey(in: text, table)
+            if let known {
+                let bit: UInt64 = 1 &<< UInt64(known.slot)
+                if used & bit != 0 { others.noteRepeated(key.token) }
+                used |= bit
+                slots[known.slot] = try reader.readValue(text, depth: 1)
             } else {
-                others.note(key, text)
-                if WrappedMembers.isCandidate(key, value) { wrapped.note(text, key, value) }
+                others.note(key.token, text)
+                let value = try reader.readValue(text, depth: 1)
+                if WrappedMembers.isCandidate(key.token, value) { wrapped.note(text, key.token, value) }
             }
         }
         return reader
@@ -76,7 +78,11 @@ extension JSONToken {
     /// The known key that this token of a root key spells.
     @inline(__always)
     func rootKey(in text: Span<UInt8>, _ table: KeyTable = .known) -> RootKey? {
-        if !hasEscapes { return table.find(text, range) }
+        hasEscapes ? unescapedRootKey(in: text, table) : table.find(text, range)
+    }
+
+    @inline(never)
+    private func unescapedRootKey(in text: Span<UInt8>, _ table: KeyTable) -> RootKey? {
         let bytes = JSONString.unescaped(text, range)
         return table.find(bytes.span, 0..<bytes.count)
     }

@@ -42,6 +42,19 @@ struct RootKeyTests {
         }
     }
 
+    @Test("a short key is found by its word, and no other word is a key", arguments: names)
+    func words(_ name: String) {
+        let text = name.utf8.span
+        guard text.count < 8 else { return }
+        let word = text.word(at: 0, length: text.count)
+        #expect(KeyTable.known.find(word)?.slot == find(name)?.slot)
+        for bit in 0..<56
+        where !Self.names.contains(where: { $0.utf8.span.word(at: 0, length: min(8, $0.utf8.count)) == word ^ 1 << bit }
+        ) {
+            #expect(KeyTable.known.find(word ^ 1 << bit) == nil)
+        }
+    }
+
     @Test("a key of any length is looked up without a crash", arguments: 0...64)
     func lengths(_ length: Int) throws {
         let name = String(repeating: "k", count: length)

@@ -136,4 +136,44 @@ struct JSONReaderTests {
         #expect(try reader.nextKey(text.utf8.span, isFirst: false) == nil)
         #expect(reader.offset == 25)
     }
+
+    @Test(
+        "a short key is the same with white space about it and without, however near the text's end", arguments: 0...9)
+    func shortKeys(_ length: Int) throws {
+        let name = String(repeating: "k", count: length)
+        for behind in 0...16 {
+            let value = String(repeating: "v", count: behind)
+            for text in ["\"\(name)\":\(value)", "\"\(name)\" :\(value)", "\"\(name)\": \(value)"] {
+                var reader = JSONReader(limits: .standard)
+                let key = try #require(try reader.nextRootKey(text.utf8.span, isFirst: true))
+                #expect(key.token == JSONToken(.string, 1, 1 + length))
+                #expect(key.word == 0 || key.word == name.utf8.span.word(at: 0, length: length))
+                #expect(reader.peek(text.utf8.span) == (behind == 0 ? nil : UInt8(ascii: "v")))
+            }
+            var reader = JSONReader(limits: .standard)
+            #expect(throws: DecodeError.self) {
+                try reader.nextRootKey("\"\(name)\"\(value)          ".utf8.span, isFirst: true)
+            }
+        }
+    }
+
+    @Test("a short key that is not plain is read to its end", arguments: ["k\\n", "\\\"", "é", "k\\u0041", "日本"])
+    func unusualKeys(_ name: String) throws {
+        let text = "\"\(name)\":\"0123456789abcdef\""
+        var reader = JSONReader(limits: .standard)
+        let key = try #require(try reader.nextRootKey(text.utf8.span, isFirst: true))
+        #expect(key.token.range == 1..<(1 + name.utf8.count))
+        #expect(key.word == 0)
+    }
+
+    @Test("members count up to the limit, short keys and long ones")
+    func limit() throws {
+        for key in ["k", "longer than a word"] {
+            let text = "\"\(key)\":\"0123456789abcdef\""
+            var reader = JSONReader(limits: PayloadLimits(members: 0))
+            #expect(throws: DecodeError.self) { try reader.nextRootKey(text.utf8.span, isFirst: true) }
+            reader = JSONReader(limits: PayloadLimits(members: 1))
+            #expect(try reader.nextRootKey(text.utf8.span, isFirst: true) != nil)
+        }
+    }
 }
