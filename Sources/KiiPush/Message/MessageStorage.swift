@@ -43,7 +43,8 @@ final class MessageStorage: Sendable {
         let found = dialect.hasKiiKeys ? root.fields(in: dialect) : []
         var fields = FieldTable()
         fields.take(root.slots.span, found, dialect, &buffer)
-        var reading = Reading(buffer.span, fields, dialect)
+        var reading = Reading()
+        reading.read(buffer.span, fields, dialect)
         var body = Body.data
         if reading.kind == .directPush {
             let isKii = !reading.evidence.isEmpty || !fields.present.isDisjoint(with: .scopeKeys)
@@ -53,7 +54,8 @@ final class MessageStorage: Sendable {
                 // Its keys are its own: what looks like Kii's fields in it is data.
                 dialect = .quickBlox
                 fields = FieldTable()
-                reading = Reading(buffer.span, fields, dialect)
+                reading = Reading()
+                reading.read(buffer.span, fields, dialect)
             }
         }
         if let app { reading.compare(buffer.span, toApp: app) }

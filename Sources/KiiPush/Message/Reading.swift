@@ -28,8 +28,9 @@ struct Reading {
         case admin
     }
 
-    /// Reads the fields of one payload.
-    init(_ text: Span<UInt8>, _ fields: FieldTable, _ dialect: Dialect) {
+    /// Reads the fields of one payload, once.
+    // Not an initialiser, which would make it elsewhere and copy it while it is still being written.
+    mutating func read(_ text: Span<UInt8>, _ fields: FieldTable, _ dialect: Dialect) {
         let source = Self.uri(text, fields[.sourceURI])
         let sendersURI = Self.uri(text, fields[.senderURI])
         judgeKind(text, fields, dialect, source, sendersURI)

@@ -5,7 +5,9 @@ extension PushMessage {
     /// Decides the kind once more, from the fields that were found, and returns it.
     public func classifiedAgain() -> PushKind {
         let buffer = storage.buffer
-        return Reading(buffer.span, storage.fields, storage.dialect).kind
+        var reading = Reading()
+        reading.read(buffer.span, storage.fields, storage.dialect)
+        return reading.kind
     }
 }
 
