@@ -34,8 +34,9 @@ struct OtherKeys {
     mutating func noteRepeated(_ key: JSONToken) { repeated = repeated ?? key }
 
     /// The first key of the payload that an earlier one equals, however the two are written.
+    // Mutating only in name: a method that is not would be called with a copy of all of it.
     @inline(__always)
-    func firstDuplicate(_ text: Span<UInt8>) -> JSONToken? {
+    mutating func firstDuplicate(_ text: Span<UInt8>) -> JSONToken? {
         if more.isEmpty && !haveEscapes { return repeated }
         guard let hashed = duplicateByHash(text) else { return repeated }
         guard let repeated else { return hashed }

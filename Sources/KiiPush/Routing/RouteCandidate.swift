@@ -6,9 +6,10 @@ struct RouteCandidate {
     private let kinds: KindSet
     private let handles: HandleSet
     private let certainty: CertaintySet
-    /// The conditions that are left, and whether there is any.
-    private let rest: RouteCriteria
-    private let hasRest: Bool
+    /// The conditions that are left: none, or one set of them.
+    ///
+    /// An array, so that a candidate without is a few bytes, and is not copied as a hundred.
+    private let rest: [RouteCriteria]
     /// Whether the routes behind it may take the same message.
     let isLast: Bool
 
@@ -28,8 +29,7 @@ struct RouteCandidate {
         }
         self.handles = handles
         (rest.kinds, rest.certainty) = (.all, [])
-        self.rest = rest
-        hasRest = rest != RouteCriteria(certainty: [])
+        self.rest = rest == RouteCriteria(certainty: []) ? [] : [rest]
     }
 
     /// What the route says to a message.
@@ -46,14 +46,14 @@ struct RouteCandidate {
         guard kinds.contains(KindSet(storage.reading.kind)), storage.reading.handles.isSuperset(of: handles) else {
             return .no
         }
-        if hasRest, !matchesRest(text, storage) { return .no }
+        if !rest.isEmpty, !matchesRest(text, storage) { return .no }
         return certainty.contains(CertaintySet(storage.certainty)) ? .takes : .notSureEnough
     }
 
     // Out of line, or what it needs would be set up for each candidate.
     @inline(never)
     private func matchesRest(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
-        rest.matchesContent(text, storage)
+        rest[0].matchesContent(text, storage)
     }
 }
 

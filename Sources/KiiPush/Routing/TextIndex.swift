@@ -9,13 +9,13 @@ struct FiledText: Hashable {
 
         /// Where a message has this text.
         @inline(__always)
-        func token(_ reading: Reading) -> JSONToken {
+        func token(_ storage: MessageStorage) -> JSONToken {
             switch self {
-            case .bucket: reading.bucket
-            case .object: reading.object
-            case .topic: reading.topic
-            case .scopeID: reading.scopeID
-            case .sender: reading.sender
+            case .bucket: storage.reading.bucket
+            case .object: storage.reading.object
+            case .topic: storage.reading.topic
+            case .scopeID: storage.reading.scopeID
+            case .sender: storage.reading.sender
             }
         }
     }
@@ -103,7 +103,7 @@ struct TextIndex: Sendable {
         var lists = PostingLists()
         lists.append(unfiled[storage.reading.kind.tableIndex])
         for index in usedFields.indices {
-            let token = usedFields[index].token(storage.reading)
+            let token = usedFields[index].token(storage)
             if token.isPresent { lists.append(find(usedFields[index], text, token.range)) }
         }
         return lists

@@ -85,7 +85,7 @@ public final class LoopGuard: Middleware {
     /// Ends what this device caused itself and what is switched off, and holds what comes too often.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
         let (verdict, hasChanges): (Verdict, Bool) = state.withLock { state in
-            if let layer = state.layerThatEnds(message, secret) { return (.drop(.looped(layer)), false) }
+            if let layer = state.layerThatEnds(&message, secret) { return (.drop(.looped(layer)), false) }
             return (state.judgeRoutes(&message, secret), state.breakers.hasChanges)
         }
         if hasChanges { writeChanges() }

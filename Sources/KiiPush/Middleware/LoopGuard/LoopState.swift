@@ -42,9 +42,10 @@ private struct LayerMask {
 
 extension LoopState {
     /// The layer that ends a message as a whole.
-    mutating func layerThatEnds(_ message: RoutedMessage, _ secret: DedupeSecret) -> LoopLayer? {
+    // It changes nothing of the message, but would be handed a copy of all of it if it said so.
+    mutating func layerThatEnds(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> LoopLayer? {
         if layers.identity, identities.isMe(message.message) { return .identity }
-        if layers.echo, isEcho(message, secret) { return .echo }
+        if layers.echo, !writes.isIdle, isEcho(message, secret) { return .echo }
         if layers.lineage, message.message.storage.stamp.isPresent,
             let hops = message.message.lineage?.hops, hops > settings.hops
         {
@@ -54,7 +55,7 @@ extension LoopState {
     }
 
     private mutating func isEcho(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
-        guard !writes.isIdle, message.message.storage.reading.hasObject else { return false }
+        guard message.message.storage.reading.hasObject else { return false }
         // One that was held came before the writes that are announced now, and was asked for those before.
         guard case .none = message.permit else { return false }
         guard identities.mayHaveWritten(message.message), message.isOfApp else { return false }
