@@ -11,7 +11,8 @@ public import Testing
 ///
 /// Each promise gets a bench and a transport of its own, and an intake that has room, or has none, or fails, as the
 /// promise needs. A failure names the promise that was broken, and what the transport did instead. What a transport cannot
-/// do by its abilities is not asked of it. A promise that is not kept within ten seconds is broken.
+/// do by its abilities is not asked of it. A promise that is not kept within ten seconds is broken;
+/// on a machine too busy to give its tests a turn, they have longer.
 public struct TransportContract: Sendable {
     private let makeBench: @Sendable () async throws -> any TransportBench
 

@@ -108,7 +108,7 @@ public final class LoopGuard: Middleware {
         let now = clock.now.nanoseconds
         changeBreakers { breakers in
             for route in failed {
-                let keys = message.rateKeys(of: route, secret)
+                let keys = RateKeys(message.message, at: message.place, for: route, secret)
                 if !message.permit.isFrom(keys) { breakers.takeBack(keys) }
             }
             for breaker in message.probed { breakers.turnEnded(breaker, now) }

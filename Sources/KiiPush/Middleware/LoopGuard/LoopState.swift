@@ -92,7 +92,7 @@ extension LoopState {
     ) -> RoutedMessage.Stop? {
         if let kills, kills.stop(route: message.routes[index].id) { return .drop(.looped(.killSwitch)) }
         guard layers.rate, !message.routes[index].isUnlimited else { return nil }
-        let keys = message.rateKeys(of: index, secret)
+        let keys = RateKeys(message.message, at: message.place, for: message.routes[index], secret)
         if message.isSpecial, message.permit.isFrom(keys) { return nil }
         let isNew = !message.message.storage.isRedelivered
         let limits = message.routes[index].limits ?? limits

@@ -66,42 +66,37 @@ struct RateKeys {
     let wide: PlaceKey?
 }
 
-extension RoutedMessage {
-    /// The keys under which the message counts for one of its routes.
-    // Mutating only in name: a method that is not would be called with a copy of the whole message.
+extension RateKeys {
+    /// The keys under which a message counts for a route.
+    // Made of its parts: a method of the message would be called with a copy of all of it.
     @inline(__always)
-    mutating func rateKeys(of index: Int, _ secret: DedupeSecret) -> RateKeys {
-        if let place, place.secret == secret, message.storage.reading.hasBucket || message.storage.reading.hasTopic {
-            return RateKeys(place, routes[index])
+    init(_ message: PushMessage, at place: PlaceDigest?, for route: Route, _ secret: DedupeSecret) {
+        let storage = message.storage
+        if storage.reading.hasBucket || storage.reading.hasTopic {
+            // The deduplicator's, unless its secret is another one, as that of a store which outlives the process.
+            if let place, place.secret == secret {
+                self.init(place, route)
+                return
+            }
+            if let place = PlaceDigest(of: storage, secret) {
+                self.init(place, route)
+                return
+            }
         }
-        return rateKeys(of: routes[index], secret)
+        self.init(narrow: PlaceKey(Self.digestOfSender(storage, secret), route), wide: nil)
     }
 
-    /// The keys under which the message counts for a route.
-    func rateKeys(of route: Route, _ secret: DedupeSecret) -> RateKeys {
-        let reading = message.storage.reading
-        if reading.hasBucket || reading.hasTopic {
-            // The deduplicator's, unless its secret is another one, as that of a store which outlives the process.
-            if let place, place.secret == secret { return RateKeys(place, route) }
-            if let place = PlaceDigest(of: message.storage, secret) { return RateKeys(place, route) }
-        }
-        return RateKeys(narrow: PlaceKey(digestOfSender(secret), route), wide: nil)
+    private init(_ place: PlaceDigest, _ route: Route) {
+        self.init(narrow: PlaceKey(place.narrow.half, route), wide: PlaceKey(place.wide.half, route))
     }
 
     // Never inlined: nearly every message has a bucket or a topic, and paid for what was prepared for this one.
     @inline(never)
-    private func digestOfSender(_ secret: DedupeSecret) -> UInt64 {
+    private static func digestOfSender(_ storage: MessageStorage, _ secret: DedupeSecret) -> UInt64 {
         var digest = KeyedDigest(secret)
-        let buffer = message.storage.buffer
-        digest.add(senderOf: message.storage.reading, buffer.span)
+        let buffer = storage.buffer
+        digest.add(senderOf: storage.reading, buffer.span)
         return digest.half
-    }
-}
-
-extension RateKeys {
-    fileprivate init(_ place: PlaceDigest, _ route: Route) {
-        narrow = PlaceKey(place.narrow.half, route)
-        wide = PlaceKey(place.wide.half, route)
     }
 }
 
