@@ -43,6 +43,7 @@ struct LintConditionTests {
             #"{"topic":"t","data":{"n":{"equals":30,"prefix":"3"}}}"#,
             #"{"topic":"t","data":{"n":["x",{"not":"y"}]}}"#,
             #"{"topic":"t","data":{"aps":{"exists":false}}}"#,
+            #"{"bucket":"b","events":"DATA_OBJECT_BODY_UPDATE"}"#,
             #"{"bucket":"b","events":"DATA_*","transport":"mqtt"}"#, #"{"topic":"t","events":"MY_EVENT"}"#,
             #"{"bucket":"b","data":{"n":{"exists":false}}}"#, #"{"transport":"carrier-pigeon"}"#,
             #"{"bucket":["a*","b*"]}"#, #"{"sender":["user:1","thing:1"]}"#,
