@@ -64,7 +64,8 @@ extension PushMessage {
     ///   the modification. It is seen when either is.
     /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
     /// - Thing-IF command: app and command id.
-    /// - Else, or when the bucket, the topic or the time is missing: the transport's own id, with its name.
+    /// - Else, or when the bucket, the topic or the time is missing: the transport's own id, with its name; the one
+    ///   that the transport handed over, else JPush's or FCM's (`google.message_id`) from the payload.
     /// - Else, and for every ambiguous message: a digest of the whole payload less what a network adds; weak.
     ///
     /// The first three are equal over all transports. In a digest the order of members counts for nothing, and a
@@ -100,7 +101,7 @@ extension PushMessage {
         let text = buffer.span
         var digest = place.narrow
         addApp(app, text, &digest)
-        digest.add(KeyPart.event, text, storage.fields[.type].range)
+        digest.add(KeyPart.event, text, KiiEvent.commonPart(text, storage.fields[.type].range))
         let bySentAt = sentAt.map { digest.key(KeyPart.sentAt, $0) }
         let byModifiedAt = modifiedAt.map { digest.key(KeyPart.modifiedAt, $0) }
         guard let primary = bySentAt ?? byModifiedAt else { return nil }
@@ -129,10 +130,10 @@ extension PushMessage {
         return digest.finish()
     }
 
-    /// The network's own id: as the transport handed it over, or as JPush's envelope has it.
+    /// The network's own id: as the transport handed it over, else as the payload or its envelope has it.
     private var transportID: (transport: String, id: String)? {
         if let id = raw.transportMessageID, !id.isEmpty, let transport = raw.transport { return (transport.name, id) }
-        return storage.envelopeID.map { (Transport.jpush.name, $0) }
+        return storage.networkID.map { ($0.transport.name, $0.id) }
     }
 
     private func payloadKey(_ secret: DedupeSecret) -> DedupeKey {

@@ -32,6 +32,19 @@ struct DeduplicatorTests {
         #expect(try send(event, deduplicator) == .drop(.duplicate))
     }
 
+    @Test("two FCM pushes of one text and two ids are two, and one id is one however late")
+    func fcmID() throws {
+        let deduplicator = Deduplicator(clock: clock)
+        func push(_ id: String) -> RawPayload {
+            RawPayload(#"{"text":"door open","google.message_id":"\#(id)"}"#, transport: .fcm)
+        }
+        #expect(try send(push("0:1"), deduplicator) == .pass)
+        #expect(try send(push("0:2"), deduplicator) == .pass)
+        clock.advance(by: .seconds(300))
+        #expect(try send(push("0:1"), deduplicator) == .drop(.duplicate))
+        #expect(try send(push("0:3"), deduplicator) == .pass)
+    }
+
     @Test("a message is remembered just after those outcomes that are final for it")
     func outcomes() throws {
         let failure = Outcome.Failure(place: "r", isStage: false, error: TestError(), handled: MatchedRoutes())
