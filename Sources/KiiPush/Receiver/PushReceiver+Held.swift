@@ -241,7 +241,8 @@ extension PushReceiver {
     /// Handles a dead letter once more, and takes it out of the store when it is handled.
     ///
     /// It goes through the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the routes
-    /// that did not handle it are called, if they still take it. No time limit holds for them; see ``PushService/replay(_:)``.
+    /// that did not handle it are called, if they still take it; for a letter that could not be decoded when it was put
+    /// aside, and can be now, all routes that take it. No time limit holds for them; see ``PushService/replay(_:)``.
     ///
     /// - Returns: its outcome; of any but `handled` the letter stays in the store.
     @discardableResult
@@ -256,8 +257,11 @@ extension PushReceiver {
     func replay(_ letter: DeadLetter, handle: (RoutedMessage) async -> Outcome) async -> Outcome {
         do {
             var message = try prepare(letter.payload)
-            message.routes = MatchedRoutes(
-                message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
+            // Nobody knew the routes of what could not be decoded.
+            if letter.reason != .undecodable {
+                message.routes = MatchedRoutes(
+                    message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
+            }
             message.replay()
             var passed = 0
             let end: Outcome
