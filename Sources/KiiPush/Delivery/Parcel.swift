@@ -24,6 +24,8 @@ final class Parcel: Sendable {
         var stageFailures = 0
         /// The routes that are done with it: their handlers have succeeded or ended a loop, or they were put aside.
         var done: [String] = []
+        /// The routes for which it was too old when their handlers would have started.
+        var expired: [String] = []
         /// The routes that were switched off while it waited, and are to be put aside.
         var killed: [String] = []
         /// The layer that ended a loop for one of them.
@@ -76,7 +78,17 @@ final class Parcel: Sendable {
 
 extension Parcel.Progress {
     /// The routes that are to handle it still.
-    var remaining: [Route] { message.routes.filter { !isDone($0.id) && !killed.containsExactly($0.id) } }
+    var remaining: [Route] {
+        message.routes.filter {
+            !isDone($0.id) && !killed.containsExactly($0.id) && !expired.containsExactly($0.id)
+        }
+    }
+
+    /// How it ends when no route is left that failed.
+    var end: Outcome {
+        if let loopEnd { return .looped(loopEnd) }
+        return done.isEmpty && !expired.isEmpty ? .expired : .handled(succeeded)
+    }
 
     /// The routes whose handlers have succeeded.
     var succeeded: MatchedRoutes { MatchedRoutes(message.routes.filter { isDone($0.id) }) }

@@ -13,7 +13,8 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - handler: called with the message; one that throws is the outcome ``Outcome/failed(_:)``.
     public func onPushToApp(
         _ id: String? = nil, scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
@@ -38,7 +39,8 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - handler: called with the event; its bucket and scope are there.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern, scope: ScopePattern? = nil, events: [KiiEvent]? = nil,
@@ -66,7 +68,8 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - handler: called with the event; its object, bucket and scope are there.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern = .any, object: TextPattern, scope: ScopePattern? = nil,
@@ -91,7 +94,8 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - handler: called with the message.
     public func onPushToUser(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
@@ -114,7 +118,8 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - handler: called with the message; its topic and scope are there.
     public func onPushToUser(
         _ id: String? = nil, topic: TextPattern, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
@@ -137,7 +142,8 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - handler: called with the message.
     public func onDirectPush(
         _ id: String? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
@@ -159,7 +165,8 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - handler: called with the message.
     public func onAny(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,

@@ -14,6 +14,10 @@ public final class Route: Sendable {
     /// How a service delivers what it takes; nil takes the service's settings.
     public let delivery: DeliverySettings?
 
+    /// How old a message may be when the handler starts; nil takes any age, unless ``delivery`` is nil and the settings
+    /// of a service say otherwise.
+    public let maxAge: Duration?
+
     let criteria: RouteCriteria
     let handler: RouteHandler
     /// Whether nothing limits it.
@@ -27,10 +31,12 @@ public final class Route: Sendable {
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
     let held = Atomic<Int>(0)
+    let expired = Atomic<Int>(0)
 
+    /// Makes a route; `standardMaxAge` counts where it has no delivery settings of its own.
     init(
         id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard,
-        delivery: DeliverySettings? = nil, handler: RouteHandler,
+        delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil, handler: RouteHandler,
         declaration: RoutingRule? = nil
     ) {
         self.id = id
@@ -40,6 +46,7 @@ public final class Route: Sendable {
         limits = if case .own(let rate) = loop.rate { Breaker.Limits(rate) } else { nil }
         isUnlimited = loop.rate == .unlimited
         self.delivery = delivery
+        maxAge = delivery == nil ? standardMaxAge : delivery?.maxAge
         self.handler = handler
         var digest = KeyedDigest(.published)
         digest.add(0, id.utf8.span, 0..<id.utf8.count)

@@ -43,6 +43,7 @@ extension Explanation {
         switch rule.standing {
         case .taken:
             let ending = rule.rule.flow == .continue ? "; the next ones may try too" : ""
+            if isTooOld(for: rule.rule) { return "TAKES IT, and does nothing: it is older than 'maxAge'\(ending)" }
             return "TAKES IT: \(Self.shown(Self.words(rule.rule.action)))\(ending)"
         case .missed:
             if rule.isNearMiss { return "near miss: only \(Self.name(rule.misses[0])) does not fit" }

@@ -35,6 +35,8 @@ struct Explanation {
     let stages: [Trace.Stage]
     let outcome: Outcome
     let handlers: [String]
+    /// The ids of the rules for which the message is too old.
+    let expired: [String]
     /// The rule that took the message for good.
     let taker: RoutingRule?
 
@@ -47,6 +49,7 @@ struct Explanation {
         stages = receipt.trace.stages
         outcome = receipt.outcome
         handlers = receipt.handlers
+        expired = receipt.trace.expired
         var taker: RoutingRule?
         self.rules = rules.rules.map { rule in
             let checks = rule.explain(message)
@@ -62,7 +65,8 @@ struct Explanation {
     var outcomeInWords: String {
         switch outcome {
         case .handled:
-            let taken = rules.filter { $0.standing == .taken }.map { Self.words($0.rule.action) }
+            let taken = rules.filter { $0.standing == .taken && !isTooOld(for: $0.rule) }
+                .map { Self.words($0.rule.action) }
             return taken.joined(separator: ", then ")
         case .duplicate: return "the same message was handled before"
         case .looped(let layer): return "the loop guard stops it: \(Self.words(layer))"
@@ -70,6 +74,7 @@ struct Explanation {
         case .deadLettered(let reason): return "it is put aside: \(reason.rawValue)"
         case .quarantined: return "it is put aside: the program ended twice while it was being handled"
         case .superseded: return "a newer change of the same object took its place"
+        case .expired: return "it is older than 'maxAge' lets it be, so no handler is called"
         case .refused(.app): return "the payload is of another app than this receiver's"
         case .refused(.other(let why)): return why
         case .refused(.scope): return "its scope is incomplete, unknown, or not listed under 'serving'"
@@ -80,6 +85,11 @@ struct Explanation {
         case .undecodable(let error): return error.detail
         @unknown default: return outcome.description
         }
+    }
+
+    /// Whether a rule takes the message and does nothing, since it is too old.
+    func isTooOld(for rule: RoutingRule) -> Bool {
+        expired.contains { $0.utf8.elementsEqual(rule.id.utf8) }
     }
 
     /// What a rule does, in words.
@@ -149,6 +159,7 @@ struct Explanation {
             string("reason", outcome.reason)
             strings("matched", rules.filter { $0.standing == .taken }.map(\.rule.id))
             strings("handlers", handlers)
+            strings("expired", expired)
             string("words", outcomeInWords)
         }
         return writer.text

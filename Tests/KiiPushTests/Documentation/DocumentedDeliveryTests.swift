@@ -40,6 +40,20 @@ struct DocumentedDeliveryTests {
         #expect(report.left == 0 && receiver.metrics.received == 2)
     }
 
+    @Test("a message that is too old for its route expires")
+    func age() async {
+        let receiver = PushReceiver()
+        var fresh = DeliverySettings()
+        fresh.maxAge = .seconds(30)
+        receiver.onPushToUser("door", topic: "door", delivery: fresh) { message, _ in
+            try await open(message.data["door"])
+        }
+        for sentAt in [1, nil] as [Int64?] {
+            let payload = PayloadFixture.pushToUser(topic: "door", sentAt: sentAt).payload(.long)
+            #expect(await receiver.receive(payload).description == (sentAt == nil ? "handled" : "expired"))
+        }
+    }
+
     @Test("a service that is cancelled reports what is left")
     func stopping() async throws {
         let receiver = PushReceiver()
@@ -91,5 +105,6 @@ final class Mail: Sendable {
 }
 
 private func reload(_ object: KiiObject, isFirst: Bool) async throws {}
+private func open(_ door: DataValue?) async throws {}
 private func install(_ object: KiiObject) async throws {}
 private func terminationSignal() async {}

@@ -128,6 +128,26 @@ struct DeadLetterTests {
         #expect(bench.letters.letters().map(\.routes) == [["gone"], []])
     }
 
+    @Test("a letter that could not be decoded is replayed to all routes that take it, once it can be")
+    func undecodable() async throws {
+        let letters = InMemoryDeadLetterStore()
+        let log = EventLog()
+        func receiver(_ limits: PayloadLimits, topic: TextPattern = "news") -> PushReceiver {
+            let receiver = PushReceiver(limits: limits, deadLetters: letters)
+            for id in ["a", "b"] { receiver.onPushToUser(id, topic: topic, then: .continue) { _, _ in log.add(id) } }
+            return receiver
+        }
+        let payload = PayloadFixture.pushToUser(topic: "news").payload(.long)
+        _ = try letters.add(DeadLetter(payload: payload, reason: .undecodable, routes: [], arrivedAt: .seconds(0)))
+        let letter = try #require(letters.letters().first)
+        let small = receiver(PayloadLimits(bytes: 16))
+        #expect(await small.replay(letter).description == "undecodable (limitExceeded)")
+        #expect(await receiver(.standard, topic: "other").replay(letter).description == "unrouted (noRoute)")
+        #expect(letters.count == 1 && log.events == [])
+        #expect(await receiver(.standard).replay(letter).description == "handled")
+        #expect(letters.count == 0 && log.events == ["a", "b"])
+    }
+
     @Test("who listens is told of each letter once, with its number, and the store counts them")
     func listener() async throws {
         let bench = HoldingBench()

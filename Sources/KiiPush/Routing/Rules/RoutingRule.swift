@@ -41,6 +41,9 @@ public struct RoutingRule: Sendable {
 
     let criteria: RouteCriteria
 
+    /// Where ``delivery`` begins; nil where the rule does not state it.
+    let deliveryPosition: SourcePosition?
+
     /// Where each of ``writes`` stands.
     let writePositions: [SourcePosition]
 }
@@ -81,7 +84,9 @@ extension RulesReader {
             id: id, action: action.action, flow: goesOn ? .continue : .stop, writes: writes.map(\.uri),
             delivery: ownDelivery,
             loop: ownLoop, position: position(object.node.offset), actionPosition: position(action.offset),
-            conditions: conditions, criteria: criteria, writePositions: writes.map { position($0.offset) })
+            conditions: conditions, criteria: criteria,
+            deliveryPosition: object["delivery"].map { position($0.offset) },
+            writePositions: writes.map { position($0.offset) })
     }
 
     private mutating func ruleID(_ node: RulesNode, _ ids: inout [ExactText: Int]) -> String? {

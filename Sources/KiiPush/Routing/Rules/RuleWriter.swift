@@ -15,6 +15,10 @@ extension Route {
             writer.key("then")
             RoutingRule.Action.handler(id).write(to: &writer)
             if flow == .continue { writer.member("continue", true) }
+            if let delivery {
+                writer.key("delivery")
+                delivery.write(to: &writer)
+            }
             if loop != .standard {
                 writer.key("loop")
                 loop.write(to: &writer)
@@ -103,6 +107,7 @@ extension DeliverySettings {
                 writer.key("replacesOlder")
                 writer.bool(true)
             }
+            if let maxAge { writer.member("maxAge", maxAge.ruleText) }
         }
     }
 }

@@ -121,7 +121,7 @@ extension RulesReader {
     /// Settings that override some of `base`.
     mutating func delivery(_ node: RulesNode, from base: DeliverySettings) -> DeliverySettings {
         var settings = base
-        let keys = ["attempts", "backoff", "maxBackoff", "timeout", "order", "onFailure", "replacesOlder"]
+        let keys = ["attempts", "backoff", "maxBackoff", "timeout", "order", "onFailure", "replacesOlder", "maxAge"]
         guard let object = object(node, "an object with \(keys.joined(separator: ", "))", keys: keys) else {
             return settings
         }
@@ -144,6 +144,12 @@ extension RulesReader {
             settings.onFailure = answer
         }
         if let replaces = object["replacesOlder"].flatMap({ bool($0) }) { settings.replacesOlder = replaces }
+        if let node = object["maxAge"] {
+            // A rule may take any age where the file's settings do not.
+            let isAny = node.token.kind == .false
+            if let most = isAny ? nil : duration(node, isPositive: true) { settings.maxAge = most }
+            if isAny { settings.maxAge = nil }
+        }
         return settings
     }
 }

@@ -31,6 +31,7 @@ struct RulesSchemaTests {
         #expect(keys(definitions["rule"]?["properties"]?["then"]) == Set(RulesReader.actions))
         #expect(keys(definitions["when"]) == Set(RulesReader.whenKeys))
         #expect(Set(RulesReader.whenKeys) == Set(WhenCondition.allCases.map(\.rawValue) + ["data"]))
+        #expect(keys(definitions["test"]) == Set(RulesReader.testKeys))
         #expect(keys(definitions["step"]) == Set(RulesReader.stepKeys))
         #expect(keys(definitions["expectation"]) == Set(RulesReader.expectKeys))
         guard case .array(let forms)? = definitions["predicate"]?["anyOf"] else { return #expect(Bool(false)) }
@@ -76,6 +77,8 @@ struct RulesSchemaTests {
                 #""loop":{"rate":{"messages":1,"per":"0.5s","coolDown":"1h"},"hops":0,"echo":"0s","writesAs":[]}"#
             ),
             ("root", #""dedupe":{"window":"0s","count":0,"weak":"36500d"}"#),
+            ("root", #""delivery":{"maxAge":"1.5h"}"#), ("root", #""delivery":{"maxAge":false}"#),
+            ("root", #""tests":[{"name":"n","now":1700000000000,"steps":[]}]"#),
             ("rule", #"{"id":"a","then":{"run":["/bin/ls","","-l"]},"continue":true,"writes":[]}"#),
             (
                 "member",
@@ -117,6 +120,9 @@ struct RulesSchemaTests {
             ("root", #""loop":{"writesAs":["user:*"]}"#), ("root", #""loop":{"ownBucket":"warn"}"#),
             ("root", #""delivery":{"attempts":0}"#), ("root", #""delivery":{"order":"fifo"}"#),
             ("root", #""delivery":{"onFailure":null}"#), ("root", #""delivery":{"timeout":"0.00s"}"#),
+            ("root", #""delivery":{"maxAge":"0s"}"#), ("root", #""delivery":{"maxAge":true}"#),
+            ("root", #""delivery":{"maxAge":60}"#), ("root", #""tests":[{"name":"n","now":-1,"steps":[]}]"#),
+            ("root", #""tests":[{"name":"n","now":"1s","steps":[]}]"#),
             ("root", #""tests":{}"#), ("root", #""tests":[{"name":"n"}]"#), ("root", #""tests":[{"steps":[]}]"#),
             ("rule", #"{"then":{"print":true}}"#), ("rule", #"{"id":"a"}"#),
             ("rule", #"{"id":"*","then":{"print":true}}"#),

@@ -45,6 +45,7 @@ struct RulesLint {
         let feeds = RuleFeeds(rules, profiles)
         checkCycles(feeds)
         if !feeds.isComplete { reportIncomplete("writes with the rules that they may feed") }
+        checkAges()
         checkHandlers(handlers)
         checkTests()
     }
