@@ -103,7 +103,7 @@ struct MemberSum {
 
 extension KeyedDigest {
     /// Takes in the text of a scalar, unescaped.
-    fileprivate mutating func add(_ meaning: UInt8, _ text: Span<UInt8>, string token: JSONToken) {
+    mutating func add(_ meaning: UInt8, _ text: Span<UInt8>, string token: JSONToken) {
         guard token.hasEscapes else { return add(meaning, text, token.range) }
         let bytes = JSONString.unescaped(text, token.range)
         add(meaning, bytes.span, 0..<bytes.count)

@@ -26,32 +26,51 @@ public struct HandlerContext: Sendable {
 
     // MARK: Writing
 
-    /// Announces a write to an object, so that the event it causes is cut and does not call a handler here.
+    /// Announces that the handler is about to create an object or to change its fields, so that the event of it is
+    /// dropped and does not call a handler here.
     ///
     /// Call it before the write, and ``OwnWrite/done(modifiedAt:)`` or ``OwnWrite/failed()`` after it. One announcement
-    /// cuts one event of the object, for as long as ``LoopSettings/echo`` says, if its sender is absent or an identity
-    /// of this device, and with the same time of modification where both are known. Deleting an object is a write too.
+    /// drops one event: ``OwnWrite`` says which. Announce a deletion with ``willDelete(_:)``, and other changes with
+    /// ``willWrite(_:changing:)``.
     ///
     /// - Parameter object: the object, whether or not it exists yet.
     /// - Returns: the announced write.
     /// - Throws: ``LoopRefusal`` when the handler's own route takes events of that bucket and refuses such writes; by
     ///   default they are only reported, to ``LoopGuard/onRisk(_:)``.
-    public func willWrite(_ object: KiiObject) throws -> OwnWrite {
+    public func willWrite(_ object: KiiObject) throws -> OwnWrite { try willWrite(object, changing: .fields) }
+
+    /// Announces that the handler is about to delete an object.
+    ///
+    /// - Parameter object: the object.
+    /// - Returns: the announced deletion, to be reported done or failed like a write.
+    /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
+    public func willDelete(_ object: KiiObject) throws -> OwnWrite { try willWrite(object, changing: .deletion) }
+
+    /// Announces that the handler is about to change an object in some way.
+    ///
+    /// A write that changes two things, such as fields and body, is announced once for each.
+    ///
+    /// - Parameters:
+    ///   - object: the object, whether or not it exists yet.
+    ///   - change: what the write does to it.
+    /// - Returns: the announced write.
+    /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
+    public func willWrite(_ object: KiiObject, changing change: ObjectChange) throws -> OwnWrite {
         try judge(object.bucket, object.uri)
-        return loopGuard?.announce(object, nil) ?? OwnWrite(loopGuard: nil, key: nil, number: 0)
+        return loopGuard?.announce(object, change) ?? OwnWrite(loopGuard: nil, key: nil, number: 0)
     }
 
     /// Announces a new object in a bucket, whose id the server will make.
     ///
-    /// Its event is cut only when it comes after ``OwnCreation/done(id:modifiedAt:)``, since before nothing tells it
-    /// from somebody else's. Where you can, choose the id yourself and announce the object.
+    /// Its event is dropped only when it is judged after ``OwnCreation/done(id:modifiedAt:)``, since before nothing tells
+    /// it from somebody else's. Where you can, choose the id yourself and announce the object.
     ///
     /// - Parameter bucket: the bucket in which it will be made.
     /// - Returns: the announced object.
     /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
     public func willCreate(in bucket: KiiBucket) throws -> OwnCreation {
         try judge(bucket, bucket.uri)
-        return OwnCreation(loopGuard: loopGuard, bucket: bucket)
+        return OwnCreation(loopGuard: loopGuard, bucket: bucket, since: loopGuard?.now)
     }
 
     private func judge(_ bucket: KiiBucket, _ target: KiiURI) throws {

@@ -14,8 +14,8 @@ import Synchronization
 /// has handled the message when it ends with exit status 0.
 ///
 /// - A line `write kiicloud://…` on its standard output announces a write that it is about to make, as
-///   ``HandlerContext/willWrite(_:)`` does: at once, as many as 1,000. They have failed when the program fails. Where the
-///   route refuses the write, the program is ended.
+///   ``HandlerContext/willWrite(_:)`` does, and `delete kiicloud://…` announces a deletion: at once, as many as 1,000. They
+///   have failed when the program fails. Where the route refuses the write, the program is ended.
 /// - All else that it says, on standard output and standard error, is handed to `log` line by line, up to 64 KiB a run;
 ///   the rest is read and dropped, so that the program never waits for us.
 /// - When the task is cancelled, as at the end of its time, the program and all that it has started in its process group get

@@ -29,17 +29,22 @@ struct ProgramWords {
     }
 
     private static let slash = UInt8(ascii: "/")
-    private static let announcement = "write kiicloud://"
+    private static let announcements = ["write kiicloud://", "delete kiicloud://"]
 
     /// Takes a line of the program's standard output.
     ///
     /// - Throws: why it may not make the write that it announces.
     mutating func output(_ line: InputLine) throws {
-        guard case .bytes(let bytes, _) = line, bytes.starts(with: Self.announcement.utf8) else { return say(line) }
-        let text = String(decoding: bytes.dropFirst("write ".utf8.count), as: UTF8.self)
+        guard case .bytes(let bytes, _) = line,
+            let announcement = Self.announcements.first(where: { bytes.starts(with: $0.utf8) })
+        else { return say(line) }
+        let isDeletion = announcement == Self.announcements[1]
+        let verb = isDeletion ? "delete " : "write "
+        let text = String(decoding: bytes.dropFirst(verb.utf8.count), as: UTF8.self)
         let uri = KiiURI(String(text.reversed().drop { $0 == " " }.reversed()))
-        guard let uri, let bucket = uri.bucket else {
-            return say("what it announces is no URI of an object or a bucket; a line is: write kiicloud://…")
+        guard let uri, let bucket = uri.bucket, !isDeletion || uri.object != nil else {
+            let places = isDeletion ? "an object" : "an object or a bucket"
+            return say("what it announces is no URI of \(places); a line is: \(announcement)…")
         }
         // No event of another app's object comes here.
         if let app, let other = uri.appID, other != app { return }
@@ -49,7 +54,7 @@ struct ProgramWords {
             return
         }
         if let object = uri.object {
-            writes.append(try context.willWrite(object))
+            writes.append(try context.willWrite(object, changing: isDeletion ? .deletion : .fields))
         } else {
             _ = try context.willCreate(in: bucket)
         }

@@ -49,7 +49,7 @@ struct RuleTestRun {
                     "a write to \(uri) announces nothing: an event is known by its object; name a bucket's object")
             }
             let isOfOtherApp = uri.appID != nil && rules.app != nil && uri.appID != rules.app
-            if !isOfOtherApp { receiver.receiver.loopGuard?.announce(object, nil).done() }
+            if !isOfOtherApp { receiver.receiver.loopGuard?.announce(object).done() }
         case .kill(let target): count(await receiver.kill(target))
         case .revive(let target): receiver.receiver.loopGuard?.revive(target)
         }

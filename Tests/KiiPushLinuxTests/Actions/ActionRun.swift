@@ -45,8 +45,9 @@ final class ActionRun: Sendable {
     }
 
     /// Receives the event of a write to an object of the bucket `b`; how it ended.
-    func receiveEvent(of object: String) async -> String {
-        await receive(PayloadFixture.pushToApp(bucket: "b", object: object, sender: nil, sentAt: 7).payload(.long))
+    func receiveEvent(of object: String, _ event: KiiEvent = .objectUpdated) async -> String {
+        let fixture = PayloadFixture.pushToApp(bucket: "b", object: object, event: event, sender: nil, sentAt: 7)
+        return await receive(fixture.payload(.long))
     }
 }
 

@@ -22,6 +22,22 @@ struct ProgramWritesTests {
         #expect(await failed.receiveEvent(of: "o") == "failed (r)")
     }
 
+    @Test("an announced deletion drops the event of a deletion, and a write that of an update")
+    func deletion() async {
+        for (verb, event) in [("delete", KiiEvent.objectDeleted), ("write", .objectUpdated)] {
+            let run = ActionRun("echo \(verb) kiicloud://buckets/b/objects/o")
+            #expect(await run.receive() == "handled")
+            #expect(run.log.isEmpty)
+            for other in [KiiEvent.objectDeleted, .objectUpdated] where other != event {
+                #expect(await run.receiveEvent(of: "o", other) == "handled")
+            }
+            #expect(await run.receiveEvent(of: "o", event) == "looped (echo)")
+        }
+        let bucket = ActionRun("echo delete kiicloud://buckets/b")
+        #expect(await bucket.receive() == "handled")
+        #expect(bucket.log == ["sh: what it announces is no URI of an object; a line is: delete kiicloud://…"])
+    }
+
     @Test("a write counts as announced at once, while the program runs", .timeLimit(.minutes(30)))
     func atOnce() async throws {
         #expect(unsafe mkfifo(folder["go"], 0o600) == 0)

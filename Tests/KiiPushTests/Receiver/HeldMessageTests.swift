@@ -208,7 +208,7 @@ struct HeldMessageTests {
         #expect(await bench.receiver.receive(bench.payload(2, "o", .short)).name == "held")
         bench.wait(60)
         let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o")
-        _ = bench.loopGuard.announce(object, nil)
+        _ = bench.loopGuard.announce(object)
         #expect(await bench.handleDue() == ["handled"])
         // And the event itself still finds the announcement.
         #expect(await bench.receiver.receive(bench.payload(3, "o", .short)).description == "looped (echo)")

@@ -160,7 +160,7 @@ struct ReceiverOutcomeTests {
         receiver.onTrace { traces.add($0) }
 
         for payload in row.before { _ = await receiver.receive(payload) }
-        if let object = row.announced { _ = loopGuard.announce(object, nil) }
+        if let object = row.announced { _ = loopGuard.announce(object) }
         for _ in 1..<row.times { _ = await receiver.receive(row.payload) }
         let before = store.log.events.count
         var outcome = await receiver.receive(row.payload)

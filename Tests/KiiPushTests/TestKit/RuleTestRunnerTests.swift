@@ -27,7 +27,7 @@ struct RuleTestRunnerTests {
           {"name":"loops","steps":[
            {"payload":{"bucketID":"settings","sender":"th.me"},"expect":{"outcome":"looped","layer":"identity","handlers":[]}},
            {"write":"kiicloud://users/U1/buckets/settings/objects/o"},
-           {"at":"59s","payload":{"bucketID":"settings","objectID":"o","objectScopeType":"APP_AND_USER","objectScopeUserID":"U1"},
+           {"at":"9s","payload":{"bucketID":"settings","objectID":"o","objectScopeType":"APP_AND_USER","objectScopeUserID":"U1"},
             "expect":{"outcome":"looped","layer":"echo","reason":"echo"}},
            {"payload":{"bucketID":"settings","objectID":"o","objectScopeType":"APP_AND_USER","objectScopeUserID":"U1"},
             "expect":{"outcome":"duplicate"}},

@@ -9,7 +9,8 @@ import Synchronization
 /// - *Identity*: the sender is one of `me`, identities that only this device writes as. A user with several devices
 ///   does not belong there: the other devices' messages would be cut too. Payloads without a sender, such as any APNs
 ///   Push to App, pass.
-/// - *Echo*: the event of a write that a handler announced with ``HandlerContext/willWrite(_:)``.
+/// - *Echo*: the event of a write that a handler announced with ``HandlerContext/willWrite(_:)``; ``OwnWrite`` says
+///   which event that is.
 /// - *Lineage*: a message that has come through more handlers than ``LoopSettings/hops``, as its stamp says, or the
 ///   object that it is about: see ``Lineage``.
 /// - *Rate*: more messages of one object, topic or sender than ``LoopSettings/rate`` lets pass. These are not ended but
@@ -186,18 +187,31 @@ public final class LoopGuard: Middleware {
     // MARK: Own writes
 
     /// Announces a write to an object, as a handler's ``HandlerContext/willWrite(_:)`` does.
-    package func announce(_ object: KiiObject, _ modifiedAt: Int64?) -> OwnWrite {
+    ///
+    /// - Parameters:
+    ///   - object: the object.
+    ///   - change: what the write does to it.
+    ///   - since: when it was announced; now unless it is reported later.
+    /// - Returns: the announced write.
+    package func announce(
+        _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil
+    ) -> OwnWrite {
         let key = PlaceKey(object, secret)
         let now = clock.now
         let number = state.withLock { state in
-            state.writes.announce(key, modifiedAt, until: now.advanced(by: state.settings.echo), now: now)
+            state.writes.announce(
+                key, change, since: since ?? now, until: now.advanced(by: state.settings.echo), now: now)
         }
         return OwnWrite(loopGuard: self, key: key, number: number)
     }
 
-    func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64) {
-        state.withLock { $0.writes.complete(number, of: key, modifiedAt: modifiedAt) }
+    func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?) {
+        let now = clock.now
+        state.withLock { $0.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now) }
     }
+
+    /// The present moment on the guard's clock.
+    var now: MonotonicInstant { clock.now }
 
     func withdraw(_ number: UInt64, of key: PlaceKey) {
         state.withLock { _ = $0.writes.remove(number, of: key) }

@@ -12,7 +12,7 @@ public struct LoopSettings: Sendable, Hashable {
     /// How many handlers a message or an object may have come from, one behind the other; one more is cut.
     public var hops: Int
 
-    /// For how long an announced write waits for its event.
+    /// For how long an announced write waits for its event, at most; see ``OwnWrite`` for what else ends the wait.
     public var echo: Duration
 
     /// 20 messages in 10 seconds, 8 hops, 60 seconds of echo, all layers on.

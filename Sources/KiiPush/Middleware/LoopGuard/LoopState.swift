@@ -58,9 +58,11 @@ extension LoopState {
         guard message.message.storage.reading.hasObject else { return false }
         // One that was held came before the writes that are announced now, and was asked for those before.
         guard case .none = message.permit else { return false }
-        guard identities.mayHaveWritten(message.message), message.isOfApp else { return false }
-        let key = PlaceKey(objectOf: message.message, secret)
-        return writes.take(key, modifiedAt: message.message.modifiedAt, now: message.judgedAt)
+        guard message.isOfApp else { return false }
+        let event = OwnWrites.Event(
+            change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
+            arrivedAt: message.arrivedAt, mayBeOwn: identities.mayHaveWritten(message.message))
+        return writes.take(PlaceKey(objectOf: message.message, secret), event, now: message.judgedAt)
     }
 
     /// Judges each route in its order; a message that is killed as a whole is ended.

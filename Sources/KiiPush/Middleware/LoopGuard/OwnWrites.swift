@@ -2,12 +2,50 @@
 struct OwnWrites {
     /// How many writes wait at most; beyond, the oldest is given up, and its event is handled like any other.
     static let limit = 10_000
+    /// How long after the end of its write an event is expected that does not tell the time of modification.
+    static let grace = Duration.seconds(10)
+
+    /// An event, as far as it can be told from another one.
+    struct Event {
+        /// What happened; nil for what no announced write can cause.
+        let change: ObjectChange?
+        let modifiedAt: Int64?
+        let arrivedAt: MonotonicInstant
+        /// Whether its sender is absent, or one that this device writes as.
+        let mayBeOwn: Bool
+    }
 
     struct Announcement {
         let number: UInt64
+        let change: ObjectChange
+        /// When it was announced: what had arrived before is not its event.
+        let since: MonotonicInstant
         let end: MonotonicInstant
+        /// When its event must have arrived, if that does not tell the time of modification; known when it is done.
+        var graceEnd: MonotonicInstant?
         /// When the object was modified, once the server has said so.
         var modifiedAt: Int64?
+        /// The object has changed since, so that only the event of the very time can be its own.
+        var isOvertaken = false
+        /// The time of an event that was taken for its own while its own time was not known.
+        var takenAt: Int64?
+
+        /// Whether an event of its kind may be its own, where the times do not say.
+        func mayBe(_ event: Event) -> Bool {
+            if let modifiedAt, let time = event.modifiedAt, modifiedAt != time { return false }
+            return !isOvertaken && takenAt == nil && graceEnd.map { event.arrivedAt < $0 } ?? true
+        }
+
+        /// Learns that the write was made; whether its event has come already.
+        mutating func complete(_ modifiedAt: Int64?, _ graceEnd: MonotonicInstant) -> Bool {
+            self.graceEnd = graceEnd
+            self.modifiedAt = modifiedAt ?? self.modifiedAt
+            guard let takenAt else { return false }
+            // What was taken for its event may have been somebody else's: its own is then still to come.
+            self.takenAt = nil
+            isOvertaken = true
+            return modifiedAt == nil || modifiedAt == takenAt
+        }
     }
 
     private var waiting: [PlaceKey: [Announcement]] = [:]
@@ -21,12 +59,14 @@ struct OwnWrites {
     var isIdle: Bool { count == 0 }
 
     /// Announces a write; returns the announcement's number.
-    mutating func announce(_ key: PlaceKey, _ modifiedAt: Int64?, until end: MonotonicInstant, now: MonotonicInstant)
-        -> UInt64
-    {
+    mutating func announce(
+        _ key: PlaceKey, _ change: ObjectChange, since: MonotonicInstant, until end: MonotonicInstant,
+        now: MonotonicInstant
+    ) -> UInt64 {
         forgetOld(now)
         lastNumber += 1
-        waiting[key, default: []].append(Announcement(number: lastNumber, end: end, modifiedAt: modifiedAt))
+        waiting[key, default: []].append(
+            Announcement(number: lastNumber, change: change, since: since, end: end))
         order.append((key, lastNumber, end))
         count += 1
         if order.count > Self.limit, let oldest = order.popFirst(), remove(oldest.number, of: oldest.key) {
@@ -35,10 +75,12 @@ struct OwnWrites {
         return lastNumber
     }
 
-    /// Says when the object of an announced write was modified.
-    mutating func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64) {
+    /// Learns that an announced write was made, and when the object was modified, if the server has said so.
+    mutating func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?, now: MonotonicInstant) {
         guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return }
-        waiting[key]?[index].modifiedAt = modifiedAt
+        let graceEnd = now.advanced(by: Self.grace)
+        let isEnded = waiting[key]?[index].complete(modifiedAt, graceEnd) ?? false
+        if isEnded { remove(number, of: key) }
     }
 
     /// Takes an announcement back; whether it was still waiting.
@@ -53,15 +95,33 @@ struct OwnWrites {
 
     /// Takes the announcement whose event this is; whether there was one.
     ///
-    /// One with the very time of the event is the one, else the oldest of which no time is known.
-    mutating func take(_ key: PlaceKey, modifiedAt: Int64?, now: MonotonicInstant) -> Bool {
+    /// One with the very time of the event is the one, else the oldest that it may be. Those that the event shows to be
+    /// overtaken are marked, whoever caused it.
+    mutating func take(_ key: PlaceKey, _ event: Event, now: MonotonicInstant) -> Bool {
         forgetOld(now)
         guard let announcements = waiting[key] else { return false }
-        let living = announcements.filter { $0.end > now }
-        let match =
-            living.first { $0.modifiedAt != nil && $0.modifiedAt == modifiedAt }
-            ?? living.first { $0.modifiedAt == nil || modifiedAt == nil }
-        return match.map { remove($0.number, of: key) } ?? false
+        let candidates = announcements.filter { announcement in
+            event.mayBeOwn && announcement.change == event.change && announcement.end > now
+                && announcement.since <= event.arrivedAt
+        }
+        let exact = candidates.first { $0.modifiedAt != nil && $0.modifiedAt == event.modifiedAt && $0.takenAt == nil }
+        let match = exact ?? candidates.first { $0.mayBe(event) }
+        if let time = event.modifiedAt { markOvertaken(key, by: time) }
+        guard let match else { return false }
+        if match.graceEnd == nil, let time = event.modifiedAt {
+            // The write goes on: when it is done, its time shows whether this was its event.
+            for index in waiting[key]?.indices ?? 0..<0 where waiting[key]?[index].number == match.number {
+                waiting[key]?[index].takenAt = time
+            }
+            return true
+        }
+        return remove(match.number, of: key)
+    }
+
+    private mutating func markOvertaken(_ key: PlaceKey, by time: Int64) {
+        for index in waiting[key]?.indices ?? 0..<0 {
+            if let own = waiting[key]?[index].modifiedAt, own < time { waiting[key]?[index].isOvertaken = true }
+        }
     }
 
     /// Forgets up to two whose time is over: more than can come in meanwhile, so none stays for long.
@@ -90,8 +150,17 @@ struct OwnWrites {
 /// }
 /// ```
 ///
-/// The event that the write causes is cut once, as `looped` (`echo`): for 60 seconds, when its sender is absent or one
-/// that this device writes as, and, where both times of modification are known, when they are equal.
+/// The event that the write causes is dropped once, as `looped` (`echo`). An event is taken for it only if it
+///
+/// - is about this object, and tells of the announced ``ObjectChange``: somebody else's deletion is never dropped for an
+///   announced update;
+/// - names no sender, or an identity that this device writes as;
+/// - arrived after the announcement, and at most ``LoopSettings/echo`` after it, 60 seconds unless you say otherwise;
+/// - has the time of modification that ``done(modifiedAt:)`` reported, where both times are known. Where one is not,
+///   as over APNs, it must have arrived within 10 seconds after `done`, and no event of a later modification before it.
+///
+/// Over APNs nothing tells the event of another device's update from this one's within those 10 seconds. If such an
+/// event is dropped, this write's own event is handled instead, so the handler sees the object's last state all the same.
 public struct OwnWrite: Sendable {
     let loopGuard: LoopGuard?
     let key: PlaceKey?
@@ -102,7 +171,7 @@ public struct OwnWrite: Sendable {
     /// - Parameter modifiedAt: the object's time of modification as the server answered it, in milliseconds since 1970;
     ///   with it, an event of somebody else's write is told apart over every transport that carries the time.
     public func done(modifiedAt: Int64? = nil) {
-        guard let key, let modifiedAt else { return }
+        guard let key else { return }
         loopGuard?.complete(number, of: key, modifiedAt: modifiedAt)
     }
 
@@ -117,13 +186,15 @@ public struct OwnWrite: Sendable {
 public struct OwnCreation: Sendable {
     let loopGuard: LoopGuard?
     let bucket: KiiBucket
+    /// When it was announced; nil without a guard.
+    let since: MonotonicInstant?
 
-    /// Reports the object that the server made; its event is cut once, unless it came before this call.
+    /// Reports the object that the server made; its event is dropped once, unless a handler was called for it before.
     ///
     /// - Parameters:
     ///   - id: the object's id.
     ///   - modifiedAt: its time of modification as the server answered it, in milliseconds since 1970.
     public func done(id: String, modifiedAt: Int64? = nil) {
-        _ = loopGuard?.announce(KiiObject(bucket: bucket, id: id), modifiedAt)
+        loopGuard?.announce(KiiObject(bucket: bucket, id: id), since: since).done(modifiedAt: modifiedAt)
     }
 }

@@ -59,10 +59,10 @@ extension PlaceKey {
 }
 
 /// The two keys under which a route counts a message that it lets pass.
-struct RateKeys {
-    /// Per object, else per topic and sender, else per bucket, else per sender.
+struct RateKeys: Equatable {
+    /// Per object, else per topic and sender, else per conversation: see ``ConversationDigest``.
     let narrow: PlaceKey
-    /// Per bucket or topic; nil for a message of neither.
+    /// Per bucket or topic, else per source of the conversation.
     let wide: PlaceKey?
 }
 
@@ -72,7 +72,8 @@ extension RateKeys {
     @inline(__always)
     init(_ message: PushMessage, at place: PlaceDigest?, for route: Route, _ secret: DedupeSecret) {
         let storage = message.storage
-        if storage.reading.hasBucket || storage.reading.hasTopic {
+        let reading = storage.reading
+        if reading.hasObject || reading.hasTopic && reading.senderKind != .none {
             // The deduplicator's, unless its secret is another one, as that of a store which outlives the process.
             if let place, place.secret == secret {
                 self.init(place, route)
@@ -83,20 +84,18 @@ extension RateKeys {
                 return
             }
         }
-        self.init(narrow: PlaceKey(Self.digestOfSender(storage, secret), route), wide: nil)
+        self.init(conversationOf: message, route, secret)
     }
 
     private init(_ place: PlaceDigest, _ route: Route) {
         self.init(narrow: PlaceKey(place.narrow.half, route), wide: PlaceKey(place.wide.half, route))
     }
 
-    // Never inlined: nearly every message has a bucket or a topic, and paid for what was prepared for this one.
+    // Never inlined, as what it calls.
     @inline(never)
-    private static func digestOfSender(_ storage: MessageStorage, _ secret: DedupeSecret) -> UInt64 {
-        var digest = KeyedDigest(secret)
-        let buffer = storage.buffer
-        digest.add(senderOf: storage.reading, buffer.span)
-        return digest.half
+    private init(conversationOf message: PushMessage, _ route: Route, _ secret: DedupeSecret) {
+        let conversation = ConversationDigest(of: message, at: PlaceDigest(of: message.storage, secret), secret)
+        self.init(narrow: PlaceKey(conversation.narrow, route), wide: PlaceKey(conversation.wide, route))
     }
 }
 

@@ -53,7 +53,25 @@ struct EchoTests {
         Row(
             testDescription: "of a thing with my user's id", payload: event(sender: "th.U-me").payload(.long),
             isCut: false),
-        Row(testDescription: "a deletion", payload: event(event: .objectDeleted).payload(.long), isCut: true),
+        Row(testDescription: "a deletion", payload: event(event: .objectDeleted).payload(.long), isCut: false),
+        Row(
+            testDescription: "done, no time told, nine seconds later", report: .done(nil),
+            payload: event().payload(.long),
+            after: 9, isCut: true),
+        Row(
+            testDescription: "done, no time told, ten seconds later", report: .done(nil),
+            payload: event().payload(.long),
+            after: 10, isCut: false),
+        Row(
+            testDescription: "done, nine seconds later over APNs", report: .done(8), payload: event().payload(.short),
+            after: 9, isCut: true),
+        Row(
+            testDescription: "done, ten seconds later over APNs", report: .done(8), payload: event().payload(.short),
+            after: 10, isCut: false),
+        Row(
+            testDescription: "done at the event's time, a minute later", report: .done(7),
+            payload: event().payload(.long),
+            after: 59, isCut: true),
         Row(testDescription: "a second before the end", payload: event().payload(.long), after: 59, isCut: true),
         Row(testDescription: "at the end", payload: event().payload(.long), after: 60, isCut: false),
         Row(testDescription: "of another app", payload: anotherApps, isCut: false),
@@ -81,7 +99,7 @@ struct EchoTests {
     @Test("the event of an announced write is cut, and no other; and it is cut once", arguments: rows)
     func row(row: Row) throws {
         let loopGuard = makeGuard()
-        let write = loopGuard.announce(Self.object, nil)
+        let write = loopGuard.announce(Self.object)
         switch row.report {
         case .nothing: break
         case .done(let time): write.done(modifiedAt: time)
@@ -100,30 +118,167 @@ struct EchoTests {
     @Test("with the layer off nothing is cut")
     func off() throws {
         let loopGuard = makeGuard([])
-        _ = loopGuard.announce(Self.object, nil)
+        _ = loopGuard.announce(Self.object)
         #expect(try loopGuard.judge(Self.event().payload(.long), at: .seconds(0)) == "pass")
     }
 
     @Test("two announcements cut two events, each its own where times are known")
     func two() throws {
         let loopGuard = makeGuard()
-        loopGuard.announce(Self.object, nil).done(modifiedAt: 1)
-        loopGuard.announce(Self.object, nil).done(modifiedAt: 2)
+        loopGuard.announce(Self.object).done(modifiedAt: 1)
+        loopGuard.announce(Self.object).done(modifiedAt: 2)
         func judge(_ time: Int64?) throws -> String {
             try loopGuard.judge(Self.event(modifiedAt: time).payload(.long), at: .seconds(0))
         }
-        #expect(try judge(3) == "pass")
+        #expect(try judge(0) == "pass")
         #expect(try judge(2) == "echo")
         #expect(try judge(2) == "pass")
-        #expect(try judge(nil) == "echo")
+        // The later event shows that the first write's may be lost, so one without a time is not taken for it.
+        #expect(try judge(nil) == "pass")
+        #expect(try judge(1) == "echo")
         #expect(try judge(1) == "pass")
+    }
+
+    // MARK: Others' events
+
+    static let types: [(name: String?, change: ObjectChange?)] = [
+        ("DATA_OBJECT_CREATED", .fields), ("DATA_OBJECT_UPDATED", .fields), (nil, .fields),
+        ("DATA_OBJECT_DELETED", .deletion), ("DATA_OBJECT_BODY_UPDATED", .body), ("DATA_OBJECT_BODY_UPDATE", .body),
+        ("DATA_OBJECT_BODY_DELETED", .body), ("DATA_OBJECT_ACL_MODIFIED", .permissions), ("BUCKET_DELETED", nil),
+        ("DATA_OBJECT_UPDATED2", nil), ("data_object_updated", nil), ("DATA_OBJECT_", nil),
+    ]
+
+    @Test(
+        "an event is taken only for the kind of change that was announced, over every transport",
+        arguments: types, PayloadFixture.KeyStyle.allCases)
+    func kinds(type: (name: String?, change: ObjectChange?), style: PayloadFixture.KeyStyle) throws {
+        for announced in ObjectChange.allCases {
+            let loopGuard = makeGuard()
+            let write = loopGuard.announce(Self.object, announced)
+            var fixture = Self.event(modifiedAt: 500)
+            fixture.fields[.type] = type.name
+            let expected = announced == type.change ? "echo" : "pass"
+            #expect(try loopGuard.judge(fixture.payload(style), at: .seconds(0)) == expected, "in flight, \(announced)")
+            write.done(modifiedAt: 500)
+            let next = loopGuard.announce(Self.object, announced)
+            next.done(modifiedAt: 500)
+            #expect(try loopGuard.judge(fixture.payload(style), at: .seconds(1)) == expected, "done, \(announced)")
+        }
+    }
+
+    @Test("somebody else's deletion and change of rights are handled, and the write's own event is dropped")
+    func foreignKinds() async {
+        for style in [PayloadFixture.KeyStyle.short, .long] {
+            let receiver = PushReceiver(writesAs: [.user(id: "U-me")], clock: ManualClock())
+            receiver.onPushToApp("r", bucket: "settings", object: "*") { event, context in
+                if event.message.sentAt == 1 { try context.willWrite(event.object).done(modifiedAt: 500) }
+            }
+            func receive(_ event: KiiEvent, at time: Int64, modifiedAt: Int64) async -> String {
+                let fixture = PayloadFixture.pushToApp(
+                    event: event, sender: "U-me", sentAt: time, modifiedAt: modifiedAt)
+                return await receiver.receive(fixture.payload(style)).description
+            }
+            #expect(await receive(.objectUpdated, at: 1, modifiedAt: 400) == "handled")
+            #expect(await receive(.objectDeleted, at: 2, modifiedAt: 500) == "handled")
+            #expect(await receive(.objectACLModified, at: 3, modifiedAt: 500) == "handled")
+            #expect(await receive(.objectUpdated, at: 4, modifiedAt: 500) == "looped (echo)")
+            #expect(await receive(.objectUpdated, at: 5, modifiedAt: 600) == "handled")
+        }
+    }
+
+    @Test("when a write's own event is lost, a later change by somebody else is handled")
+    func lost() throws {
+        for sender in [nil, "U-me"] {
+            let loopGuard = makeGuard()
+            loopGuard.announce(Self.object).done(modifiedAt: 500)
+            func judge(_ time: Int64?, _ seconds: Int64, _ style: PayloadFixture.KeyStyle = .long) throws -> String {
+                let event = Self.event(sender: sender, modifiedAt: time)
+                return try loopGuard.judge(event.payload(style), at: .seconds(seconds))
+            }
+            #expect(try judge(400, 1) == "pass")
+            #expect(try judge(59_500, 2) == "pass")
+            // The object has changed since: what tells no time is not taken for the write's event any more.
+            #expect(try judge(nil, 3) == "pass")
+            #expect(try judge(60_000, 3, .short) == "pass")
+            // But its own event may have been overtaken on its way.
+            #expect(try judge(500, 59) == "echo")
+        }
+    }
+
+    @Test("a change by a known stranger shows that a write's event is overtaken, too")
+    func overtakenByStranger() throws {
+        let loopGuard = makeGuard()
+        loopGuard.announce(Self.object).done(modifiedAt: 500)
+        let stranger = Self.event(sender: "U-you", modifiedAt: 501).payload(.long)
+        #expect(try loopGuard.judge(stranger, at: .seconds(1)) == "pass")
+        #expect(try loopGuard.judge(Self.event().payload(.short), at: .seconds(2)) == "pass")
+    }
+
+    @Test("an event that came while a write was going on and was not its own leaves the write's own to be dropped")
+    func takenTooEarly() throws {
+        for reported in [nil, 7, 8] as [Int64?] {
+            let loopGuard = makeGuard()
+            let write = loopGuard.announce(Self.object)
+            #expect(try loopGuard.judge(Self.event(modifiedAt: 7).payload(.long), at: .seconds(0)) == "echo")
+            // One write has one event.
+            #expect(try loopGuard.judge(Self.event(modifiedAt: 9).payload(.long), at: .seconds(0)) == "pass")
+            write.done(modifiedAt: reported)
+            #expect(try loopGuard.judge(Self.event(modifiedAt: nil).payload(.long), at: .seconds(0)) == "pass")
+            let own = try loopGuard.judge(Self.event(modifiedAt: 8).payload(.long), at: .seconds(1))
+            #expect(own == (reported == 8 ? "echo" : "pass"))
+            #expect(try loopGuard.judge(Self.event(modifiedAt: 8).payload(.long), at: .seconds(1)) == "pass")
+        }
+    }
+
+    @Test("an event that had arrived before the write was announced, and waited, is somebody else's")
+    func arrivedBefore() throws {
+        let clock = ManualClock()
+        let loopGuard = LoopGuard(clock: clock)
+        clock.advance(by: .seconds(5))
+        _ = loopGuard.announce(Self.object)
+        let payload = Self.event().payload(.short)
+        func judge(arrivedAt seconds: Int64) throws -> String {
+            var message = try RoutedMessage(payload, at: seconds, routes: [Route("r")])
+            message.judgedAt = clock.now
+            guard case .drop(.looped(let layer)) = loopGuard.admit(&message) else { return "pass" }
+            return layer.rawValue
+        }
+        #expect(try judge(arrivedAt: 4) == "pass")
+        #expect(try judge(arrivedAt: 5) == "echo")
+    }
+
+    @Test("the event of a new object that had waited since it was made is dropped, and one from before is not")
+    func creation() async throws {
+        let clock = ManualClock()
+        let loopGuard = LoopGuard(clock: clock)
+        clock.advance(by: .seconds(5))
+        let creation = OwnCreation(loopGuard: loopGuard, bucket: Self.object.bucket, since: loopGuard.now)
+        clock.advance(by: .seconds(2))
+        creation.done(id: "o-1", modifiedAt: 7)
+        let payload = Self.event(event: .objectCreated).payload(.long)
+        #expect(try loopGuard.judge(payload, at: .seconds(4)) == "pass")
+        #expect(try loopGuard.judge(payload, at: .seconds(6)) == "echo")
+    }
+
+    @Test("a deletion is announced as such")
+    func deletion() async {
+        let receiver = PushReceiver(clock: ManualClock())
+        receiver.onPushToApp("r", bucket: "settings", object: "*") { event, context in
+            if event.event == .objectUpdated { try context.willDelete(event.object).done() }
+        }
+        func receive(_ event: KiiEvent) async -> String {
+            await receiver.receive(PayloadFixture.pushToApp(event: event).payload(.short)).description
+        }
+        #expect(await receive(.objectUpdated) == "handled")
+        #expect(await receive(.objectCreated) == "handled")
+        #expect(await receive(.objectDeleted) == "looped (echo)")
     }
 
     @Test("an announcement of the very time is taken before one that may be meant")
     func exactFirst() throws {
         let loopGuard = makeGuard()
-        _ = loopGuard.announce(Self.object, nil)
-        loopGuard.announce(Self.object, nil).done(modifiedAt: 2)
+        _ = loopGuard.announce(Self.object)
+        loopGuard.announce(Self.object).done(modifiedAt: 2)
         func judge(_ time: Int64) throws -> String {
             try loopGuard.judge(Self.event(modifiedAt: time).payload(.long), at: .seconds(0))
         }
@@ -139,8 +294,8 @@ struct EchoTests {
         let escaped = text.split(separator: #""o-1""#, maxSplits: 1).joined(separator: #""o\u002d1""#)
         let number = text.split(separator: #""o-1""#, maxSplits: 1).joined(separator: "12345678901234567890")
         try #require(escaped != text && number != text)
-        _ = loopGuard.announce(Self.object, nil)
-        _ = loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "12345678901234567890"), nil)
+        _ = loopGuard.announce(Self.object)
+        _ = loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "12345678901234567890"))
         #expect(try loopGuard.judge(RawPayload(escaped), at: .seconds(0)) == "echo")
         #expect(try loopGuard.judge(RawPayload(number), at: .seconds(0)) == "echo")
     }
@@ -148,7 +303,7 @@ struct EchoTests {
     @Test("an id that only looks the same is another object")
     func canonicalEquivalence() throws {
         let loopGuard = makeGuard()
-        _ = loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "e\u{301}"), nil)
+        _ = loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "e\u{301}"))
         let payload = PayloadFixture.pushToApp(object: "\u{e9}", sender: nil).payload(.long)
         #expect(try loopGuard.judge(payload, at: .seconds(0)) == "pass")
     }
@@ -157,7 +312,7 @@ struct EchoTests {
     func bound() throws {
         let loopGuard = makeGuard()
         let writes = (0...OwnWrites.limit).map { number in
-            loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "o\(number)"), nil)
+            loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "o\(number)"))
         }
         #expect(writes.count == 10_001)
         #expect(loopGuard.forgottenEarly == 1)
@@ -174,7 +329,7 @@ struct EchoTests {
         let clock = ManualClock()
         let loopGuard = LoopGuard(clock: clock)
         for number in 0..<30_000 {
-            _ = loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "o\(number)"), nil)
+            _ = loopGuard.announce(KiiObject(bucket: Self.object.bucket, id: "o\(number)"))
             clock.advance(by: .milliseconds(10))
         }
         #expect(loopGuard.forgottenEarly == 0)

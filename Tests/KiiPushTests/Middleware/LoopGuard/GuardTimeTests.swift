@@ -99,14 +99,18 @@ struct GuardTimeTests {
         #expect(loopGuard.killed.isEmpty)
     }
 
-    @Test("echo of a write that was announced before the clock was set back is cut for no longer than it is back")
+    @Test(
+        "with a clock that is set back, an announced write waits for what arrives after its announcement by that clock")
     func echo() throws {
         let clock = LooseClock(1000)
         let loopGuard = LoopGuard(clock: clock)
         let payload = PayloadFixture.pushToApp(sender: nil).payload(.long)
-        _ = loopGuard.announce(EchoTests.object, nil)
-        _ = loopGuard.announce(EchoTests.object, nil)
+        _ = loopGuard.announce(EchoTests.object)
+        _ = loopGuard.announce(EchoTests.object)
         clock.now = .seconds(0)
+        // Handled once too often, which the other layers bound: better than to drop what somebody else wrote.
+        #expect(try loopGuard.judge(payload, at: clock.now) == "pass")
+        clock.now = .seconds(1059)
         #expect(try loopGuard.judge(payload, at: clock.now) == "echo")
         clock.now = .seconds(1060)
         #expect(try loopGuard.judge(payload, at: clock.now) == "pass")

@@ -39,7 +39,7 @@ struct LoopLayersTests {
         switch layer {
         case .identity: return await receiver.receive(PayloadFixture.pushToApp(sender: "th.me").payload(.long))
         case .echo:
-            _ = loopGuard.announce(object, nil)
+            _ = loopGuard.announce(object)
             return await receiver.receive(PayloadFixture.pushToApp(sender: nil).payload(.long))
         case .lineage:
             let fixture = PayloadFixture.pushToUser(data: [(Lineage.key, .string("1;9;x"))])

@@ -39,7 +39,9 @@ struct RateTests {
         Pair("two buckets", .pushToApp(), .pushToApp(bucket: "other"), false),
         Pair("the app's and a user's", .pushToApp(), .pushToApp(scope: user), false),
         Pair("a user's and a thing's of one id", .pushToApp(scope: user), .pushToApp(scope: thing), false),
-        Pair("one bucket without an object", .pushToApp(object: nil), .pushToApp(object: nil, sender: nil), true),
+        Pair("one bucket without an object", .pushToApp(object: nil), .pushToApp(object: nil, sentAt: 5), true),
+        Pair(
+            "the same of a sender and of nobody", .pushToApp(object: nil), .pushToApp(object: nil, sender: nil), false),
         Pair("a bucket and an object in it", .pushToApp(object: nil), .pushToApp(), false),
         Pair("two buckets without an object", .pushToApp(object: nil), .pushToApp(bucket: "b", object: nil), false),
         Pair("one topic, one sender", .pushToUser(), .pushToUser(sentAt: 9, data: []), true),
@@ -55,7 +57,7 @@ struct RateTests {
         Pair("a Direct Push of an admin and one of nobody", .directPush(), .directPush(recipient: nil), false),
     ]
 
-    @Test("messages of one object, topic and sender, bucket, or sender count together", arguments: pairs)
+    @Test("messages of one object, of one topic and sender, or of one conversation count together", arguments: pairs)
     func keys(pair: Pair) throws {
         let loopGuard = LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1)), clock: clock)
         #expect(try loopGuard.judge(pair.first, at: clock.now) == "pass")

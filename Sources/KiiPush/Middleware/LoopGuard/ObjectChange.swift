@@ -1,0 +1,37 @@
+/// What a write does to an object, and so which events it causes.
+public enum ObjectChange: String, Sendable, Hashable, CaseIterable {
+    /// It creates the object or changes its fields: `DATA_OBJECT_CREATED`, `DATA_OBJECT_UPDATED`.
+    case fields
+    /// It deletes the object: `DATA_OBJECT_DELETED`.
+    case deletion
+    /// It replaces or deletes the object's body: `DATA_OBJECT_BODY_UPDATED`, `DATA_OBJECT_BODY_DELETED`.
+    case body
+    /// It changes who may do what with the object: `DATA_OBJECT_ACL_MODIFIED`.
+    case permissions
+}
+
+extension ObjectChange {
+    /// The change that an object's event tells of; nil for an event that no write announced here can cause.
+    ///
+    /// An event without a type counts as a change of the fields, since nothing tells it from one.
+    init?(eventOf storage: MessageStorage) {
+        let type = storage.fields[.type]
+        guard type.isPresent else {
+            self = .fields
+            return
+        }
+        let buffer = storage.buffer
+        let text = buffer.span
+        if text.matches(type.range, "DATA_OBJECT_UPDATED") || text.matches(type.range, "DATA_OBJECT_CREATED") {
+            self = .fields
+        } else if text.matches(type.range, "DATA_OBJECT_DELETED") {
+            self = .deletion
+        } else if text.begins(type.range, with: "DATA_OBJECT_BODY_") {
+            self = .body
+        } else if text.begins(type.range, with: "DATA_OBJECT_ACL_") {
+            self = .permissions
+        } else {
+            return nil
+        }
+    }
+}
