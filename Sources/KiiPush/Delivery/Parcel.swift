@@ -45,7 +45,8 @@ final class Parcel: Sendable {
     /// Its number in the inbox.
     let number: UInt64
     let bytes: Int
-    let lane: LaneKey
+    /// With whom it shares what the service has.
+    let keys: ShareKeys
     let delivery: DeliverySettings
     let receipt: Receipt
     /// The routes that were switched off when it came, and whether it was as a whole; the others it waited for.
@@ -66,9 +67,11 @@ final class Parcel: Sendable {
         self.killed = killed
         self.isSuspect = isSuspect
         bytes = message.message.raw.bytes.count
-        lane = delivery.place(of: message.message).map { .place($0) } ?? .alone(number)
+        keys = ShareKeys(message, lane: delivery.place(of: message.message).map { .place($0) } ?? .alone(number))
         state = Mutex(Progress(message: message))
     }
+
+    var lane: LaneKey { keys.lane }
 
     var progress: Progress {
         get { state.withLock { $0 } }

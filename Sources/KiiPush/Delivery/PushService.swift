@@ -36,7 +36,7 @@ public final class PushService: Sendable {
     let settings: ServiceSettings
     let delivery: Mutex<DeliverySettings>
     let jitter: @Sendable () -> Double
-    let state = Mutex(ServiceState())
+    let state: Mutex<ServiceState>
     let listener = Mutex<(@Sendable (ServiceEvent) -> Void)?>(nil)
 
     var clock: any ReceiverClock { receiver.clock }
@@ -60,6 +60,7 @@ public final class PushService: Sendable {
         self.transports = Mutex(transports)
         self.inbox = inbox
         self.settings = settings
+        state = Mutex(ServiceState(settings))
         self.delivery = Mutex(delivery)
         self.jitter = jitter
     }

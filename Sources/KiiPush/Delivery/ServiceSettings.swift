@@ -2,7 +2,9 @@
 public struct ServiceSettings: Sendable, Hashable {
     /// How many messages are being handled at once: 8; at least one, whatever it says.
     ///
-    /// Beside them runs one at most that the loop guard lets go, and those that somebody releases or
+    /// Routes take turns, and in a route buckets, topics and senders do. Messages of one route (the first that takes them)
+    /// use all but one of these places at most, and those of one bucket, topic or sender all but two, but at least one;
+    /// so there is a place at once for a message of another one, however long the handlers take. Beside them runs one at most that the loop guard lets go, and those that somebody releases or
     /// replays by hand.
     public var concurrency = 8
     /// How many payloads are in the service at once: 1,000; those that wait, that are handled, that are tried again, and

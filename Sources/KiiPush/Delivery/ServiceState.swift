@@ -15,7 +15,7 @@ struct ServiceState {
     var phase = Phase.new
     /// Whether handlers are asked to return, since the time to drain is over.
     var isCancelling = false
-    var lanes = Lanes()
+    var lanes: Lanes
     /// Those that are tried again, the next one first.
     var retries: [(due: MonotonicInstant, parcel: Parcel)] = []
     /// The handlers that run, by number.
@@ -53,6 +53,8 @@ struct ServiceState {
     var drain: Task<Void, Never>?
     /// What became of the messages since it stops.
     var report = DrainReport()
+
+    init(_ settings: ServiceSettings) { lanes = Lanes(concurrency: settings.concurrency) }
 }
 
 extension ServiceState {
@@ -89,6 +91,7 @@ extension ServiceState {
     /// Takes down that a parcel is not handled any more.
     mutating func leaveOff(_ parcel: Parcel) {
         handling -= 1
+        lanes.leaveOff(parcel)
         if parcel.isSuspect { isAlone = false }
     }
 

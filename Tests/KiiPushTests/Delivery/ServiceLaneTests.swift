@@ -112,7 +112,8 @@ struct ServiceLaneTests {
         settings.concurrency = limit
         let gate = Gate()
         let now = Mutex((running: 0, most: 0))
-        let bench = ServiceBench(settings: settings) { _, _ in
+        let bench = ServiceBench(routes: [], settings: settings)
+        @Sendable func act() async {
             now.withLock { now in
                 now.running += 1
                 now.most = max(now.most, now.running)
@@ -121,8 +122,16 @@ struct ServiceLaneTests {
             for _ in 0..<3 { await Task.yield() }
             now.withLock { $0.running -= 1 }
         }
+        // Of two routes, since one alone leaves a worker for others.
+        bench.receiver.onPushToApp("app") { _, _ in await act() }
+        bench.receiver.onPushToUser("user") { _, _ in await act() }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take((1...40).map { ServiceBench.payload($0, "o\($0 % 13)") })
+        let receipts = try intake.take(
+            (1...40).map { number in
+                number % 2 == 0
+                    ? ServiceBench.payload(number, "o\(number % 13)")
+                    : ServiceBench.topic(number, "t\(number % 13)", sender: nil)
+            })
         try await until { bench.service.status.handling == max(limit, 1) }
         gate.open()
         #expect(await receipts.words() == Array(repeating: "handled", count: 40))
