@@ -10,6 +10,8 @@ struct Lanes {
         /// Those before `head` have been taken.
         var parcels: [Parcel] = []
         var head = 0
+        /// How many of the first ones the loop guard has let go: behind them new ones wait.
+        var released = 0
         /// Whether one of its parcels is being handled, or is tried again before all others may go on.
         var isBusy = false
         /// Whether its key stands among those that are ready, so that it never stands there twice.
@@ -24,6 +26,7 @@ struct Lanes {
         mutating func popFirst() -> Parcel {
             defer {
                 head += 1
+                if released > 0 { released -= 1 }
                 // What was taken goes when it is half of all, so that taking one costs the same however many wait.
                 if head * 2 >= parcels.count {
                     parcels.removeFirst(head)
@@ -33,7 +36,14 @@ struct Lanes {
             return parcels[head]
         }
 
+        /// Adds a parcel that was let go, behind those that were before it.
+        mutating func putReleased(_ parcel: Parcel) {
+            parcels.insert(parcel, at: head + released)
+            released += 1
+        }
+
         mutating func putFirst(_ parcel: Parcel) {
+            if released > 0 { released += 1 }
             if head > 0 {
                 head -= 1
                 parcels[head] = parcel
@@ -74,6 +84,12 @@ struct Lanes {
             lane.putFirst(parcel)
             if isBlocked { lane.isBusy = false }
         }
+        count += 1
+    }
+
+    /// Adds a parcel that the loop guard has let go: before those of its lane, behind those that were let go before it.
+    mutating func putReleased(_ parcel: Parcel) {
+        change(parcel.lane) { $0.putReleased(parcel) }
         count += 1
     }
 

@@ -14,6 +14,12 @@ final class Parcel: Sendable {
         case told
     }
 
+    /// That a breaker lets a held message be handled.
+    struct Turn: Sendable {
+        let held: HeldMessage
+        let breaker: RateBreakers.ID
+    }
+
     /// How far it has come.
     struct Progress: Sendable {
         var message: RoutedMessage
@@ -36,6 +42,8 @@ final class Parcel: Sendable {
         var cause: String?
         /// What the loop guard held it as; told its end.
         var held: HeldMessage?
+        /// The turn that a breaker gave it, until it is handled.
+        var turn: Turn?
         /// The older changes of its object that it takes the place of, oldest first, until the chain has passed it.
         var replaced: [Parcel] = []
         /// How it ended, where its transport is told only when the held routes have had it.

@@ -210,7 +210,11 @@ extension PushService {
             (state.retries, state.parked, state.copies, state.nextAlone) = ([], [:], [:], nil)
             return (left, parked, state.report, state.drain)
         }
-        for parcel in left { leave(parcel, parcel.progress) }
+        for parcel in left {
+            let progress = parcel.progress
+            leave(parcel, progress)
+            if let turn = progress.turn { receiver.loopGuard?.turnEnded(turn.breaker) }
+        }
         for held in receiver.loopGuard?.removeHeld(where: { parked[$0.id] != nil }) ?? [] { abandon(held) }
         for parcel in parked.values { parcel.receipt.finish(nil) }
         return (report, drain)

@@ -118,7 +118,7 @@ extension PushService {
                 tell(.storeFailed("the loop guard's breakers could not be kept: \(failure)"))
             }
             if let due = receiver.loopGuard?.nextDue {
-                if due <= now, mayLetGo, await receiver.handleNextDue({ _ in }) != nil { continue }
+                if due <= now, mayLetGo { receiver.giveTurns() }
                 if due > now { latest = min(due, latest) }
             }
             do { try await clock.sleep(until: latest) } catch { return }
@@ -126,7 +126,7 @@ extension PushService {
     }
 
     /// Whether a held message may have its turn: the service is open, and nothing is handled that must be alone.
-    private var mayLetGo: Bool {
+    var mayLetGo: Bool {
         state.withLock { $0.phase == .open && !$0.isAlone && $0.nextAlone == nil }
     }
 }

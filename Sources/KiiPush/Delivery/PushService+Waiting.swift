@@ -64,14 +64,14 @@ extension PushService {
     }
 
     /// Takes a parcel back from the loop guard; nil when the service has left it.
-    private func unpark(_ held: HeldMessage) -> Parcel? {
+    private func unpark(_ held: HeldMessage, isHandled: Bool = true) -> Parcel? {
         let parcel = state.withLock { state in
             guard state.phase != .stopped, let parcel = state.parked.removeValue(forKey: held.id) else {
                 return nil as Parcel?
             }
             state.messages += 1
             state.bytes += parcel.bytes
-            state.handling += 1
+            if isHandled { state.handling += 1 }
             return parcel
         }
         if parcel != nil, !held.isRemainder { receiver.counters.uncountHeld() }
@@ -104,13 +104,52 @@ extension PushService: HeldKeeper {
             return nil
         }
         defer { doneUnparked() }
+        return await resume(parcel, held, permit)
+    }
+
+    /// Puts a held message before those of its lane, behind others that had their turn before it.
+    func giveTurn(_ held: HeldMessage, _ breaker: RateBreakers.ID) {
+        guard let parcel = unpark(held, isHandled: false) else {
+            held.abandon()
+            receiver.loopGuard?.turnEnded(breaker)
+            return
+        }
+        var progress = parcel.progress
+        progress.turn = Parcel.Turn(held: held, breaker: breaker)
+        parcel.progress = progress
+        let isOver = state.withLock { state in
+            if state.phase == .stopped { return true }
+            state.lanes.putReleased(parcel)
+            return false
+        }
+        if isOver {
+            leave(parcel, progress)
+            receiver.loopGuard?.turnEnded(breaker)
+        }
+        startWork()
+    }
+
+    /// Handles a message whose turn it is, and gives the next ones theirs.
+    func take(_ turn: Parcel.Turn, of parcel: Parcel, _ worker: Worker?) async {
+        var progress = parcel.progress
+        progress.turn = nil
+        parcel.progress = progress
+        _ = await resume(parcel, turn.held, .breaker(turn.breaker), worker)
+        receiver.loopGuard?.turnEnded(turn.breaker)
+        if mayLetGo { receiver.giveTurns() }
+    }
+
+    private func resume(
+        _ parcel: Parcel, _ held: HeldMessage, _ permit: Permit, _ worker: Worker? = nil
+    ) async -> Outcome? {
         var progress = parcel.progress
         let (message, match, next) = receiver.resume(held, permit)
+        if case .handle = next {} else { await writeDownEnd(of: worker) }
         progress.message = message
         switch next {
         case .handle:
             progress.killed = match.ended(in: message)
-            return await attempt(parcel, progress)
+            return await attempt(parcel, progress, worker)
         case .hold(let breaker):
             guard let loopGuard = receiver.loopGuard, loopGuard.promise(breaker, bytes: held.bytes) != nil else {
                 return await putAside(parcel, progress, .heldFull)
@@ -131,6 +170,7 @@ extension PushService: HeldKeeper {
         if !held.isRemainder { receiver.counters.count(.held(held)) }
         state.withLock { state in
             state.parked[held.id] = parcel
+            state.lanes.release(parcel)
             state.messages -= 1
             state.bytes -= parcel.bytes
         }
@@ -139,6 +179,11 @@ extension PushService: HeldKeeper {
     /// Ends a held message unhandled.
     func drop(_ held: HeldMessage) {
         end(held) { parcel, progress in _ = await self.conclude(parcel, progress, .looped(.rate)) }
+    }
+
+    /// Ends a held message unhandled, since a newer change of its object has its place.
+    func supersede(_ held: HeldMessage) {
+        end(held) { parcel, progress in _ = await self.conclude(parcel, progress, .superseded) }
     }
 
     /// Puts a held message among the dead letters.

@@ -52,6 +52,7 @@ extension PushService {
             _ = await putAside(parcel, progress, reason)
             return
         }
+        if let turn = progress.turn { return await take(turn, of: parcel, worker) }
         if case .unasked = progress.chain {
             guard await takeUp(parcel, &progress, worker) else { return }
         } else {
@@ -155,7 +156,7 @@ extension PushService {
 
     /// Takes down the end of what a worker has handled before, where no beginning takes it along: its lane, which this
     /// parcel may have from it, goes on only then.
-    private func writeDownEnd(of worker: Worker?) async {
+    func writeDownEnd(of worker: Worker?) async {
         if let ended = worker?.take() { await writeDown(ended) }
     }
 

@@ -81,12 +81,11 @@ extension RoutedMessage {
         var firstHold: RateBreakers.ID?
         var held = MatchedRoutes()
         var countedAndStopped = MatchedRoutes()
-        var probed: [RateBreakers.ID] = []
         var permit = Permit.none
         var isReplayed = false
     }
 
-    /// Whether it is stopped, held, released or a probe.
+    /// Whether it is stopped, held or released.
     var isSpecial: Bool { !special.isEmpty }
 
     /// Why the first stopped route was stopped; the outcome when no other route is left.
@@ -106,9 +105,6 @@ extension RoutedMessage {
 
     /// Whether somebody replays it from the dead letters, so that its age does not count.
     var isReplayed: Bool { special.first?.isReplayed ?? false }
-
-    /// The breakers whose probe it is.
-    var probed: [RateBreakers.ID] { special.first?.probed ?? [] }
 
     /// The routes for which the loop guard counted the message, whether or not a later stage stopped them.
     var counted: [Route] {
@@ -136,8 +132,6 @@ extension RoutedMessage {
             special.firstHold = special.firstHold ?? breaker
         }
     }
-
-    mutating func probe(_ breakers: [RateBreakers.ID]) { change { $0.probed += breakers } }
 
     /// Lets it pass what it need not pass again.
     mutating func permit(_ permit: Permit) { change { $0.permit = permit } }
@@ -169,7 +163,7 @@ extension RoutedMessage {
     /// Forgets what was counted, which is settled when it is held: its end must not take it back again.
     mutating func forgetCounts() {
         isCounted = false
-        change { ($0.countedAndStopped, $0.probed) = (MatchedRoutes(), []) }
+        change { $0.countedAndStopped = MatchedRoutes() }
     }
 
     private mutating func change(_ body: (inout Special) -> Void) {
@@ -193,7 +187,7 @@ enum Permit: Sendable {
     func isFrom(_ keys: RateKeys) -> Bool {
         switch self {
         case .none, .seen: false
-        case .breaker(let breaker): breaker.key == (breaker.isWide ? keys.wide : keys.narrow)
+        case .breaker(let breaker): keys.has(breaker)
         case .all: true
         }
     }

@@ -54,9 +54,24 @@ extension PushReceiver {
     private func makeHeld(
         _ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int?, _ keeper: (any HeldKeeper)?
     ) -> HeldMessage? {
-        guard let id = loopGuard?.promise(breaker, bytes: message.message.raw.bytes.count) else { return nil }
+        let bytes = message.message.raw.bytes.count
+        guard let loopGuard, let id = loopGuard.promise(breaker, bytes: bytes) ?? replace(message, breaker, bytes)
+        else { return nil }
         for route in message.held { route.held.add(1, ordering: .relaxed) }
         return HeldMessage(id: id, message, passed: passed, owner: self, keeper: keeper)
+    }
+
+    /// Gives a message the place of an older change of its object, where there is no other place left.
+    // Never inlined: nearly no message comes here.
+    @inline(never)
+    private func replace(_ message: RoutedMessage, _ breaker: RateBreakers.ID, _ bytes: Int) -> UInt64? {
+        guard let loopGuard, let older = loopGuard.takeOlder(of: message, from: breaker) else { return nil }
+        if let keeper = older.keeper {
+            keeper.supersede(older)
+        } else {
+            end(older, older.traced(), .superseded)
+        }
+        return loopGuard.promise(breaker, bytes: bytes)
     }
 
     /// Puts a message aside; says how it failed where there is no room for it.
@@ -98,6 +113,27 @@ extension PushReceiver {
             if let outcome = next.outcome { outcomes.append(outcome) }
         }
         return outcomes
+    }
+
+    /// Gives all held messages their turn that are due, without waiting for their ends.
+    ///
+    /// Messages without a keeper are handled in tasks of their own.
+    func giveTurns() {
+        guard let loopGuard else { return }
+        while let (held, breaker) = loopGuard.takeDue() {
+            if let keeper = held.keeper {
+                keeper.giveTurn(held, breaker)
+            } else {
+                Task {
+                    if let receiver = held.owner.receiver {
+                        _ = await receiver.run(held, .breaker(breaker))
+                    } else {
+                        held.abandon()
+                    }
+                    loopGuard.turnEnded(breaker)
+                }
+            }
+        }
     }
 
     /// Handles the held message whose turn it is, after `willHandle` was called with it; nil when none is due.
@@ -287,8 +323,12 @@ protocol HeldKeeper: AnyObject, Sendable {
     var isDurable: Bool { get }
     /// Handles one whose turn it is, or that somebody has let go; nil when it is held again.
     func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome?
+    /// Has one handled whose turn a breaker gave it, and tells the breaker when that has ended.
+    func giveTurn(_ held: HeldMessage, _ breaker: RateBreakers.ID)
     /// Ends one unhandled, as `looped` (`rate`).
     func drop(_ held: HeldMessage)
+    /// Ends one unhandled, since a newer change of its object has its place.
+    func supersede(_ held: HeldMessage)
     /// Puts one among the dead letters.
     func putAside(_ held: HeldMessage, _ reason: DeadLetter.Reason)
 }

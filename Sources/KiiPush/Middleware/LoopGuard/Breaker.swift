@@ -1,53 +1,28 @@
-/// The breaker of one key: counts what passes, and once that is too much holds what comes until a probe finds it quiet.
+/// The breaker of one key: counts what passes, and once that is too much finds out whether handling it causes more.
 ///
 /// ```
-///          too many               cool-down over, the oldest goes alone
-/// closed ────────────▶ open ──────────────────────────────────────────▶ probing
-///    ▲                  ▲  the probe brought more: cool-down doubled         │
-///    │ nothing held     └───────────────────────────────┬─────────────────── │ it ended
-///    └───────────── draining ◀── it brought none in `per` ─ quiet ◀──────────┘
+///          too many              nothing but what came before
+/// closed ───────────▶ listening ──────────────────────────────▶ trying ─▶ watching
+///    ▲                    ▲                                       ▲          │  │
+///    │ nothing held       └────── what came anyway has ended ─────┼──────────┘  │
+///    │                                       the wait is over     │             │
+///    └─ releasing ◀── handling caused nothing ── waiting ◀── it caused more ────┘
 /// ```
 ///
-/// What comes while nothing is handled was not caused here. So the messages of the middle of the cool-down, when those
-/// that were still on their way have come and nobody else probes yet, say how many come anyway; a probe has brought
-/// more only when there are over twice as many after it. Else an object that honestly changes each second, held once
-/// after a burst, would never be handled again. What a transport delivers again counts neither here nor there.
+/// ``Suspicion`` has what only a breaker that has opened knows.
 struct Breaker {
     enum Phase: Equatable {
         case closed
-        case open(until: Int64)
-        /// One message runs alone; `seen` have come meanwhile.
-        case probing(seen: Int)
-        /// The probe has ended; more messages than come anyway before `until` show that the loop goes on.
-        case quiet(until: Int64, seen: Int)
-        /// What was held follows in order; `isBusy` while one of it runs.
-        case draining(isBusy: Bool)
-    }
-
-    /// How many messages a breaker counts, in nanoseconds.
-    struct Limit {
-        let messages: Int
-        let span: Int64
-        let per: Int64
-        let coolDown: Int64
-
-        fileprivate init(_ rate: LoopRate, isWide: Bool) {
-            messages = isWide ? rate.wideMessages : rate.messages
-            span = (isWide ? rate.widePer : rate.per).inNanoseconds
-            per = rate.per.inNanoseconds
-            coolDown = rate.coolDown.inNanoseconds
-        }
-    }
-
-    /// The limits of a rate's two breakers; made once, since a `Duration` is divided to be one number.
-    struct Limits {
-        let narrow: Limit
-        let wide: Limit
-
-        init(_ rate: LoopRate) {
-            narrow = Limit(rate, isWide: false)
-            wide = Limit(rate, isWide: true)
-        }
+        /// Nothing is handled, to see what comes anyway.
+        case listening(until: Int64)
+        /// Some messages are handled.
+        case trying
+        /// Nothing is handled, to see whether more comes than before.
+        case watching(until: Int64)
+        /// It was a loop; nothing is handled.
+        case waiting(until: Int64)
+        /// It was none; what is held follows in order.
+        case releasing
     }
 
     let key: PlaceKey
@@ -58,63 +33,63 @@ struct Breaker {
     ///
     /// An array, so that the many that never have carry one empty reference. A message of another object each time finds
     /// its breaker out of the cache and pays for each line of it: with 80 bytes in place of 176, some 20 ns less.
-    private var trips: [BreakerTrip] = []
+    private var opened: [Suspicion] = []
 
     init(_ key: PlaceKey, _ limit: Limit) {
         self.key = key
-        span = limit.span
+        span = limit.slowSpan
     }
 
     /// A breaker that opened in an earlier process.
-    init(_ key: PlaceKey, _ limit: Limit, openUntil end: Int64, coolDown: Int64, _ now: Int64) {
+    init(_ key: PlaceKey, _ limit: Limit, waitingUntil end: Int64, backoff: Int64, _ now: Int64) {
         self.init(key, limit)
-        trips = [BreakerTrip(limit, openUntil: end, coolDown: coolDown, now)]
+        opened = [Suspicion(limit, waitingUntil: end, backoff: backoff, now)]
     }
 
-    var phase: Phase { trips.first?.phase ?? .closed }
-    /// For how long it is open, or was the last time; 0 when it never was.
-    var coolDown: Int64 { trips.first?.coolDown ?? 0 }
-    var held: [HeldMessage] { trips.first?.held ?? [] }
-    /// When there is something to do; nil when nothing is, or one message of it runs.
-    var due: Int64? { trips.first?.due ?? nil }
+    var phase: Phase { opened.first?.phase ?? .closed }
+    /// For how long it waits after a loop, or did the last time; 0 when there was none.
+    var backoff: Int64 { opened.first?.backoff ?? 0 }
+    /// The pace that it is trusted with, in messages a second; 0 when it is not.
+    var trustedPace: Double { opened.first?.trustedPace ?? 0 }
+    var held: [HeldMessage] { opened.first?.held.all ?? [] }
+    /// The oldest held messages, so many at most.
+    func oldestHeld(_ count: Int) -> [HeldMessage] { opened.first?.held.oldest(count) ?? [] }
+    /// When there is something to do; nil when nothing is, or messages of it run.
+    var due: Int64? { opened.first?.due ?? nil }
 
     // MARK: Counting
 
     /// What a breaker says about a message that comes.
     enum Answer {
         case pass
-        /// It may pass, alone: the cool-down is over, and nothing older is held.
-        case passAsProbe
+        /// It passes, and was shown to be caused by nobody here: no wider breaker need count it.
+        case passTrusted
         case hold
     }
 
-    /// Counts a message that passes a closed breaker, as nearly each does; else does nothing, and it is to be judged.
+    /// Counts a message that passes a breaker that never opened, as nearly each does; else does nothing, and it is to be
+    /// judged.
     @inline(__always)
     mutating func pass(_ now: Int64, _ limit: Limit) -> Bool {
-        guard trips.isEmpty || phase == .closed, passes.count(limit.span, now) < limit.messages else { return false }
-        span = limit.span
-        passes.add(now, limit.span, limit: limit.messages)
+        guard opened.isEmpty, passes.count(limit.slowSpan, now) < limit.messages else { return false }
+        span = limit.slowSpan
+        passes.add(now, limit.slowSpan, limit: limit.slowMessages)
         return true
     }
 
-    /// Judges a message that comes; counting it, if it passes, is left to ``count(_:_:)``.
-    mutating func judge(_ now: Int64, _ limit: Limit, isNew: Bool = true) -> Answer {
-        span = limit.span
-        let isTooMany = passes.count(limit.span, now) >= limit.messages
-        if trips.isEmpty {
-            guard isTooMany else { return .pass }
-            trips.append(BreakerTrip(limit))
+    /// Judges a message that comes, and counts it if it passes.
+    mutating func judge(_ arrivedAt: Int64, _ now: Int64, _ limit: Limit, isNew: Bool = true) -> Answer {
+        span = limit.slowSpan
+        if opened.isEmpty {
+            if limit.lets(&passes, now) {
+                passes.add(now, limit.slowSpan, limit: limit.slowMessages)
+                return .pass
+            }
+            opened.append(Suspicion(limit, now))
         }
-        let answer = trips[0].judge(now, limit, isTooMany: isTooMany, isNew: isNew)
-        // It queues behind what is held, and counts as passed: a loop that outlives the probe opens it again.
-        if case .draining = phase { count(now, limit) }
+        let answer = opened[0].judge(arrivedAt, now, limit, isNew: isNew, &passes)
+        resetPasses()
         return answer
-    }
-
-    /// Counts a message that passes, or lets it be the probe.
-    mutating func count(_ now: Int64, _ limit: Limit) {
-        if !trips.isEmpty { trips[0].beginProbe() }
-        passes.add(now, limit.span, limit: limit.messages)
     }
 
     /// Takes back a message that passed and was not handled.
@@ -122,28 +97,87 @@ struct Breaker {
 
     /// Whether it can be forgotten: nothing is held, and nothing still counts.
     mutating func isIdle(_ now: Int64) -> Bool {
-        (trips.isEmpty || trips[0].isOver(now)) && passes.count(span, now) == 0
+        (opened.isEmpty || opened[0].isOver(now)) && passes.count(span, now) == 0
     }
 
     /// Whether it can be forgotten when there is no more room.
-    var isExpendable: Bool { trips.isEmpty || trips[0].isExpendable }
+    var isExpendable: Bool { opened.isEmpty || opened[0].isExpendable }
+
+    private mutating func resetPasses() {
+        guard !opened.isEmpty, opened[0].isPassesReset else { return }
+        opened[0].isPassesReset = false
+        passes = PassWindow()
+    }
 
     // MARK: Held messages
 
     /// Promises a place, if there is one left, for a message that it has told to wait.
-    mutating func promise(upTo most: Int) -> Bool { !trips.isEmpty && trips[0].promise(upTo: most) }
+    mutating func promise(upTo most: Int) -> Bool { !opened.isEmpty && opened[0].promise(upTo: most) }
 
     /// Puts a message into its promised place.
-    mutating func hold(_ message: HeldMessage, _ now: Int64) { if !trips.isEmpty { trips[0].hold(message) } }
+    mutating func hold(_ message: HeldMessage) { if !opened.isEmpty { opened[0].hold(message) } }
 
     /// Takes out the held messages that a condition holds for.
     mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
-        trips.isEmpty ? [] : trips[0].removeHeld(where: condition)
+        opened.isEmpty ? [] : opened[0].removeHeld(where: condition)
     }
 
     /// The message whose turn it is, oldest first; nil when none is due.
-    mutating func takeDue(_ now: Int64) -> HeldMessage? { trips.isEmpty ? nil : trips[0].takeDue(now) }
+    mutating func takeDue(_ now: Int64) -> HeldMessage? {
+        guard !opened.isEmpty else { return nil }
+        let message = opened[0].takeDue(now)
+        resetPasses()
+        return message
+    }
 
     /// Learns that the message whose turn it was has ended.
-    mutating func turnEnded(_ now: Int64) { if !trips.isEmpty { trips[0].turnEnded(now) } }
+    mutating func turnEnded(_ now: Int64) { if !opened.isEmpty { opened[0].turnEnded(now) } }
+}
+
+extension Breaker {
+    /// How many messages a breaker lets pass: so many in a span, and so many in a longer one; in nanoseconds.
+    struct Limit {
+        let messages: Int
+        let span: Int64
+        let slowMessages: Int
+        let slowSpan: Int64
+        /// How long it waits after the first loop.
+        let coolDown: Int64
+
+        fileprivate init(_ window: LoopRate.Window, slow: LoopRate.Window? = nil, coolDown: Duration) {
+            messages = window.messages
+            span = window.per.inNanoseconds
+            slowMessages = slow?.messages ?? window.messages
+            slowSpan = slow?.per.inNanoseconds ?? span
+            self.coolDown = coolDown.inNanoseconds
+        }
+
+        /// Whether one more may pass.
+        func lets(_ passes: inout PassWindow, _ now: Int64) -> Bool {
+            passes.count(slowSpan, now) < slowMessages && passes.count(since: now.since(span)).count < messages
+        }
+
+        /// The pace at which the limit was reached, in messages a second.
+        func pace(_ passes: PassWindow, _ now: Int64) -> Double {
+            let fast = passes.count(since: now.since(span))
+            let (count, first) = fast.count >= messages ? fast : passes.count(since: now.since(slowSpan))
+            return Double(count) / max(Double(now.since(first)) / 1e9, 0.02)
+        }
+    }
+
+    /// The limits of a rate's breakers; made once, since a `Duration` is divided to be one number.
+    struct Limits {
+        let narrow: Limit
+        let wide: Limit
+        let route: Limit
+        let device: Limit
+
+        init(_ rate: LoopRate) {
+            narrow = Limit(
+                LoopRate.Window(messages: rate.messages, per: rate.per), slow: rate.sustained, coolDown: rate.coolDown)
+            wide = Limit(rate.ofBucket, coolDown: rate.coolDown)
+            route = Limit(rate.ofRoute, coolDown: rate.coolDown)
+            device = Limit(rate.ofDevice, coolDown: rate.coolDown)
+        }
+    }
 }

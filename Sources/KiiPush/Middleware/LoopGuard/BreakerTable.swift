@@ -61,6 +61,9 @@ struct BreakerTable {
         }
     }
 
+    /// The breaker at a place.
+    subscript(place: UInt32) -> Breaker { breakers[Int(place)] }
+
     /// The place of a key's breaker, if it is known.
     func find(_ key: PlaceKey) -> UInt32? {
         slots.find(key.digest) { breakers[Int($0)].key == key }
@@ -69,12 +72,14 @@ struct BreakerTable {
     /// The breakers that are not closed, each time in the same order: a set has another one in each process.
     var trippedBreakers: [Breaker] { tripped.sorted().map { breakers[Int($0)] } }
 
-    /// Judges a message for a breaker, and counts it if it passes, but not as a probe.
+    /// Judges a message for a breaker, and counts it if it passes.
     // Each use checks that nobody shares the breakers: a message that passes takes one for each of its two, not two.
     @inline(__always)
-    mutating func judge(_ place: UInt32, _ limit: Breaker.Limit, _ now: Int64, isNew: Bool) -> Breaker.Answer {
+    mutating func judge(
+        _ place: UInt32, _ limit: Breaker.Limit, _ arrivedAt: Int64, _ now: Int64, isNew: Bool
+    ) -> Breaker.Answer {
         if breakers[Int(place)].pass(now, limit) { return .pass }
-        return use(place) { $0.judge(now, limit, isNew: isNew) }
+        return use(place) { $0.judge(arrivedAt, now, limit, isNew: isNew) }
     }
 
     /// Lets `body` use a breaker where it lies, and keeps book of whether it is tripped.
@@ -96,9 +101,10 @@ struct BreakerTable {
         case .closed:
             tripped.remove(place)
             changes.closed(breakers[Int(place)].key)
-        case .open(let end):
-            changes.opened(breakers[Int(place)].key, until: end, coolDown: breakers[Int(place)].coolDown)
-        case .probing, .quiet, .draining: break
+        // One that listens is remembered too, or a loop that ends the process would be handled anew each time.
+        case .waiting(let end), .listening(let end):
+            changes.opened(breakers[Int(place)].key, until: end, coolDown: breakers[Int(place)].backoff)
+        case .trying, .watching, .releasing: break
         }
     }
 

@@ -27,7 +27,7 @@ import Synchronization
 /// 30 s, and counts it in ``storeFailures``; a ``PushService`` tells it as ``ServiceEvent/storeFailed(_:)``.
 public final class LoopGuard: Middleware {
     /// How many breakers there are at most, and so how many a ``BreakerStore`` has to keep.
-    public static let mostBreakers = RateBreakers.mostNarrow + RateBreakers.mostWide
+    public static let mostBreakers = RateBreakers.mostNarrow + RateBreakers.mostWide + RateBreakers.mostBroad
 
     private let clock: any ReceiverClock
     private let secret: DedupeSecret
@@ -106,13 +106,12 @@ public final class LoopGuard: Middleware {
             default: MatchedRoutes()
             }
         let failed = message.counted.filter { route in !handled.contains { $0 === route } }
-        let now = clock.now.nanoseconds
+        guard !failed.isEmpty else { return }
         changeBreakers { breakers in
             for route in failed {
                 let keys = RateKeys(message.message, at: message.place, for: route, secret)
                 if !message.permit.isFrom(keys) { breakers.takeBack(keys) }
             }
-            for breaker in message.probed { breakers.turnEnded(breaker, now) }
         }
     }
 
@@ -253,8 +252,7 @@ extension LoopGuard {
     }
 
     func hold(_ message: HeldMessage, _ breaker: RateBreakers.ID) {
-        let now = clock.now.nanoseconds
-        changeBreakers { $0.hold(message, breaker, now) }
+        changeBreakers { $0.hold(message, breaker) }
     }
 
     /// The messages that are held, oldest first.
@@ -265,6 +263,21 @@ extension LoopGuard {
     /// A time that is over says that one is due now.
     public var nextDue: MonotonicInstant? {
         state.withLock { $0.breakers.nextDue }.map { MonotonicInstant(nanoseconds: $0) }
+    }
+
+    /// Takes the oldest message out that a breaker holds, if it is an older change of the same object for the same routes.
+    func takeOlder(of message: RoutedMessage, from breaker: RateBreakers.ID) -> HeldMessage? {
+        guard let object = message.message.object else { return nil }
+        let routes = message.held.ids
+        return state.withLock { state in
+            // Among the oldest only: to look through all of a full queue for each message would take too long.
+            guard
+                let older = state.breakers.breaker(breaker)?.oldestHeld(64).first(where: { held in
+                    held.message.object == object && held.routes.elementsEqual(routes) { $0.isExactly($1) }
+                })
+            else { return nil }
+            return state.breakers.removeHeld(of: breaker) { $0 === older }.first
+        }
     }
 
     func takeDue() -> (message: HeldMessage, breaker: RateBreakers.ID)? {

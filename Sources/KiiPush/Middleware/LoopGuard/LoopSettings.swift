@@ -1,7 +1,7 @@
 /// What the layers of a ``LoopGuard`` look for, and where they draw the line.
 ///
-/// The defaults suit objects that people and devices change now and then. A bucket that is written several times a
-/// second by honest work needs a higher ``rate``, for all routes here or for one in ``RouteLoopPolicy``.
+/// The defaults suit busy and quiet devices: honest traffic that exceeds the ``rate`` is late once, by seconds. A route
+/// that must never be late gets another rate in ``RouteLoopPolicy``.
 public struct LoopSettings: Sendable, Hashable {
     /// The layers that are on.
     public var layers: Set<LoopLayer>
@@ -15,7 +15,7 @@ public struct LoopSettings: Sendable, Hashable {
     /// For how long an announced write waits for its event, at most; see ``OwnWrite`` for what else ends the wait.
     public var echo: Duration
 
-    /// 20 messages in 10 seconds, 8 hops, 60 seconds of echo, all layers on.
+    /// The standard rate, 8 hops, 60 seconds of echo, all layers on.
     public static let standard = LoopSettings()
 
     /// Sets the numbers.
@@ -37,41 +37,79 @@ public struct LoopSettings: Sendable, Hashable {
     }
 }
 
-/// How often a route may handle messages of one key before its breaker opens.
+/// How often a route may handle messages of one key before a breaker opens and looks for the cause.
 ///
-/// Two breakers count each message that a route lets pass. The narrow one counts per object, else per topic and
-/// sender, else per bucket, else per sender, and opens beyond ``messages`` in ``per``. The wide one counts per bucket or
-/// topic, and opens beyond 100 times as many in 60 times as long: it ends a loop that makes a new object each time.
+/// A breaker that opens ends nothing: it holds the key's messages for a few seconds and finds out whether handling them
+/// causes more; see ``LoopGuard``. So the numbers may be small, and say how many messages of a loop are handled before
+/// anybody looks. Four breakers count each message that a route lets pass: that of the object, else of the topic and
+/// sender, else of the conversation; that of the bucket or topic; that of the route; and that of the device. What a
+/// breaker has shown to be caused by nobody here is not counted by the wider ones.
 public struct LoopRate: Sendable, Hashable {
+    /// So many messages in so long.
+    public struct Window: Sendable, Hashable {
+        /// How many messages pass; the next one opens the breaker and is held.
+        public var messages: Int
+        /// The span in which they are counted.
+        public var per: Duration
+
+        /// Sets both; fewer than one message counts as one, and a negative time as none.
+        public init(messages: Int, per: Duration) {
+            self.messages = max(messages, 1)
+            self.per = max(per, .zero)
+        }
+    }
+
     /// How many messages of one key pass in ``per``; the next one opens the breaker and is held.
     ///
-    /// Up to 256 are counted to the nanosecond; of more, times count in steps of 1/256 of ``per``.
+    /// Up to 256 are counted to the nanosecond; of more, times count in steps of 1/256 of the span.
     public var messages: Int
 
     /// The span in which they are counted.
     public var per: Duration
 
-    /// How long an open breaker holds everything before it tries one message; doubled each time that fails, up to an
-    /// hour.
+    /// How many messages of one key pass in a longer span too, against slower loops; nil for no such bound.
+    public var sustained: Window?
+
+    /// How long a key waits after it was found to be a loop; doubled each time that it still is, up to an hour.
     public var coolDown: Duration
 
-    /// 20 messages in 10 seconds; 60 seconds of cool-down.
-    public static let standard = LoopRate()
+    /// 20 messages in 10 seconds and 22 in 60; a first wait of 2 seconds.
+    public static let standard = LoopRate(sustained: Window(messages: 22, per: .seconds(60)))
 
     /// Sets the numbers; fewer than one message counts as one, and a negative time as none.
-    public init(messages: Int = 20, per: Duration = .seconds(10), coolDown: Duration = .seconds(60)) {
+    ///
+    /// - Parameters:
+    ///   - messages: how many messages of one key pass in `per`.
+    ///   - per: the span in which they are counted.
+    ///   - sustained: how many pass in a longer span; none for a rate of your own, unless you say so.
+    ///   - coolDown: how long a key waits after it was found to be a loop.
+    public init(
+        messages: Int = 20, per: Duration = .seconds(10), sustained: Window? = nil, coolDown: Duration = .seconds(2)
+    ) {
         self.messages = max(messages, 1)
         self.per = max(per, .zero)
+        self.sustained = sustained
         self.coolDown = max(coolDown, .zero)
     }
 
-    /// How many messages of one bucket or topic pass in ``widePer``.
-    public var wideMessages: Int { messages.multipliedReportingOverflow(by: 100).overflow ? .max : messages * 100 }
+    /// How many messages of one bucket or topic pass: 200 in 10 minutes; for a rate of your own without ``sustained``, 100
+    /// times its messages in 60 times as long.
+    public var ofBucket: Window { wider(10, 60, own: 100) }
 
-    /// The span in which those are counted, at most 292 years.
-    public var widePer: Duration { per.inNanoseconds > Int64.max / 60 ? .nanoseconds(Int64.max) : per * 60 }
+    /// How many messages of one route pass: 400 in half an hour, or 200 times its messages in 60 times as long.
+    public var ofRoute: Window { wider(20, 180, own: 200) }
 
-    /// The longest that a cool-down grows to.
+    /// How many messages of all routes pass: 800 in an hour, or 400 times its messages in 60 times as long.
+    public var ofDevice: Window { wider(40, 360, own: 400) }
+
+    private func wider(_ factor: Int, _ times: Int, own: Int) -> Window {
+        let (factor, times) = sustained == nil ? (own, 60) : (factor, times)
+        let (product, overflow) = messages.multipliedReportingOverflow(by: factor)
+        let span = per.inNanoseconds > Int64.max / Int64(times) ? .nanoseconds(Int64.max) : per * times
+        return Window(messages: overflow ? .max : product, per: span)
+    }
+
+    /// The longest that a wait grows to.
     public static let longestCoolDown = Duration.seconds(3600)
 }
 

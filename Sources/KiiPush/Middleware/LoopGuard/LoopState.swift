@@ -97,13 +97,10 @@ extension LoopState {
         let keys = RateKeys(message.message, at: message.place, for: message.routes[index], secret)
         if message.isSpecial, message.permit.isFrom(keys) { return nil }
         let isNew = !message.message.storage.isRedelivered
-        let limits = message.routes[index].limits ?? limits
-        switch breakers.judge(keys, limits, message.judgedAt.nanoseconds, isNew: isNew) {
-        case .pass: return nil
-        case .passAsProbe(let breakers):
-            message.probe(breakers)
-            return nil
-        case .hold(let breaker): return .hold(breaker)
-        }
+        let answer = breakers.judge(
+            keys, message.routes[index].limits ?? limits, device: limits.device, message.arrivedAt.nanoseconds,
+            message.judgedAt.nanoseconds, isNew: isNew)
+        if case .hold(let breaker) = answer { return .hold(breaker) }
+        return nil
     }
 }

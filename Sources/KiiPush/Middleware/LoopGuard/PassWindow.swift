@@ -29,6 +29,19 @@ struct PassWindow {
         return total
     }
 
+    /// How many of those that count still passed after `time`, and when the first of them did; `time` where there is none.
+    func count(since time: Int64) -> (count: Int, first: Int64) {
+        var (count, first) = (0, time)
+        if latest.count > 0, latest.time > time { (count, first) = (latest.count, latest.time) }
+        var index = older.count
+        while index > head, older[index - 1].time > time {
+            index -= 1
+            count += older[index].count
+            first = older[index].time
+        }
+        return (count, first)
+    }
+
     /// Counts one more.
     mutating func add(_ now: Int64, _ span: Int64, limit: Int) {
         let step = limit > Self.mostMarks ? span / Int64(Self.mostMarks) : 0
@@ -53,9 +66,6 @@ struct PassWindow {
         if older.count > head, let last = older.popLast() { latest = last }
         tidy()
     }
-
-    /// When the last message passed; nil when none is left.
-    var lastPass: Int64? { total == 0 ? nil : latest.time }
 
     private mutating func forget(upTo time: Int64) {
         while head < older.count, older[head].time <= time {

@@ -58,12 +58,24 @@ extension PlaceKey {
     }
 }
 
-/// The two keys under which a route counts a message that it lets pass.
+/// The keys under which a route counts a message that it lets pass; the device's is always the same.
 struct RateKeys: Equatable {
     /// Per object, else per topic and sender, else per conversation: see ``ConversationDigest``.
     let narrow: PlaceKey
     /// Per bucket or topic, else per source of the conversation.
     let wide: PlaceKey?
+    /// Per route.
+    let route: PlaceKey
+
+    /// Whether a breaker counts what has these keys.
+    func has(_ breaker: RateBreakers.ID) -> Bool {
+        switch breaker.level {
+        case .object: breaker.key == narrow
+        case .bucket: breaker.key == wide
+        case .route: breaker.key == route
+        case .device: true
+        }
+    }
 }
 
 extension RateKeys {
@@ -88,14 +100,17 @@ extension RateKeys {
     }
 
     private init(_ place: PlaceDigest, _ route: Route) {
-        self.init(narrow: PlaceKey(place.narrow.half, route), wide: PlaceKey(place.wide.half, route))
+        self.init(
+            narrow: PlaceKey(place.narrow.half, route), wide: PlaceKey(place.wide.half, route), route: PlaceKey(route))
     }
 
     // Never inlined, as what it calls.
     @inline(never)
     private init(conversationOf message: PushMessage, _ route: Route, _ secret: DedupeSecret) {
         let conversation = ConversationDigest(of: message, at: PlaceDigest(of: message.storage, secret), secret)
-        self.init(narrow: PlaceKey(conversation.narrow, route), wide: PlaceKey(conversation.wide, route))
+        self.init(
+            narrow: PlaceKey(conversation.narrow, route), wide: PlaceKey(conversation.wide, route),
+            route: PlaceKey(route))
     }
 }
 
@@ -107,6 +122,29 @@ extension PlaceKey {
     /// the secret can make two of those equal.
     fileprivate init(_ place: UInt64, _ route: Route) {
         digest = DedupeKey(first: place ^ route.digest.first, second: route.digest.second)
+    }
+}
+
+extension PlaceKey {
+    // Halves that no digest has but by a chance of one in 2^64, so that a stored key tells what it is of.
+    private static let ofRoute: UInt64 = 0x726F_7574_6500_0001
+    private static let ofDevice: UInt64 = 0x6465_7669_6365_0001
+
+    /// All messages of a device.
+    static let device = PlaceKey(digest: DedupeKey(first: 0, second: ofDevice))
+
+    /// All messages of a route.
+    init(_ route: Route) {
+        digest = DedupeKey(first: route.digest.first ^ route.digest.second, second: Self.ofRoute)
+    }
+
+    /// Whether it is a route's or the device's; nil for any other.
+    var broadLevel: RateBreakers.Level? {
+        switch digest.second {
+        case Self.ofRoute: .route
+        case Self.ofDevice: .device
+        default: nil
+        }
     }
 }
 

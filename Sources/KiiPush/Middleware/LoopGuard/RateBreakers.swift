@@ -1,51 +1,68 @@
-/// All breakers of a guard, narrow and wide, and the messages that they hold.
+/// All breakers of a guard, of four levels, and the messages that they hold.
 struct RateBreakers {
-    /// How many keys are counted at once: objects or senders, and buckets or topics.
+    /// How many keys are counted at once: objects, senders or conversations; buckets or topics; routes.
     ///
-    /// Beyond, one that is closed is forgotten before its time; its bucket still counts.
+    /// Beyond, one that is closed is forgotten before its time; a wider one still counts.
     static let mostNarrow = 16_384
     static let mostWide = 4096
-    /// How many messages are held at most, for one key and in all, and how many bytes their payloads have.
-    static let mostHeldPerKey = 100
-    static let mostHeld = 1000
-    static let mostHeldBytes = 8 << 20
+    static let mostBroad = 4096
+    /// How many messages are held at most, and how many bytes their payloads have: for one key, and in all.
+    static let mostHeldPerKey = 16_384
+    static let mostHeld = 32_768
+    static let mostHeldBytesPerKey = 8 << 20
+    static let mostHeldBytes = 16 << 20
+
+    /// What a breaker counts.
+    enum Level: Int, Sendable, Hashable, CaseIterable {
+        /// Messages of one object, else of one topic and sender, else of one conversation.
+        case object
+        /// Messages of one bucket or topic.
+        case bucket
+        /// Messages of one route.
+        case route
+        /// All messages.
+        case device
+    }
 
     /// One breaker, by its key.
     struct ID: Sendable, Hashable {
-        let isWide: Bool
+        let level: Level
         let key: PlaceKey
     }
 
     /// What the breakers say about a message and a route.
-    enum Answer {
+    enum Answer: Equatable {
         case pass
-        /// It passes as the probe of these.
-        case passAsProbe(of: [ID])
         case hold(ID)
     }
 
     private var narrow = BreakerTable(capacity: mostNarrow)
     private var wide = BreakerTable(capacity: mostWide, isWide: true)
+    private var broad = BreakerTable(capacity: mostBroad, isWide: true)
     private var heldCount = 0
     private var heldBytes = 0
+    private var heldBytesByKey: [ID: Int] = [:]
 
     /// How many keys were forgotten while they still counted.
-    var forgottenEarly: Int { narrow.forgottenEarly + wide.forgottenEarly }
+    var forgottenEarly: Int { narrow.forgottenEarly + wide.forgottenEarly + broad.forgottenEarly }
 
     // MARK: What a store is told
 
     /// Whether a store is to be told something that was not tried yet.
-    var hasChanges: Bool { narrow.changes.isNew || wide.changes.isNew }
+    var hasChanges: Bool { narrow.changes.isNew || wide.changes.isNew || broad.changes.isNew }
 
     /// Whether a store is to be told anything.
-    var hasWaitingChanges: Bool { narrow.changes.isWaiting || wide.changes.isWaiting }
+    var hasWaitingChanges: Bool {
+        narrow.changes.isWaiting || wide.changes.isWaiting || broad.changes.isWaiting
+    }
 
     /// Takes out what a store is to be told.
     mutating func takeChanges() -> BreakerChanges.Batch {
         var batch = narrow.changes.take()
-        let other = wide.changes.take()
-        batch.opened += other.opened
-        batch.closed += other.closed
+        for other in [wide.changes.take(), broad.changes.take()] {
+            batch.opened += other.opened
+            batch.closed += other.closed
+        }
         return batch
     }
 
@@ -53,133 +70,196 @@ struct RateBreakers {
     mutating func changesEnded(isWritten: Bool) {
         narrow.changes.ended(isWritten: isWritten)
         wide.changes.ended(isWritten: isWritten)
+        broad.changes.ended(isWritten: isWritten)
     }
 
     /// Leaves what a store is to be told for a later try.
     mutating func postponeChanges() {
         narrow.changes.postpone()
         wide.changes.postpone()
+        broad.changes.postpone()
     }
 
-    /// Goes on with the breakers of an earlier process: open for as long as they still were, but for no longer than their
-    /// cool-down, nor than `rate` would ever have them.
+    /// Goes on with the breakers of an earlier process: waiting for as long as they still were, but for no longer than
+    /// their wait, nor than `rate` would ever have them.
     mutating func restore(_ breakers: [TrippedBreaker], _ rate: LoopRate, _ now: Int64) {
         let longest = max(LoopRate.longestCoolDown, rate.coolDown).inNanoseconds
         let limits = Breaker.Limits(rate)
-        for isWide in [false, true] {
-            let own = breakers.filter { $0.key.isWide == isWide }
-            let restored = own.map { tripped in
-                let coolDown = min(max(tripped.coolDown.inNanoseconds, 0), longest)
-                let latest = MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: coolDown)
-                return Breaker(
-                    PlaceKey(digest: tripped.key.digest), isWide ? limits.wide : limits.narrow,
-                    openUntil: min(tripped.until, latest).nanoseconds, coolDown: coolDown, now)
-            }
-            if isWide { wide.restore(restored, now) } else { narrow.restore(restored, now) }
+        var restored: [Level: [Breaker]] = [:]
+        for tripped in breakers {
+            let backoff = min(max(tripped.coolDown.inNanoseconds, 0), longest)
+            let latest = MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: backoff)
+            let key = PlaceKey(digest: tripped.key.digest)
+            let level = tripped.key.isWide ? key.broadLevel ?? .bucket : .object
+            restored[level, default: []].append(
+                Breaker(
+                    key, limits[level], waitingUntil: min(tripped.until, latest).nanoseconds, backoff: backoff, now))
         }
+        narrow.restore(restored[.object] ?? [], now)
+        wide.restore(restored[.bucket] ?? [], now)
+        broad.restore((restored[.route] ?? []) + (restored[.device] ?? []), now)
     }
 
     // MARK: Judging
 
     /// Judges a message for a route, and counts it if it passes; `isNew` unless its transport says that it delivers it
     /// again.
-    mutating func judge(_ keys: RateKeys, _ limits: Breaker.Limits, _ now: Int64, isNew: Bool) -> Answer {
+    @inline(__always)
+    mutating func judge(
+        _ keys: RateKeys, _ limits: Breaker.Limits, device: Breaker.Limit, _ arrivedAt: Int64, _ now: Int64,
+        isNew: Bool
+    ) -> Answer {
         let narrowPlace = narrow.place(of: keys.narrow, limits.narrow, now)
-        let first = narrowPlace.map { narrow.judge($0, limits.narrow, now, isNew: isNew) } ?? .pass
-        if first == .hold { return .hold(ID(isWide: false, key: keys.narrow)) }
+        switch narrowPlace.map({ narrow.judge($0, limits.narrow, arrivedAt, now, isNew: isNew) }) ?? .pass {
+        case .hold: return .hold(ID(level: .object, key: keys.narrow))
+        case .passTrusted: return .pass
+        case .pass: break
+        }
         let widePlace = keys.wide.flatMap { wide.place(of: $0, limits.wide, now) }
-        let second = widePlace.map { wide.judge($0, limits.wide, now, isNew: isNew) } ?? .pass
-        if first == .pass, second == .pass { return .pass }
+        switch widePlace.map({ wide.judge($0, limits.wide, arrivedAt, now, isNew: isNew) }) ?? .pass {
+        case .hold:
+            if let place = narrowPlace { narrow.use(place) { $0.takeBack() } }
+            return keys.wide.map { .hold(ID(level: .bucket, key: $0)) } ?? .pass
+        case .passTrusted: return .pass
+        case .pass: break
+        }
+        let routePlace = broad.place(of: keys.route, limits.route, now)
+        switch routePlace.map({ broad.judge($0, limits.route, arrivedAt, now, isNew: isNew) }) ?? .pass {
+        case .hold:
+            takeBack(narrowPlace, widePlace)
+            return .hold(ID(level: .route, key: keys.route))
+        case .passTrusted: return .pass
+        case .pass: break
+        }
+        let devicePlace = broad.place(of: .device, device, now)
+        guard let devicePlace, broad.judge(devicePlace, device, arrivedAt, now, isNew: isNew) == .hold else {
+            return .pass
+        }
+        takeBack(narrowPlace, widePlace)
+        if let place = routePlace { broad.use(place) { $0.takeBack() } }
+        return .hold(ID(level: .device, key: .device))
+    }
 
-        if second == .hold, let key = keys.wide {
-            if first == .pass, let place = narrowPlace { narrow.use(place) { $0.takeBack() } }
-            return .hold(ID(isWide: true, key: key))
-        }
-        var probed: [ID] = []
-        if first == .passAsProbe, let place = narrowPlace {
-            narrow.use(place) { $0.count(now, limits.narrow) }
-            probed.append(ID(isWide: false, key: keys.narrow))
-        }
-        if second == .passAsProbe, let place = widePlace, let key = keys.wide {
-            wide.use(place) { $0.count(now, limits.wide) }
-            probed.append(ID(isWide: true, key: key))
-        }
-        return .passAsProbe(of: probed)
+    private mutating func takeBack(_ narrowPlace: UInt32?, _ widePlace: UInt32?) {
+        if let place = narrowPlace { narrow.use(place) { $0.takeBack() } }
+        if let place = widePlace { wide.use(place) { $0.takeBack() } }
     }
 
     /// Takes back a message that passed and was not handled.
     mutating func takeBack(_ keys: RateKeys) {
-        if let place = narrow.find(keys.narrow) { narrow.use(place) { $0.takeBack() } }
-        if let key = keys.wide, let place = wide.find(key) { wide.use(place) { $0.takeBack() } }
+        let narrowPlace = narrow.find(keys.narrow)
+        // Nobody wider counted what a trusted breaker let pass.
+        if let place = narrowPlace, narrow[place].trustedPace > 0 { return narrow.use(place) { $0.takeBack() } }
+        takeBack(narrowPlace, keys.wide.flatMap { wide.find($0) })
+        for key in [keys.route, .device] {
+            if let place = broad.find(key) { broad.use(place) { $0.takeBack() } }
+        }
     }
 
     // MARK: Holding
 
     /// Promises a held message its place; false when there is none left.
     mutating func promise(_ id: ID, bytes: Int) -> Bool {
-        guard heldCount < Self.mostHeld, heldBytes + bytes <= Self.mostHeldBytes else { return false }
+        let ofKey = heldBytesByKey[id] ?? 0
+        guard heldCount < Self.mostHeld, heldBytes + bytes <= Self.mostHeldBytes,
+            ofKey + bytes <= Self.mostHeldBytesPerKey || ofKey == 0
+        else { return false }
         guard use(id, { $0.promise(upTo: Self.mostHeldPerKey) }) == true else { return false }
         heldCount += 1
         heldBytes += bytes
+        heldBytesByKey[id] = ofKey + bytes
         return true
     }
 
-    private mutating func forget(_ messages: [HeldMessage]) {
+    private mutating func forget(_ messages: [HeldMessage], of id: ID) {
+        guard !messages.isEmpty else { return }
         heldCount -= messages.count
-        for message in messages { heldBytes -= message.bytes }
+        let bytes = messages.reduce(0) { $0 + $1.bytes }
+        heldBytes -= bytes
+        let left = (heldBytesByKey[id] ?? 0) - bytes
+        heldBytesByKey[id] = left > 0 ? left : nil
     }
 
     /// Puts a message into its promised place.
-    mutating func hold(_ message: HeldMessage, _ id: ID, _ now: Int64) {
-        use(id) { $0.hold(message, now) }
-    }
+    mutating func hold(_ message: HeldMessage, _ id: ID) { use(id) { $0.hold(message) } }
 
     /// The messages that wait, oldest first.
     var held: [HeldMessage] {
-        (narrow.trippedBreakers + wide.trippedBreakers).flatMap(\.held).sorted { $0.id < $1.id }
+        [narrow, wide, broad].flatMap { $0.trippedBreakers.flatMap(\.held) }.sorted { $0.id < $1.id }
     }
 
     /// Takes out the waiting messages that a condition holds for, oldest first.
     mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
         var removed: [HeldMessage] = []
-        for id in tripped { removed += use(id) { $0.removeHeld(where: condition) } ?? [] }
-        forget(removed)
+        for id in tripped { removed += removeHeld(of: id, where: condition) }
         return removed.sorted { $0.id < $1.id }
+    }
+
+    /// Takes out the messages of one breaker that a condition holds for, oldest first.
+    mutating func removeHeld(of id: ID, where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
+        let removed = use(id) { $0.removeHeld(where: condition) } ?? []
+        forget(removed, of: id)
+        return removed
     }
 
     /// The message whose turn it is by now, and the breaker that gives it its turn.
     mutating func takeDue(_ now: Int64) -> (message: HeldMessage, breaker: ID)? {
-        for id in tripped {
+        for id in tripped where isDue(id, now) {
             guard let message = use(id, { $0.takeDue(now) }) ?? nil else { continue }
-            forget([message])
+            forget([message], of: id)
             return (message, id)
         }
         return nil
     }
 
-    /// When there is something to do next.
-    var nextDue: Int64? {
-        (narrow.trippedBreakers + wide.trippedBreakers).compactMap(\.due).min()
+    private func isDue(_ id: ID, _ now: Int64) -> Bool {
+        breaker(id)?.due.map { $0 <= now } ?? false
     }
 
-    /// Learns that a message that had its turn, or was a probe, has ended.
+    /// When there is something to do next.
+    var nextDue: Int64? {
+        let all = [narrow, wide, broad]
+        return all.compactMap { $0.trippedBreakers.compactMap(\.due).min() }.min()
+    }
+
+    /// Learns that a message that had its turn has ended.
     mutating func turnEnded(_ id: ID, _ now: Int64) { use(id) { $0.turnEnded(now) } }
 
     // MARK: Which breaker
 
     /// Those that are not closed.
-    private var tripped: [ID] {
-        narrow.trippedBreakers.map { ID(isWide: false, key: $0.key) }
-            + wide.trippedBreakers.map { ID(isWide: true, key: $0.key) }
+    var tripped: [ID] {
+        narrow.trippedBreakers.map { ID(level: .object, key: $0.key) }
+            + wide.trippedBreakers.map { ID(level: .bucket, key: $0.key) }
+            + broad.trippedBreakers.map { ID(level: $0.key.broadLevel ?? .route, key: $0.key) }
+    }
+
+    /// A breaker as it is now; nil when it is not known.
+    func breaker(_ id: ID) -> Breaker? {
+        switch id.level {
+        case .object: narrow.find(id.key).map { narrow[$0] }
+        case .bucket: wide.find(id.key).map { wide[$0] }
+        case .route, .device: broad.find(id.key).map { broad[$0] }
+        }
     }
 
     @discardableResult
     private mutating func use<Result>(_ id: ID, _ body: (inout Breaker) -> Result) -> Result? {
-        if id.isWide {
-            guard let place = wide.find(id.key) else { return nil }
-            return wide.use(place, body)
+        switch id.level {
+        case .object: narrow.find(id.key).map { narrow.use($0, body) }
+        case .bucket: wide.find(id.key).map { wide.use($0, body) }
+        case .route, .device: broad.find(id.key).map { broad.use($0, body) }
         }
-        guard let place = narrow.find(id.key) else { return nil }
-        return narrow.use(place, body)
+    }
+}
+
+extension Breaker.Limits {
+    fileprivate subscript(level: RateBreakers.Level) -> Breaker.Limit {
+        switch level {
+        case .object: narrow
+        case .bucket: wide
+        case .route: route
+        case .device: device
+        }
     }
 }

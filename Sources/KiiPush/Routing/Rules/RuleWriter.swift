@@ -89,6 +89,15 @@ extension LoopRate {
         writer.object { writer in
             writer.member("messages", messages)
             writer.member("per", per.ruleText)
+            writer.key("sustained")
+            if let sustained {
+                writer.object { writer in
+                    writer.member("messages", sustained.messages)
+                    writer.member("per", sustained.per.ruleText)
+                }
+            } else {
+                writer.bool(false)
+            }
             writer.member("coolDown", coolDown.ruleText)
         }
     }

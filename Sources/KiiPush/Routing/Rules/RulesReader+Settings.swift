@@ -91,12 +91,28 @@ extension RulesReader {
 
     private mutating func rate(_ node: RulesNode, from base: LoopRate, orFalse: Bool) -> LoopRate {
         var rate = base
-        let expected = "an object with messages, per and coolDown" + (orFalse ? ", or false" : "")
-        guard let object = object(node, expected, keys: ["messages", "per", "coolDown"]) else { return rate }
+        let expected = "an object with messages, per, sustained and coolDown" + (orFalse ? ", or false" : "")
+        guard let object = object(node, expected, keys: ["messages", "per", "sustained", "coolDown"]) else {
+            return rate
+        }
         if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { rate.messages = most }
         if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { rate.per = per }
         if let coolDown = object["coolDown"].flatMap({ duration($0, isPositive: true) }) { rate.coolDown = coolDown }
+        // Numbers of one's own say how much is honest, also for longer, unless the file bounds that too.
+        if (rate.messages, rate.per) != (base.messages, base.per) { rate.sustained = nil }
+        if let node = object["sustained"] { rate.sustained = window(node) }
         return rate
+    }
+
+    private mutating func window(_ node: RulesNode) -> LoopRate.Window? {
+        if node.token.kind == .false { return nil }
+        guard let object = object(node, "an object with messages and per, or false", keys: ["messages", "per"]) else {
+            return nil
+        }
+        var window = LoopRate.Window(messages: 22, per: .seconds(60))
+        if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { window.messages = most }
+        if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { window.per = per }
+        return window
     }
 
     /// The key `loop` of a rule.

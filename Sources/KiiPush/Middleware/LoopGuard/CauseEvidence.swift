@@ -1,0 +1,93 @@
+/// What speaks for and against that handling a key's messages causes new ones.
+///
+/// Each stretch of time has a number of messages that were handled at its beginning, and of those that arrived in it. If
+/// nothing is caused here, all stretches have one pace of arrivals. If each handled message causes one, few of which are
+/// lost, or several, as in a fleet, there are as many more in those that follow them. The evidence is how much
+/// likelier the first is than the second, as the logarithm of the ratio; the paces are those that fit best.
+struct CauseEvidence {
+    struct Stretch {
+        let handled: Int
+        let arrived: Int
+        let seconds: Double
+    }
+
+    private(set) var stretches: [Stretch]
+
+    init(_ idle: Stretch) { stretches = [idle] }
+
+    mutating func add(_ stretch: Stretch) { stretches.append(stretch) }
+
+    /// The stretch in which nothing was handled.
+    var idle: Stretch { stretches[0] }
+
+    var arrived: Int { stretches.reduce(0) { $0 + $1.arrived } }
+    var seconds: Double { max(stretches.reduce(0) { $0 + $1.seconds }, 0.1) }
+
+    /// How many arrive in a second.
+    var pace: Double { Double(arrived) / seconds }
+
+    /// A pace that is hardly exceeded by chance.
+    var highestPace: Double {
+        let count = Double(arrived)
+        return (count + 3 * count.squareRoot() + 3) / seconds
+    }
+
+    /// Positive where it is likelier that nothing is caused here.
+    var logRatio: Double { likelihoodOfNone - max(likelihoodOfOne, likelihoodOfMany) }
+
+    /// What a message that causes nothing counts against one cause one answer: one of twelve answers is lost at most.
+    private static let lost = -2.5
+
+    private var likelihoodOfNone: Double {
+        let pace = (Double(arrived) + 0.25) / seconds
+        return stretches.reduce(0) { $0 + logPoisson($1.arrived, pace * $1.seconds) }
+    }
+
+    private var likelihoodOfOne: Double {
+        let others = stretches.reduce(0) { $0 + max($1.arrived - $1.handled, 0) }
+        let pace = (Double(others) + 0.25) / seconds
+        return stretches.reduce(0) { sum, stretch in
+            sum + logPoisson(max(stretch.arrived - stretch.handled, 0), pace * stretch.seconds)
+                + Double(max(stretch.handled - stretch.arrived, 0)) * Self.lost
+        }
+    }
+
+    private var likelihoodOfMany: Double {
+        let pace = (Double(idle.arrived) + 0.25) / max(idle.seconds, 0.1)
+        let tried = stretches.dropFirst()
+        let handled = tried.reduce(0) { $0 + $1.handled }
+        guard handled > 0 else { return -.infinity }
+        let others = pace * tried.reduce(0) { $0 + $1.seconds }
+        let each = (Double(tried.reduce(0) { $0 + $1.arrived }) - others) / Double(handled)
+        guard each > 1.5 else { return -.infinity }
+        // It fits anything better than one answer each does: that costs it something.
+        return stretches.reduce(-2) {
+            $0 + logPoisson($1.arrived, pace * $1.seconds + each * Double($1.handled))
+        }
+    }
+}
+
+/// The logarithm of the chance of `count` events where `mean` are expected.
+private func logPoisson(_ count: Int, _ mean: Double) -> Double {
+    let mean = max(mean, 1e-9)
+    return Double(count) * naturalLogarithm(mean) - mean - logFactorial(count)
+}
+
+/// By Stirling's series; good to a ten-thousandth.
+private func logFactorial(_ count: Int) -> Double {
+    guard count > 1 else { return 0 }
+    let number = Double(count)
+    return number * naturalLogarithm(number) - number + 0.5 * naturalLogarithm(2 * .pi * number) + 1 / (12 * number)
+}
+
+/// Of a positive number; Swift's own library has none, and the core uses no other.
+private func naturalLogarithm(_ number: Double) -> Double {
+    let part = (number.significand - 1) / (number.significand + 1)
+    let square = part * part
+    var (term, sum) = (part, 0.0)
+    for odd in stride(from: 1.0, through: 15, by: 2) {
+        sum += term / odd
+        term *= square
+    }
+    return Double(number.exponent) * 0.693_147_180_559_945_3 + 2 * sum
+}
