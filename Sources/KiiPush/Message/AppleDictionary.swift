@@ -83,7 +83,17 @@ public struct AppleDictionary: Sendable {
 
 extension AppleDictionary {
     /// The value of any key of the dictionary, such as `interruption-level`; nil when the payload does not have it.
-    public subscript(key: String) -> DataValue? { members.first { $0.key.isExactly(key) }?.value }
+    public subscript(key: String) -> DataValue? {
+        if storage.aps.kind == .object {
+            let buffer = storage.buffer
+            let text = buffer.span
+            var members = ObjectMembers(text, at: Int(storage.aps.start))
+            while let (name, value) = members.next(text) {
+                if name.matches(key.utf8.span, in: text) { return DataValue(text, value) }
+            }
+        }
+        return QuickBloxParameter.translated(storage).first { $0.key.isExactly(key) }?.value
+    }
 
     /// All members, in the order of the payload.
     public var members: [(key: String, value: DataValue)] {

@@ -36,7 +36,13 @@ extension RulesLint {
             )
             return
         }
-        if profile.kinds.isEmpty || profile.certainty == 0 {
+        let scope = criteria.scope != nil ? "scope" : criteria.scopeID != nil ? "scopeID" : nil
+        if let scope, profile.kinds.isEmpty {
+            report(
+                .neverMatches, position(scope, of: rule), rule.id,
+                "the rule \(name(rule)) never matches: a Direct Push that has '\(scope)' is ambiguous; leave it out, or add \"ambiguous\" to 'certainty'"
+            )
+        } else if profile.kinds.isEmpty || profile.certainty == 0 {
             report(
                 .neverMatches, position("certainty", of: rule), rule.id,
                 "the rule \(name(rule)) never matches: only a Direct Push is 'likely', a Push to App or Push to User is 'certain' or 'ambiguous'; write \"certain\""
