@@ -81,8 +81,10 @@ struct ClosedLoop: Sendable {
         }
         let start = cloud.now
         for _ in 0..<first { cloud.at(start) { sendNext(cloud) } }
-        // A loop that is far beyond its bound need not go on.
-        try cloud.run(until: start + seconds) { stream.handled >= bound * 10 }
+        // A loop that is far beyond its bound need not go on; nor one that must be, by what it has sent.
+        try cloud.run(until: start + seconds) {
+            stream.handled >= bound * 10 || stream.sent > (bound + first) * max(fanOut, 20) * 2
+        }
         let passed = cloud.now - start
         cloud.onHandled = { _ in }
         row.note("sent", stream.sent)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A `kiipush receive` with default settings, a state folder and one rule that prints each message.
+/// A `kiipush receive` with default settings and a state folder, which prints each message.
 final class TrafficAgent {
     /// Where its messages come from.
     enum Source: Sendable {
@@ -25,7 +25,7 @@ final class TrafficAgent {
         self.source = source
         folder = try Folder()
         state = "\(folder.path)/state"
-        broker = source == .broker ? try Broker() : nil
+        broker = source == .broker ? try Self.startedBroker() : nil
         try kiipush_faults.write(Self.rules.utf8, to: "\(folder.path)/rules.json")
         // Opened for writing as well, so that it has no end while the agent restarts.
         mkfifo("\(folder.path)/output", 0o600)
@@ -40,8 +40,19 @@ final class TrafficAgent {
         close(output)
     }
 
+    /// A broker; its port was free when it was looked for, and another row's connection may have taken it since.
+    private static func startedBroker() throws -> Broker {
+        for _ in 0..<4 {
+            if let broker = try? Broker() { return broker }
+        }
+        return try Broker()
+    }
+
     private static let rules = """
-        {"version": 1, "rules": [{"id": "all", "when": {}, "then": {"print": true}}]}
+        {"version": 1, "rules": [
+          {"id": "changes", "when": {"kind": "pushToApp"}, "then": {"print": true}},
+          {"id": "topics", "when": {"kind": "pushToUser"}, "then": {"print": true}},
+          {"id": "direct", "when": {"kind": "directPush"}, "then": {"print": true}}]}
         """
 
     // MARK: The process
