@@ -102,6 +102,7 @@ extension PushService {
         var letter = DeadLetter(
             payload: payload, reason: .undecodable, routes: [], arrivedAt: payload.arrivedAt ?? clock.now)
         (letter.cause, letter.inboxID) = (error.code.rawValue, inboxID)
+        letter.keys = DeadLetter.Key.keys(undecodable: payload)
         do {
             try receiver.putAside(letter)
             return (outcome, true)

@@ -258,7 +258,7 @@ struct ServiceInboxTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("what is no message under smaller limits is put aside; without room it stays", arguments: [0, 10])
+    @Test("what is no message under smaller limits is put aside; without room it stays", arguments: [0, 100])
     func smallerLimits(capacity: Int) async throws {
         let disk = try await Self.disk(3) { _ in }
         let limits = PayloadLimits(bytes: 20)
