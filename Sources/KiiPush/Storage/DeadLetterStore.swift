@@ -9,6 +9,9 @@ public struct DeadLetter: Sendable, Identifiable {
         case heldFull
         /// It was held, queued or to be tried again when its route, its bucket or everything was switched off.
         case killSwitch
+        /// Too many messages of its bucket, topic or sender waited in the inbox already; see
+        /// ``ServiceSettings/messagesOnDisk``.
+        case backlogFull
         /// Its handler failed, as often as it may be tried, or once where no transport will deliver it again since other
         /// routes have handled it.
         case failed
