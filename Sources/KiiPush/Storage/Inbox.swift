@@ -40,6 +40,7 @@ public protocol Inbox: Sendable {
     ///   - id: the number of the last entry of the page before; 0 for the first page.
     ///   - limit: how many entries a page has at most.
     /// - Returns: the entries; none when there are no more.
+    /// - Throws: when they cannot be read.
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry]
 
     /// Reads payloads again that this process or an earlier one has added, with what was noted of them.
@@ -49,6 +50,7 @@ public protocol Inbox: Sendable {
     ///
     /// - Parameter ids: the numbers, in any order, each once.
     /// - Returns: an entry for each that has not ended, in the order of `ids`.
+    /// - Throws: when they cannot be read.
     func entries(of ids: [UInt64]) throws -> [InboxEntry]
 }
 

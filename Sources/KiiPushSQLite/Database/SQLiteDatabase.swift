@@ -183,7 +183,8 @@ extension Connection {
         try run(
             """
             DELETE FROM boots WHERE id <> ? AND number NOT IN (SELECT boot FROM seen)
-                AND number NOT IN (SELECT boot FROM deadLetters) AND number NOT IN (SELECT boot FROM inbox)
+                AND number NOT IN (SELECT boot FROM deadLetters)
+                AND number NOT IN (SELECT firstBoot FROM deadLetters WHERE firstBoot IS NOT NULL) AND number NOT IN (SELECT boot FROM inbox)
                 AND number NOT IN (SELECT boot FROM breakers)
             """, .text(id))
         // Of a boot that nobody knows, each process is one of its own.

@@ -124,7 +124,10 @@ struct ServiceChaosTests {
     func flat(isDurable: Bool) async throws {
         let inbox = SpyInbox(isLogging: false)
         let handled = Atomic<Int>(0)
-        let bench = ServiceBench(routes: [], inbox: isDurable ? inbox : InMemoryInbox())
+        var settings = ServiceSettings()
+        // They come faster than they are handled; with the standard bound newer changes would replace older ones.
+        settings.messagesOnDiskPerKey = 20_000
+        let bench = ServiceBench(routes: [], inbox: isDurable ? inbox : InMemoryInbox(), settings: settings)
         bench.receiver.onAny("r") { _, _ in handled.add(1, ordering: .relaxed) }
         let (intake, run) = await bench.open()
         var most = 0
