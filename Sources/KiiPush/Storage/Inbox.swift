@@ -7,7 +7,8 @@
 ///   notes for one payload the order holds. Many tasks may wait in `note` at once; they share a write. A call that throws
 ///   has changed nothing.
 /// - What ended is gone. A note of a payload that is not there changes nothing.
-/// - ``entries()`` gives back what was added and has not ended, payload byte for byte, oldest first.
+/// - ``entries()`` gives back what was added and has not ended, payload byte for byte, oldest first. Payloads of one
+///   process are given back as far apart as they arrived: equal ones are told apart by that.
 ///
 /// To test an inbox of yours, run `InboxContract` from KiiPushContracts; it checks each of these.
 public protocol Inbox: Sendable {

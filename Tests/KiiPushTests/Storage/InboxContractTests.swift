@@ -78,7 +78,7 @@ struct PlainInbox: Inbox {
         case losesRedelivery, normalises, cutsPayloads, forgetsEmptyPayloads, newestFirst, keepsEnded, endsOldest
         case mixesPayloads, dropsCopies, losesAttempts, losesRoutes, countsAttempts, addsRoutes, throwsForUnknown
         case remembersUnknown, countsNoCrash, countsEveryCrash, crashesTheFailed, allAlone, neverAlone, countsTwice
-        case forgetsAlone, dropsSome, forgetsLaterNotes, turnsNotesRound
+        case losesArrivals, movesArrivals, forgetsAlone, dropsSome, forgetsLaterNotes, turnsNotesRound
 
         /// How the text of the promise that it breaks begins.
         var promise: String {
@@ -89,6 +89,7 @@ struct PlainInbox: Inbox {
             case .startsAnew: "not even by another process"
             case .losesTransport, .losesID, .losesRedelivery, .normalises, .cutsPayloads, .forgetsEmptyPayloads:
                 "a payload is given back byte for byte"
+            case .losesArrivals, .movesArrivals: "payloads are given back as far apart"
             case .newestFirst, .keepsEnded, .endsOldest, .mixesPayloads: "what has not ended is there"
             case .dropsCopies: "a payload that is added twice"
             case .losesAttempts, .losesRoutes: "attempts and handled routes"
@@ -147,6 +148,8 @@ struct PlainInbox: Inbox {
         var payload = payload
         switch fault {
         case .losesTransport: payload.transport = nil
+        case .losesArrivals: payload.arrivedAt = nil
+        case .movesArrivals: payload.arrivedAt = payload.arrivedAt.map { _ in .seconds(1) }
         case .losesID: payload.transportMessageID = payload.transportMessageID.flatMap { $0.isEmpty ? nil : $0 }
         case .losesRedelivery: payload.isRedelivered = false
         case .normalises where payload.transportMessageID == "\u{E9}": payload.transportMessageID = "e\u{301}"
