@@ -3,7 +3,8 @@
 /// Networks deliver twice: one copy a subscription, one a device's installation, a redelivery after a lost
 /// acknowledgement, the same event over two transports. The deduplicator reserves a message's keys when it comes in
 /// and confirms them only when it has ended for good, so that a message whose handler failed is handled when it is
-/// delivered again. Which keys: ``PushMessage/dedupeKeys(app:secret:)``, or your own by ``DedupeKeyMaker``.
+/// delivered again. Which keys: ``PushMessage/dedupeKeys(app:secret:)``, or your own by ``RouteDedupe`` for a route and
+/// by ``DedupeKeyMaker`` for a kind of message.
 ///
 /// Put it first in the chain. It promises: while the window lasts, a message that was handled is not handled again,
 /// within one process, or for as long as the store lasts. It cannot tell two honest messages apart that are the same to
@@ -111,7 +112,9 @@ public struct Deduplicator: Middleware {
         }
         let place = PlaceDigest(of: message.message.storage, secret)
         message.place = place
-        let keys = self.keys.keys(of: message.message, message.app, secret, at: place)
+        let keys =
+            message.routes.dedupeKeys(of: message.message, message.app, secret, at: place)
+            ?? self.keys.keys(of: message.message, message.app, secret, at: place)
         do {
             switch try leases.begin(keys, now: message.arrivedAt) {
             case .fresh(let lease):

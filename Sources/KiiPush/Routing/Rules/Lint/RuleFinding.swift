@@ -58,6 +58,8 @@ public struct RuleFinding: Sendable, Hashable {
         case unknownTransport
         /// A rule asks for data on a Push to App, with which Kii sends none.
         case dataOfPushToApp
+        /// The field by which a rule names its messages never counts.
+        case unusedID
         /// A test or a step that tests nothing.
         case emptyTest
         /// Two tests of one name, which no report and no filter tells apart.
@@ -73,7 +75,7 @@ public struct RuleFinding: Sendable, Hashable {
                 .error
             case .partlyShadowed, .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
                 .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .dataOfPushToApp,
-                .emptyTest, .repeatedTestName, .notAllCompared:
+                .unusedID, .emptyTest, .repeatedTestName, .notAllCompared:
                 .warning
             }
         }
