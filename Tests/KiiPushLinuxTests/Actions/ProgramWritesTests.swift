@@ -22,7 +22,7 @@ struct ProgramWritesTests {
         #expect(await failed.receiveEvent(of: "o") == "failed (r)")
     }
 
-    @Test("a write counts as announced at once, while the program runs", .timeLimit(.minutes(30)))
+    @Test("a write counts as announced at once, while the program runs", .timeLimit(.minutes(5)))
     func atOnce() async throws {
         #expect(unsafe mkfifo(folder["go"], 0o600) == 0)
         let run = ActionRun(
