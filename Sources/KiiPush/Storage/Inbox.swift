@@ -11,6 +11,7 @@
 ///   first, in pages. The first page counts the crashes.
 /// - ``entries(of:)`` reads payloads again that have not ended, byte for byte, in the order of the numbers. It changes
 ///   nothing.
+/// - Payloads of one process are given back as far apart as they arrived: equal ones are told apart by that.
 ///
 /// To test an inbox of yours, run `InboxContract` from KiiPushContracts; it checks each of these.
 public protocol Inbox: Sendable {

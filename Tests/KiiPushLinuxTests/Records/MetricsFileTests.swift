@@ -5,6 +5,7 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushLinux
 
+@Suite(.timeLimit(.minutes(5)))
 struct MetricsFileTests {
     let folder: Folder
 

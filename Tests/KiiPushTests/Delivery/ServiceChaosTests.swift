@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// Many messages, processes that end at any moment, handlers and an inbox that fail as a seed says.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceChaosTests {
     /// What happened to the messages over all processes.
     private final class Record: Sendable {

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// What the loop guard holds, what is switched off, and copies.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceHeldTests {
     /// A way for a held message to end.
     struct End: Sendable, CustomTestStringConvertible {

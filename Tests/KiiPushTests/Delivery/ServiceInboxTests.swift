@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// An inbox that fails, and what an earlier process left in it.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceInboxTests {
     /// Ten messages, of which one fails once and one always.
     private static func act(_ message: PushMessage, _ context: HandlerContext) throws {
