@@ -119,13 +119,16 @@ extension Connection {
         }
         guard let there else { return try insert(waiting.letter, waiting.number, time) }
         if waiting.place != .folded(into: UInt64(bitPattern: waiting.number), replacesPayload: false),
-            time.wall >= there.last
+            time.wall >= there.last - Self.jitter
         {
             try fold(waiting.letter, waiting.number, time)
         } else {
             try count(waiting.letter, waiting.number, time.wall < there.first ? time : nil)
         }
     }
+
+    /// By how much two stored times of one moment may differ, in nanoseconds: the wall clock is read beside the other one.
+    private static var jitter: Int64 { 1_000_000 }
 
     /// Writes a letter down under a number that no letter had.
     private mutating func insert(_ letter: DeadLetter, _ id: Int64, _ time: StoredTime) throws(SQLiteError) {
