@@ -86,14 +86,15 @@ extension [PlaceKey: Use] {
 
 // MARK: - Filling
 
-/// Chooses what is read back: of those that have fallen to three quarters of their share, as much as makes that full.
+/// Chooses what is read back: of groups and lanes that have fallen to three quarters of their share, as much as makes that
+/// full, so that each read brings many payloads.
 ///
-/// So each read brings many payloads. It refuses only those that have more than three eighths of all places, and lanes that
+/// It refuses only routes that have three quarters of all places, groups that have more than three eighths, and lanes that
 /// have more than three sixteenths, so it refuses few.
 extension Places: TurnJudge {
     /// Who has begun to be filled.
     enum Filled: Hashable {
-        case lane(PlaceKey), group(PlaceKey), route(PlaceKey)
+        case lane(PlaceKey), group(PlaceKey)
     }
 
     mutating func startFilling() { filled = [] }
@@ -101,7 +102,7 @@ extension Places: TurnJudge {
     /// Whether there is any place.
     var isOpen: Bool { used.isBelow(all) }
 
-    mutating func mayTake(route: PlaceKey) -> Bool { mayTake(.route(route), routes[route], self.route) }
+    func mayTake(route: PlaceKey) -> Bool { routes[route]?.isBelow(self.route) ?? true }
 
     mutating func mayTake(group: PlaceKey) -> Bool { mayTake(.group(group), groups[group], self.group) }
 

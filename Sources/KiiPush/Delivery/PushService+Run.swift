@@ -104,9 +104,9 @@ extension PushService {
             let parcel = parcel(entry, receiver.prepare(message))
             if entry.crashes > 1, entry.crashedAlone { left.guilty.insert(entry.id) }
             let hasPlace = state.withLock { state in
-                let hasRoom = !state.spill.holds(parcel.lane) && state.places.hasRoom(parcel.keys, parcel.bytes)
-                if parcel.isSuspect || hasRoom { state.enter(parcel) } else { state.spill.add(Spill.Item(parcel)) }
-                return parcel.isSuspect || hasRoom
+                let hasPlace = parcel.isSuspect || state.hasPlace(for: parcel)
+                if hasPlace { state.enter(parcel) } else { state.spill.add(Spill.Item(parcel)) }
+                return hasPlace
             }
             if parcel.isSuspect { left.suspects.append(parcel) } else if hasPlace { left.others.append(parcel) }
         }

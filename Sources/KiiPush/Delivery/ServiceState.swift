@@ -230,12 +230,15 @@ extension ServiceState {
     ///
     /// - Returns: what became of it without a place; nil when it has one.
     mutating func admit(_ parcel: Parcel) -> Spill.Answer? {
-        guard !spill.holds(parcel.lane), places.hasRoom(parcel.keys, parcel.bytes) else {
-            return spill.append(Spill.Item(parcel))
-        }
+        guard hasPlace(for: parcel) else { return spill.append(Spill.Item(parcel)) }
         enter(parcel)
         queue(parcel)
         return nil
+    }
+
+    /// Whether a parcel of a durable inbox may have a place, before all that waits for one.
+    func hasPlace(for parcel: Parcel) -> Bool {
+        !spill.holds(parcel.keys) && places.hasRoom(parcel.keys, parcel.bytes)
     }
 
     /// Puts a parcel behind those of its lane.

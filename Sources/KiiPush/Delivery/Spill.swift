@@ -49,8 +49,11 @@ struct Spill {
 
     var isEmpty: Bool { used.messages == 0 }
 
-    /// Whether messages of a lane wait, so that later ones must wait behind them.
-    func holds(_ lane: LaneKey) -> Bool { !queues.isEmpty && queues[lane] != nil }
+    /// Whether messages of a lane or a group wait, so that later ones must wait behind them: those of a lane for its
+    /// order, those of a group since they would take the places that the others wait for.
+    func holds(_ keys: ShareKeys) -> Bool {
+        !queues.isEmpty && (queues[keys.lane] != nil || groups[keys.group] != nil)
+    }
 
     // MARK: Waiting
 

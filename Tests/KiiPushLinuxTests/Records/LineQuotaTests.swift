@@ -96,6 +96,17 @@ struct LineQuotaTests {
         #expect(quota.keys < 2500)
     }
 
+    @Test("the code of the comment counts for each receiver that it is used with")
+    func documented() async {
+        let receiver = PushReceiver()
+        let quota = LineQuota()
+        receiver.onTrace { trace in
+            for line in quota.lines(LineQuota.Key(trace), { JournalLine(trace) }) { print(line) }
+        }
+        #expect(await receiver.receive(PayloadFixture.pushToApp().payload(.long)).name == "unrouted")
+        #expect(quota.keys == 2)
+    }
+
     @Test("each event of a service is of one kind, with the route or the transport that it names")
     func events() {
         let cases: [(ServiceEvent, String, String)] = [

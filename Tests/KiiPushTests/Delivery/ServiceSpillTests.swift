@@ -76,6 +76,27 @@ struct ServiceSpillTests {
         #expect(bench.service.status == ServiceStatus())
     }
 
+    @Test("what waits on disk is not overtaken by what comes later in its bucket")
+    func notOvertaken() async throws {
+        let settings = Self.settings(8) { $0.concurrency = 1 }
+        let intakeOfHandler = Mutex<PushIntake?>(nil)
+        let gate = Gate()
+        let bench = ServiceBench(inbox: SpyInbox(), settings: settings) { message, _ in
+            await gate.wait()
+            guard message.number < 20 else { return }
+            let intake = intakeOfHandler.withLock { $0 }
+            _ = try intake?.take([ServiceBench.payload(1000 + message.number, "p\(message.number)")])
+        }
+        let (intake, run) = await bench.open()
+        intakeOfHandler.withLock { $0 = intake }
+        let receipts = try (0..<20).flatMap { try intake.take([ServiceBench.payload($0, "o\($0)")]) }
+        gate.open()
+        #expect(await receipts.words() == Array(repeating: "handled", count: 20))
+        try await bench.calls(40)
+        #expect(bench.log.events == ((0..<20).map { $0 } + (1000..<1020).map { $0 }).map { "r \($0)" })
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test("a route whose buckets are many leaves places for another route")
     func route() async throws {
         let gate = Gate()
