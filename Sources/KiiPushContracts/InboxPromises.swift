@@ -66,6 +66,20 @@ extension InboxPromise {
             ids += try trial.add(1)
             try trial.expectLeft(ids, "when another process has ended one and added one")
         },
+        InboxPromise("payloads are given back as far apart as they arrived", needsDurable: true) { trial in
+            let ids = try trial.inbox.add([-700, -600, 0].map { RawPayload([1], arrivedAt: .seconds($0)) })
+            let arrivals = try trial.expectLeft(ids, "before they have ended").map { $0.payload.arrivedAt }
+            for (index, seconds) in [(0, 100), (1, 600)] where arrivals.count == 3 {
+                guard let first = arrivals[index], let second = arrivals[index + 1] else {
+                    trial.fail("a payload should have its arrival")
+                    continue
+                }
+                let apart = first.duration(to: second)
+                trial.expect(
+                    apart > .seconds(seconds - 1) && apart < .seconds(seconds + 1),
+                    "two payloads that arrived \(seconds) s apart should be so, they are \(apart)")
+            }
+        },
         InboxPromise("a payload that is added twice is there twice", needsDurable: true) { trial in
             let ids = try trial.inbox.add([payload(1), payload(1)])
             trial.expect(Set(ids).count == 2, "they should have two numbers")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import kiipush
 
-@Suite("kiipush dead-letters replay", .timeLimit(.minutes(1)))
+@Suite("kiipush dead-letters replay", .timeLimit(.minutes(5)))
 struct DeadLetterReplayTests {
     /// A transport that has nothing until its task is cancelled.
     private struct Idle: PushTransport {

@@ -36,8 +36,6 @@ final class Parcel: Sendable {
         var killed: [String] = []
         /// The layer that ended a loop for one of them.
         var loopEnd: LoopLayer?
-        /// Why nobody is to handle it any more, where the dead letters had no room for it yet.
-        var givenUp: DeadLetter.Reason?
         /// The type of what was thrown last.
         var cause: String?
         /// What the loop guard held it as; told its end.
@@ -55,6 +53,10 @@ final class Parcel: Sendable {
     let bytes: Int
     /// With whom it shares what the service has.
     let keys: ShareKeys
+    /// The transport that handed it over to a service whose inbox is not durable.
+    let intake: Int?
+    /// Whether it has one of the service's places.
+    let hasPlace = Atomic<Bool>(false)
     let delivery: DeliverySettings
     let receipt: Receipt
     /// The routes that were switched off when it came, and whether it was as a whole; the others it waited for.
@@ -67,7 +69,8 @@ final class Parcel: Sendable {
 
     init(
         _ number: UInt64, _ message: RoutedMessage, _ delivery: DeliverySettings, _ receipt: Receipt,
-        killed: (isWhole: Bool, routes: [String]) = (false, []), isSuspect: Bool = false
+        killed: (isWhole: Bool, routes: [String]) = (false, []), isSuspect: Bool = false, keys: ShareKeys? = nil,
+        intake: Int? = nil
     ) {
         self.number = number
         self.delivery = delivery
@@ -75,7 +78,10 @@ final class Parcel: Sendable {
         self.killed = killed
         self.isSuspect = isSuspect
         bytes = message.message.raw.bytes.count
-        keys = ShareKeys(message, lane: delivery.place(of: message.message).map { .place($0) } ?? .alone(number))
+        self.intake = intake
+        self.keys =
+            keys
+            ?? ShareKeys(message, lane: delivery.place(of: message.message).map { .place($0) } ?? .alone(number))
         state = Mutex(Progress(message: message))
     }
 

@@ -47,11 +47,6 @@ extension PushService {
     /// Delivers a parcel as far as it goes now: to its end, to its next attempt, or to where it waits.
     func deliver(_ parcel: Parcel, _ worker: Worker? = nil) async {
         var progress = parcel.progress
-        if let reason = progress.givenUp {
-            await writeDownEnd(of: worker)
-            _ = await putAside(parcel, progress, reason)
-            return
-        }
         if let turn = progress.turn { return await take(turn, of: parcel, worker) }
         if case .unasked = progress.chain {
             guard await takeUp(parcel, &progress, worker) else { return }

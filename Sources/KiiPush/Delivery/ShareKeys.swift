@@ -30,3 +30,8 @@ extension PlaceKey {
         }
     }
 }
+
+extension PushMessage {
+    /// The bucket or topic of a message, or else its sender, as a digest; for logs, which must not name them.
+    package var groupDigest: DedupeKey? { PlaceKey(groupOf: self)?.digest }
+}

@@ -29,14 +29,15 @@ public struct DedupeKeys: Sendable, Hashable {
     public enum Strength: String, Sendable, Hashable {
         /// An equal key means the same message, over whatever transport.
         case strong
-        /// An equal key means the same bytes; two honest messages may have them, so only a short window counts.
+        /// An equal key means the same bytes; two honest messages may have them, so it counts only for messages that
+        /// arrived shortly after one another.
         case weak
     }
 
     /// The key; the one with the time of the push, where there are two.
     public let primary: DedupeKey
 
-    /// The key with the time of the modification, which not every transport has.
+    /// The more exact key, with the time of the modification, which not every transport has.
     public let secondary: DedupeKey?
 
     /// How much an equal key proves.
@@ -55,13 +56,24 @@ public struct DedupeKeys: Sendable, Hashable {
         self.secondary = secondary
         self.strength = strength
     }
+
+    /// Whether two messages with these keys are the same one, as far as keys tell.
+    ///
+    /// Where both have a second key, it decides alone: two changes of one object that were pushed in the same
+    /// millisecond are two. Where one of them has none, as every message from APNs, any common key is enough.
+    @inline(__always)
+    public func isSameMessage(as other: DedupeKeys) -> Bool {
+        guard strength == other.strength else { return false }
+        if let mine = secondary, let theirs = other.secondary { return mine == theirs }
+        return primary == other.primary || primary == other.secondary || secondary == other.primary
+    }
 }
 
 extension PushMessage {
     /// The keys by which a repetition of this message is recognised, since no payload has a message id.
     ///
-    /// - Push to App: app, scope, bucket, object and event, with the time of the push; and the same with the time of
-    ///   the modification. It is seen when either is.
+    /// - Push to App: app, scope, bucket, object and event, with the time of the modification; and the same with the
+    ///   time of the push, which counts where one of two messages does not name the modification, as over APNs.
     /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
     /// - Thing-IF command: app and command id.
     /// - Else, or when the bucket, the topic or the time is missing: the transport's own id, with its name; the one

@@ -53,6 +53,8 @@ public enum Outcome: Sendable {
         /// What was thrown; of several handlers', the first.
         public let error: any Error
         /// The routes whose handlers succeeded all the same.
+        ///
+        /// They do not run again when the transport delivers the message again: see ``Deduplicator``.
         public let handled: MatchedRoutes
     }
 }

@@ -82,6 +82,7 @@ extension PushReceiver {
         var letter = DeadLetter(
             payload: message.message.raw, reason: reason, routes: routes, arrivedAt: message.arrivedAt)
         (letter.attempts, letter.cause, letter.inboxID) = (attempts, cause, inboxID)
+        letter.keys = DeadLetter.Key.keys(message.message, reason, routes.first)
         do {
             try putAside(letter)
             return .deadLettered(reason)

@@ -366,13 +366,15 @@ public final class PushReceiver: Sendable {
     /// Adds a route behind those that are there.
     func add(
         _ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ loop: RouteLoopPolicy,
-        _ delivery: DeliverySettings?, _ handler: RouteHandler
+        _ delivery: DeliverySettings?, _ dedupe: RouteDedupe?, _ handler: RouteHandler
     ) {
         setup.withLock { setup in
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
             setup.append(
-                Route(id: id, criteria: criteria, flow: flow, loop: loop, delivery: delivery, handler: handler))
+                Route(
+                    id: id, criteria: criteria, flow: flow, loop: loop, delivery: delivery, dedupe: dedupe,
+                    handler: handler))
         }
     }
 }

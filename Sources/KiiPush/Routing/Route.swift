@@ -18,6 +18,9 @@ public final class Route: Sendable {
     /// of a service say otherwise.
     public let maxAge: Duration?
 
+    /// What names the messages that it takes; nil leaves them their automatic keys.
+    public let dedupe: RouteDedupe?
+
     let criteria: RouteCriteria
     let handler: RouteHandler
     /// Whether nothing limits it.
@@ -36,7 +39,8 @@ public final class Route: Sendable {
     /// Makes a route; `standardMaxAge` counts where it has no delivery settings of its own.
     init(
         id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard,
-        delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil, handler: RouteHandler,
+        delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil, dedupe: RouteDedupe? = nil,
+        handler: RouteHandler,
         declaration: RoutingRule? = nil
     ) {
         self.id = id
@@ -47,6 +51,7 @@ public final class Route: Sendable {
         isUnlimited = loop.rate == .unlimited
         self.delivery = delivery
         maxAge = delivery == nil ? standardMaxAge : delivery?.maxAge
+        self.dedupe = dedupe
         self.handler = handler
         var digest = KeyedDigest(.published)
         digest.add(0, id.utf8.span, 0..<id.utf8.count)
@@ -91,6 +96,15 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
     public subscript(position: Int) -> Route {
         if position == 0, let head { return head }
         return rest[position - 1]
+    }
+
+    /// The key that the first route's id gives a message; nil, as nearly always, when that names none.
+    @inline(__always)
+    func dedupeKeys(
+        of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: PlaceDigest?
+    ) -> DedupeKeys? {
+        guard let head, head.dedupe != nil else { return nil }
+        return message.dedupeKeys(of: head, app, secret, at: place)
     }
 
     /// The ids of the routes.

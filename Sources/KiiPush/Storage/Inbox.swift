@@ -11,6 +11,7 @@
 ///   first, in pages. The first page counts the crashes.
 /// - ``entries(of:)`` reads payloads again that have not ended, byte for byte, in the order of the numbers. It changes
 ///   nothing.
+/// - Payloads of one process are given back as far apart as they arrived: equal ones are told apart by that.
 ///
 /// To test an inbox of yours, run `InboxContract` from KiiPushContracts; it checks each of these.
 public protocol Inbox: Sendable {
@@ -40,6 +41,7 @@ public protocol Inbox: Sendable {
     ///   - id: the number of the last entry of the page before; 0 for the first page.
     ///   - limit: how many entries a page has at most.
     /// - Returns: the entries; none when there are no more.
+    /// - Throws: when they cannot be read.
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry]
 
     /// Reads payloads again that this process or an earlier one has added, with what was noted of them.
@@ -49,6 +51,7 @@ public protocol Inbox: Sendable {
     ///
     /// - Parameter ids: the numbers, in any order, each once.
     /// - Returns: an entry for each that has not ended, in the order of `ids`.
+    /// - Throws: when they cannot be read.
     func entries(of ids: [UInt64]) throws -> [InboxEntry]
 }
 

@@ -29,7 +29,7 @@ enum MetricsText {
     private static func service(_ status: ServiceStatus) -> String {
         let states = [
             ("waiting", status.waiting), ("handling", status.handling), ("retrying", status.retrying),
-            ("held", status.held),
+            ("held", status.held), ("onDisk", status.onDisk),
         ]
         return family(
             "service_messages", .gauge, "Messages that have not ended.", states.map { ([("state", $0.0)], $0.1) })

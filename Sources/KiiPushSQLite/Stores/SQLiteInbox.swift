@@ -38,7 +38,7 @@ public final class SQLiteInbox: Inbox {
     ///   - clock: the receiver's clock.
     /// - Throws: ``SQLiteError``, when the file cannot be read.
     public init(
-        _ database: SQLiteDatabase, capacity: Int = 10_000, bytes: Int = 64 << 20,
+        _ database: SQLiteDatabase, capacity: Int = 100_000, bytes: Int = 128 << 20,
         clock: any ReceiverClock = SystemClock()
     ) throws(SQLiteError) {
         try database.claim(Self.kind)

@@ -17,6 +17,8 @@ struct Explanation {
         let rule: RoutingRule
         let standing: Standing
         let checks: [RouteCheck]
+        /// Whether it is the first rule that takes the message, which names it for the deduplicator.
+        let isFirst: Bool
 
         var misses: [RouteCheck] { checks.filter { !$0.holds } }
         /// The checks that tell something: one that the rule does not state shows only where it fails.
@@ -51,12 +53,14 @@ struct Explanation {
         handlers = receipt.handlers
         expired = receipt.trace.expired
         var taker: RoutingRule?
+        var isNamed = false
         self.rules = rules.rules.map { rule in
             let checks = rule.explain(message)
-            if taker != nil { return Rule(rule: rule, standing: .notTried, checks: checks) }
+            if taker != nil { return Rule(rule: rule, standing: .notTried, checks: checks, isFirst: false) }
             let isTaken = checks.allSatisfy(\.holds)
             if isTaken, rule.flow == .stop { taker = rule }
-            return Rule(rule: rule, standing: isTaken ? .taken : .missed, checks: checks)
+            defer { if isTaken { isNamed = true } }
+            return Rule(rule: rule, standing: isTaken ? .taken : .missed, checks: checks, isFirst: isTaken && !isNamed)
         }
         self.taker = taker
     }
@@ -143,7 +147,7 @@ struct Explanation {
                 }
             }
             writer.key("rules")
-            writer.array { writer in rules.forEach { $0.write(to: &writer) } }
+            writer.array { writer in rules.forEach { $0.write(to: &writer, message) } }
             writer.key("stages")
             writer.array { writer in
                 for stage in stages {
@@ -167,7 +171,7 @@ struct Explanation {
 }
 
 extension Explanation.Rule {
-    fileprivate func write(to writer: inout JSONWriter) {
+    fileprivate func write(to writer: inout JSONWriter, _ message: PushMessage) {
         writer.object { writer in
             writer.key("id")
             writer.string(rule.id)
@@ -179,6 +183,15 @@ extension Explanation.Rule {
             writer.string(standing.rawValue)
             writer.key("nearMiss")
             writer.bool(isNearMiss)
+            if isFirst, let dedupe = rule.dedupe {
+                writer.key("dedupe")
+                writer.object { writer in
+                    writer.key("by")
+                    writer.string(dedupe.field)
+                    writer.key("id")
+                    writer.string(dedupe.id(of: message))
+                }
+            }
             writer.key("checks")
             writer.array { writer in
                 for check in checks {

@@ -5,6 +5,7 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushLinux
 
+@Suite(.timeLimit(.minutes(5)))
 struct MetricsFileTests {
     let folder: Folder
 
@@ -53,6 +54,7 @@ struct MetricsFileTests {
             kiipush_service_messages{state="handling"} 2
             kiipush_service_messages{state="retrying"} 3
             kiipush_service_messages{state="held"} 4
+            kiipush_service_messages{state="onDisk"} 0
             # HELP kiipush_service_payloads Payloads taken in that have not ended.
             # TYPE kiipush_service_payloads gauge
             kiipush_service_payloads 10

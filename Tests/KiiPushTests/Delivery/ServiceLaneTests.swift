@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// What waits for what.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceLaneTests {
     /// Two messages, and whether the second waits for the first.
     struct Pair: Sendable, CustomTestStringConvertible {
@@ -187,6 +187,11 @@ struct ServiceLaneTests {
 
     private static let u = ServiceBench.payload
 
+    /// A change that was pushed at one time and modified at another.
+    private static func u(_ number: Int, _ modifiedAt: Int64?) -> RawPayload {
+        PayloadFixture.pushToApp(object: "o", sentAt: 1_000_000 + Int64(number), modifiedAt: modifiedAt).payload(.long)
+    }
+
     static let bursts = [
         Burst(
             testDescription: "the newest is left",
@@ -200,6 +205,12 @@ struct ServiceLaneTests {
             testDescription: "the same one again is a copy and replaces nothing",
             payloads: [u(2, "o", "settings", nil, .objectUpdated), u(2, "o", "settings", nil, .objectUpdated)],
             handled: [1, 2], ends: ["handled", "duplicate (done)"]),
+        Burst(
+            testDescription: "the same one again is one that names no modification too",
+            payloads: [u(2, nil), u(2, nil)], handled: [1, 2], ends: ["handled", "duplicate (done)"]),
+        Burst(
+            testDescription: "two that were pushed at once are both left, whatever they say of the modification",
+            payloads: [u(2, 2), u(2, 3)], handled: [1, 2, 2], ends: ["handled", "handled"]),
         Burst(
             testDescription: "of many one is left",
             payloads: (2...40).map { u($0, "o", "settings", nil, .objectUpdated) }, handled: [1, 40],

@@ -97,6 +97,39 @@ struct DeduplicatorTests {
         #expect(try send(second, deduplicator) == .drop(.duplicate))
     }
 
+    @Test("two changes that were pushed in one millisecond are two, whoever made them, and their APNs copies are known")
+    func samePushTime() throws {
+        let deduplicator = Deduplicator(clock: clock)
+        let changes = [50, 51].map { (modifiedAt: Int64) in
+            PayloadFixture.pushToApp(sender: "U-\(modifiedAt)", sentAt: 100, modifiedAt: modifiedAt)
+        }
+        for change in changes {
+            for (style, isNew) in [(PayloadFixture.KeyStyle.long, true), (.strings, false), (.short, false)] {
+                #expect(try (send(change.payload(style), deduplicator) == .pass) == isNew)
+            }
+        }
+        // While the first one is being handled, too.
+        let other = Deduplicator(clock: clock)
+        var messages = try changes.map { try RoutedMessage($0.payload(.long)) }
+        #expect(try other.admit(&messages[0]) == .pass)
+        #expect(try other.admit(&messages[1]) == .pass)
+        for message in messages { other.settle(message, .handled(MatchedRoutes())) }
+        #expect(other.counts.store?.strong == .init(remembered: 2))
+    }
+
+    @Test(
+        "an event that APNs brings first is not handled again when MQTT names its modification", arguments: [nil, 50])
+    func withoutModification(modifiedAt: Int64?) throws {
+        let deduplicator = Deduplicator(clock: clock)
+        let event = PayloadFixture.pushToApp(sentAt: 100, modifiedAt: modifiedAt)
+        #expect(try send(event.payload(.short), deduplicator) == .pass)
+        #expect(try send(event.payload(.long), deduplicator) == .drop(.duplicate))
+        // One that names only the modification is another for it: nothing says that they are one.
+        var modified = PayloadFixture.pushToApp(modifiedAt: 50)
+        modified.fields[.when] = nil
+        #expect(try send(modified.payload(.long), deduplicator) == .pass)
+    }
+
     @Test("a payload that leaves the app out is the same as one that names the receiver's")
     func app() throws {
         let deduplicator = Deduplicator(clock: clock)

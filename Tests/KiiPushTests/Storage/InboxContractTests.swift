@@ -82,6 +82,7 @@ struct PlainInbox: Inbox {
         case losesRedelivery, normalises, cutsPayloads, forgetsEmptyPayloads, newestFirst, keepsEnded, endsOldest
         case mixesPayloads, dropsCopies, losesAttempts, losesRoutes, countsAttempts, addsRoutes, throwsForUnknown
         case remembersUnknown, countsNoCrash, countsEveryCrash, crashesTheFailed, allAlone, neverAlone, countsTwice
+        case losesArrivals, movesArrivals
         case forgetsAlone, dropsSome, forgetsLaterNotes, turnsNotesRound, ignoresLimit, repeatsPages, readsInOwnOrder
         case readsNoNotes, readsEnded, crashesTheRead
 
@@ -94,6 +95,7 @@ struct PlainInbox: Inbox {
             case .startsAnew: "not even by another process"
             case .losesTransport, .losesID, .losesRedelivery, .normalises, .cutsPayloads, .forgetsEmptyPayloads:
                 "a payload is given back byte for byte"
+            case .losesArrivals, .movesArrivals: "payloads are given back as far apart"
             case .newestFirst, .keepsEnded, .endsOldest, .mixesPayloads: "what has not ended is there"
             case .dropsCopies: "a payload that is added twice"
             case .losesAttempts, .losesRoutes: "attempts and handled routes"
@@ -155,6 +157,8 @@ struct PlainInbox: Inbox {
         var payload = payload
         switch fault {
         case .losesTransport: payload.transport = nil
+        case .losesArrivals: payload.arrivedAt = nil
+        case .movesArrivals: payload.arrivedAt = payload.arrivedAt.map { _ in .seconds(1) }
         case .losesID: payload.transportMessageID = payload.transportMessageID.flatMap { $0.isEmpty ? nil : $0 }
         case .losesRedelivery: payload.isRedelivered = false
         case .normalises where payload.transportMessageID == "\u{E9}": payload.transportMessageID = "e\u{301}"

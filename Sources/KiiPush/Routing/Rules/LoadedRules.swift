@@ -42,7 +42,8 @@ struct RuleCompiler {
             routes.append(
                 Route(
                     id: rule.id, criteria: rule.criteria, flow: rule.flow, loop: rule.loop ?? .standard,
-                    delivery: rule.delivery, standardMaxAge: maxAge, handler: handler, declaration: rule))
+                    delivery: rule.delivery, standardMaxAge: maxAge, dedupe: rule.dedupe, handler: handler,
+                    declaration: rule))
         }
         guard problems.isEmpty else { throw RulesError(problems, omitted: omitted) }
         return routes

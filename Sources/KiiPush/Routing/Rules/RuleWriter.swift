@@ -23,6 +23,7 @@ extension Route {
                 writer.key("loop")
                 loop.write(to: &writer)
             }
+            dedupe?.write(to: &writer)
         }
         return writer.text
     }
@@ -53,7 +54,16 @@ extension RoutingRule: CustomStringConvertible {
                 writer.key("loop")
                 loop.write(to: &writer)
             }
+            dedupe?.write(to: &writer)
         }
+    }
+}
+
+extension RouteDedupe {
+    /// Writes the member `dedupe` of a rule.
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.key("dedupe")
+        writer.object { $0.member("by", field) }
     }
 }
 

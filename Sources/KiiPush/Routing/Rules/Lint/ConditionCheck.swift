@@ -122,8 +122,11 @@ extension RulesLint {
 
     /// Why a key that must be there never is, whatever comes.
     private func neverThere(_ condition: DataCondition, _ profile: RuleProfile) -> String? {
-        guard !DataSample.missing.meets(condition.predicate) else { return nil }
-        let key = condition.key
+        DataSample.missing.meets(condition.predicate) ? nil : neverThere(condition.key)
+    }
+
+    /// Why a key is never among the data.
+    func neverThere(_ key: String) -> String? {
         if key.isExactly("aps") { return "is Apple's, and no data of the sender" }
         if key.isExactly(Lineage.key) { return "is the loop guard's stamp, and no data of the sender" }
         return nil

@@ -60,6 +60,8 @@ public struct RuleFinding: Sendable, Hashable {
         case neverRetried
         /// A rule asks for data on a Push to App, with which Kii sends none.
         case dataOfPushToApp
+        /// The field by which a rule names its messages never counts.
+        case unusedID
         /// A test or a step that tests nothing.
         case emptyTest
         /// Two tests of one name, which no report and no filter tells apart.
@@ -75,7 +77,7 @@ public struct RuleFinding: Sendable, Hashable {
                 .error
             case .partlyShadowed, .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
                 .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .neverRetried,
-                .dataOfPushToApp, .emptyTest, .repeatedTestName, .notAllCompared:
+                .dataOfPushToApp, .unusedID, .emptyTest, .repeatedTestName, .notAllCompared:
                 .warning
             }
         }

@@ -25,7 +25,10 @@ struct Mixed: Sendable {
 
     /// The loop's messages; the honest ones of its key, before it began and since; and those of another key.
     private struct Streams {
-        let (loop, before, same, other) = (Stream(), Stream(), Stream(), Stream())
+        let loop = Stream()
+        let before = Stream()
+        let same = Stream()
+        let other = Stream()
 
         var honest: Int { before.handled + same.handled }
         var honestLeft: Int { before.sent + same.sent - honest }
