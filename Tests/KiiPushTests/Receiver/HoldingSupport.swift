@@ -58,7 +58,17 @@ struct HoldingBench {
 
     func handleDue() async -> [String] { await receiver.handleDue().map(\.description) }
 
-    /// Lets the cool-down pass, so that the oldest is due, or the quiet time, so that the others are.
+    /// Lets time pass until nothing is held, or two minutes are over; returns the outcomes in their order.
+    func letGo() async -> [String] {
+        var outcomes: [String] = []
+        for _ in 0..<480 where !receiver.held.isEmpty {
+            clock.advance(by: .milliseconds(250))
+            outcomes += await handleDue()
+        }
+        return outcomes
+    }
+
+    /// Lets so many seconds pass; after five of them the oldest is tried, and after two more the others follow.
     func wait(_ seconds: Int64) { clock.advance(by: .seconds(seconds)) }
 
     /// How many leases there are that have not ended.

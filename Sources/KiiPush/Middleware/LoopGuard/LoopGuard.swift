@@ -251,6 +251,15 @@ extension LoopGuard {
         }
     }
 
+    /// The breakers that are not closed.
+    var tripped: [RateBreakers.ID] { state.withLock { $0.breakers.tripped } }
+
+    /// How much is held at most; a smaller one ends nothing that is held.
+    var heldBudget: HeldBudget {
+        get { state.withLock { $0.breakers.budget } }
+        set { state.withLock { $0.breakers.budget = newValue } }
+    }
+
     func hold(_ message: HeldMessage, _ breaker: RateBreakers.ID) {
         changeBreakers { $0.hold(message, breaker) }
     }

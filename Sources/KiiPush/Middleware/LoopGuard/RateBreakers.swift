@@ -6,11 +6,6 @@ struct RateBreakers {
     static let mostNarrow = 16_384
     static let mostWide = 4096
     static let mostBroad = 4096
-    /// How many messages are held at most, and how many bytes their payloads have: for one key, and in all.
-    static let mostHeldPerKey = 16_384
-    static let mostHeld = 32_768
-    static let mostHeldBytesPerKey = 8 << 20
-    static let mostHeldBytes = 16 << 20
 
     /// What a breaker counts.
     enum Level: Int, Sendable, Hashable, CaseIterable {
@@ -39,6 +34,7 @@ struct RateBreakers {
     private var narrow = BreakerTable(capacity: mostNarrow)
     private var wide = BreakerTable(capacity: mostWide, isWide: true)
     private var broad = BreakerTable(capacity: mostBroad, isWide: true)
+    var budget = HeldBudget()
     private var heldCount = 0
     private var heldBytes = 0
     private var heldBytesByKey: [ID: Int] = [:]
@@ -161,10 +157,11 @@ struct RateBreakers {
     /// Promises a held message its place; false when there is none left.
     mutating func promise(_ id: ID, bytes: Int) -> Bool {
         let ofKey = heldBytesByKey[id] ?? 0
-        guard heldCount < Self.mostHeld, heldBytes + bytes <= Self.mostHeldBytes,
-            ofKey + bytes <= Self.mostHeldBytesPerKey || ofKey == 0
+        guard heldCount < budget.messages, heldBytes + bytes <= budget.bytes,
+            ofKey + bytes <= budget.bytesPerKey || ofKey == 0
         else { return false }
-        guard use(id, { $0.promise(upTo: Self.mostHeldPerKey) }) == true else { return false }
+        let most = budget.messagesPerKey
+        guard use(id, { $0.promise(upTo: most) }) == true else { return false }
         heldCount += 1
         heldBytes += bytes
         heldBytesByKey[id] = ofKey + bytes

@@ -81,13 +81,13 @@ struct Suspicion {
         record = ArrivalRecord(now)
     }
 
-    /// That of a breaker which opened in an earlier process.
+    /// That of a breaker which opened in an earlier process: it waits on, or listens anew if it had not judged yet.
     init(_ limit: Breaker.Limit, waitingUntil end: Int64, backoff: Int64, _ now: Int64) {
         self.init(limit, now)
         self.backoff = backoff
         openedAt = now
-        quietSince = now
-        phase = .waiting(until: end)
+        listen(now)
+        if backoff > 0 { phase = .waiting(until: end) }
     }
 
     var isTrusted: Bool { trust.pace > 0 }

@@ -21,7 +21,7 @@ struct BreakerTableTests {
                 unplaced += 1
                 continue
             }
-            table.use(place) { $0.count(0, limit) }
+            _ = table.judge(place, limit, 0, 0, isNew: true)
         }
         #expect(unplaced == 0)
         #expect(table.count == 1000)
@@ -35,7 +35,9 @@ struct BreakerTableTests {
         for number in 0..<50_000 {
             // One in 20 ms: of each key nothing counts after ten seconds, or 500 others.
             let now = Int64(number) * 20_000_000
-            if let place = table.place(of: PlaceKey(number), limit, now) { table.use(place) { $0.count(now, limit) } }
+            if let place = table.place(of: PlaceKey(number), limit, now) {
+                _ = table.judge(place, limit, now, now, isNew: true)
+            }
         }
         #expect(table.forgottenEarly == 0)
         #expect((500...1000).contains(table.count))
@@ -47,15 +49,12 @@ struct BreakerTableTests {
         for number in 0..<7 {
             let found = table.place(of: PlaceKey(-1 - number), limit, 0)
             let place = try #require(found)
-            table.use(place) { breaker in
-                breaker.count(0, limit)
-                _ = breaker.judge(0, limit)
-            }
+            for _ in 0..<2 { _ = table.judge(place, limit, 0, 0, isNew: true) }
         }
         for number in 0..<10_000 {
             let found = table.place(of: PlaceKey(number), limit, 0)
             let place = try #require(found)
-            table.use(place) { $0.count(0, limit) }
+            _ = table.judge(place, limit, 0, 0, isNew: true)
         }
         #expect(table.trippedBreakers.count == 7)
         for number in 0..<7 { #expect(table.find(PlaceKey(-1 - number)) != nil) }
@@ -70,16 +69,13 @@ struct BreakerTableTests {
         for number in 0..<20 {
             let found = table.place(of: PlaceKey(number), limit, 0)
             let place = try #require(found)
-            table.use(place) { breaker in
-                breaker.count(0, limit)
-                _ = breaker.judge(0, limit)
-            }
+            for _ in 0..<2 { _ = table.judge(place, limit, 0, 0, isNew: true) }
         }
         let (new, known) = (table.place(of: PlaceKey(20), limit, 0), table.place(of: PlaceKey(3), limit, 0))
         #expect(new == nil)
         #expect(known != nil)
-        // Nothing is held of them and nobody comes to be their probe: after twice the cool-down they go.
-        let later: Int64 = 120_000_000_000
+        // Nothing is held of them, and nothing more comes: ten minutes after they have listened they go.
+        let later: Int64 = 605_000_000_000
         let later20 = table.place(of: PlaceKey(20), limit, later)
         #expect(later20 != nil)
         for number in 100..<120 { _ = table.place(of: PlaceKey(number), limit, later) }

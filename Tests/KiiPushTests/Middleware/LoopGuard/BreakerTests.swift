@@ -3,282 +3,277 @@ import Testing
 
 @testable import KiiPush
 
-/// The state machine alone: two messages in ten, a cool-down of sixty.
+/// One breaker: what it lets pass, and what it finds out about the rest.
+@Suite("Breaker", .timeLimit(.minutes(5)))
 struct BreakerTests {
-    enum Step {
-        /// A message comes: `pass`, `passAsProbe` or `hold`, and what is held gets its place.
-        case come(Int64, String)
-        /// A message is told to wait, and has no place yet.
-        case judged(Int64)
-        /// A place is promised to it, and then it is put there.
-        case promise
-        case keep(Int64)
-        /// The number of the message whose turn it is; the first one held is 1.
-        case due(Int64, UInt64?)
-        case ended(Int64)
-        case takeBack
-        /// All that is held is taken out, as by a kill.
-        case clear
-        case phase(Breaker.Phase)
-        /// When there is something to do.
-        case next(Int64?)
-        /// Whether it could be forgotten.
-        case idle(Int64, Bool)
-    }
+    // MARK: Honest traffic
 
-    struct Row: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let steps: [Step]
-
-        init(_ name: String, _ steps: [Step]) { (testDescription, self.steps) = (name, steps) }
-    }
-
-    /// Two pass, and the third opens it, at 2 until 62.
-    private static let opened: [Step] = [
-        .come(0, "pass"), .come(1, "pass"), .come(2, "hold"), .phase(.open(until: 62)),
-    ]
-    /// The probe has ended at 65, so it is quiet until 75.
-    private static let quieted: [Step] = opened + [.due(62, 1), .ended(65), .phase(.quiet(until: 75, seen: 0))]
-    /// As before, with two more that were held meanwhile, numbers 2 and 3; draining since 75.
-    private static let draining: [Step] =
-        opened + [
-            .come(3, "hold"), .come(4, "hold"), .due(62, 1), .ended(65), .due(75, 2), .phase(.draining(isBusy: true)),
-        ]
-
-    static let rows: [Row] = [
-        Row("closed while no more come than may", [.come(0, "pass"), .come(1, "pass"), .phase(.closed), .next(nil)]),
-        Row(
-            "at exactly the end of the span the first is out",
-            [
-                .come(0, "pass"), .come(1, "pass"), .come(10, "pass"), .come(10, "hold"), .phase(.open(until: 70)),
-            ]),
-        Row(
-            "what was taken back makes room",
-            [
-                .come(0, "pass"), .come(1, "pass"), .takeBack, .come(2, "pass"), .come(3, "hold"),
-            ]),
-        Row(
-            "open until its cool-down is over, then the oldest goes alone",
-            opened + [
-                .come(30, "hold"), .next(62), .due(61, nil), .due(62, 1), .phase(.probing(seen: 0)), .next(nil),
-                .due(1000, nil), .phase(.probing(seen: 0)),
-            ]),
-        Row(
-            "quiet after the probe, then as before",
-            quieted + [
-                .next(75), .due(74, nil), .due(75, nil), .phase(.closed), .come(75, "pass"), .come(75, "pass"),
-                .come(75, "hold"),
-            ]),
-        Row("a message at the very end of the quiet time passes", quieted + [.come(75, "pass"), .phase(.closed)]),
-        Row(
-            "a message during the probe opens it again, for twice as long",
-            opened + [
-                .due(62, 1), .come(63, "hold"), .phase(.probing(seen: 1)), .ended(65), .phase(.open(until: 185)),
-                .due(184, nil), .due(185, 2),
-            ]),
-        Row("a message in the quiet time too", quieted + [.come(74, "hold"), .phase(.open(until: 194))]),
-        Row(
-            "with nothing held, the next message is the probe",
-            opened + [
-                .clear, .next(nil), .due(62, nil), .come(62, "passAsProbe"), .phase(.probing(seen: 0)),
-                .ended(63),
-                .phase(.quiet(until: 73, seen: 0)),
-            ]),
-        Row(
-            "with nothing held, a message in the cool-down waits",
-            opened + [
-                .clear, .come(61, "hold"), .next(62), .due(62, 2),
-            ]),
-        Row(
-            "what was held follows in order, one at a time",
-            draining + [
-                .next(nil), .due(76, nil), .ended(76), .phase(.draining(isBusy: false)), .next(.min), .due(76, 3),
-                .ended(77), .phase(.closed), .next(nil),
-            ]),
-        Row(
-            "a message meanwhile queues behind, and counts",
-            draining + [
-                .come(76, "hold"), .come(77, "hold"), .phase(.draining(isBusy: true)), .ended(78), .due(78, 3),
-                .ended(78),
-                .due(78, 4), .ended(78), .due(78, 5), .ended(79), .phase(.closed), .come(80, "hold"),
-                .phase(.open(until: 200)),
-            ]),
-        Row(
-            "too many meanwhile open it again, for twice as long",
-            draining + [
-                .come(76, "hold"), .come(77, "hold"), .come(78, "hold"), .phase(.open(until: 198)), .ended(80),
-                .phase(.open(until: 198)), .due(197, nil), .due(198, 3),
-            ]),
-        Row(
-            "a promised place is waited for",
-            opened + [
-                .judged(3), .promise, .due(62, 1), .ended(65), .due(75, nil), .phase(.draining(isBusy: false)),
-                .keep(76), .due(76, 2), .ended(77), .phase(.closed),
-            ]),
-        Row(
-            "nobody probes in front of one with a promised place",
-            opened + [
-                .judged(3), .promise, .clear, .come(62, "hold"), .keep(63), .due(63, 2),
-                .phase(.probing(seen: 0)),
-            ]),
-        Row(
-            "one that gets its place when all the others are gone is due at once",
-            draining + [
-                .ended(76), .due(76, 3), .judged(77), .ended(78), .phase(.closed), .promise, .idle(10_000, false),
-                .keep(79),
-                .phase(.draining(isBusy: false)), .due(79, 4), .ended(80), .phase(.closed),
-            ]),
-        Row("killed while open", opened + [.clear, .phase(.open(until: 62)), .next(nil)]),
-        Row(
-            "killed while probing",
-            opened + [
-                .come(3, "hold"), .due(62, 1), .clear, .phase(.probing(seen: 0)), .ended(63),
-                .phase(.quiet(until: 73, seen: 0)), .due(73, nil), .phase(.closed),
-            ]),
-        Row(
-            "killed while quiet",
-            opened + [
-                .come(3, "hold"), .due(62, 1), .ended(65), .clear, .phase(.quiet(until: 75, seen: 0)), .due(75, nil),
-                .phase(.closed),
-            ]),
-        Row("killed while one of several follows", draining + [.clear, .ended(76), .phase(.closed)]),
-        Row("killed between two that follow", draining + [.ended(76), .clear, .due(76, nil), .phase(.closed)]),
-        Row(
-            "not to be forgotten before the passes are, nor the cool-down",
-            [
-                .come(0, "pass"), .idle(9, false), .idle(10, true),
-            ]),
-        Row("not to be forgotten while anything waits", opened + [.idle(1_000_000, false)]),
-        Row(
-            "open with nothing held, to be forgotten once its cool-down has been over for as long",
-            opened + [
-                .clear, .idle(62, false), .idle(121, false), .idle(122, true),
-            ]),
-        Row("quiet with nothing held, the same", quieted + [.idle(75, false), .idle(134, false), .idle(135, true)]),
-        Row("closed after being open, the same", quieted + [.due(75, nil), .idle(134, false), .idle(135, true)]),
-        Row(
-            "not to be forgotten while its probe runs", opened + [.clear, .come(62, "passAsProbe"), .idle(.max, false)]),
-        Row(
-            "over the end of time",
-            [
-                .come(.max - 3, "pass"), .come(.max - 2, "pass"), .come(.max - 1, "hold"), .phase(.open(until: .max)),
-                .due(.max - 1, nil), .due(.max, 1), .ended(.max), .phase(.quiet(until: .max, seen: 0)), .due(.max, nil),
-                .phase(.closed),
-            ]),
-        Row(
-            "from before the beginning of time",
-            [
-                .come(.min + 1, "pass"), .come(.min + 1, "pass"), .come(.min + 2, "hold"),
-                .phase(.open(until: .min + 62)),
-                .due(.max, 1), .ended(.max), .due(.max, nil), .come(.max, "pass"),
-            ]),
-        Row(
-            "a clock set back holds no longer than it is back",
-            opened + [
-                .come(-1000, "hold"), .due(-1000, nil), .due(62, 1), .ended(-1000),
-                .phase(.quiet(until: -990, seen: 0)),
-            ]),
-    ]
-
-    @Test("each event leads to the phase that it should", arguments: rows)
-    func steps(row: Row) throws {
-        let rate = LoopRate(messages: 2, per: .nanoseconds(10), coolDown: .nanoseconds(60))
-        let limit = Breaker.Limits(rate).narrow
-        var breaker = Breaker(try key("o"), limit)
-        var lastHeld: UInt64 = 0
-        func makeHeld() throws -> HeldMessage {
-            lastHeld += 1
-            return try HeldMessage(
-                id: lastHeld, RoutedMessage(PayloadFixture.pushToApp().payload(.long)), passed: 1,
-                owner: PushReceiver {})
-        }
-        for (number, step) in row.steps.enumerated() {
-            let comment: Comment = "step \(number)"
-            switch step {
-            case .come(let now, let expected):
-                let answer = breaker.judge(now, limit)
-                #expect("\(answer)" == expected, comment)
-                if case .hold = answer {
-                    _ = breaker.promise(upTo: 100)
-                    breaker.hold(try makeHeld(), now)
-                } else {
-                    breaker.count(now, limit)
-                }
-            case .judged(let now):
-                let answer = breaker.judge(now, limit)
-                #expect("\(answer)" == "hold", comment)
-            case .promise: _ = breaker.promise(upTo: 100)
-            case .keep(let now): breaker.hold(try makeHeld(), now)
-            case .due(let now, let expected):
-                let due = breaker.takeDue(now)
-                #expect(due?.id == expected, comment)
-            case .ended(let now): breaker.turnEnded(now)
-            case .takeBack: breaker.takeBack()
-            case .clear: _ = breaker.removeHeld { _ in true }
-            case .phase(let expected): #expect(breaker.phase == expected, comment)
-            case .next(let expected): #expect(breaker.due == expected, comment)
-            case .idle(let now, let expected):
-                let isIdle = breaker.isIdle(now)
-                #expect(isIdle == expected, comment)
-            }
-        }
-    }
-
-    @Test("the cool-down doubles with each probe that sees more, up to an hour, or as long as it is set")
-    func doubling() throws {
-        #expect(try coolDowns(from: 60, probes: 9) == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600])
-        #expect(try coolDowns(from: 0, probes: 3) == [0, 0, 0])
-        #expect(try coolDowns(from: 7200, probes: 3) == [7200, 7200, 7200])
-        // 158 years: the end of time comes before the second one's.
-        #expect(try coolDowns(from: 5_000_000_000, probes: 2) == [5_000_000_000, 4_223_372_036])
-    }
-
-    /// The cool-downs in seconds of a loop that goes on at each probe.
-    private func coolDowns(from seconds: Int64, probes: Int) throws -> [Int64] {
-        let limit = Breaker.Limits(LoopRate(messages: 1, coolDown: .seconds(seconds))).narrow
-        var breaker = Breaker(try key("o"), limit)
-        breaker.count(0, limit)
-        _ = breaker.judge(0, limit)
-        var now: Int64 = 0
-        var all: [Int64] = []
-        for _ in 0..<probes {
-            guard case .open(let end) = breaker.phase else { break }
-            all.append((end - now) / 1_000_000_000)
-            now = end
-            breaker.count(now, limit)
-            _ = breaker.judge(now, limit)
-            breaker.turnEnded(now)
-        }
-        return all
+    @Test(
+        "a steady stream is handled whole, late once and by eight seconds at most",
+        arguments: [0.3, 0.5, 1, 3, 10, 50, 200])
+    func stream(pace: Double) throws {
+        var run = BreakerRun()
+        let arrivals = (0..<Int(120 * pace)).map { Int64.seconds(Double($0) / pace) }
+        try run.run(arrivals, until: .seconds(150))
+        #expect(run.outside.count == arrivals.count)
+        #expect(run.latest <= .seconds(8))
+        #expect(run.breaker.held.isEmpty)
+        // Late in one stretch, and never again.
+        let late = run.outside.filter { $0.late > 0 }.map { $0.time - $0.late }
+        if let first = late.min(), let last = late.max() { #expect(last - first <= .seconds(10), "at \(pace)/s") }
+        #expect(run.outside.suffix(Int(30 * pace)).allSatisfy { $0.late == 0 })
     }
 
     @Test(
-        "it is forgotten how long it was open when it has been closed for as long", arguments: [(239, 480), (240, 60)])
-    func reset(closedFor: Int64, coolDown: Int64) throws {
-        let second: Int64 = 1_000_000_000
-        let limit = Breaker.Limits(LoopRate(messages: 1, per: .seconds(1))).narrow
-        var breaker = Breaker(try key("o"), limit)
-        breaker.count(0, limit)
-        var now: Int64 = 0
-        for _ in 0..<3 {
-            _ = breaker.judge(now, limit)
-            guard case .open(let end) = breaker.phase else { return }
-            now = end
-            breaker.count(now, limit)
-            breaker.turnEnded(now)
-        }
-        #expect(breaker.phase == .quiet(until: now + second, seen: 0))
-        now += second
-        _ = breaker.takeDue(now)
-        #expect(breaker.phase == .closed)
-        now += closedFor * second
-        _ = breaker.judge(now, limit)
-        breaker.count(now, limit)
-        _ = breaker.judge(now, limit)
-        #expect(breaker.phase == .open(until: now + coolDown * second))
+        "a burst is handled whole within 30 seconds, in its order, with and without a stream behind it",
+        arguments: [60, 400], [0, 0.3, 3, 50])
+    func burst(size: Int, pace: Double) throws {
+        var run = BreakerRun()
+        let behind = (0..<Int(60 * pace)).map { Int64.seconds(Double($0 + 1) / pace) }
+        let arrivals = [Int64](repeating: 0, count: size) + behind
+        try run.run(arrivals, until: .seconds(120))
+        #expect(run.outside.count == arrivals.count)
+        #expect(run.latest <= .seconds(30))
+        let order = run.outside.map { $0.time - $0.late }
+        #expect(order == order.sorted())
     }
 
-    private func key(_ id: String) throws -> PlaceKey {
-        PlaceKey(KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: id), .published)
+    @Test("what waits after a wake-up, again and again, is handled each time")
+    func wakeUps() throws {
+        var run = BreakerRun()
+        let arrivals = (0..<6).flatMap { [Int64](repeating: .seconds(Double($0) * 600), count: 100) }
+        try run.run(arrivals, until: .seconds(3600))
+        #expect(run.outside.count == 600)
+        #expect(run.latest <= .seconds(30))
+    }
+
+    // MARK: Loops
+
+    @Test(
+        "a loop is handled forty times an hour at most", arguments: [0.005, 0.05, 0.3, 1.0], [1, 5, 20])
+    func loop(roundTrip: Double, tokens: Int) throws {
+        var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(roundTrip)))
+        try run.run((0..<tokens).map { Int64($0) * 1_000_000 }, until: .seconds(3600))
+        #expect(run.handled <= 40, "round trip \(roundTrip) s, \(tokens) at first")
+        #expect(run.handled >= 20)
+    }
+
+    @Test("a loop that doubles is handled as seldom", arguments: [0.05, 1.0])
+    func doubling(roundTrip: Double) throws {
+        var run = BreakerRun(answers: BreakerRun.Answers(count: 2, after: .seconds(roundTrip)))
+        try run.run([0], until: .seconds(3600))
+        #expect(run.handled <= 40)
+    }
+
+    @Test("after each loop it waits twice as long, up to an hour")
+    func waits() throws {
+        var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(0.2)))
+        try run.run([0], until: .seconds(6 * 3600))
+        #expect(run.waits == [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600].map { .seconds($0) })
+    }
+
+    @Test("the first wait is the rate's, also where that is longer than an hour", arguments: [10, 7200])
+    func coolDown(seconds: Double) throws {
+        var rate = LoopRate.standard
+        rate.coolDown = .seconds(seconds)
+        var run = BreakerRun(rate, answers: BreakerRun.Answers(after: .seconds(0.2)))
+        try run.run([0], until: .seconds(seconds * 2))
+        #expect(run.waits.first == .seconds(seconds))
+    }
+
+    @Test(
+        "honest messages that come into a loop are handled in the end, and the loop stays bounded",
+        arguments: [0.1, 1.0])
+    func mixed(pace: Double) throws {
+        var run = BreakerRun(
+            answers: BreakerRun.Answers(after: .seconds(0.2), until: .seconds(600)))
+        let arrivals = (0..<Int(600 * pace)).map { Int64.seconds(Double($0) / pace) }
+        try run.run(arrivals, until: .seconds(4 * 3600))
+        #expect(run.outside.count == arrivals.count)
+        #expect(run.breaker.held.isEmpty)
+        #expect(run.caused.filter { $0 < .seconds(600) }.count <= 60)
+    }
+
+    // MARK: Limits
+
+    private static let two = LoopRate(messages: 2, per: .seconds(10))
+
+    @Test("the limits of both spans hold, and a message that is taken back makes room")
+    func limits() {
+        let limit = Breaker.Limits(LoopRate(messages: 2, per: .seconds(1), sustained: .init(messages: 3, per: .seconds(60))))
+            .narrow
+        var breaker = Breaker(PlaceKey(0), limit)
+        func judge(_ seconds: Double) -> Bool {
+            if breaker.pass(.seconds(seconds), limit) { return true }
+            if case .hold = breaker.judge(.seconds(seconds), .seconds(seconds), limit) { return false }
+            return true
+        }
+        #expect(judge(0) && judge(0.5))
+        breaker.takeBack()
+        #expect(judge(0.6))
+        // At exactly the end of the span the first is out.
+        #expect(judge(1))
+        #expect(breaker.phase == .closed)
+        #expect(!judge(3), "the third in a minute has passed")
+        #expect(breaker.phase == .listening(until: .seconds(7.5)))
+    }
+
+    @Test("while it listens, tries and watches all wait; then all follow, sixteen at once at most")
+    func steps() throws {
+        var run = BreakerRun(Self.two)
+        try run.run([0, 1, 2, 3], until: .seconds(4))
+        #expect(run.handled == 2 && run.breaker.held.count == 2)
+        #expect(run.breaker.due == run.breaker.phase.end)
+        try run.run([], until: .seconds(5))
+        #expect(run.handled == 3, "one is tried")
+        guard case .watching = run.breaker.phase else {
+            Issue.record("\(run.breaker.phase)")
+            return
+        }
+        try run.run([], until: .seconds(7))
+        #expect(run.handled == 4 && run.breaker.phase == .closed && run.breaker.due == nil)
+    }
+
+    @Test("released messages have their turns sixteen at once at most, and new ones queue behind them")
+    func releasing() throws {
+        let limit = Breaker.Limits(Self.two).narrow
+        var breaker = Breaker(PlaceKey(0), limit)
+        let owner = PushReceiver {}
+        func hold(_ id: UInt64, _ now: Int64) throws {
+            guard case .hold = breaker.judge(now, now, limit) else {
+                Issue.record("\(id) passed")
+                return
+            }
+            _ = breaker.promise(upTo: 100)
+            breaker.hold(
+                try HeldMessage(
+                    id: id, RoutedMessage(PayloadFixture.pushToApp().payload(.long)), passed: 1, owner: owner))
+        }
+        // A stream of ten a second, so that what waits is explained.
+        var (id, now): (UInt64, Int64) = (0, 0)
+        while now < .seconds(7) {
+            if id < 2 { _ = breaker.judge(now, now, limit) } else { try hold(id, now) }
+            (id, now) = (id + 1, now + .seconds(0.1))
+            if case .releasing = breaker.phase { break }
+            while case .trying = breaker.phase, let message = breaker.takeDue(now) {
+                #expect(message.id >= 2)
+                breaker.turnEnded(now)
+            }
+            if case .listening(let end) = breaker.phase, end <= now { takeOne() }
+            if case .watching(let end) = breaker.phase, end <= now { break }
+        }
+        func takeOne() {
+            if breaker.takeDue(now) != nil { breaker.turnEnded(now) }
+        }
+        var running = 0
+        while breaker.takeDue(now) != nil { running += 1 }
+        #expect(breaker.phase == .releasing)
+        #expect(running == 16)
+        #expect(breaker.due == nil)
+        try hold(1000, now)
+        var order: [UInt64] = []
+        for _ in 0..<200 {
+            breaker.turnEnded(now)
+            if let message = breaker.takeDue(now) { order.append(message.id) }
+            if breaker.phase == .closed { break }
+        }
+        #expect(order.last == 1000 && order == order.sorted())
+        #expect(breaker.phase == .closed)
+    }
+
+    @Test("what is taken out meanwhile, as by a kill, leaves it as if it had been handled")
+    func killed() throws {
+        for time in [3.0, 4.6, 6.0] {
+            var run = BreakerRun(Self.two)
+            try run.run([0, 1, 2, 3, 4], until: .seconds(time))
+            let removed = run.breaker.removeHeld { _ in true }
+            #expect(removed.count == (time > 4.5 ? 2 : 3))
+            try run.run([.seconds(20)], until: .seconds(40))
+            #expect(run.breaker.held.isEmpty)
+            #expect(run.breaker.phase == .closed, "killed after \(time) s")
+        }
+    }
+
+    @Test("one whose last message is taken out between promise and place waits for it")
+    func promised() throws {
+        let limit = Breaker.Limits(Self.two).narrow
+        var breaker = Breaker(PlaceKey(0), limit)
+        for _ in 0..<3 { _ = breaker.judge(0, 0, limit) }
+        let promises = (0..<2).map { _ in breaker.promise(upTo: 1) }
+        #expect(promises == [true, false])
+        let late = Int64.seconds(100)
+        var due = breaker.takeDue(late)
+        #expect(due == nil)
+        let isIdle = breaker.isIdle(.max)
+        #expect(!isIdle)
+        breaker.hold(
+            try HeldMessage(
+                id: 1, RoutedMessage(PayloadFixture.pushToApp().payload(.long)), passed: 1, owner: PushReceiver {}))
+        due = breaker.takeDue(late)
+        #expect(due?.id == 1)
+    }
+
+    // MARK: Forgetting
+
+    @Test("it is forgotten when nothing counts, nothing is held, and what was learnt is old")
+    func idle() throws {
+        let limit = Breaker.Limits(Self.two).narrow
+        var quiet = Breaker(PlaceKey(0), limit)
+        _ = quiet.judge(0, 0, limit)
+        let early = quiet.isIdle(.seconds(9.9)), late = quiet.isIdle(.seconds(10))
+        #expect(!early && late)
+
+        var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(0.2)))
+        try run.run([0], until: .seconds(60))
+        let isIdle = run.breaker.isIdle(.max)
+        #expect(!isIdle, "while anything waits")
+        _ = run.breaker.removeHeld { _ in true }
+        let withinHour = run.breaker.isIdle(.seconds(3600)), after = run.breaker.isIdle(.seconds(2 * 3600))
+        #expect(!withinHour && after, "what was tried counts for an hour")
+        #expect(!run.breaker.isExpendable)
+    }
+
+    // MARK: Clocks
+
+    @Test(
+        "a clock at its end, or set back, traps nowhere and loses nothing",
+        arguments: [[Int64.max - 3, Int64.max], [Int64.min + 1, Int64.min + 2, Int64.max], [1000, 0], [0, Int64.min + 1, Int64.max]]
+            as [[Int64]])
+    func clocks(times: [Int64]) throws {
+        let limit = Breaker.Limits(Self.two).narrow
+        var breaker = Breaker(PlaceKey(0), limit)
+        let owner = PushReceiver {}
+        var (passed, held): (Int, UInt64) = (0, 0)
+        for now in times {
+            for _ in 0..<3 {
+                if case .hold = breaker.judge(now, now, limit) {
+                    held += 1
+                    _ = breaker.promise(upTo: 100)
+                    breaker.hold(
+                        try HeldMessage(
+                            id: held, RoutedMessage(PayloadFixture.pushToApp().payload(.long)), passed: 1,
+                            owner: owner))
+                } else {
+                    passed += 1
+                }
+            }
+            while breaker.takeDue(now) != nil {
+                held -= 1
+                passed += 1
+                breaker.turnEnded(now)
+            }
+        }
+        #expect(passed + Int(held) == 3 * times.count)
+        #expect(breaker.held.count == Int(held))
+    }
+}
+
+extension Breaker.Phase {
+    /// When it ends by itself.
+    fileprivate var end: Int64? {
+        switch self {
+        case .listening(let end), .watching(let end), .waiting(let end): end
+        case .closed, .trying, .releasing: nil
+        }
     }
 }

@@ -3,6 +3,9 @@ import KiiPushTesting
 @testable import KiiPush
 
 extension LoopGuard {
+    /// The levels of which a breaker is open.
+    var trippedLevels: [RateBreakers.Level] { tripped.map(\.level) }
+
     /// What the guard says about a payload: `pass`, `held`, or the layer that ends it.
     func judge(
         _ payload: RawPayload, at now: MonotonicInstant, app: String? = nil, routes: [Route] = [Route("r")]

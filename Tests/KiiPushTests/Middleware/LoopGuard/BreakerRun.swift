@@ -1,0 +1,96 @@
+import KiiPushTesting
+
+@testable import KiiPush
+
+/// One breaker on a clock of its own, what comes from outside, and what handling causes; handlers take no time.
+struct BreakerRun {
+    /// What each handled message causes: so many others, after so long.
+    struct Answers {
+        var count = 1
+        var after: Int64
+        /// Nothing that is handled later causes anything.
+        var until: Int64 = .max
+    }
+
+    private let limit: Breaker.Limit
+    private let answers: Answers?
+    private var waiting: [Int64] = []
+    private var owner = PushReceiver {}
+    private var arrivedAt: [UInt64: (time: Int64, isOutside: Bool)] = [:]
+    private var lastHeld: UInt64 = 0
+
+    var breaker: Breaker
+    private(set) var now: Int64 = 0
+    /// When each message was handled that came from outside, and how late that was, in the order of handling.
+    private(set) var outside: [(time: Int64, late: Int64)] = []
+    /// When each one was handled that handling had caused.
+    private(set) var caused: [Int64] = []
+    /// For how long it waited after each loop.
+    private(set) var waits: [Int64] = []
+
+    init(_ rate: LoopRate = .standard, answers: Answers? = nil) {
+        limit = Breaker.Limits(rate).narrow
+        self.answers = answers
+        breaker = Breaker(PlaceKey(0), limit)
+    }
+
+    /// The longest that a message from outside waited.
+    var latest: Int64 { outside.map(\.late).max() ?? 0 }
+    var handled: Int { outside.count + caused.count }
+
+    /// Goes on until a time, with messages from outside at the given ones.
+    mutating func run(_ arrivals: [Int64], until end: Int64) throws {
+        var next = 0
+        while true {
+            let arrival = next < arrivals.count ? arrivals[next] : .max
+            let answer = waiting.first ?? .max
+            let due = breaker.due ?? .max
+            let time = min(arrival, answer, max(due, now))
+            guard time <= end else { break }
+            now = max(now, time)
+            if due <= now, due <= min(arrival, answer) {
+                takeTurns()
+            } else if arrival <= answer {
+                next += 1
+                try come(isOutside: true)
+            } else {
+                waiting.removeFirst()
+                try come(isOutside: false)
+            }
+        }
+        now = max(now, end)
+    }
+
+    private mutating func come(isOutside: Bool) throws {
+        switch breaker.judge(now, now, limit) {
+        case .pass, .passTrusted: handle(now, isOutside)
+        case .hold:
+            lastHeld += 1
+            arrivedAt[lastHeld] = (now, isOutside)
+            _ = breaker.promise(upTo: .max)
+            breaker.hold(
+                try HeldMessage(
+                    id: lastHeld, RoutedMessage(PayloadFixture.pushToApp().payload(.long)), passed: 1, owner: owner))
+        }
+    }
+
+    private mutating func takeTurns() {
+        while let message = breaker.takeDue(now) {
+            if let (time, isOutside) = arrivedAt.removeValue(forKey: message.id) { handle(time, isOutside) }
+            breaker.turnEnded(now)
+        }
+        if case .waiting(let end) = breaker.phase, end > now, waits.last != breaker.backoff {
+            waits.append(breaker.backoff)
+        }
+    }
+
+    private mutating func handle(_ arrivedAt: Int64, _ isOutside: Bool) {
+        if isOutside { outside.append((now, now - arrivedAt)) } else { caused.append(now) }
+        guard let answers, now < answers.until else { return }
+        for _ in 0..<answers.count { waiting.append(now + answers.after) }
+    }
+}
+
+extension Int64 {
+    static func seconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
+}
