@@ -8,14 +8,15 @@ import Testing
 struct DeadLetterTests {
     @Test("beyond a hundred of a key the newest is put aside; when one has gone there is room again")
     func fullKey() async {
-        let bench = HoldingBench()
+        let bench = HoldingBench(isTopic: true)
+        bench.loopGuard.heldBudget.messagesPerKey = 100
         _ = await bench.send(0)
         for number in 1...100 { #expect(await bench.send(number) == "held (rate)") }
         #expect(await bench.send(101) == "deadLettered (heldFull)")
         #expect(await bench.send(101) == "duplicate (done)")
         #expect(bench.receiver.held.count == 100)
-        #expect(bench.receiver.held.last?.message.modifiedAt == 100)
-        #expect(bench.receiver.dropHeld { $0.message.modifiedAt == 50 } == 1)
+        #expect(bench.receiver.held.last?.message.benchNumber == 100)
+        #expect(bench.receiver.dropHeld { $0.message.benchNumber == 50 } == 1)
         #expect(await bench.send(102) == "held (rate)")
         #expect(bench.letters.letters().map { $0.payload } == [bench.payload(101)])
         #expect(bench.letters.letters().map(\.reason) == [.heldFull])
@@ -26,16 +27,29 @@ struct DeadLetterTests {
         #expect(bench.leases == 100)
     }
 
+    @Test("of an object the newest change takes the place of the oldest that is held, which ends as superseded")
+    func newestStays() async {
+        let bench = HoldingBench()
+        bench.loopGuard.heldBudget.messagesPerKey = 3
+        _ = await bench.send(0)
+        for number in 1...4 { #expect(await bench.send(number) == "held (rate)") }
+        #expect(bench.receiver.held.map { $0.message.modifiedAt } == [2, 3, 4])
+        #expect(bench.letters.letters().isEmpty)
+        #expect(bench.receiver.metrics.nonzero == ["handled: 1", "held rate: 3", "superseded: 1"])
+        #expect(await bench.send(1) == "duplicate (done)")
+    }
+
     @Test("beyond a thousand in all it is the same, whatever their keys")
     func fullInAll() async {
-        let bench = HoldingBench()
+        let bench = HoldingBench(isTopic: true)
+        bench.loopGuard.heldBudget.messages = 1000
         for object in 0..<11 { #expect(await bench.send(0 + object * 1000, "o\(object)") == "handled") }
         for object in 0..<10 {
             for number in 1...100 { #expect(await bench.send(object * 1000 + number, "o\(object)") == "held (rate)") }
         }
         #expect(await bench.send(10_001, "o10") == "deadLettered (heldFull)")
         #expect(bench.receiver.held.count == 1000)
-        bench.receiver.dropHeld { $0.message.object?.id == "o3" }
+        bench.receiver.dropHeld { $0.message.topic?.name == "o3" }
         for number in 2...101 { #expect(await bench.send(10_000 + number, "o10") == "held (rate)") }
         #expect(await bench.send(10_200, "o10") == "deadLettered (heldFull)")
         #expect(bench.receiver.metrics.received == 11 + 1000 + 1 + 100 + 1)
@@ -44,9 +58,10 @@ struct DeadLetterTests {
     @Test("beyond eight mebibytes in all it is the same, and what goes gives its bytes back")
     func fullBytes() async {
         let bench = HoldingBench()
+        bench.loopGuard.heldBudget.bytes = 8 << 20
         let filler = String(repeating: "x", count: 60_000)
         func send(_ number: Int, _ object: String) async -> String {
-            var fixture = PayloadFixture.pushToApp(object: object, sentAt: Int64(number), modifiedAt: Int64(number))
+            var fixture = PayloadFixture.pushToUser(topic: object, sentAt: Int64(number))
             fixture.data = [("filler", .string(filler))]
             return await bench.receiver.receive(fixture.payload(.long)).description
         }
@@ -69,7 +84,8 @@ struct DeadLetterTests {
         let letters = InMemoryDeadLetterStore(capacity: 1)
         _ = try letters.add(
             DeadLetter(payload: RawPayload("x"), reason: .failed, routes: [], arrivedAt: .seconds(0)))
-        let bench = HoldingBench(letters: letters)
+        let bench = HoldingBench(letters: letters, isTopic: true)
+        bench.loopGuard.heldBudget.messagesPerKey = 100
         _ = await bench.send(0)
         for number in 1...100 { _ = await bench.send(number) }
         let outcome = await bench.receiver.receive(bench.payload(102))
@@ -82,6 +98,7 @@ struct DeadLetterTests {
         #expect(bench.leases == 0)
         #expect(bench.receiver.metrics.nonzero == ["handled: 1", "failed stage: 101"])
         bench.wait(120)
+        #expect(await bench.handleDue().isEmpty)
         #expect(await bench.send(102) == "handled")
     }
 

@@ -14,6 +14,8 @@ struct HoldingBench {
     let log = EventLog()
     /// While it is set, handlers throw.
     let isFailing = Flag()
+    /// Whether it gets messages of topics, not of objects: no newer one takes an older one's place.
+    private let isTopic: Bool
 
     /// - Parameters:
     ///   - routes: the ids of the routes, each with what the loop guard does for it.
@@ -22,10 +24,11 @@ struct HoldingBench {
     ///   - stage: what a stage behind the guard does to a message.
     init(
         _ routes: [(id: String, loop: RouteLoopPolicy)] = [("r", .standard)], rate: LoopRate = LoopRate(messages: 1),
-        letters: InMemoryDeadLetterStore = InMemoryDeadLetterStore(),
+        letters: InMemoryDeadLetterStore = InMemoryDeadLetterStore(), isTopic: Bool = false,
         stage: @escaping @Sendable (inout RoutedMessage) -> Verdict = { _ in .pass }
     ) {
         self.letters = letters
+        self.isTopic = isTopic
         let (clock, store, log, isFailing) = (clock, store, log, isFailing)
         let loopGuard = LoopGuard(settings: LoopSettings(rate: rate), clock: clock)
         self.loopGuard = loopGuard
@@ -36,7 +39,7 @@ struct HoldingBench {
         }
         for route in routes {
             receiver.onAny(route.id, then: .continue, loop: route.loop) { message, context in
-                log.add("\(context.route) \(message.modifiedAt ?? -1)")
+                log.add("\(context.route) \(message.benchNumber)")
                 if isFailing.isSet { throw TestError() }
                 if route.loop.ownBucket == .refuse {
                     _ = try context.willCreate(in: KiiBucket(scope: .app, name: "settings"))
@@ -46,9 +49,10 @@ struct HoldingBench {
     }
 
     func payload(_ number: Int, _ object: String = "o", _ style: PayloadFixture.KeyStyle = .long) -> RawPayload {
-        PayloadFixture.pushToApp(
-            object: object, sender: nil, sentAt: 1_000_000 + Int64(number), modifiedAt: Int64(number)
-        ).payload(style)
+        let sentAt = 1_000_000 + Int64(number)
+        if isTopic { return PayloadFixture.pushToUser(topic: object, sender: nil, sentAt: sentAt).payload(style) }
+        return PayloadFixture.pushToApp(object: object, sender: nil, sentAt: sentAt, modifiedAt: Int64(number))
+            .payload(style)
     }
 
     /// Sends a message of a number of its own.
@@ -93,7 +97,7 @@ final class EndLog: Sendable {
         let log = log
         let all = Task {
             for message in held {
-                log.add("\(message.message.modifiedAt ?? -1): \(await message.end()?.description ?? "nil")")
+                log.add("\(message.message.benchNumber): \(await message.end()?.description ?? "nil")")
             }
         }
         task.withLock { $0 = all }
@@ -104,4 +108,9 @@ final class EndLog: Sendable {
         await task.withLock { $0 }?.value
         return log.events
     }
+}
+
+extension PushMessage {
+    /// The number that a bench gave it; -1 where none did.
+    var benchNumber: Int64 { modifiedAt ?? sentAt.flatMap { $0 >= 1_000_000 ? $0 - 1_000_000 : nil } ?? -1 }
 }

@@ -40,8 +40,8 @@ struct RuleTestRunnerTests {
            {"payload":{"topic":"t","objectScopeType":"APP","when":1,"sender":"s"},"expect":{"outcome":"handled"}},
            {"at":"1s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},
             "expect":{"outcome":"held","layer":"rate","rules":["odd"],"handlers":[]}},
-           {"at":"160s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},"expect":{"outcome":"duplicate"}},
-           {"at":"162s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},"expect":{"outcome":"handled"}}]},
+           {"at":"104s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},"expect":{"outcome":"duplicate"}},
+           {"at":"107s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},"expect":{"outcome":"handled"}}]},
           {"name":"the rest","steps":[
            {"payload":{"topic":"t","appID":"a2"},"expect":{"outcome":"refused","reason":"app","rules":["odd"],"handlers":[]}},
            {"payload":{"topic":"t","objectScopeType":"APP_AND_USER","objectScopeUserID":"U2"},
@@ -171,7 +171,7 @@ struct RuleTestRunnerTests {
               {"payload":{"n":1},"expect":{"outcome":"handled"}},
               {"payload":{"n":2},"fail":["h"],"expect":{"outcome":"held"}},
               {"payload":{"n":3},"expect":{"outcome":"held"}},
-              {"at":"500s","payload":{"n":4},"expect":{"outcome":"handled"}},
+              {"at":"1200s","payload":{"n":4},"expect":{"outcome":"handled"}},
               {"payload":{"n":5},"expect":{"outcome":"held"}},
               {"kill":"a"}]}]}
             """#)

@@ -87,7 +87,8 @@ struct Suspicion {
         self.backoff = backoff
         openedAt = now
         listen(now)
-        if backoff > 0 { phase = .waiting(until: end) }
+        // What it would have found out is not worth much by then.
+        if backoff > 0 || now.since(end) >= .seconds(600) { phase = .waiting(until: end) }
     }
 
     var isTrusted: Bool { trust.pace > 0 }

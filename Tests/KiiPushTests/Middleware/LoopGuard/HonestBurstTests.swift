@@ -53,6 +53,7 @@ struct HonestBurstTests {
             clock.advance(by: .milliseconds(500))
             let outcomes = await receiver.handleDue()
             tried += outcomes.count
+            clock.advance(by: .milliseconds(100))
             await receive(receiver, times: outcomes.count)
         }
         #expect(tried <= 16, "each message brings the next")

@@ -74,7 +74,7 @@ struct RulesErrorTests {
             (#""dedupe":null"#, "1:10: expected an object with window, count and weak, found null"),
             (#""loop":{"rate":{"messages":0}}"#, "1:28: expected a whole number from 1 to 1000000000, found 0"),
             (#""loop":{"rate":{"per":"0s"}}"#, "1:23: expected a duration longer than 0"),
-            (#""loop":{"rate":false}"#, "1:16: expected an object with messages, per and coolDown, found false"),
+            (#""loop":{"rate":false}"#, "1:16: expected an object with messages, per, sustained and coolDown, found false"),
             (#""loop":{"hops":true}"#, "1:16: expected a whole number from 0 to 1000000, found true"),
             (#""loop":{"ownBucket":"warn"}"#, "1:9: unknown key 'ownBucket'; known: rate, hops, echo, writesAs"),
             (
@@ -146,7 +146,7 @@ struct RulesErrorTests {
             ),
             (
                 #"{"id":"a","then":{"print":true},"loop":{"rate":true}}"#,
-                "2:48: expected an object with messages, per and coolDown, or false, found true"
+                "2:48: expected an object with messages, per, sustained and coolDown, or false, found true"
             ),
             (
                 #"{"id":"a","then":{"print":true},"delivery":{"atempts":1}}"#,
