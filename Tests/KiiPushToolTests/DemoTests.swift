@@ -24,13 +24,13 @@ struct DemoTests {
         #expect(run.output.filter { $0.hasPrefix("    handler: ") }.count == 5)
     }
 
-    @Test("a loop is cut, probed, released, and does not begin where its write is announced")
+    @Test("a loop is cut, tried, ends, and does not begin where its write is announced")
     func loop() async {
         let text = await ToolRun("demo").output.joined(separator: "\n")
         let story = [
             "20 pushes were handled, each caused the next one; then: held (rate)",
-            "outcome of what was held: handled", "the next probe is due in 120 seconds",
-            "outcome of what was held: handled", "1 push was handled, each caused the next one; then: looped (echo)",
+            "within 1 h: 12 handled, 12 came back; 1 held", "as in a loop; one is tried in",
+            "within 3 h: 1 handled, 0 came back; 0 held", "1 push was handled, each caused the next one; then: looped (echo)",
         ]
         var left = text[...]
         for line in story {

@@ -27,7 +27,13 @@ extension PushReceiver {
         message.isStored = keeper?.isDurable ?? false
         chain.hold(message, passed)
         counters.count(.held(held))
-        message.recorder?.finish(message, .held(held))
+        if let recorder = message.recorder {
+            if let hold = loopGuard?.hold(by: breaker) {
+                recorder.begin()
+                recorder.end("hold", hold.sentence(at: clock.now))
+            }
+            recorder.finish(message, .held(held))
+        }
         loopGuard?.hold(held, breaker)
         return held
     }

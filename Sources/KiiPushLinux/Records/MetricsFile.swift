@@ -16,6 +16,7 @@ public import KiiPush
 /// | `kiipush_service_payloads`, `kiipush_service_bytes` | what the service has taken in and not ended |
 /// | `kiipush_service_overrunning` | handlers that did not return in time, and still run |
 /// | `kiipush_service_open` | 1 while payloads are taken in |
+/// | `kiipush_loop_held{level,step}` | what the loop guard holds, as ``KiiPush/LoopHold`` says; absent while that is nothing |
 /// | `kiipush_retries_total`, `kiipush_overruns_total`, `kiipush_store_failures_total` | what the service told of |
 /// | `kiipush_transport_events_total{transport,event}` | `connected`, `disconnected`, `possibleGap`, `ignored` |
 ///
@@ -34,10 +35,14 @@ public struct MetricsFile: Sendable {
     ///   - metrics: the receiver's counts.
     ///   - status: what the service has on its hands.
     ///   - counts: what the service has told; nil leaves it out.
+    ///   - holds: what the loop guard does, from its ``KiiPush/LoopGuard/holds``.
     /// - Throws: ``WriteError``; the old file is still there.
-    public func write(_ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts? = nil) throws(WriteError) {
+    public func write(
+        _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts? = nil, holds: [LoopHold] = []
+    ) throws(WriteError) {
+        let text = MetricsText.text(metrics, status, counts, holds)
         do throws(ErrorNumber) {
-            try replaceFile(path, with: MetricsText.text(metrics, status, counts), mode: 0o644, isDurable: false)
+            try replaceFile(path, with: text, mode: 0o644, isDurable: false)
         } catch {
             throw WriteError(path: path, number: error)
         }

@@ -2,7 +2,9 @@ import KiiPush
 
 /// Metrics in the text format of Prometheus.
 enum MetricsText {
-    static func text(_ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts?) -> String {
+    static func text(
+        _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts?, _ holds: [LoopHold]
+    ) -> String {
         var text = ""
         // Held is no end: what is held now stands among the service's messages.
         let ended = metrics.outcomes.filter { $0.outcome != "held" }
@@ -11,6 +13,7 @@ enum MetricsText {
             ended.map { ([("outcome", $0.outcome), ("reason", $0.reason ?? "")], $0.messages) })
         text += routes(metrics.routes)
         text += service(status)
+        text += loops(holds)
         if let counts { text += told(counts.counts) }
         return text
     }
@@ -38,6 +41,15 @@ enum MetricsText {
             + family(
                 "service_overrunning", .gauge, "Handlers that run beyond their time.", [([], status.overrunning)])
             + family("service_open", .gauge, "1 while payloads are taken in.", [([], status.isOpen ? 1 : 0)])
+    }
+
+    private static func loops(_ holds: [LoopHold]) -> String {
+        var held: [[String]: Int] = [:]
+        for hold in holds { held[[hold.level.rawValue, hold.step.rawValue], default: 0] += hold.messages }
+        let samples = held.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        return family(
+            "loop_held", .gauge, "Messages that the loop guard holds: too many of what, and what it does about them.",
+            samples.map { ([("level", $0.key[0]), ("step", $0.key[1])], $0.value) })
     }
 
     private static func told(_ counts: ServiceCounts.State) -> String {

@@ -57,14 +57,11 @@ struct LoopDemo {
                 Every write comes back as the next push. (The demo's own clock runs, so you need not wait.)
             """)
         await loop()
-        console.print("\n13  A minute later the held push goes alone, as a probe")
-        clock.advance(by: .seconds(60))
-        await probe()
-        console.print("\n14  The handler no longer writes, and somebody releases what is held")
+        console.print("\n13  The guard finds the cause: it handles some of what it holds, and looks whether that brings more")
+        await goOn(for: .seconds(3600))
+        console.print("\n14  The handler no longer writes. The next try brings nothing, and the guard lets all follow")
         handler.become(.reads)
-        report(await receiver.releaseHeld())
-        clock.advance(by: .seconds(600))
-        await receiver.handleDue()
+        await goOn(for: .seconds(3 * 3600))
         console.print("\n15  The same handler, but it announces its write with context.willWrite")
         loopGuard.onRisk { [console] risk in console.print("    warned before it happens: \(risk)") }
         handler.become(.announces)
@@ -87,13 +84,22 @@ struct LoopDemo {
         console.print("    \(handled) pushes were handled and nothing stopped them")
     }
 
-    private func probe() async {
-        let before = handler.writes
-        report(await receiver.handleDue())
-        guard handler.writes > before else { return }
-        let next = await send()
-        let wait = loopGuard.nextDue.map { clock.now.duration(to: $0).components.seconds } ?? 0
-        console.print("    its write comes back at once: \(next); the next probe is due in \(wait) seconds")
+    /// Lets held pushes have their turns; each write of the handler comes back as a push.
+    private func goOn(for duration: Duration) async {
+        let end = clock.now.advanced(by: duration)
+        var (handled, caused) = (0, 0)
+        while let due = loopGuard.nextDue, due <= end {
+            clock.advance(to: due)
+            let before = handler.writes
+            handled += await receiver.handleDue().count
+            for _ in before..<handler.writes {
+                caused += 1
+                _ = await send()
+            }
+        }
+        clock.advance(to: end)
+        console.print("    within \(duration.components.seconds / 3600) h: \(handled) handled, \(caused) came back; \(receiver.held.count) held")
+        for hold in loopGuard.holds { console.print("    \(hold.sentence(at: clock.now))") }
     }
 
     private func send() async -> Outcome {
@@ -101,10 +107,6 @@ struct LoopDemo {
         return await receiver.receive(DemoPayloads.counterChanged(at: clock.now.nanoseconds / 1_000_000))
     }
 
-    private func report(_ outcomes: [Outcome]) {
-        for outcome in outcomes { console.print("    outcome of what was held: \(outcome)") }
-        console.print("    still held: \(receiver.held.count)")
-    }
 }
 
 /// The clock of the demo, which is turned on by hand.
@@ -114,6 +116,7 @@ private final class DemoClock: ReceiverClock {
     var now: MonotonicInstant { time.withLock { $0 } }
 
     func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
+    func advance(to instant: MonotonicInstant) { time.withLock { $0 = max($0, instant) } }
 
     func sleep(until instant: MonotonicInstant) async throws {
         time.withLock { $0 = max($0, instant) }

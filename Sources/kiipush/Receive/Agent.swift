@@ -199,7 +199,8 @@ final class Agent: Sendable {
 
     private func writeMetrics() {
         guard let path = options.metrics else { return }
-        do { try MetricsFile(path: path).write(receiver.metrics, service.status, counts) } catch {
+        let holds = receiver.loopGuard?.holds ?? []
+        do { try MetricsFile(path: path).write(receiver.metrics, service.status, counts, holds: holds) } catch {
             log.trouble("\(error)")
         }
     }

@@ -20,7 +20,9 @@ enum HeldCommand {
         let ids = Set(chosen.map(\.id))
         if options.isDryRun || options.action == .list {
             for held in chosen {
-                console.print((options.isDryRun ? "would \(options.action.rawValue) " : "") + line(held, options))
+                let line = Line(held: held, hold: receiver.loopGuard?.hold(of: held), now: receiver.clock.now)
+                let text = options.format == .json ? line.json : escaped(line.text)
+                console.print((options.isDryRun ? "would \(options.action.rawValue) " : "") + text)
             }
             if chosen.isEmpty, options.format == .text, options.ids.isEmpty { console.print("nothing is held") }
         } else if options.action == .release {
@@ -43,20 +45,44 @@ enum HeldCommand {
         return .fine
     }
 
-    private static func line(_ held: HeldMessage, _ options: StateOptions) -> String {
-        guard options.format == .json else { return escaped("\(held), \(held.message.raw.bytes.count) bytes") }
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("id")
-            writer.integer(Int64(clamping: held.id))
-            writer.key("kind")
-            writer.string(held.message.kind.rawValue)
-            writer.key("routes")
-            writer.array { writer in for route in held.routes { writer.string(route) } }
-            writer.key("bytes")
-            writer.integer(Int64(held.message.raw.bytes.count))
+    /// One held message, and why it waits.
+    private struct Line {
+        let held: HeldMessage
+        let hold: LoopHold?
+        let now: MonotonicInstant
+
+        private var waited: Int64 { max(0, held.arrivedAt.duration(to: now).components.seconds) }
+
+        var text: String {
+            let why = hold.map { "; \($0.sentence(at: now))" } ?? ""
+            return "\(held), \(held.message.raw.bytes.count) bytes, waiting for \(waited) s\(why)"
         }
-        return writer.text
+
+        var json: String {
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.key("id")
+                writer.integer(Int64(clamping: held.id))
+                writer.key("kind")
+                writer.string(held.message.kind.rawValue)
+                writer.key("routes")
+                writer.array { writer in for route in held.routes { writer.string(route) } }
+                writer.key("bytes")
+                writer.integer(Int64(held.message.raw.bytes.count))
+                writer.key("waitedSeconds")
+                writer.integer(waited)
+                guard let hold else { return }
+                writer.key("level")
+                writer.string(hold.level.rawValue)
+                writer.key("step")
+                writer.string(hold.step.rawValue)
+                if let until = hold.until {
+                    writer.key("nextInSeconds")
+                    writer.integer(max(0, now.duration(to: until).components.seconds))
+                }
+            }
+            return writer.text
+        }
     }
 
     static let help = """

@@ -1,5 +1,6 @@
 import Glibc
 import KiiPushTesting
+import Synchronization
 import Testing
 
 @testable import KiiPush
@@ -101,6 +102,25 @@ struct MetricsFileTests {
             ])
     }
 
+    @Test("what the loop guard holds is in the file by level and step, and a trace says why")
+    func holds() async throws {
+        let clock = ManualClock()
+        let receiver = PushReceiver(loop: LoopSettings(rate: LoopRate(messages: 1)), clock: clock)
+        receiver.onPushToApp("r") { _, _ in }
+        let traces = TraceList()
+        receiver.onTrace { traces.add($0) }
+        for number in 0..<4 {
+            _ = await receiver.receive(PayloadFixture.pushToApp(sentAt: Int64(number), modifiedAt: Int64(number)).payload(.long))
+        }
+        let loopGuard = try #require(receiver.loopGuard)
+        try MetricsFile(path: folder["m"]).write(receiver.metrics, status, holds: loopGuard.holds)
+        #expect(try folder.read("m").hasSuffix("kiipush_loop_held{level=\"object\",step=\"listening\"} 3\n"))
+        #expect(
+            traces.all.last?.stages.last.map { "\($0.name): \($0.verdict)" }
+                == "hold: too many of one object, sender or conversation: nothing is handled, to see what comes anyway; some are tried in 4 s"
+        )
+    }
+
     @Test("every outcome of a receiver is in the file, and their sum is what was received")
     func receiver() async throws {
         let receiver = PushReceiver()
@@ -124,4 +144,13 @@ struct MetricsFileTests {
         #expect(folder.names == ["m"])
         #expect(throws: WriteError.self) { try MetricsFile(path: folder["none/m"]).write(metrics, status) }
     }
+}
+
+/// The traces of a receiver, in order.
+private final class TraceList: Sendable {
+    private let list = Mutex<[Trace]>([])
+
+    var all: [Trace] { list.withLock { $0 } }
+
+    func add(_ trace: Trace) { list.withLock { $0.append(trace) } }
 }

@@ -62,7 +62,7 @@ struct AgentTests {
         // What the first one left is held again, and nine more.
         try second.wait { $0.log.split(separator: "\n").filter { $0.contains("held (rate)") }.count == 10 }
         try second.wait { !$0.output.isEmpty }
-        #expect(second.output.split(separator: "\n").count == 1 && second.output.contains("other"))
+        #expect(second.output.split(separator: "\n").first?.contains("other") == true)
         #expect(try second.stop() == 0)
     }
 
@@ -138,16 +138,22 @@ struct AgentTests {
     @Test("what the loop guard holds is listed, dropped and released, and a kill works on what comes")
     func held() throws {
         let agent = try agent()
-        for number in 0..<20 { #expect(try send(event(number)) == [handled]) }
-        #expect(
-            try send(event(20), event(21))
-                == Array(repeating: #"{"outcome":"stored","disposition":"accept"}"#, count: 2))
-        let bytes = event(20).utf8.count
-        #expect(
-            try tool("held", "list").output
-                == "held 1: settings, Push to App, \(bytes) bytes\nheld 2: settings, Push to App, \(bytes) bytes\n")
-        #expect(try tool("held", "drop", "2").output == "dropped 1\n")
-        #expect(try tool("held", "release", "--route", "settings").output == "released: handled\n")
+        // They go by themselves some seconds later, so that a loaded machine may need another object.
+        var isSeen = false
+        for attempt in 0..<10 where !isSeen {
+            for number in 0..<20 { #expect(try send(event(number, "o\(attempt)")) == [handled]) }
+            let stored = #"{"outcome":"stored","disposition":"accept"}"#
+            #expect(try send(event(20, "o\(attempt)"), event(21, "o\(attempt)")) == [stored, stored])
+            let lines = try tool("held", "list").output.split(separator: "\n")
+            guard lines.count == 2, let first = number(of: lines[0]), let second = number(of: lines[1]) else { continue }
+            let bytes = event(20, "o\(attempt)").utf8.count
+            #expect(lines[0].contains(": settings, Push to App, \(bytes) bytes, waiting for "))
+            #expect(lines[0].contains(" s; too many of one object, sender or conversation: nothing is handled"))
+            let dropped = try tool("held", "drop", "\(second)").output
+            let released = try tool("held", "release", "\(first)").output
+            isSeen = dropped == "dropped 1\n" && released == "released: handled\n"
+        }
+        #expect(isSeen)
         #expect(try tool("held", "list").output == "nothing is held\n")
         #expect(try tool("kill", "settings", "--for", "1m").code == 0)
         let end = ContinuousClock.now + .seconds(20)
@@ -157,7 +163,12 @@ struct AgentTests {
         #expect(try agent.stop() == 0)
     }
 
-    @Test("what is held when the agent ends is held by the next one, and released there")
+    /// The number of a held message in its line: `held 7: settings, …`.
+    private func number(of line: Substring) -> Int? {
+        Int(line.dropFirst("held ".count).prefix { $0 != ":" })
+    }
+
+    @Test("what is held when the agent ends is held by the next one, and handled there")
     func heldOverRestart() throws {
         let first = try agent()
         for number in 0..<20 { _ = try send(event(number)) }
@@ -166,10 +177,8 @@ struct AgentTests {
         #expect(try tool("held", "list").output.contains("1 messages wait in the inbox"))
         let second = try agent()
         try second.wait { $0.log.contains("held") }
-        #expect(try tool("held", "list").output.hasPrefix("held 1: settings, "))
         #expect(second.output.isEmpty)
-        #expect(try tool("held", "release", "--all").output == "released: handled\n")
-        #expect(second.output.split(separator: "\n").count == 1)
+        try second.wait { $0.output.split(separator: "\n").count == 1 }
         #expect(try second.stop() == 0)
         #expect(try tool("held", "list").output.contains("0 messages wait in the inbox"))
     }

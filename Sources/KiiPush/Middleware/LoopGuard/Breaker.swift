@@ -52,6 +52,7 @@ struct Breaker {
     /// The pace that it is trusted with, in messages a second; 0 when it is not.
     var trustedPace: Double { opened.first?.trustedPace ?? 0 }
     var held: [HeldMessage] { opened.first?.held.all ?? [] }
+    var heldCount: Int { opened.first?.held.count ?? 0 }
     /// The oldest held messages, so many at most.
     func oldestHeld(_ count: Int) -> [HeldMessage] { opened.first?.held.oldest(count) ?? [] }
     /// When there is something to do; nil when nothing is, or messages of it run.

@@ -35,7 +35,7 @@ public final class LoopGuard: Middleware {
     private let writer: BreakerWriter?
     /// What stands for this device in stamps when it has no identity; nothing of the secret, since stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
-    private let state: Mutex<LoopState>
+    let state: Mutex<LoopState>
     private let riskCount = Atomic<Int>(0)
 
     /// Makes a guard.
