@@ -2,126 +2,112 @@ import Glibc
 import KiiPush
 import KiiPushTesting
 
-/// The runs as a picture: messages handled by all devices, over virtual time, both on scales of powers of ten.
+/// The runs as a picture: on the left the loop, with and without the guard; on the right honest traffic.
 struct Picture {
     struct NotWritten: Error {
         let file: String
     }
 
-    private struct Line {
-        let label: String
-        let note: String
-        let color: String
-        /// Whether the run was cut off while it grew; its label stands beside it, those of the others above the line.
-        let isCutOff: Bool
-        let points: [(seconds: Double, handled: Int)]
-    }
+    private static let loop = Panel(
+        title: "A loop: ten devices write back what they get", note: "messages handled by all ten; powers of ten",
+        left: 64, width: 400, times: Panel.Scale(first: 0.4, last: 3600, isLogarithmic: true),
+        messages: Panel.Scale(first: 1, last: 10_000, isLogarithmic: true),
+        timeMarks: [(1, "1 s"), (10, "10 s"), (60, "1 min"), (600, "10 min"), (3600, "1 h")],
+        messageMarks: [(1, "1"), (10, "10"), (100, "100"), (1000, "1,000"), (10_000, "10,000")])
+    private static let honest = Panel(
+        title: "Honest traffic: ten changes a second", note: "messages of one object, one device",
+        left: 560, width: 320, times: Panel.Scale(first: 0, last: 60), messages: Panel.Scale(first: 0, last: 600),
+        timeMarks: [(0, "0"), (15, "15 s"), (30, "30 s"), (45, "45 s"), (60, "60 s")],
+        messageMarks: [(0, "0"), (150, "150"), (300, "300"), (450, "450"), (600, "600")])
 
-    private let lines: [Line]
-    private let left = 64.0
-    private let right = 790.0
-    private let top = 84.0
-    private let bottom = 420.0
+    private let runs: [(run: Run, report: FleetReport)]
+    private let honestReport: FleetReport
 
-    /// Draws the runs that differ enough to be told apart.
-    init(_ reports: [(run: Run, report: FleetReport)]) {
-        let shown = [
-            ("guard off", "guard off", "identity or echo alone: the same", "#b3261e"),
-            ("kill switch, thrown after 4 s", "kill switch alone", "thrown after 4 s", "#8a5a00"),
-            ("all layers, careless handler", "all layers, careless handler", "rate alone: the same", "#5b3fa0"),
-            ("all layers", "all layers", "lineage alone: the same", "#00695c"),
-        ]
-        lines = shown.compactMap { name, label, note, color in
-            guard let report = reports.first(where: { $0.run.name == name })?.report else { return nil }
-            return Line(
-                label: label, note: note, color: color, isCutOff: report.stop == .cap, points: Self.steps(report))
-        }
+    init(_ runs: [(run: Run, report: FleetReport)], honest: FleetReport) {
+        self.runs = runs
+        honestReport = honest
     }
 
     /// The moments at which the sum changed.
-    private static func steps(_ report: FleetReport) -> [(seconds: Double, handled: Int)] {
-        var points: [(seconds: Double, handled: Int)] = []
-        for sample in report.samples where sample.handled > 0 && sample.handled != points.last?.handled {
+    private static func steps(_ report: FleetReport) -> [(seconds: Double, count: Int)] {
+        var points: [(seconds: Double, count: Int)] = []
+        for sample in report.samples where sample.handled > 0 && sample.handled != points.last?.count {
             points.append((sample.seconds, sample.handled))
         }
         points.append((report.stop == .cap ? report.seconds : 3600, report.handled))
         return points
     }
 
-    // MARK: Places
+    // MARK: The loop
 
-    private static let (firstSecond, lastSecond) = (0.4, 3600.0)
-    private static let (fewest, most) = (1.0, 10_000.0)
-
-    private func x(_ seconds: Double) -> Double {
-        let (first, last) = (log10(Self.firstSecond), log10(Self.lastSecond))
-        return left + (log10(max(seconds, Self.firstSecond)) - first) / (last - first) * (right - left)
+    private var loopLines: String {
+        let shown = [
+            ("guard off", "without the guard", "#b3261e"), ("all layers, careless handler", "rate layer", "#5b3fa0"),
+            ("all layers", "all layers", "#00695c"),
+        ]
+        return shown.compactMap { name, label, color in
+            runs.first { $0.run.name == name }.map { line($0.report, label, color) }
+        }.joined(separator: "\n")
     }
 
-    private func y(_ messages: Double) -> Double {
-        let (first, last) = (log10(Self.fewest), log10(Self.most))
-        return bottom - (log10(max(messages, 1)) - first) / (last - first) * (bottom - top)
+    private func line(_ report: FleetReport, _ label: String, _ color: String) -> String {
+        let panel = Self.loop
+        let (x, y) = (
+            panel.x(report.stop == .cap ? report.seconds : 3600), panel.y(Double(report.handled))
+        )
+        let text =
+            report.stop == .cap
+            ? panel.label("\(label): 10,000 and growing", x + 10, y + 4, color)
+            : panel.label("\(label): \(report.handled)", panel.left + panel.width, y - 8, color, anchor: "end")
+        return panel.steps(Self.steps(report), color) + "\n" + text
     }
 
-    /// A length with one digit behind the point.
-    private func at(_ length: Double) -> String { "\((length * 10).rounded() / 10)" }
+    // MARK: Honest traffic
+
+    private var honestLines: String {
+        let panel = Self.honest
+        let arrived = (0...HonestRun.seconds).map { (seconds: Double($0), count: $0 * HonestRun.perSecond) }
+        let handled = honestReport.samples.filter { $0.seconds <= 60.5 }.map { (seconds: $0.seconds, count: $0.handled) }
+        // Where it waited: the longest time without a change.
+        var (start, end) = (0.0, 0.0)
+        var last = handled.first
+        for point in handled where point.count != last?.count {
+            if let from = last?.seconds, point.seconds - from > end - start { (start, end) = (from, point.seconds) }
+            last = point
+        }
+        return [
+            panel.steps(arrived, "#b9b9b2", width: 5), panel.steps(handled, "#00695c"),
+            panel.label("held while the guard looks", panel.x(end) + 10, panel.y(60), "", isSmall: true),
+            panel.label("for the cause", panel.x(end) + 10, panel.y(60) + 15, "", isSmall: true),
+            panel.label(
+                "\(honestReport.handled) of \(HonestRun.changes) handled", panel.x(60), panel.y(600) - 10, "#00695c",
+                anchor: "end"),
+            panel.label("arrived", panel.x(44), panel.y(440) - 14, "#8a8a82", anchor: "end"),
+        ].joined(separator: "\n")
+    }
 
     // MARK: Text
 
     var svg: String {
         """
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 820 460" role="img" aria-labelledby="t d">
-        <title id="t">What a loop of ten devices does, with and without the loop guard</title>
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 910 440" role="img" aria-labelledby="t d">
+        <title id="t">What the loop guard does with a loop, and with honest traffic</title>
         <desc id="d">\(description)</desc>
         <style>text { font: 13px system-ui, sans-serif; fill: #1d1d1f } .s { fill: #5c5c66; font-size: 12px }
         .b { font-weight: 600 }</style>
-        <rect width="820" height="460" rx="10" fill="#fcfcfa" stroke="#d9d9d4"/>
-        <text x="20" y="28" class="b" font-size="15">One turn of a thermostat, ten devices that write it back</text>
-        <text x="20" y="48" class="s">messages handled by all ten, over virtual time; both scales in powers of ten</text>
-        \(grid)
-        \(lines.map(draw).joined(separator: "\n"))
+        <rect width="910" height="440" rx="10" fill="#fcfcfa" stroke="#d9d9d4"/>
+        \(Self.loop.frame)
+        \(loopLines)
+        \(Self.honest.frame)
+        \(honestLines)
         </svg>
 
         """
     }
 
     private var description: String {
-        lines.map { "\($0.label): \($0.points.last?.handled ?? 0) messages" }.joined(separator: "; ")
-    }
-
-    private var grid: String {
-        let levels = [1.0, 10, 100, 1000, 10_000].map { level in
-            "<path d=\"M\(at(left)) \(at(y(level)))H\(at(right))\" stroke=\"#e4e4df\"/>"
-                + "<text x=\"\(at(left - 8))\" y=\"\(at(y(level) + 4))\" class=\"s\" text-anchor=\"end\">"
-                + "\(Int(level) >= 1000 ? "\(Int(level) / 1000),000" : "\(Int(level))")</text>"
-        }
-        let times = [(1.0, "1 s"), (10, "10 s"), (60, "1 min"), (600, "10 min"), (3600, "1 h")].map { second, name in
-            "<path d=\"M\(at(x(second))) \(at(bottom))v5\" stroke=\"#8a8a92\"/>"
-                + "<text x=\"\(at(x(second)))\" y=\"\(at(bottom + 20))\" class=\"s\" text-anchor=\"middle\">\(name)</text>"
-        }
-        return (levels + times).joined(separator: "\n")
-    }
-
-    private func draw(_ line: Line) -> String {
-        guard let first = line.points.first, let last = line.points.last else { return "" }
-        var path = "M\(at(x(first.seconds))) \(at(y(Double(first.handled))))"
-        for point in line.points.dropFirst() {
-            path += "H\(at(x(point.seconds)))V\(at(y(Double(point.handled))))"
-        }
-        let (endX, endY) = (x(last.seconds), y(Double(last.handled)))
-        let end =
-            line.isCutOff
-            ? "<path d=\"M\(at(endX - 5)) \(at(endY + 9))L\(at(endX)) \(at(endY - 2))L\(at(endX + 5)) \(at(endY + 9))z\" "
-                + "fill=\"\(line.color)\"/>"
-            : "<circle cx=\"\(at(endX))\" cy=\"\(at(endY))\" r=\"3.5\" fill=\"\(line.color)\"/>"
-        let sum = line.isCutOff ? "\(last.handled) and growing when it was cut off" : "\(last.handled) messages"
-        let place = line.isCutOff ? "x=\"\(at(endX + 12))\"" : "x=\"\(at(right))\" text-anchor=\"end\""
-        return """
-            <path d="\(path)" fill="none" stroke="\(line.color)" stroke-width="2.5" stroke-linejoin="round"/>
-            \(end)
-            <text \(place) y="\(at(endY - (line.isCutOff ? 0 : 10)))" class="b" style="fill:\(line.color)">\(line.label): \(sum)</text>
-            <text \(place) y="\(at(endY + (line.isCutOff ? 16 : 19)))" class="s">\(line.note)</text>
-            """
+        let loops = runs.map { "\($0.run.name): \($0.report.handled) messages" }.joined(separator: "; ")
+        return "\(loops); honest traffic: \(honestReport.handled) of \(HonestRun.changes)"
     }
 
     /// Writes the picture in place of a file.

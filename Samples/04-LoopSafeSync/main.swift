@@ -15,7 +15,7 @@ for (run, report) in reports {
     let end =
         switch report.stop {
         case .cap: "cut off after \(Int(report.seconds)) s, and growing"
-        case .timeOver: "held, and tried again ever more rarely"
+        case .timeOver: "held, and tried ever more rarely"
         case .quiet: "over"
         }
     let stopped = report.count("looped") + report.count("deadLettered")
@@ -26,9 +26,13 @@ for (run, report) in reports {
 
 let bound = LoopBound(in: .seconds(3600))
 print("\nWhatever a handler does, a device handles one loop at most \(bound.storm) times in the hour:")
-print("20 messages until the breaker opens, then \(bound.probes) probes, after 1, 2, 4, 8 and 16 minutes.")
+print("\(bound.storm - bound.tries) messages until the breaker opens, then \(bound.tries) tries.")
+
+let honest = await HonestRun.report()
+print("\nHonest traffic: one object changes \(HonestRun.perSecond) times a second for a minute")
+print("\(honest.handled) of \(HonestRun.changes) handled, the longest wait \(honest.longestHold)")
 
 let arguments = CommandLine.arguments
 if let place = arguments.firstIndex(of: "--svg"), place + 1 < arguments.count {
-    try Picture(reports).write(to: arguments[place + 1])
+    try Picture(reports, honest: honest).write(to: arguments[place + 1])
 }

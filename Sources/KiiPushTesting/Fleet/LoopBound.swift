@@ -48,7 +48,7 @@ public struct LoopBound: Sendable, Hashable {
             case .route: (rate.ofRoute, rate.ofRoute)
             case .device: (rate.ofDevice, rate.ofDevice)
             }
-        tries = 16 * (Self.whole(time, .seconds(3600)) + 1)
+        tries = 16 * max(1, Int((time / .seconds(3600)).rounded(.up)))
         storm = max(fast.messages, slow.messages) + tries
         anything = slow.messages * (Self.whole(time, slow.per) + 1) + tries
     }
