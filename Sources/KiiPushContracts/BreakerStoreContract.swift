@@ -135,11 +135,11 @@ final class BreakerTrial: Sendable {
             guard let other = found.first(where: { $0.key == breaker.key }) else { continue }
             expect(
                 other.coolDown == breaker.coolDown,
-                "\(when) a cool-down should be \(breaker.coolDown), it is \(other.coolDown)")
+                "\(when) a wait should be \(breaker.coolDown), it is \(other.coolDown)")
             let shift = breaker.until.duration(to: other.until)
             expect(
                 shift == .zero || isLater && shift > .seconds(-60) && shift < .seconds(60),
-                "\(when) the end of a cool-down should be as it was, it is \(shift) later")
+                "\(when) the end of a wait should be as it was, it is \(shift) later")
         }
     }
 

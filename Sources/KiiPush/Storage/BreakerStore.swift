@@ -41,8 +41,8 @@ public struct TrippedBreaker: Sendable, Hashable {
 /// - What was written is kept when ``write(_:closed:)`` returns, in a store that outlives the process on disk. A call that
 ///   throws has changed nothing.
 /// - Of each key there is the breaker that was written last. To close one that is not there changes nothing.
-/// - Key and cool-down come back as they were. So does the time, in the process that wrote it; in a later one it is as far
-///   ahead of that process's clock as the store can tell, or over. The guard lets none last longer than its cool-down
+/// - Key and wait come back as they were. So does the time, in the process that wrote it; in a later one it is as far
+///   ahead of that process's clock as the store can tell, or over. The guard lets none last longer than its wait
 ///   from the moment when it is read, whatever a wall clock says.
 /// - Beyond its bound it forgets those that opened longest ago. No guard has more than ``LoopGuard/mostBreakers``.
 /// - The secret is always the same, also in a later process: keys of another one would mean nothing.

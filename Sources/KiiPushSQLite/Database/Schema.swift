@@ -77,7 +77,7 @@ enum Schema {
             PRIMARY KEY (payload, position)
         ) STRICT, WITHOUT ROWID;
         """,
-        // The number says in which order they opened; boot, monotonic and wall are the end of the cool-down.
+        // The number says in which order they opened; boot, monotonic and wall are the end of the wait.
         """
         CREATE TABLE breakers (
             number INTEGER PRIMARY KEY,

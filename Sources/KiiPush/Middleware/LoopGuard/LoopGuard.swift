@@ -13,8 +13,9 @@ import Synchronization
 ///   which event that is.
 /// - *Lineage*: a message that has come through more handlers than ``LoopSettings/hops``, as its stamp says, or the
 ///   object that it is about: see ``Lineage``.
-/// - *Rate*: more messages of one object, topic or sender than ``LoopSettings/rate`` lets pass. These are not ended but
-///   held, up to 100 of a key and 1,000 or 8 MiB in all, and follow when the loop has ended; see ``PushReceiver/handleDue()``.
+/// - *Rate*: more messages of a key than ``LoopSettings/rate`` lets pass. The guard holds them for a few seconds and finds
+///   out whether handling them causes more: see <doc:LoopSafety>. Up to 16,384 messages or 8 MiB of a key, and 32,768 or
+///   16 MiB in all, are held; ``hold(of:)`` says why one waits.
 /// - *Kill switch*: ``kill(_:for:)`` ends messages of a route, of a bucket, or all, at once and until a time, held ones
 ///   too, without a new release.
 ///
@@ -93,7 +94,7 @@ public final class LoopGuard: Middleware {
         return verdict
     }
 
-    /// Takes back what was counted of a message that was not handled, and tells the breakers whose probe it was.
+    /// Takes back what was counted of a message that was not handled.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         let isHandled = if case .handled = outcome { true } else { false }
         if isHandled, !message.isSpecial { return }
