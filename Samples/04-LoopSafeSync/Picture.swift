@@ -11,7 +11,7 @@ struct Picture {
     private static let loop = Panel(
         title: "A loop: ten devices write back what they get", note: "messages handled by all ten; powers of ten",
         left: 64, width: 400, times: Panel.Scale(first: 0.4, last: 3600, isLogarithmic: true),
-        messages: Panel.Scale(first: 1, last: 10_000, isLogarithmic: true),
+        messages: Panel.Scale(first: 1, last: 20_000, isLogarithmic: true),
         timeMarks: [(1, "1 s"), (10, "10 s"), (60, "1 min"), (600, "10 min"), (3600, "1 h")],
         messageMarks: [(1, "1"), (10, "10"), (100, "100"), (1000, "1,000"), (10_000, "10,000")])
     private static let honest = Panel(
@@ -57,7 +57,7 @@ struct Picture {
         )
         let text =
             report.stop == .cap
-            ? panel.label("\(label): 10,000 and growing", x + 10, y + 4, color)
+            ? panel.label("\(label): \(report.handled) and growing", x + 10, y + 4, color)
             : panel.label("\(label): \(report.handled)", panel.left + panel.width, y - 8, color, anchor: "end")
         return panel.steps(Self.steps(report), color) + "\n" + text
     }

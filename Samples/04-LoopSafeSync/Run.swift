@@ -11,7 +11,7 @@ struct Run {
 
     static let devices = 10
     /// The number of deliveries at which a loop that nothing stops is cut off.
-    static let cap = 10_000
+    static let cap = 20_000
 
     static let all: [Run] = [
         Run(name: "guard off", layers: []),

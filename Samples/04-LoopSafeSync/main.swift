@@ -25,8 +25,8 @@ for (run, report) in reports {
 }
 
 let bound = LoopBound(in: .seconds(3600))
-print("\nWhatever a handler does, a device handles one loop at most \(bound.storm) times in the hour:")
-print("\(bound.storm - bound.tries) messages until the breaker opens, then \(bound.tries) tries.")
+print("\nWhere a loop's answers come within a second, a device handles at most \(bound.storm) of them in the hour:")
+print("\(bound.storm - bound.tries) messages until the breaker opens, then \(bound.tries) tries. Here they take up to two.")
 
 let honest = await HonestRun.report()
 print("\nHonest traffic: one object changes \(HonestRun.perSecond) times a second for a minute")
