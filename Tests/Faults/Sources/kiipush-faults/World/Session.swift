@@ -42,6 +42,13 @@ final class Session {
     /// What the agent's processes have said.
     var log: String { words(of: "\(folder.path)/log") }
 
+    /// The end of what they have said; of a crash, where it was.
+    private var lastWords: Substring {
+        let log = log
+        guard let crash = log.ranges(of: "*** Program crashed").last else { return log.suffix(400) }
+        return log[crash.lowerBound...].prefix(4000)
+    }
+
     /// How often the agent's processes have connected.
     var connections: Int { log.ranges(of: "QoS 1 granted").count }
 
@@ -78,7 +85,7 @@ final class Session {
     func expectKilled() throws {
         guard let agent else { return }
         let end = try agent.wait()
-        if end != .killed(SIGKILL) { broken.append("run \(runs) ended by itself: \(end)\n\(log.suffix(400))") }
+        if end != .killed(SIGKILL) { broken.append("run \(runs) ended by itself: \(end)\n\(lastWords)") }
         killed.insert(runs)
         try lookBack()
     }
@@ -89,8 +96,9 @@ final class Session {
         // Until it has set itself up, SIGTERM ends it as it ends every program.
         try wait(for: "the agent minds SIGTERM", within: limit) { agent.catches(SIGTERM) || !agent.isRunning }
         agent.send(SIGTERM)
-        let end = try agent.wait(within: limit)
-        if end != .exited(0) { broken.append("run \(runs) should end with exit code 0: \(end)") }
+        let end: Child.End
+        do { end = try agent.wait(within: limit) } catch { throw Trouble("\(error)\n\(lastWords)") }
+        if end != .exited(0) { broken.append("run \(runs) should end with exit code 0: \(end)\n\(lastWords)") }
         try lookBack()
     }
 
@@ -120,7 +128,7 @@ final class Session {
         let count = publisher.acknowledged
         do {
             try wait(for: "all \(count) are handled", within: limit) {
-                if !isRunning { throw Trouble("the agent ended: \(log.suffix(400))") }
+                if !isRunning { throw Trouble("the agent ended: \(lastWords)") }
                 if try handled() == count { return true }
                 usleep(20_000)
                 let database = try Database.look(state)
