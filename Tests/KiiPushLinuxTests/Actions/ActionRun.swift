@@ -19,9 +19,11 @@ final class ActionRun: Sendable {
     }
 
     init(_ vector: [String], ownBucket: RouteLoopPolicy.OwnBucket = .warn, grace: Duration = .seconds(3600)) {
-        let loopGuard = LoopGuard()
+        // It stands still: the event of an announced write is expected for ten seconds, and a loaded machine takes longer.
+        let clock = ManualClock()
+        let loopGuard = LoopGuard(clock: clock)
         self.loopGuard = loopGuard
-        receiver = PushReceiver(app: "0123abcd") { loopGuard }
+        receiver = PushReceiver(app: "0123abcd", clock: clock) { loopGuard }
         let actions = ProgramActions(app: "0123abcd", grace: grace) { [weak self] line in
             self?.lines.withLock { $0.append(line) }
         }

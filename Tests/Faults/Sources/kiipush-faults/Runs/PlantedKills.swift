@@ -49,7 +49,7 @@ struct PlantedKills {
         }
         var row = try session.finish("a message that kills its handler")
         let letters = try Database.check(session.state, in: session.folder.path).letters
-        if letters.count != 1 || letters[0] != (30, "quarantined") {
+        if letters != [Database.Letter(number: 30, reason: "quarantined")] {
             row.broken.append("message 30 should be quarantined: \(letters)")
         }
         return row

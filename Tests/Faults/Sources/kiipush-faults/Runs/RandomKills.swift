@@ -11,9 +11,13 @@ struct RandomKills {
     func row() throws -> Row {
         let broker = try Broker()
         let session = try Session(broker, "random", program: program)
-        // So that dead letters are written too, and no more of them than there is room for.
-        let failing = ["--failing", "\(max(messages / 500, 13))"]
-        session.options = if case .own = program { options + failing } else { options }
+        session.options = options
+        if case .own = program {
+            // So that dead letters are written too, and more of them than a key has a share for: the last one counts.
+            let failing = max(messages / 500, 13)
+            session.failing = failing
+            session.options += ["--failing", "\(failing)"]
+        }
         try session.subscribe()
         for kill in 1...kills {
             session.publisher.publish(messages * kill / kills - messages * (kill - 1) / kills)

@@ -3,12 +3,25 @@ import Glibc
 
 /// A look at an agent's database that is not the library's own.
 struct Database {
-    /// The dead letters, by the message's number and the reason; several of one message are an error.
-    var letters: [(number: Int, reason: String)] = []
+    /// A dead letter: the number of the message whose payload it has, and how many messages it stands for.
+    struct Letter: Equatable {
+        let number: Int
+        let reason: String
+        var count = 1
+    }
+
+    /// The dead letters; several of one message are an error.
+    var letters: [Letter] = []
     /// How many payloads the inbox has.
     var waiting = 0
     /// How many messages the seen store has.
     var seen = 0
+
+    /// For how many messages the letters stand beyond those whose payloads they have.
+    var folded: Int { letters.reduce(0) { $0 + $1.count - 1 } }
+
+    /// How many of them were quarantined.
+    var quarantined: Int { letters.reduce(0) { $1.reason == "quarantined" ? $0 + $1.count - 1 : $0 } }
 
     /// Reads a copy of the database of a state directory, so that its next process finds it as the last one left it, and
     /// checks all of it.
@@ -60,17 +73,18 @@ struct Database {
         }
         var tables: Set<String> = []
         try rows("SELECT name FROM sqlite_schema", handle) { tables.insert(text($0, 0)) }
-        // Killed while the tables were being made.
-        guard tables.contains("inbox") else { return database }
+        // Killed while the tables were being made, of which this one is the last.
+        guard tables.contains("deadLetterKeys") else { return database }
         try rows("SELECT count(*) FROM inbox", handle) { database.waiting = Int(sqlite3_column_int64($0, 0)) }
         try rows("SELECT count(*) FROM seen", handle) { database.seen = Int(sqlite3_column_int64($0, 0)) }
-        try rows("SELECT payload, reason FROM deadLetters ORDER BY id", handle) { row in
+        try rows("SELECT payload, reason, count FROM deadLetters ORDER BY id", handle) { row in
             let count = Int(sqlite3_column_bytes(row, 0))
             let bytes = UnsafeRawBufferPointer(start: sqlite3_column_blob(row, 0), count: count)
             guard let number = NumberedMessage.number(in: bytes, behind: "\"when\":") else {
                 throw Trouble("a dead letter is none of the messages")
             }
-            database.letters.append((number, text(row, 1)))
+            let messages = Int(sqlite3_column_int64(row, 2))
+            database.letters.append(Letter(number: number, reason: text(row, 1), count: messages))
         }
         return database
     }
