@@ -30,12 +30,12 @@ public final class LoopGuard: Middleware {
     public static let mostBreakers = RateBreakers.mostNarrow + RateBreakers.mostWide
 
     private let clock: any ReceiverClock
-    private let secret: DedupeSecret
+    let secret: DedupeSecret
     /// What tells the store of breakers; nil without one.
     private let writer: BreakerWriter?
     /// What stands for this device in stamps when it has no identity; nothing of the secret, since stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
-    private let state: Mutex<LoopState>
+    let state: Mutex<LoopState>
     private let riskCount = Atomic<Int>(0)
 
     /// Makes a guard.
@@ -192,9 +192,11 @@ public final class LoopGuard: Middleware {
     ///   - object: the object.
     ///   - change: what the write does to it.
     ///   - since: when it was announced; now unless it is reported later.
+    ///   - messageID: the message whose handler announces it.
     /// - Returns: the announced write.
     package func announce(
-        _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil
+        _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil,
+        for messageID: UInt64? = nil
     ) -> OwnWrite {
         let key = PlaceKey(object, secret)
         let now = clock.now
@@ -202,12 +204,15 @@ public final class LoopGuard: Middleware {
             state.writes.announce(
                 key, change, since: since ?? now, until: now.advanced(by: state.settings.echo), now: now)
         }
-        return OwnWrite(loopGuard: self, key: key, number: number)
+        return OwnWrite(loopGuard: self, key: key, number: number, messageID: messageID)
     }
 
-    func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?) {
+    func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?, for messageID: UInt64?) {
         let now = clock.now
-        state.withLock { $0.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now) }
+        state.withLock { state in
+            state.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now)
+            if let modifiedAt, let messageID { state.stamps.wrote(key, modifiedAt, for: messageID, now: now) }
+        }
     }
 
     /// The present moment on the guard's clock.
@@ -233,7 +238,8 @@ public final class LoopGuard: Middleware {
 
     /// The name under which handlers here begin a lineage: this device's first identity, else one of the process.
     var origin: String {
-        state.withLock { $0.identities.first } ?? nameless.description
+        // An id that a stamp cannot carry is no better than none.
+        state.withLock { $0.identities.first }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
     /// How many keys of the rate layer, and how many announced writes, were forgotten for want of room.

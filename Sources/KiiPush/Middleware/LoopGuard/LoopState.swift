@@ -11,6 +11,7 @@ struct LoopState {
     private var limits: Breaker.Limits
     var killSwitch = KillSwitch()
     var writes = OwnWrites()
+    var stamps = StampMemory()
     var breakers = RateBreakers()
     var lastHeld: UInt64 = 0
     var listener: (@Sendable (LoopRisk) -> Void)?
