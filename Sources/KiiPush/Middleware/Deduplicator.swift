@@ -41,7 +41,8 @@ public struct Deduplicator: Middleware {
     }
 
     private let leases: Leases
-    private let clock: any ReceiverClock
+    /// The receiver's; nil before the stage belongs to one.
+    private var clock: (any ReceiverClock)?
     private let secret: DedupeSecret
     private let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
@@ -56,9 +57,9 @@ public struct Deduplicator: Middleware {
     /// - Parameters:
     ///   - window: how long and how many messages are remembered.
     ///   - keys: what names a message.
-    ///   - clock: the receiver's clock.
+    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver gives its own.
     public init(
-        window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: any ReceiverClock = SystemClock()
+        window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil
     ) {
         self.init(store: InMemorySeenStore(window: window), secret: .ofProcess, keys: keys, clock: clock)
     }
@@ -74,10 +75,10 @@ public struct Deduplicator: Middleware {
     ///   - secret: what the keys are made with; a store that outlives the process needs one that does too.
     ///   - keys: what names a message.
     ///   - onStoreFailure: what happens to a message when the store throws.
-    ///   - clock: the receiver's clock.
+    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver gives its own.
     public init(
         store: any SeenStore, secret: DedupeSecret, keys: DedupeKeyMaker = .automatic,
-        onStoreFailure: StoreFailure = .open, clock: any ReceiverClock = SystemClock()
+        onStoreFailure: StoreFailure = .open, clock: (any ReceiverClock)? = nil
     ) {
         leases = Leases(store)
         self.secret = secret
@@ -116,7 +117,7 @@ public struct Deduplicator: Middleware {
         guard let lease = message.lease else { return }
         let isRemembered = outcome.isRemembered
         message.recorder?.settle(isRemembered ? .commit : .release)
-        let time = isRemembered ? clock.now : message.arrivedAt
+        let time = isRemembered ? (clock ?? SystemClock()).now : message.arrivedAt
         leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)
     }
 
@@ -126,5 +127,14 @@ public struct Deduplicator: Middleware {
         guard let lease = message.lease else { return }
         message.recorder?.settle(.keep)
         leases.hold(lease, message.isStored ? .accept : .retryLater)
+    }
+}
+
+extension Deduplicator: ClockedMiddleware {
+    func attached(to clock: any ReceiverClock) -> any Middleware {
+        precondition(self.clock?.isSame(as: clock) ?? true, .otherClock(name))
+        var attached = self
+        attached.clock = clock
+        return attached
     }
 }

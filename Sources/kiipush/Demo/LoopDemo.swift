@@ -37,10 +37,10 @@ struct LoopDemo {
 
     init(_ console: Console) {
         self.console = console
-        let loopGuard = LoopGuard(clock: clock)
+        let loopGuard = LoopGuard()
         self.loopGuard = loopGuard
-        receiver = PushReceiver(app: DemoPayloads.app, clock: clock) { [clock] in
-            Deduplicator(clock: clock)
+        receiver = PushReceiver(app: DemoPayloads.app, clock: clock) {
+            Deduplicator()
             loopGuard
             ScopeRouter()
         }

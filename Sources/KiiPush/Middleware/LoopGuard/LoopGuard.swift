@@ -29,7 +29,7 @@ public final class LoopGuard: Middleware {
     /// How many breakers there are at most, and so how many a ``BreakerStore`` has to keep.
     public static let mostBreakers = RateBreakers.mostNarrow + RateBreakers.mostWide
 
-    private let clock: any ReceiverClock
+    private let clock: StageClock
     let secret: DedupeSecret
     /// What tells the store of breakers; nil without one.
     private let writer: BreakerWriter?
@@ -47,16 +47,20 @@ public final class LoopGuard: Middleware {
     ///   - settings: the layers that are on, and their numbers.
     ///   - breakers: keeps the breakers that are open, for the next process; it is read here, and belongs to this guard
     ///     alone. Without one they are lost with the process.
-    ///   - clock: the receiver's clock.
+    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver gives its own.
     public init(
         me: [Sender] = [], writesAs: [Sender] = [], settings: LoopSettings = .standard,
-        breakers: (any BreakerStore)? = nil, clock: any ReceiverClock = SystemClock()
+        breakers: (any BreakerStore)? = nil, clock: (any ReceiverClock)? = nil
     ) {
-        self.clock = clock
+        self.clock = StageClock(clock)
         secret = breakers?.secret ?? .ofProcess
         let writer = breakers.map { BreakerWriter($0) }
         var state = LoopState(Identities(me: me, writesAs: writesAs), settings)
-        if let writer { state.breakers.restore(writer.read(), settings.rate, clock.now.nanoseconds) }
+        if let writer {
+            let tripped = writer.read()
+            if clock == nil { state.tripped = tripped }
+            state.breakers.restore(tripped, settings.rate, self.clock.now.nanoseconds)
+        }
         self.writer = writer
         self.state = Mutex(state)
     }
@@ -244,6 +248,21 @@ public final class LoopGuard: Middleware {
 
     /// How many keys of the rate layer, and how many announced writes, were forgotten for want of room.
     public var forgottenEarly: Int { state.withLock { $0.breakers.forgottenEarly + $0.writes.givenUp } }
+}
+
+extension LoopGuard: ClockedMiddleware {
+    func attached(to clock: any ReceiverClock) -> any Middleware {
+        guard self.clock.attach(clock, to: name) else { return self }
+        let now = clock.now.nanoseconds
+        state.withLock { state in
+            // They were restored by the system's clock, for want of another one.
+            guard !state.tripped.isEmpty else { return }
+            state.breakers = RateBreakers()
+            state.breakers.restore(state.tripped, state.settings.rate, now)
+            state.tripped = []
+        }
+        return self
+    }
 }
 
 // MARK: Held messages

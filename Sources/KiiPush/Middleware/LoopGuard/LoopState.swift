@@ -13,6 +13,8 @@ struct LoopState {
     var writes = OwnWrites()
     var stamps = StampMemory()
     var breakers = RateBreakers()
+    /// The breakers of an earlier process, until the receiver's clock is known.
+    var tripped: [TrippedBreaker] = []
     var lastHeld: UInt64 = 0
     var listener: (@Sendable (LoopRisk) -> Void)?
 

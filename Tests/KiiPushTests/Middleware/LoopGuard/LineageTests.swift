@@ -93,8 +93,8 @@ struct LineageTests {
             ("garbage", "1;1;th.me"), (nil, "1;1;th.me"),
         ])
     func next(incoming: String?, outgoing: String) async {
-        let receiver = PushReceiver {
-            LoopGuard(me: [.thing(id: "th.me")], settings: .standard.without(.lineage), clock: ManualClock())
+        let receiver = PushReceiver(clock: ManualClock()) {
+            LoopGuard(me: [.thing(id: "th.me")], settings: .standard.without(.lineage))
         }
         let log = EventLog()
         receiver.onAny("r") { _, context in
