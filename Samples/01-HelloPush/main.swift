@@ -9,7 +9,7 @@ receiver.onPushToUser(topic: "news") { message, context in
     print("\(message.topic.name) says:", message.data["text"]?.string ?? "nothing")
 }
 receiver.onDirectPush { message, context in
-    print("an administrator says:", message.data["text"]?.string ?? "nothing")
+    print("direct push:", message.data["text"]?.string ?? "nothing")
 }
 
 // Any transport will do: hand over the bytes that it brings, and tell it what comes back.

@@ -49,19 +49,29 @@ receiver.onPushToUser("notes", topic: "news") { message, context in
     print("topic \(message.topic.name) of \(message.scope.typeName): \(note.text), priority \(note.priority ?? 0)")
 }
 
-// Direct Push: whatever an administrator typed.
+// Direct Push: whatever was sent, by an administrator or by somebody whose push looks the same.
 receiver.onDirectPush("direct") { message, context in
-    print("direct, from \(message.sender?.id ?? "an administrator"): \(message.data.keys)")
+    let sender = message.sender.map { "\($0.typeName) \($0.id)" } ?? "unknown"
+    print("direct, sender \(sender): \(message.data.keys)")
 }
 
 // One payload of each kind and scope, as MQTT brings them; then what APNs leaves out, and a bucket without a scope.
 for (_, kind, scope, style, payload) in PayloadFixture.matrix where style == .long {
-    print("\n\(kind), \(scope.typeName)")
+    print("\n\(kind), \(scope?.typeName ?? "no scope")")
     print("  -> \(await receiver.receive(payload))")
 }
 print("\nPush to App over APNs")
 let apns = PayloadFixture.pushToApp(scope: .thing(KiiThing(id: "th.1")), sentAt: 1_700_000_001_000)
 print("  -> \(await receiver.receive(apns.payload(.short)))")
+
+print("\na Direct Push as MQTT brings it, with its sender")
+print("  -> \(await receiver.receive(PayloadFixture.directPush().payload(.long)))")
+
+// Kii states a scope with buckets and topics only. Somebody sent this to a topic and left the topic's name out.
+print("\na Direct Push with a scope")
+var imitation = PayloadFixture.pushToUser(topic: "news", scope: .group(KiiGroup(id: "G-1")))
+imitation.fields[.topic] = nil
+print("  -> \(await receiver.receive(imitation.payload(.long)))")
 
 print("\na bucket without a scope")
 var bare = PayloadFixture()

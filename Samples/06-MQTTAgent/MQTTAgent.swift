@@ -76,7 +76,7 @@ struct MQTTAgent {
         patient.attempts = 20
         patient.onFailure = .skip
         receiver.onDirectPush("direct", delivery: patient) { message, context in
-            say("attempt \(context.attempt): an administrator says: \(message.data["text"]?.string ?? "nothing")")
+            say("attempt \(context.attempt): direct push: \(message.data["text"]?.string ?? "nothing")")
         }
     }
 }

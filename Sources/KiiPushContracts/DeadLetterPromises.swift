@@ -2,7 +2,7 @@ import KiiPush
 
 extension DeadLetterPromise {
     /// Every promise, in the order of the protocol's documentation.
-    static let all = keeping + numbers + room + [atOnce]
+    static let all = keeping + numbers + room + shares + [atOnce]
 
     // MARK: What is kept
 
@@ -110,6 +110,56 @@ extension DeadLetterPromise {
         },
     ]
 
+    // MARK: Shares
+
+    private static let shares = [
+        DeadLetterPromise("of one key there is a tenth of the letters, the last one stands for the rest", capacity: 40)
+        {
+            trial in
+            var added = try (0..<4).map { try trial.add(letter($0, keys: [1, 9])) }
+            for number in 4..<10 {
+                let id = try trial.store.add(letter(number, keys: [1, 9]))
+                trial.expect(id == added[3].id, "letter \(added[3].id) should stand for the next one, \(id) does")
+            }
+            var last = letter(9)
+            last.id = added[3].id
+            last.summary = DeadLetter.Summary(count: 7, firstArrivedAt: .seconds(3), bytesLost: 6 * 8)
+            added[3] = last
+            added.append(try trial.add(letter(10, keys: [2, 9])))
+            for when in ["at first", "once more"] { try trial.expectLetters(added, when) }
+            try trial.store.remove(added.removeFirst().id)
+            added.append(try trial.add(letter(11, keys: [1, 9])))
+            try trial.expectLetters(added, "when a letter of the key has gone and another has come")
+            try trial.store.remove(last.id)
+            added.removeAll { $0.id == last.id }
+            added.append(try trial.add(letter(12, keys: [1, 9])))
+            try trial.expectLetters(added, "when the letter that stood for others has gone")
+        },
+        DeadLetterPromise("of one key there is a fifth of the bytes", bytes: 1000) { trial in
+            let first = try trial.add(letter(0, size: 100, keys: [1]))
+            var second = try trial.add(letter(1, size: 100, keys: [1]))
+            trial.expect(try trial.store.add(letter(2, size: 50, keys: [1])) == second.id, "it should be folded")
+            let id = second.id
+            second = letter(2, size: 50)
+            second.id = id
+            second.summary = DeadLetter.Summary(count: 2, firstArrivedAt: .seconds(1), bytesLost: 100)
+            try trial.expectLetters([first, second], "afterwards")
+        },
+        DeadLetterPromise("of a wider key there is half of the letters, however many narrow ones", capacity: 8) {
+            trial in
+            var ids: [UInt64] = []
+            for number in 0..<20 { ids.append(try trial.store.add(letter(number, keys: [UInt64(number), 99]))) }
+            trial.expect(Set(ids).count == 4, "there should be 4 letters, there are \(Set(ids).count)")
+            let count = try trial.store.letters().reduce(0) { $0 + $1.count }
+            trial.expect(count == 20, "they should stand for 20 messages, they do for \(count)")
+            for number in 20..<24 { _ = try trial.add(letter(number, keys: [UInt64(number), UInt64(number + 100)])) }
+            try trial.expectFull(letter(30, keys: [30, 31]), "with other keys in a full store")
+            try trial.expectFull(letter(30), "without keys in a full store")
+            let last = try trial.store.add(letter(31, keys: [200, 99]))
+            trial.expect(ids.contains(last), "a letter of the wider key should still be counted")
+        },
+    ]
+
     // MARK: At once
 
     private static let atOnce = DeadLetterPromise("of many calls at once each is one step", capacity: 40) { trial in
@@ -159,9 +209,13 @@ extension DeadLetterPromise {
         ]
     }()
 
-    private static func letter(_ number: Int, size: Int = 8, reason: DeadLetter.Reason = .failed) -> DeadLetter {
-        DeadLetter(
+    private static func letter(
+        _ number: Int, size: Int = 8, reason: DeadLetter.Reason = .failed, keys: [UInt64] = []
+    ) -> DeadLetter {
+        var letter = DeadLetter(
             payload: RawPayload([UInt8](repeating: UInt8(number), count: size), transport: .fcm), reason: reason,
             routes: ["r\(number)"], arrivedAt: .seconds(Int64(number)))
+        letter.keys = keys.map { DeadLetter.Key(first: $0, second: .max - $0) }
+        return letter
     }
 }

@@ -99,6 +99,9 @@ struct DeadLetterTrial: Sendable {
                 ("routes", found.routes.map { Array($0.utf8) } == letter.routes.map { Array($0.utf8) }),
                 ("time", found.arrivedAt == letter.arrivedAt),
                 ("transport's id", exactly(found) == exactly(letter)), ("attempts", found.attempts == letter.attempts),
+                ("count", found.count == letter.count),
+                ("first time", found.summary?.firstArrivedAt == letter.summary?.firstArrivedAt),
+                ("bytes lost", found.summary?.bytesLost == letter.summary?.bytesLost),
                 ("generation of rules", found.rulesGeneration == letter.rulesGeneration),
                 ("cause", found.cause.map { Array($0.utf8) } == letter.cause.map { Array($0.utf8) }),
             ]

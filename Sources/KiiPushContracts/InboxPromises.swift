@@ -2,7 +2,7 @@ import KiiPush
 
 extension InboxPromise {
     /// Every promise, in the order of the protocol's documentation.
-    static let all = numbers + keeping + notes + crashes + atOnce
+    static let all = numbers + keeping + reading + notes + crashes + atOnce
 
     // MARK: Numbers
 
@@ -66,11 +66,71 @@ extension InboxPromise {
             ids += try trial.add(1)
             try trial.expectLeft(ids, "when another process has ended one and added one")
         },
+        InboxPromise("payloads are given back as far apart as they arrived", needsDurable: true) { trial in
+            let ids = try trial.inbox.add([-700, -600, 0].map { RawPayload([1], arrivedAt: .seconds($0)) })
+            let arrivals = try trial.expectLeft(ids, "before they have ended").map { $0.payload.arrivedAt }
+            for (index, seconds) in [(0, 100), (1, 600)] where arrivals.count == 3 {
+                guard let first = arrivals[index], let second = arrivals[index + 1] else {
+                    trial.fail("a payload should have its arrival")
+                    continue
+                }
+                let apart = first.duration(to: second)
+                trial.expect(
+                    apart > .seconds(seconds - 1) && apart < .seconds(seconds + 1),
+                    "two payloads that arrived \(seconds) s apart should be so, they are \(apart)")
+            }
+        },
         InboxPromise("a payload that is added twice is there twice", needsDurable: true) { trial in
             let ids = try trial.inbox.add([payload(1), payload(1)])
             trial.expect(Set(ids).count == 2, "they should have two numbers")
             try await trial.note(.ended(ids[0]))
             try trial.expectLeft([ids[1]], "when one has ended")
+        },
+    ]
+
+    // MARK: Reading
+
+    private static let reading = [
+        InboxPromise("what an earlier process left is read in pages", needsDurable: true) { trial in
+            var ids = try trial.add(7)
+            try await trial.note(.ended(ids.remove(at: 3)))
+            try trial.restart()
+            var pages: [[UInt64]] = []
+            while pages.count < 3 {
+                pages.append(try trial.inbox.entries(after: pages.last?.last ?? 0, limit: 3).map(\.id))
+            }
+            let expected = [Array(ids[..<3]), Array(ids[3...]), []]
+            trial.expect(
+                pages == expected, "pages of 3 should be \(expected), they are \(pages)")
+        },
+        InboxPromise("payloads are read again by their numbers, in that order, with their notes", needsDurable: true) {
+            trial in
+            var ids = try trial.inbox.add(odd) + trial.add(3)
+            try await trial.note(
+                .begun(ids[1], attempt: 2), .failed(ids[1], handled: ["b", "a"]), .ended(ids.removeLast()))
+            for when in ["in the process that added them", "in a later one"] {
+                let wanted = Array(ids.reversed())
+                let entries = try trial.inbox.entries(of: [UInt64.max, 0] + wanted + [ids[ids.count - 1] + 1])
+                trial.expect(
+                    entries.map(\.id) == wanted, "\(when) \(wanted) should be read, there are \(entries.map(\.id))")
+                for (entry, payload) in zip(entries.reversed(), odd) {
+                    for (part, isSame) in parts(entry.payload, payload) where !isSame {
+                        trial.fail("\(when) payload \(entry.id) should have its \(part) back as it was")
+                    }
+                }
+                let noted = entries.first { $0.id == ids[1] }
+                trial.expect(
+                    noted?.attempts == 2 && noted?.handled == ["b", "a"], "\(when) the notes should be read too")
+                trial.expect(try trial.inbox.entries(of: []).isEmpty, "\(when) none should be read for no number")
+                try trial.restart()
+            }
+        },
+        InboxPromise("to be read again counts no crash", needsDurable: true) { trial in
+            let ids = try trial.add(2)
+            try await trial.note(.begun(ids[0], attempt: 1))
+            let crashes = try trial.inbox.entries(of: ids).map(\.crashes)
+            trial.expect(crashes == [0, 0], "there should be no crash, there are \(crashes)")
+            try trial.expectCrashes([1, 0], alone: [ids[0]], "when one was in flight and read")
         },
     ]
 

@@ -77,7 +77,7 @@ struct SeenStoreTrial: Sendable {
         let state = try store.begin(keys, now: .seconds(seconds))
         if case .fresh(let lease) = state { return lease }
         fail("\(when) a message should be fresh, it was \(state.name)")
-        return SeenLease(number: .max, keys: keys)
+        return SeenLease(number: .max, keys: keys, arrivedAt: .seconds(seconds))
     }
 
     /// Begins a message and ends it well.

@@ -12,13 +12,6 @@ extension SeenStorePromise {
             try trial.begin(try strong(1), at: 61, "when the age is over")
             try trial.begin(try strong(2), at: 61, "by its second key when the age is over")
         },
-        SeenStorePromise("a message with a weak key is remembered for the weak age", window: brief) { trial in
-            try trial.handle(try weak(1), at: 0)
-            try trial.handle(try strong(2), at: 0)
-            try trial.expectDone(try weak(1), at: 4, "before the weak age is over")
-            try trial.begin(try weak(1), at: 6, "when the weak age is over")
-            try trial.expectDone(try strong(2), at: 6, "with strong keys when the weak age is over")
-        },
         SeenStorePromise("being asked for again does not make a message remembered longer", window: brief) { trial in
             try trial.handle(try weak(1), at: 0)
             try trial.handle(try strong(2), at: 0)
@@ -82,9 +75,7 @@ extension SeenStorePromise {
         },
         SeenStorePromise("a message that is asked for by a call that waited is done", window: brief) { trial in
             try trial.handle(try strong(1), at: 1000)
-            try trial.handle(try weak(2), at: 1000)
             try trial.expectDone(try strong(1), at: 941, "for a call that waited for nearly its age")
-            try trial.expectDone(try weak(2), at: 941, "for a call that waited for nearly a minute")
         },
         SeenStorePromise("a clock that is set back by years keeps no message for years", window: brief) { trial in
             for keys in [try strong(1), try weak(2)] {
@@ -135,7 +126,7 @@ extension SeenStorePromise {
 
     static let twoKeysAtOnce = SeenStorePromise("so it is when the calls have only one key in common") { trial in
         let views = try (1...32).map { call in
-            call % 3 == 0 ? try strong(0) : call % 3 == 1 ? try strong(0, call) : try strong(call, 0)
+            call % 3 == 0 ? try strong(0) : call % 3 == 1 ? try strong(99, 0) : try strong(call, 0)
         }
         for _ in 1...20 {
             let states = try await begin(views, trial.store)

@@ -2,7 +2,7 @@ import KiiPush
 
 extension SeenStorePromise {
     /// Every promise, in the order of the protocol's documentation.
-    static let all = life + keys + leases + windows + time + counts + [atOnce, twoKeysAtOnce]
+    static let all = life + keys + leases + weakKeys + windows + time + counts + [atOnce, twoKeysAtOnce]
 
     // MARK: The life of a message
 
@@ -41,7 +41,7 @@ extension SeenStorePromise {
     // MARK: Two keys
 
     private static let keys = [
-        SeenStorePromise("a message with two keys is seen when either is") { trial in
+        SeenStorePromise("a message with two keys is seen by either") { trial in
             let both = try strong(1, 2)
             let lease = try trial.begin(both, at: 0, "the first time")
             for (keys, which) in [(try strong(1), "by its first key"), (try strong(2), "by its second key")] {
@@ -52,7 +52,23 @@ extension SeenStorePromise {
             try trial.expectDone(try strong(1), at: 0, "by its first key")
             try trial.expectDone(try strong(2), at: 0, "by its second key")
             try trial.expectDone(try strong(3, 2), at: 0, "by its second key, beside a new one")
-            try trial.expectDone(try strong(1, 3), at: 0, "by its first key, beside a new one")
+        },
+        SeenStorePromise("where two messages have two keys each, the second key decides") { trial in
+            let first = try trial.begin(try strong(1, 2), at: 0, "the first time")
+            let second = try trial.begin(try strong(1, 3), at: 0, "with another second key, while one is in flight")
+            trial.expect(first.number != second.number, "two leases should have two numbers")
+            try trial.expectInFlight(try strong(1, 2), under: first, at: 0, "by both its keys")
+            try trial.expectInFlight(try strong(1, 3), under: second, at: 0, "by both its keys")
+            try trial.store.commit(first, now: .seconds(0))
+            trial.expect(try trial.store.isInFlight(second), "a commit should leave the other lease alone")
+            try trial.expectInFlight(try strong(1, 3), under: second, at: 0, "though one with its first key is done")
+            try trial.store.release(second)
+            let again = try trial.begin(try strong(1, 3), at: 0, "when it was released")
+            try trial.store.commit(again, now: .seconds(0))
+            for keys in [try strong(1, 2), try strong(1, 3), try strong(1), try strong(2), try strong(3)] {
+                try trial.expectDone(keys, at: 0, "after both were handled")
+            }
+            try trial.begin(try strong(1, 4), at: 0, "with a third second key, after both were handled")
         },
         SeenStorePromise("a release gives both keys back") { trial in
             try trial.store.release(try trial.begin(try strong(1, 2), at: 0, "the first time"))
@@ -78,13 +94,15 @@ extension SeenStorePromise {
 
     private static let leases = [
         SeenStorePromise("a lease is never taken away by age", window: brief) { trial in
-            for keys in [try strong(1), try weak(2)] {
-                let lease = try trial.begin(keys, at: 0, "the first time")
-                try trial.expectInFlight(keys, under: lease, at: 1_000_000, "long after the window's age")
+            let lease = try trial.begin(try strong(1), at: 0, "the first time")
+            let weakLease = try trial.begin(try weak(2), at: 0, "the first time")
+            try trial.expectInFlight(try strong(1), under: lease, at: 1_000_000, "long after the window's age")
+            for lease in [lease, weakLease] {
                 trial.expect(try trial.store.isInFlight(lease), "a lease should be in flight after the window's age")
                 try trial.store.commit(lease, now: .seconds(1_000_000))
-                try trial.expectDone(keys, at: 1_000_001, "counted from its commit")
+                trial.expect(try !trial.store.isInFlight(lease), "a lease should end with its commit")
             }
+            try trial.expectDone(try strong(1), at: 1_000_001, "counted from its commit")
         },
         SeenStorePromise("a lease is never taken away by count", window: SeenWindow(count: 2)) { trial in
             let keys = try strong(1)
@@ -115,7 +133,7 @@ extension SeenStorePromise {
             try trial.begin(try strong(1), at: 61, "when the window's age was over since the first commit")
         },
         SeenStorePromise("a lease that the store never gave changes nothing") { trial in
-            let unknown = SeenLease(number: 4_000_000_000, keys: try strong(1))
+            let unknown = SeenLease(number: 4_000_000_000, keys: try strong(1), arrivedAt: .seconds(0))
             trial.expect(try !trial.store.isInFlight(unknown), "an unknown lease should not be in flight")
             try trial.store.commit(unknown, now: .seconds(0))
             let lease = try trial.begin(try strong(1), at: 0, "when an unknown lease was committed")

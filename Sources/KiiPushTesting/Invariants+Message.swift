@@ -46,6 +46,7 @@ extension Invariants {
         try hold(message.modifiedAt == nil || message[.objectModifiedAt] != nil, "a time stands in its field")
         _ = (message.alert, message.aps?.isSilent, message.appID, message.event)
 
+        try checkDictionary(message)
         let members = message.data.members
         try hold(members.map(\.key) == message.data.keys, "data has the keys of its members")
         try hold(members.isEmpty == message.data.isEmpty, "data without members is empty")
@@ -61,6 +62,15 @@ extension Invariants {
         try hold((direct.quickBlox != nil) == (message.dialect == .quickBlox), "QuickBlox's is what QuickBlox sends")
         try hold(direct.command?.actions.isEmpty != true, "a command has an action")
         _ = (direct.completedCommandID, direct.quickBlox?.call?.participants)
+    }
+
+    private static func checkDictionary(_ message: PushMessage) throws(Broken) {
+        guard case .object = message.rawObject else { throw Broken(description: "a payload is an object") }
+        guard let aps = message.aps else { return }
+        try hold(aps.members.map(\.key) == aps.keys, "Apple's dictionary has the keys of its members")
+        for (key, value) in aps.members {
+            try hold(aps[key] == value, "a member of Apple's dictionary is found under its key")
+        }
     }
 
     /// What was read is written, and read again, the same.

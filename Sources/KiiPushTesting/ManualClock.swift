@@ -11,17 +11,35 @@ import Synchronization
 public final class ManualClock: ReceiverClock {
     private struct State {
         var time: MonotonicInstant
+        /// What the wall clock showed at a moment.
+        var wall: (milliseconds: Int64, at: MonotonicInstant)?
         var lastSleeper: UInt64 = 0
         var sleepers: [UInt64: (end: MonotonicInstant, continuation: CheckedContinuation<Void, any Error>)] = [:]
     }
 
     private let state: Mutex<State>
 
-    /// Makes a clock that stands at `start`.
-    public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 0)) { state = Mutex(State(time: start)) }
+    /// Makes a clock that stands at `start`, and whose wall clock shows `wallNow`; nil for one that knows no date.
+    public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 0), wallNow: Int64? = nil) {
+        state = Mutex(State(time: start, wall: wallNow.map { ($0, start) }))
+    }
 
     /// The moment at which the clock stands.
     public var now: MonotonicInstant { state.withLock { $0.time } }
+
+    /// What the wall clock shows, in milliseconds since 1970; it goes on with the clock, and jumps when it is set.
+    public var wallNow: Int64? {
+        get {
+            state.withLock { state in
+                state.wall.map { wall in
+                    let elapsed = wall.at.duration(to: state.time) / .milliseconds(1)
+                    let (sum, overflow) = wall.milliseconds.addingReportingOverflow(Int64(elapsed))
+                    return overflow ? .max : sum
+                }
+            }
+        }
+        set { state.withLock { state in state.wall = newValue.map { ($0, state.time) } } }
+    }
 
     /// Turns the clock on, and wakes those whose time has come; it cannot be turned back, since no monotonic clock goes
     /// back.

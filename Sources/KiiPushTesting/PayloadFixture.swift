@@ -178,32 +178,21 @@ public struct PayloadFixture: Sendable {
     // MARK: All of them
 
     /// One payload for each kind, scope and key style that a device meets, each with a name.
-    public static var matrix: [(name: String, kind: PushKind, scope: KiiScope, style: KeyStyle, payload: RawPayload)] {
+    ///
+    /// The scope of a Direct Push is nil: Kii states one with buckets and topics only.
+    public static var matrix: [(name: String, kind: PushKind, scope: KiiScope?, style: KeyStyle, payload: RawPayload)] {
         let scopes: [KiiScope] = [
             .app, .user(KiiUser(id: "U-1")), .group(KiiGroup(id: "G-1")), .thing(KiiThing(id: "th.1")),
         ]
-        var all: [(name: String, kind: PushKind, scope: KiiScope, style: KeyStyle, payload: RawPayload)] = []
-        for kind in PushKind.allCases {
-            for scope in scopes {
-                for style in KeyStyle.allCases {
-                    let fixture = make(kind, scope)
-                    all.append(
-                        ("\(kind), \(scope.typeName), \(style) keys", kind, scope, style, fixture.payload(style)))
-                }
+        let fixtures: [(PushKind, KiiScope?, PayloadFixture)] =
+            scopes.map { (.pushToApp, $0, pushToApp(scope: $0)) }
+            + scopes.map { (.pushToUser, $0, pushToUser(scope: $0)) }
+            + [(.directPush, nil, directPush(recipient: nil))]
+        return fixtures.flatMap { kind, scope, fixture in
+            KeyStyle.allCases.map { style in
+                let name = "\(kind), \(scope?.typeName ?? "no scope"), \(style) keys"
+                return (name, kind, scope, style, fixture.payload(style))
             }
-        }
-        return all
-    }
-
-    private static func make(_ kind: PushKind, _ scope: KiiScope) -> PayloadFixture {
-        switch kind {
-        case .pushToApp: return pushToApp(scope: scope)
-        case .pushToUser: return pushToUser(scope: scope)
-        case .directPush:
-            // A Direct Push may state a scope, as Kii's own tests have it; it has no handles all the same.
-            var fixture = directPush(recipient: nil)
-            fixture.setScope(scope, "0123abcd")
-            return fixture
         }
     }
 }

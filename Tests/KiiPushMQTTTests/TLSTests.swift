@@ -5,7 +5,7 @@ import KiiPushMQTT
 import Testing
 
 /// Encrypted links: who is trusted.
-@Suite(.serialized)
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct TLSTests {
     /// A certificate that a broker shows.
     enum Certificate: String, CaseIterable {

@@ -8,7 +8,7 @@ import Testing
 @testable import KiiPushSQLite
 
 /// What an inbox on SQLite does beyond the promises of every inbox.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct InboxTests {
     private let machine = Machine()
     private let directory: String
@@ -69,7 +69,8 @@ struct InboxTests {
         machine.pass(8)
         #expect(try arrivals() == [.seconds(100 - 40), .seconds(100 - 38)])
         machine.jump(-946_728_000)
-        #expect(try arrivals() == [.seconds(100), .seconds(100)])
+        // A wall clock that was set back does not bring the two together.
+        #expect(try arrivals() == [.seconds(98), .seconds(100)])
     }
 
     @Test("one that crashed alone is known as that until it is in flight again, also when a process ends before")

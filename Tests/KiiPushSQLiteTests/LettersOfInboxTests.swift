@@ -9,7 +9,7 @@ import Testing
 @testable import KiiPushSQLite
 
 /// What a dead-letter store promises whose letters an inbox writes with the notes of their payloads.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct LettersOfInboxTests {
     private let directory: String
     private let folder: StateFolder
@@ -125,6 +125,77 @@ struct LettersOfInboxTests {
         #expect(try letters.letters().isEmpty)
     }
 
+    /// A letter of a key of which there is room for one.
+    private func folded(of payload: UInt64?, _ second: Int64, _ size: Int = 10) -> DeadLetter {
+        var letter = DeadLetter(
+            payload: RawPayload([UInt8](repeating: UInt8(second), count: size), transport: .mqtt), reason: .failed,
+            routes: ["r\(second)"], arrivedAt: .seconds(second))
+        (letter.inboxID, letter.cause) = (payload, "C\(second)")
+        letter.keys = [DeadLetter.Key(first: 1, second: .max)]
+        return letter
+    }
+
+    @Test("a letter that stands for others is written with the end of each of them, in whatever order they end")
+    func summary() async throws {
+        for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]] {
+            let folder = try StateFolder()
+            let database = try SQLiteDatabase(directory: folder.next())
+            let inbox = try SQLiteInbox(database, clock: ManualClock())
+            let letters = try SQLiteDeadLetterStore(writtenBy: inbox, capacity: 10, clock: ManualClock())
+            let ids = try inbox.add((0..<3).map { RawPayload([$0]) })
+            for (index, id) in ids.enumerated() { #expect(try letters.add(folded(of: id, Int64(index + 1))) == 1) }
+            func expectSummary(_ count: Int) throws {
+                let letter = try #require(try letters.letters().first)
+                #expect(letter.id == 1 && letter.count == count && letters.count == 1)
+                #expect(letter.summary?.bytesLost == 10 * (count - 1))
+                #expect(letter.summary?.firstArrivedAt == .seconds(1) && letter.summary?.firstReceivedAt != nil)
+            }
+            try expectSummary(3)
+            for (ended, index) in order.enumerated() {
+                try await inbox.note(.ended(ids[index]))
+                #expect(try inbox.rowsOfLetters() == 1)
+                try expectSummary(3)
+                if ended == 2 { #expect(try inbox.messagesOfLetters() == 3) }
+            }
+            let newest = try #require(try letters.letters().first)
+            #expect(newest.arrivedAt == .seconds(3) && newest.payload.bytes.first == 3)
+            #expect(newest.routes == ["r3"] && newest.cause == "C3")
+        }
+    }
+
+    @Test("after a crash a letter stands for those whose payloads had ended, and the others are in the inbox")
+    func summaryAfterCrash() async throws {
+        var (inbox, letters) = try open(capacity: 10)
+        let ids = try inbox.add((0..<5).map { RawPayload([$0]) })
+        for (index, id) in ids.enumerated() { _ = try letters.add(folded(of: id, Int64(index + 1))) }
+        for id in ids.prefix(3) { try await inbox.note(.ended(id)) }
+        inbox.database.close()
+        (inbox, letters) = try open(capacity: 10)
+        #expect(try inbox.entries().map(\.id) == Array(ids.suffix(2)))
+        let letter = try #require(try letters.letters().first)
+        #expect(letter.id == 1 && letter.count == 3 && letter.payload.bytes.first == 3 && letter.routes == ["r3"])
+        #expect(letter.cause == "C3" && letter.summary?.bytesLost == 20)
+        // The share is remembered with the key.
+        #expect(try letters.add(folded(of: nil, 9)) == 1)
+        #expect(try letters.letters().first?.count == 4 && letters.letters().first?.payload.bytes.first == 9)
+        #expect(try letters.letters().first?.arrivedAt == .seconds(9), "a time of this process is exact")
+        #expect(try letters.remove(1))
+        #expect(try inbox.rowsOfLetters() == 0 && letters.letters().isEmpty)
+        #expect(try letters.add(folded(of: nil, 10)) == 2)
+        #expect(try letters.letters().first?.summary == nil)
+    }
+
+    @Test("what waits to be folded into a letter that is removed is written no more")
+    func summaryRemoved() async throws {
+        let (inbox, letters) = try open(capacity: 10)
+        let ids = try inbox.add((0..<3).map { RawPayload([$0]) })
+        _ = try letters.add(folded(of: nil, 1))
+        for (index, id) in ids.enumerated() { #expect(try letters.add(folded(of: id, Int64(index + 2))) == 1) }
+        #expect(try letters.remove(1) && !letters.remove(1))
+        for id in ids { try await inbox.note(.ended(id)) }
+        #expect(try letters.letters().isEmpty && inbox.rowsOfLetters() == 0 && letters.count == 0)
+    }
+
     @Test("a letter that there is no room for keeps the notes of no other payload from being written")
     func fullDisk() async throws {
         let (inbox, letters) = try open()
@@ -181,6 +252,12 @@ extension SQLiteInbox {
     fileprivate func rowsOfLetters() throws -> Int64? {
         try database.withConnection { connection throws(SQLiteError) in
             try connection.number("SELECT count(*) FROM deadLetters")
+        }
+    }
+
+    fileprivate func messagesOfLetters() throws -> Int64? {
+        try database.withConnection { connection throws(SQLiteError) in
+            try connection.number("SELECT sum(count) FROM deadLetters")
         }
     }
 }

@@ -81,6 +81,29 @@ struct MigrationTests {
         }
     }
 
+    @Test("a file of version 3 keeps its breakers and letters, and takes letters that stand for many")
+    func version3() throws {
+        try make(Self.version1 + ";" + Self.version2 + ";" + Self.version3)
+        for round in 1...2 {
+            let database = try SQLiteDatabase(directory: directory)
+            #expect(try SQLiteBreakerStore(database).breakers().map(\.key.digest) == [DedupeKey(first: 1, second: 2)])
+            let store = try SQLiteDeadLetterStore(database, capacity: 10)
+            let letters = try store.letters()
+            let old = try #require(letters.first)
+            #expect(old.id == 4 && old.count == 1 && old.summary == nil && old.payload.bytes == [1, 2, 3])
+            #expect(letters.dropFirst().map(\.count) == (round == 1 ? [] : [5]))
+            for number in 0..<5 {
+                var letter = DeadLetter(
+                    payload: RawPayload([UInt8(number)]), reason: .failed, routes: ["c"], arrivedAt: .seconds(0))
+                letter.keys = [DeadLetter.Key(first: .max, second: 7)]
+                #expect(try store.add(letter) == 6)
+            }
+            #expect(try store.letters().map(\.count) == [1, 5 * round])
+            #expect(try store.letters().last?.payload.bytes == [4])
+            database.close()
+        }
+    }
+
     @Test("a reason that this release does not know makes the letters unreadable, and loses none")
     func unknownReason() throws {
         try makeVersion1()
@@ -136,6 +159,14 @@ struct MigrationTests {
         INSERT INTO inbox VALUES (6, 3, 0, \(future), 'fcm', NULL, 0, x'0405');
         INSERT INTO inboxProgress VALUES (6, 2, 1, 0, 0);
         INSERT INTO inboxHandled VALUES (6, 0, 'a')
+        """
+    /// What version 3 made of those tables, as it was released, and a row in its own.
+    private static let version3 = """
+        CREATE TABLE breakers (number INTEGER PRIMARY KEY, isWide INTEGER NOT NULL, first INTEGER NOT NULL,
+            second INTEGER NOT NULL, coolDown INTEGER NOT NULL, boot INTEGER NOT NULL REFERENCES boots,
+            monotonic INTEGER NOT NULL, wall INTEGER NOT NULL, UNIQUE (isWide, first, second)) STRICT;
+        PRAGMA user_version = 3;
+        INSERT INTO breakers VALUES (1, 0, 1, 2, 60000000000, 3, 0, \(future))
         """
     /// By the wall clock of a year to come, so that after the reboot the messages are new.
     private static let future: Int64 = 4_000_000_000_000_000_000

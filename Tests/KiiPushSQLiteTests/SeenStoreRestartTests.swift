@@ -123,6 +123,63 @@ struct SeenStoreRestartTests {
         }
     }
 
+    @Test(
+        "equal pushes of a backlog are told apart by their arrivals after a restart and a reboot too, however late they are",
+        arguments: ["restart", "reboot", "reboot into 1970"])
+    func weakBacklog(how: String) async throws {
+        func push(_ arrival: Int64) -> RawPayload {
+            var payload = PayloadFixture.directPush().payload(.long)
+            payload.arrivedAt = .seconds(arrival)
+            return payload
+        }
+        func receiver(_ database: SQLiteDatabase, _ inbox: SQLiteInbox, _ clock: ManualClock) throws -> PushReceiver {
+            let store = try SQLiteSeenStore(writtenBy: inbox, clock: clock)
+            let receiver = PushReceiver(clock: clock) {
+                Deduplicator(store: store, secret: database.secret, clock: clock)
+            }
+            receiver.onDirectPush { _, _ in }
+            return receiver
+        }
+        try await {
+            let database = try machine.open(directory)
+            let clock = ManualClock()
+            clock.advance(by: .seconds(100))
+            machine.pass(100)
+            let inbox = try SQLiteInbox(database, clock: clock)
+            let receiver = try receiver(database, inbox, clock)
+            // The first one is handled; its copy and two others, each with a copy, wait in the inbox.
+            let ids = try inbox.add([0, 2, 10, 12, 20, 21].map(push))
+            #expect(await "\(receiver.receive(push(0)))" == "handled")
+            try await inbox.note(.ended(ids[0]))
+            database.close()
+        }()
+        machine.pass(3600)
+        if how != "restart" { machine.boot("second") }
+        if how == "reboot into 1970" { machine.jump(-years) }
+        let database = try machine.open(directory)
+        let clock = ManualClock(start: .seconds(10_000))
+        let inbox = try SQLiteInbox(database, clock: clock)
+        let receiver = try receiver(database, inbox, clock)
+        var words: [String] = []
+        for entry in try inbox.entries() { words.append("\(await receiver.receive(entry.payload))") }
+        let copy = "duplicate (done)"
+        #expect(words == [copy, "handled", copy, "handled", copy])
+    }
+
+    @Test("two events of one push time are told apart by their modifications after a restart too")
+    func secondKeyDecides() throws {
+        try process { store, clock in
+            try store.handle(.numbered(1, 2), at: clock.now)
+            try store.handle(.numbered(1, 3), at: clock.now)
+        }
+        try process { store, clock in
+            for keys in [DedupeKeys.numbered(1, 2), .numbered(1, 3), .numbered(1)] {
+                #expect(store.isDone(keys, at: clock.now))
+            }
+            #expect(!store.isDone(.numbered(1, 4), at: clock.now))
+        }
+    }
+
     @Test("where no boot has a name, each process is a boot of its own")
     func unknownBoot() throws {
         machine.boot("")

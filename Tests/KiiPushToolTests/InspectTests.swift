@@ -64,7 +64,7 @@ struct InspectTests {
         let run = await ToolRun("inspect", "--transport", transport.name, "--format", "json", file.path)
         let line = try #require(run.output.first)
         #expect(line.contains("\"kind\":\"\(row.kind.rawValue)\""))
-        #expect(line.contains("\"scope\":{\"type\":\"\(row.scope.typeName)\""))
+        #expect(line.contains(row.scope.map { "\"scope\":{\"type\":\"\($0.typeName)\"" } ?? "\"scope\":null"))
         #expect(line.contains("\"conflicts\":[]"))
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import kiipush
 
-@Suite("kiipush kill and revive")
+@Suite("kiipush kill and revive", .timeLimit(.minutes(5)))
 struct KillTests {
     /// A state directory that is not made yet, in a folder that goes with the test.
     private let state: String

@@ -1,7 +1,7 @@
 /// How the delivery treats a message: how often it is tried, what keeps it in order, how long a handler may take.
 ///
 /// A service has one for all messages, and a route may have its own; of a message that several routes take, the first
-/// route's counts.
+/// route's counts, and each route's own ``timeout`` and ``maxAge``.
 public struct DeliverySettings: Sendable, Hashable {
     /// What keeps messages in order: those with the same key run one after another, in one lane.
     public enum Order: String, Sendable, Hashable, CaseIterable {
@@ -39,6 +39,14 @@ public struct DeliverySettings: Sendable, Hashable {
     public var orderKey: OrderKey?
     /// What becomes of the messages behind a failed one: they wait.
     public var onFailure = OnFailure.block
+    /// How old a message may be when a handler would start: any age, nil.
+    ///
+    /// An older one ends as ``Outcome/expired`` for the route, and its handler is not called: for an alarm, a door, a
+    /// payment, which must not act hours later. The age is judged at each attempt, and counts from
+    /// ``PushMessage/sentAt``, or from the arrival of a message that has none or seems to be sent in the future. It counts
+    /// in a ``PushReceiver`` without a service too, where the route has it. A dead letter that somebody replays may have any
+    /// age. The guide <doc:DeliveryGuarantees> says what a wrong clock does.
+    public var maxAge: Duration?
     /// Whether a newer change of an object takes the place of an older one that still waits in its lane: no.
     ///
     /// For handlers that fetch the object anyway. What was replaced ends as ``Outcome/superseded``.

@@ -3,7 +3,8 @@ import Synchronization
 /// The parcels that wait, each behind those of its lane that came before.
 ///
 /// A value without locks or time: the service keeps it behind its own lock. A lane is there as long as it has a parcel
-/// that waits, is being handled, or holds the others up; so there are never more lanes than parcels.
+/// that waits, is being handled, or holds the others up; so there are never more lanes than parcels. Lanes with a parcel to
+/// be handled have their turn as ``Turns`` says, and no route or group gets all workers, as ``Running`` says.
 struct Lanes {
     private struct Lane {
         /// Those before `head` have been taken.
@@ -43,10 +44,19 @@ struct Lanes {
     }
 
     private var lanes: [LaneKey: Lane] = [:]
-    /// The lanes that have a parcel to be handled, in the order in which they got it; some may have none any more.
-    private var ready = ChunkedQueue<LaneKey>()
+    /// The lanes that have a parcel to be handled; some may have none any more.
+    private var ready = Turns()
+    /// What is being handled of each route and group.
+    private var running: Running
+    private let concurrency: Int
     /// How many parcels wait.
     private(set) var count = 0
+
+    /// No parcels, for a service that handles so many at once.
+    init(concurrency: Int) {
+        self.concurrency = concurrency
+        running = Running(concurrency: concurrency)
+    }
 
     /// How many lanes there are.
     var laneCount: Int { lanes.count }
@@ -73,20 +83,23 @@ struct Lanes {
         change(parcel.lane) { $0.isBusy = false }
     }
 
-    /// Takes the parcel whose turn it is; its lane is busy until it is released.
+    /// Takes the parcel whose turn it is; its lane is busy until it is released, and it counts as running.
     mutating func next() -> Parcel? {
-        while let key = ready.popFirst() {
+        while let key = ready.next(&running) {
             guard let index = lanes.index(forKey: key) else { continue }
             lanes.values[index].isListed = false
-            guard lanes.values[index].isReady else {
+            guard lanes.values[index].isReady, let first = lanes.values[index].first else {
                 if lanes.values[index].isIdle { lanes.remove(at: index) }
                 continue
             }
+            // Another one is the first since the lane was listed, and is of other keys.
+            guard running.mayTake(first.keys) else {
+                lanes.values[index].isListed = true
+                ready.append(key, first.keys)
+                continue
+            }
             lanes.values[index].isBusy = true
-            count -= 1
-            let parcel = lanes.values[index].popFirst()
-            parcel.hasLane.store(true, ordering: .relaxed)
-            return parcel
+            return begin(lanes.values[index].popFirst())
         }
         return nil
     }
@@ -94,13 +107,21 @@ struct Lanes {
     /// Takes the parcel behind one that has ended, and has the lane from it; not one that must be alone.
     mutating func next(behind parcel: Parcel) -> Parcel? {
         guard parcel.hasLane.load(ordering: .relaxed), let index = lanes.index(forKey: parcel.lane),
-            let next = lanes.values[index].first, !next.isSuspect
+            let next = lanes.values[index].first, !next.isSuspect, running.mayTake(next.keys)
         else { return nil }
         parcel.hasLane.store(false, ordering: .relaxed)
-        next.hasLane.store(true, ordering: .relaxed)
-        count -= 1
-        return lanes.values[index].popFirst()
+        return begin(lanes.values[index].popFirst())
     }
+
+    private mutating func begin(_ parcel: Parcel) -> Parcel {
+        parcel.hasLane.store(true, ordering: .relaxed)
+        count -= 1
+        running.begin(parcel.keys)
+        return parcel
+    }
+
+    /// Takes down that a parcel is not being handled any more.
+    mutating func leaveOff(_ parcel: Parcel) { running.end(parcel.keys) }
 
     /// Takes the parcels out of a lane that `condition` holds for.
     mutating func remove(from key: LaneKey, where condition: (Parcel) -> Bool) -> [Parcel] {
@@ -117,20 +138,22 @@ struct Lanes {
     /// Takes all parcels out, in no order.
     mutating func removeAll() -> [Parcel] {
         let all = lanes.values.flatMap { $0.parcels.dropFirst($0.head) }
-        self = Lanes()
+        self = Lanes(concurrency: concurrency)
         return all
     }
 
     private mutating func change(_ key: LaneKey, _ body: (inout Lane) -> Void) {
-        var mustList = false
+        var toList: ShareKeys?
         let isIdle = {
             (lane: inout Lane) in
             body(&lane)
-            mustList = lane.isReady && !lane.isListed
-            if mustList { lane.isListed = true }
+            if lane.isReady, !lane.isListed, let first = lane.first {
+                toList = first.keys
+                lane.isListed = true
+            }
             return lane.isIdle
         }(&lanes[key, default: Lane()])
-        if mustList { ready.append(key) }
+        if let toList { ready.append(key, toList) }
         if isIdle { lanes[key] = nil }
     }
 }

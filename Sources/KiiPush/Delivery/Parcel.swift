@@ -24,12 +24,12 @@ final class Parcel: Sendable {
         var stageFailures = 0
         /// The routes that are done with it: their handlers have succeeded or ended a loop, or they were put aside.
         var done: [String] = []
+        /// The routes for which it was too old when their handlers would have started.
+        var expired: [String] = []
         /// The routes that were switched off while it waited, and are to be put aside.
         var killed: [String] = []
         /// The layer that ended a loop for one of them.
         var loopEnd: LoopLayer?
-        /// Why nobody is to handle it any more, where the dead letters had no room for it yet.
-        var givenUp: DeadLetter.Reason?
         /// The type of what was thrown last.
         var cause: String?
         /// What the loop guard held it as; told its end.
@@ -43,7 +43,12 @@ final class Parcel: Sendable {
     /// Its number in the inbox.
     let number: UInt64
     let bytes: Int
-    let lane: LaneKey
+    /// With whom it shares what the service has.
+    let keys: ShareKeys
+    /// The transport that handed it over to a service whose inbox is not durable.
+    let intake: Int?
+    /// Whether it has one of the service's places.
+    let hasPlace = Atomic<Bool>(false)
     let delivery: DeliverySettings
     let receipt: Receipt
     /// The routes that were switched off when it came, and whether it was as a whole; the others it waited for.
@@ -56,7 +61,8 @@ final class Parcel: Sendable {
 
     init(
         _ number: UInt64, _ message: RoutedMessage, _ delivery: DeliverySettings, _ receipt: Receipt,
-        killed: (isWhole: Bool, routes: [String]) = (false, []), isSuspect: Bool = false
+        killed: (isWhole: Bool, routes: [String]) = (false, []), isSuspect: Bool = false, keys: ShareKeys? = nil,
+        intake: Int? = nil
     ) {
         self.number = number
         self.delivery = delivery
@@ -64,9 +70,14 @@ final class Parcel: Sendable {
         self.killed = killed
         self.isSuspect = isSuspect
         bytes = message.message.raw.bytes.count
-        lane = delivery.place(of: message.message).map { .place($0) } ?? .alone(number)
+        self.intake = intake
+        self.keys =
+            keys
+            ?? ShareKeys(message, lane: delivery.place(of: message.message).map { .place($0) } ?? .alone(number))
         state = Mutex(Progress(message: message))
     }
+
+    var lane: LaneKey { keys.lane }
 
     var progress: Progress {
         get { state.withLock { $0 } }
@@ -76,7 +87,17 @@ final class Parcel: Sendable {
 
 extension Parcel.Progress {
     /// The routes that are to handle it still.
-    var remaining: [Route] { message.routes.filter { !isDone($0.id) && !killed.containsExactly($0.id) } }
+    var remaining: [Route] {
+        message.routes.filter {
+            !isDone($0.id) && !killed.containsExactly($0.id) && !expired.containsExactly($0.id)
+        }
+    }
+
+    /// How it ends when no route is left that failed.
+    var end: Outcome {
+        if let loopEnd { return .looped(loopEnd) }
+        return done.isEmpty && !expired.isEmpty ? .expired : .handled(succeeded)
+    }
 
     /// The routes whose handlers have succeeded.
     var succeeded: MatchedRoutes { MatchedRoutes(message.routes.filter { isDone($0.id) }) }

@@ -38,8 +38,8 @@ extension PushService {
 
     /// Puts a message among the dead letters, for all routes that have not handled it.
     ///
-    /// Where there is no room, one in a durable inbox stays there and is put aside later. Of any other, the transport is
-    /// told to bring it again.
+    /// Where there is no room, one in a durable inbox stays there, without a place, and is put aside later. Of any other,
+    /// the transport is told to bring it again.
     func putAside(_ parcel: Parcel, _ progress: Parcel.Progress, _ reason: DeadLetter.Reason) async -> Outcome? {
         let outcome = receiver.deadLetter(
             progress.message, reason, receiver.openRoutes(of: progress),
@@ -49,14 +49,11 @@ extension PushService {
         }
         tell(.storeFailed("a message could not be put among the dead letters: \(failure.error)"))
         guard inbox.isDurable else { return await conclude(parcel, progress, outcome) }
-        let isFirst = progress.givenUp == nil
-        var progress = progress
-        progress.givenUp = reason
         // Nothing runs any more that could end the process.
-        if isFirst, progress.attempts > 0 {
+        if progress.attempts > 0 {
             guard await note(.failed(parcel.number, handled: progress.done)) else { return leave(parcel, progress) }
         }
-        schedule(parcel, progress, after: max(parcel.delivery.maxBackoff, .seconds(1)))
+        putOff(parcel, progress, reason)
         return outcome
     }
 
@@ -126,8 +123,7 @@ extension PushService {
         let wake = state.withLock { state in
             state.lanes.release(parcel)
             if !state.isRunning { state.report.finished += 1 }
-            state.messages -= 1
-            state.bytes -= parcel.bytes
+            state.vacate(parcel)
             return state.takeWoken(settings)
         }
         ended.held?.finish(ended.outcome)
@@ -191,6 +187,14 @@ extension PushService {
     /// Leaves a message that has not ended, since the service stops; the chain forgets that it came.
     @discardableResult
     func leave(_ parcel: Parcel, _ progress: Parcel.Progress) -> Outcome? {
+        forget(progress)
+        parcel.receipt.finish(nil)
+        for replaced in progress.replaced { replaced.receipt.finish(nil) }
+        return nil
+    }
+
+    /// Has the chain forget a message that came and has not ended.
+    func forget(_ progress: Parcel.Progress) {
         let failure = Outcome.Failure(
             place: "service", isStage: true, error: ServiceStopped(), handled: progress.succeeded)
         switch progress.chain {
@@ -199,9 +203,6 @@ extension PushService {
         case .told: receiver.loopGuard?.settle(progress.message, .failed(failure))
         }
         progress.held?.finish(.failed(failure))
-        parcel.receipt.finish(nil)
-        for replaced in progress.replaced { replaced.receipt.finish(nil) }
-        return nil
     }
 
     // MARK: The inbox
@@ -234,7 +235,7 @@ extension PushService {
     }
 
     /// Waits; false when the service has stopped.
-    private func pause(_ length: Duration) async -> Bool {
+    func pause(_ length: Duration) async -> Bool {
         let (clock, end) = (clock, clock.now.advanced(by: length))
         let pause: (number: UInt64, task: Task<Void, Never>)? = state.withLock { state in
             guard state.phase != .stopped else { return nil }

@@ -30,8 +30,7 @@ struct TransportIntake: IntakeService {
 
 extension PushService {
     fileprivate func take(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) -> [Receipt] {
-        let bytes = payloads.reduce(0) { $0 + $1.bytes.count }
-        try reserve(payloads.count, bytes, intake)
+        try reserve(payloads, intake)
         let decoded = payloads.map { payload in
             Result { () throws(DecodeError) in try PushMessage(payload, limits: receiver.limits) }
         }
@@ -39,7 +38,7 @@ extension PushService {
         do {
             numbers = try add(payloads, decoded)
         } catch {
-            free(payloads.count, bytes)
+            cancel(payloads, intake)
             tell(.storeFailed("the inbox could not take \(payloads.count) payloads in: \(error)"))
             throw .failed(error)
         }
@@ -50,15 +49,15 @@ extension PushService {
             switch decoded {
             case .success(let message):
                 let routed = receiver.prepare(message)
-                parcels.append(parcel(next.next() ?? 0, routed, receipt))
+                parcels.append(parcel(next.next() ?? 0, routed, receipt, intake))
             case .failure(let error):
                 let (outcome, _) = reject(payload, error)
-                free(1, payload.bytes.count)
+                cancel([payload], intake)
                 receipt.finish(outcome)
             }
             return receipt
         }
-        queue(parcels)
+        accept(parcels)
         return receipts
     }
 
@@ -75,17 +74,19 @@ extension PushService {
     }
 
     /// A parcel of a message, delivered as its first route asks.
-    private func parcel(_ number: UInt64, _ message: RoutedMessage, _ receipt: Receipt) -> Parcel {
+    private func parcel(_ number: UInt64, _ message: RoutedMessage, _ receipt: Receipt, _ intake: Int) -> Parcel {
         let settings = message.routes.first?.delivery ?? delivery.withLock { $0 }
         let killed = receiver.loopGuard?.kills(of: message, message.routes) ?? (false, [])
-        return Parcel(number, message, settings, receipt, killed: killed)
+        return Parcel(number, message, settings, receipt, killed: killed, intake: intake)
     }
 
-    /// A parcel of a message that an earlier process took in.
-    func parcel(_ entry: InboxEntry, _ message: RoutedMessage) -> Parcel {
+    /// A parcel of a message that an earlier process took in, or that has waited without a place.
+    func parcel(_ entry: InboxEntry, _ message: RoutedMessage, _ item: Spill.Item? = nil) -> Parcel {
         let settings = message.routes.first?.delivery ?? delivery.withLock { $0 }
-        let receipt = Receipt(isStored: inbox.isDurable)
-        let parcel = Parcel(entry.id, message, settings, receipt, isSuspect: entry.crashes > 0)
+        let receipt = item?.receipt ?? Receipt(isStored: inbox.isDurable)
+        let parcel = Parcel(
+            entry.id, message, settings, receipt, killed: item?.killed ?? (false, []), isSuspect: entry.crashes > 0,
+            keys: item?.keys)
         var progress = parcel.progress
         (progress.attempts, progress.done) = (entry.attempts, entry.handled)
         parcel.progress = progress
@@ -102,6 +103,7 @@ extension PushService {
         var letter = DeadLetter(
             payload: payload, reason: .undecodable, routes: [], arrivedAt: payload.arrivedAt ?? clock.now)
         (letter.cause, letter.inboxID) = (error.code.rawValue, inboxID)
+        letter.keys = DeadLetter.Key.keys(undecodable: payload)
         do {
             try receiver.putAside(letter)
             return (outcome, true)
@@ -111,14 +113,11 @@ extension PushService {
         }
     }
 
-    /// Puts parcels into their lanes, and starts what can be.
+    /// Puts parcels that have a place into their lanes, and starts what can be.
     func queue(_ parcels: [Parcel]) {
         let isOver = state.withLock { state in
             if state.phase == .stopped { return true }
-            for parcel in parcels {
-                if parcel.delivery.replacesOlder { parcel.takeOlder(from: &state.lanes) }
-                state.lanes.append(parcel)
-            }
+            for parcel in parcels { state.queue(parcel) }
             return false
         }
         // Handed over by a transport that did not wait for its service.
@@ -126,28 +125,56 @@ extension PushService {
         startWork()
     }
 
+    /// Puts parcels of a transport into their lanes, as far as they find places, and starts what can be.
+    private func accept(_ parcels: [Parcel]) {
+        guard inbox.isDurable else {
+            for parcel in parcels { parcel.hasPlace.store(true, ordering: .relaxed) }
+            return queue(parcels)
+        }
+        var without: [(parcel: Parcel, answer: Spill.Answer)] = []
+        let (isOver, wake) = state.withLock { state in
+            state.arriving -= parcels.count
+            if state.phase == .stopped { return (true, ServiceState.Wake()) }
+            for parcel in parcels {
+                guard let answer = state.admit(parcel) else { continue }
+                if case .waits(let replaced) = answer, replaced.isEmpty { continue }
+                if case .refused = answer { state.putAside += 1 }
+                without.append((parcel, answer))
+            }
+            return (false, state.takeWoken(settings))
+        }
+        if isOver { for parcel in parcels { leave(parcel, parcel.progress) } }
+        for (parcel, answer) in without { end(parcel, answer) }
+        startWork()
+        wake()
+    }
+
     // MARK: Room
 
-    private func reserve(_ count: Int, _ bytes: Int, _ intake: Int) throws(IntakeRefusal) {
+    private func reserve(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) {
+        let use = Use(payloads)
         let answer: Result<Void, IntakeRefusal> = state.withLock { state in
             guard state.phase == .open else { return .failure(.stopping) }
-            guard state.hasRoom(count, bytes, settings) else {
-                state.refused[intake] = (count, bytes)
+            guard state.hasRoom(use.messages, use.bytes, intake, settings) else {
+                state.refused[intake] = (use.messages, use.bytes)
                 return .failure(.full)
             }
             if !state.refused.isEmpty { state.refused[intake] = nil }
-            state.messages += count
-            state.bytes += bytes
+            if inbox.isDurable { state.arriving += use.messages } else { state.reserve(use, intake) }
             return .success(())
         }
         try answer.get()
     }
 
-    /// Gives room back, and calls those who wait for it.
-    func free(_ count: Int, _ bytes: Int) {
+    /// Gives back what was reserved for payloads that do not come, and calls those who wait for it.
+    private func cancel(_ payloads: [RawPayload], _ intake: Int) {
+        let use = Use(payloads)
         let wake = state.withLock { state in
-            state.messages -= count
-            state.bytes -= bytes
+            if inbox.isDurable {
+                state.arriving -= use.messages
+            } else {
+                state.reserve(Use(messages: -use.messages, bytes: -use.bytes), intake)
+            }
             return state.takeWoken(settings)
         }
         wake()
@@ -190,7 +217,7 @@ struct InboxMiscounted: Error {
 
 extension Parcel {
     /// Takes out of the lane the older changes of this one's object that have not been tried, to be replaced by this one.
-    fileprivate func takeOlder(from lanes: inout Lanes) {
+    func takeOlder(from lanes: inout Lanes) {
         var own = progress
         guard case .place = lane, !own.message.routes.isEmpty else { return }
         let older = lanes.remove(from: lane) { other in
@@ -208,6 +235,12 @@ extension Parcel {
             parcel.progress = progress
         }
         progress = own
+    }
+}
+
+extension Use {
+    fileprivate init(_ payloads: [RawPayload]) {
+        self.init(messages: payloads.count, bytes: payloads.reduce(0) { $0 + $1.bytes.count })
     }
 }
 

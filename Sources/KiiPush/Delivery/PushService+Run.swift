@@ -20,8 +20,10 @@ extension PushService {
     @discardableResult
     public func run() async throws -> DrainReport {
         let isNew = state.withLock { state in
-            defer { if state.phase == .new { state.phase = .recovering } }
-            return state.phase == .new
+            guard state.phase == .new else { return false }
+            state.phase = .recovering
+            state.reader = { items in self.read(items) }
+            return true
         }
         guard isNew else { throw ServiceUsed() }
         if inbox.isDurable, !receiver.deadLetters.isDurable {
@@ -59,26 +61,20 @@ extension PushService {
 
     // MARK: Beginning
 
+    /// What an earlier process left.
+    private struct Left {
+        /// What was in flight when it ended, and of that what has ended it twice.
+        var suspects: [Parcel] = []
+        var guilty: Set<UInt64> = []
+        /// What has places of the others.
+        var others: [Parcel] = []
+    }
+
     /// Handles what an earlier process left: what may have ended it first, alone.
     private func recover() async throws {
-        var (suspects, others, guilty): ([Parcel], [Parcel], Set<UInt64>) = ([], [], [])
-        for entry in try inbox.entries() {
-            state.withLock { state in
-                state.messages += 1
-                state.bytes += entry.payload.bytes.count
-            }
-            let message: PushMessage
-            do throws(DecodeError) {
-                message = try PushMessage(entry.payload, limits: receiver.limits)
-            } catch {
-                // The limits were larger then.
-                await endUndecodable(entry, error)
-                continue
-            }
-            let parcel = parcel(entry, receiver.prepare(message))
-            if entry.crashes > 1, entry.crashedAlone { guilty.insert(entry.id) }
-            if parcel.isSuspect { suspects.append(parcel) } else { others.append(parcel) }
-        }
+        var (left, last) = (Left(), UInt64(0))
+        while let end = try await recover(after: last, &left), end > last { last = end }
+        let (suspects, guilty, others) = (left.suspects, left.guilty, left.others)
         queue(suspects)
         while let parcel = nextSuspect() {
             if guilty.contains(parcel.number) { await quarantine(parcel) } else { await deliver(parcel) }
@@ -88,6 +84,33 @@ extension PushService {
             if state.phase == .recovering { state.phase = .open }
         }
         queue(others)
+        wake()
+    }
+
+    /// Reads a page of what an earlier process left: what finds a place is kept, the rest waits in the inbox.
+    ///
+    /// - Returns: the number of its last payload; nil where there is none.
+    private func recover(after last: UInt64, _ left: inout Left) async throws -> UInt64? {
+        let page = try inbox.entries(after: last, limit: 256)
+        for entry in page {
+            let message: PushMessage
+            do throws(DecodeError) {
+                message = try PushMessage(entry.payload, limits: receiver.limits)
+            } catch {
+                // The limits were larger then.
+                await endUndecodable(entry, error)
+                continue
+            }
+            let parcel = parcel(entry, receiver.prepare(message))
+            if entry.crashes > 1, entry.crashedAlone { left.guilty.insert(entry.id) }
+            let hasPlace = state.withLock { state in
+                let hasPlace = parcel.isSuspect || state.hasPlace(for: parcel)
+                if hasPlace { state.enter(parcel) } else { state.spill.add(Spill.Item(parcel)) }
+                return hasPlace
+            }
+            if parcel.isSuspect { left.suspects.append(parcel) } else if hasPlace { left.others.append(parcel) }
+        }
+        return page.last?.id
     }
 
     private func nextSuspect() -> Parcel? {
@@ -99,10 +122,9 @@ extension PushService {
     }
 
     /// Puts a payload aside that is no message for this process; without room there, it stays for the next one.
-    private func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
+    func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
         let (_, isKept) = reject(entry.payload, error, inboxID: inbox.isDurable ? entry.id : nil)
         if isKept { _ = await note(.ended(entry.id)) }
-        free(1, entry.payload.bytes.count)
     }
 
     private func quarantine(_ parcel: Parcel) async {
@@ -125,9 +147,12 @@ extension PushService {
             for (number, transport) in transports.enumerated() {
                 let door = TransportIntake(service: self, number: number)
                 let intake = PushIntake(service: door, transport: transport.name)
+                state.withLock { $0.intakes.begin(number) }
                 group.addTask {
                     // What can hand nothing more over, and lets that out, has returned.
                     do { try await transport.run(intake) } catch IntakeRefusal.stopping {}
+                    self.state.withLock { $0.intakes.end(number) }
+                    self.wake()
                 }
             }
             do {
@@ -201,15 +226,19 @@ extension PushService {
 
     /// Leaves what has not ended.
     private func leaveAll() -> (DrainReport, drain: Task<Void, Never>?) {
-        let (left, parked, report, drain) = state.withLock { state in
+        let (left, parked, receipts, pauses, report, drain) = state.withLock { state in
             state.phase = .stopped
-            state.report.left += state.messages + state.parked.count
+            state.reader = nil
+            state.report.left += state.messages + state.parked.count + state.onDisk
+            let receipts = state.spill.removeAll().map(\.receipt) + state.putOff.removeAll().map(\.receipt)
             let waiting = state.lanes.removeAll() + state.retries.map(\.parcel) + (state.nextAlone.map { [$0] } ?? [])
             let left = waiting + state.copies.values
             let parked = state.parked
             (state.retries, state.parked, state.copies, state.nextAlone) = ([], [:], [:], nil)
-            return (left, parked, state.report, state.drain)
+            return (left, parked, receipts, Array(state.pauses.values), state.report, state.drain)
         }
+        for pause in pauses { pause.cancel() }
+        for receipt in receipts { receipt.finish(nil) }
         for parcel in left { leave(parcel, parcel.progress) }
         for held in receiver.loopGuard?.removeHeld(where: { parked[$0.id] != nil }) ?? [] { abandon(held) }
         for parcel in parked.values { parcel.receipt.finish(nil) }

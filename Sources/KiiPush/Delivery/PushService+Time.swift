@@ -74,6 +74,7 @@ extension PushService {
             let now = clock.now
             endOverruns(now)
             putBackDue(now)
+            storeAgain(now)
             startWork()
             let sleep: Task<Void, Never>? = state.withLock { state in
                 guard state.phase != .stopped else { return nil }
@@ -136,7 +137,7 @@ extension ServiceState {
     fileprivate var nextDue: MonotonicInstant? {
         let ends = runs.values.lazy.map(\.deadline).min()
         // What stops tries nothing again.
-        guard isRunning, let retry = retries.first?.due else { return ends }
-        return ends.map { min($0, retry) } ?? retry
+        guard isRunning else { return ends }
+        return [ends, retries.first?.due, storeAgainAt].compactMap(\.self).min()
     }
 }

@@ -8,7 +8,7 @@ extension PushService {
     /// Lets a parcel wait for its next attempt; its lane waits with it where its settings say so.
     func schedule(_ parcel: Parcel, _ progress: Parcel.Progress, after pause: Duration) {
         parcel.progress = progress
-        let isBlocking = parcel.delivery.onFailure == .block && progress.givenUp == nil
+        let isBlocking = parcel.delivery.onFailure == .block
         let due = clock.now.advanced(by: pause)
         state.withLock { state in
             // Behind those that are due at the same time.
@@ -58,8 +58,7 @@ extension PushService {
         state.withLock { state in
             state.parked[held.id] = parcel
             state.lanes.release(parcel)
-            state.messages -= 1
-            state.bytes -= parcel.bytes
+            state.vacate(parcel)
         }
     }
 
@@ -69,8 +68,7 @@ extension PushService {
             guard state.phase != .stopped, let parcel = state.parked.removeValue(forKey: held.id) else {
                 return nil as Parcel?
             }
-            state.messages += 1
-            state.bytes += parcel.bytes
+            state.enter(parcel)
             state.handling += 1
             return parcel
         }
@@ -131,8 +129,7 @@ extension PushService: HeldKeeper {
         if !held.isRemainder { receiver.counters.count(.held(held)) }
         state.withLock { state in
             state.parked[held.id] = parcel
-            state.messages -= 1
-            state.bytes -= parcel.bytes
+            state.vacate(parcel)
         }
     }
 

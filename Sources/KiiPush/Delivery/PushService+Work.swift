@@ -47,11 +47,6 @@ extension PushService {
     /// Delivers a parcel as far as it goes now: to its end, to its next attempt, or to where it waits.
     func deliver(_ parcel: Parcel, _ worker: Worker? = nil) async {
         var progress = parcel.progress
-        if let reason = progress.givenUp {
-            await writeDownEnd(of: worker)
-            _ = await putAside(parcel, progress, reason)
-            return
-        }
         if case .unasked = progress.chain {
             guard await takeUp(parcel, &progress, worker) else { return }
         } else {
@@ -141,14 +136,14 @@ extension PushService {
             case .looped(let layer):
                 progress.done.append(route.id)
                 progress.loopEnd = progress.loopEnd ?? layer
+            case .expired: progress.expired.append(route.id)
             case .failed(let reason): failure = failure ?? reason
             default: break
             }
         }
         if let aside = putAsideKilled(parcel, &progress) { failure = failure ?? aside }
         guard let failure else {
-            return await conclude(
-                parcel, progress, progress.loopEnd.map { .looped($0) } ?? .handled(progress.succeeded), worker)
+            return await conclude(parcel, progress, progress.end, worker)
         }
         return await retry(parcel, progress, failure)
     }
@@ -188,7 +183,7 @@ extension PushService {
     func run(_ route: Route, of message: RoutedMessage, timeout: Duration) async -> Outcome {
         var message = message
         message.routes = MatchedRoutes([route])
-        let (receiver, single) = (receiver, message)
+        let (receiver, single, maxAge) = (receiver, message, delivery.withLock { $0.maxAge })
         let end = await withCheckedContinuation { waiter in
             guard let run = begin(single.id, route.id, timeout, waiter) else {
                 return waiter.resume(returning: HandlerRun.End.notBegun)
@@ -196,7 +191,7 @@ extension PushService {
             run.start(
                 Task {
                     var message = single
-                    let outcome = await receiver.handle(&message)
+                    let outcome = await receiver.handle(&message, maxAge: maxAge)
                     self.ended(run, outcome)
                 })
         }

@@ -20,7 +20,9 @@ import Synchronization
 ///   run a third time.
 /// - A handler that succeeded does not run again for the message, but for those in flight at a crash: at most
 ///   ``ServiceSettings/concurrency`` messages, and what the loop guard or somebody lets go.
-/// - It holds no more than ``ServiceSettings`` say. While it is full, transports wait.
+/// - It holds no more in memory than ``ServiceSettings`` say. What a durable inbox takes beyond that waits on disk, and is
+///   read back in order; with an inbox in memory, transports wait while it is full. No route, bucket, topic, sender or
+///   object uses more than a share of places and handlers.
 /// - A store that fails is asked again, with growing pauses, and told of by ``onEvent(_:)``; until it is well, nothing more
 ///   is acknowledged. Nothing ends that the dead letters have no room for: a durable inbox keeps it, and of any other the
 ///   transport is told to bring it again. Only what is no push message, and came just now, is told of and let go.
@@ -36,7 +38,7 @@ public final class PushService: Sendable {
     let settings: ServiceSettings
     let delivery: Mutex<DeliverySettings>
     let jitter: @Sendable () -> Double
-    let state = Mutex(ServiceState())
+    let state: Mutex<ServiceState>
     let listener = Mutex<(@Sendable (ServiceEvent) -> Void)?>(nil)
 
     var clock: any ReceiverClock { receiver.clock }
@@ -60,6 +62,7 @@ public final class PushService: Sendable {
         self.transports = Mutex(transports)
         self.inbox = inbox
         self.settings = settings
+        state = Mutex(ServiceState(settings, isDurable: inbox.isDurable))
         self.delivery = Mutex(delivery)
         self.jitter = jitter
     }
@@ -86,6 +89,7 @@ public final class PushService: Sendable {
             status.held = state.parked.count + state.copies.count
             status.messages = state.messages
             status.bytes = state.bytes
+            status.onDisk = state.onDisk
             status.overrunning = state.overrunning
             status.isOpen = state.phase == .open
             return status

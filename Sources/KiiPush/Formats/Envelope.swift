@@ -11,7 +11,7 @@ struct Envelope {
     let root: RootMembers
     let dialect: Dialect
     /// The network's own id of the message, when the envelope has it.
-    let messageID: String?
+    let messageID: NetworkID?
 
     /// Takes out what `outer` wraps; nil when it wraps nothing, as nearly always.
     ///
@@ -20,7 +20,7 @@ struct Envelope {
         _ outer: RootMembers, _ text: [UInt8], _ format: Transport.Format, _ limits: PayloadLimits
     ) throws(DecodeError) -> Envelope? {
         if format == .jpush || format == .unknown && outer.wrapped.isJPush {
-            return jpush(outer, text, limits)
+            return try jpush(outer, text, limits)
         }
         guard format == .fcm || format == .unknown, outer.used == 0 else { return nil }
         return try fcm(outer, text, isStated: format == .fcm, limits)
@@ -69,21 +69,35 @@ struct Envelope {
 
     // MARK: JPush
 
-    private static func jpush(_ outer: RootMembers, _ bytes: [UInt8], _ limits: PayloadLimits) -> Envelope {
-        let inner =
-            json(in: outer.wrapped.jpushMessage, bytes, limits) ?? json(in: outer.wrapped.jpushExtra, bytes, limits)
-        let (text, root) = inner ?? (bytes, outer)
-        return Envelope(text: text, root: root, dialect: .jpush, messageID: Self.text(outer.wrapped.jpushID, bytes))
+    private static func jpush(
+        _ outer: RootMembers, _ bytes: [UInt8], _ limits: PayloadLimits
+    ) throws(DecodeError) -> Envelope {
+        let id = Self.text(outer.wrapped.jpushID, bytes).map { NetworkID(network: .jpush, id: $0) }
+        for (name, token) in [("MESSAGE", outer.wrapped.jpushMessage), ("EXTRA", outer.wrapped.jpushExtra)] {
+            guard let (text, root) = try object(in: token, called: name, bytes, limits) else { continue }
+            return Envelope(text: text, root: root, dialect: .jpush, messageID: id)
+        }
+        return Envelope(text: bytes, root: outer, dialect: .jpush, messageID: id)
     }
 
-    /// The object that a string holds as JSON, if it does.
-    private static func json(
-        in token: JSONToken, _ bytes: [UInt8], _ limits: PayloadLimits
-    ) -> (text: [UInt8], root: RootMembers)? {
+    /// The object that a string holds as JSON; nil when it holds another text, which a sender may have typed.
+    ///
+    /// - Throws: `duplicateKey` or `limitExceeded` for an object that cannot be a payload: to read the extras instead
+    ///   would make another kind of message of it.
+    private static func object(
+        in token: JSONToken, called name: String, _ bytes: [UInt8], _ limits: PayloadLimits
+    ) throws(DecodeError) -> (text: [UInt8], root: RootMembers)? {
         guard token.kind == .string else { return nil }
         let inner = token.bytes(in: bytes.span)
-        guard let root = try? RootMembers(inner.span, limits: limits) else { return nil }
-        return (inner, root)
+        do throws(DecodeError) {
+            return (inner, try RootMembers(inner.span, limits: limits))
+        } catch {
+            let isObject = inner.first { $0 > 0x20 } == UInt8(ascii: "{")
+            guard isObject, error.code == .duplicateKey || error.code == .limitExceeded else { return nil }
+            // The error's offset counts in the unescaped text; the caller has the escaped one.
+            let detail = "in \(WrappedMembers.jpush)\(name), at byte \(error.offset) of its text: \(error.detail)"
+            throw DecodeError(error.code, at: Int(token.start), detail)
+        }
     }
 
     private static func text(_ token: JSONToken, _ bytes: [UInt8]) -> String? {
@@ -116,7 +130,8 @@ struct Envelope {
         if let failure {
             throw DecodeError(failure.code, at: Int(token.start) + failure.offset, "in data: \(failure.detail)")
         }
-        return Envelope(text: inner, root: root, dialect: .long, messageID: nil)
+        let id = Body.member(NetworkKeys.fcmMessageID, bytes.span)?.idText.map { NetworkID(network: .fcm, id: $0) }
+        return Envelope(text: inner, root: root, dialect: .long, messageID: id)
     }
 
     /// The value of `data`, flat or inside `message`.
@@ -151,7 +166,7 @@ struct WrappedMembers {
         value.kind == .object || key.range.count > Self.jpush.utf8.count
     }
 
-    private static let jpush = "cn.jpush.android."
+    static let jpush = "cn.jpush.android."
 
     mutating func note(_ text: Span<UInt8>, _ key: JSONToken, _ value: JSONToken) {
         if key.hasEscapes {

@@ -1,17 +1,9 @@
-/// What a push shows to a person: Apple's `alert`, be it a string or an object.
-public struct Alert: Sendable, Hashable {
-    /// The title.
-    public let title: String?
-    /// The line under the title.
-    public let subtitle: String?
-    /// The text; all there is when the alert is a plain string.
-    public let body: String?
-}
-
 /// Apple's `aps` dictionary, with the keys that say how a push is shown.
 ///
-/// Values of the wrong type count as absent. From Apple's payload key reference.
-public struct AppleDictionary: Sendable, Hashable {
+/// The keys that most handlers need are properties; values of the wrong type count as absent. Every other key is found
+/// by ``subscript(_:)``, also one that Apple adds later. Of a QuickBlox event, the parameters for iOS (`ios_badge` and
+/// the like) count as Apple's keys. From Apple's payload key reference.
+public struct AppleDictionary: Sendable {
     /// What is shown.
     public private(set) var alert: Alert?
     /// The number on the app's icon.
@@ -20,6 +12,8 @@ public struct AppleDictionary: Sendable, Hashable {
     public private(set) var sound: String?
     /// The category that decides about action buttons.
     public private(set) var category: String?
+    /// The thread under which notifications are grouped.
+    public private(set) var threadID: String?
     /// Whether `content-available` is 1: the app is to be woken.
     public private(set) var contentAvailable = false
     /// Whether `mutable-content` is 1: an extension may change the push first.
@@ -28,31 +22,56 @@ public struct AppleDictionary: Sendable, Hashable {
     /// Whether the push shows nothing: it wakes the app and has no alert.
     public var isSilent: Bool { contentAvailable && alert == nil }
 
-    private static let names = ["alert", "badge", "sound", "category", "content-available", "mutable-content"]
+    private let storage: MessageStorage
+
+    private static let names = [
+        "alert", "badge", "sound", "category", "thread-id", "content-available", "mutable-content",
+    ]
 
     init?(_ storage: MessageStorage) {
-        guard storage.aps.kind == .object else { return nil }
-        let buffer = storage.buffer
-        let text = buffer.span
-        var members = ObjectMembers(text, at: Int(storage.aps.start))
+        self.storage = storage
+        let parameters = QuickBloxParameter.translated(storage)
+        guard storage.aps.kind == .object || !parameters.isEmpty else { return nil }
         var seen: Set<String> = []
-        while let (key, value) = members.next(text) {
-            // Of a nested key that stands twice the first counts.
-            guard let name = key.find(in: text, Self.names), seen.insert(name).inserted else { continue }
-            switch name {
-            case "alert": alert = Alert(text, value)
-            case "badge": badge = value.kind == .number ? JSONNumber.integer(text, value.range) : nil
-            case "sound": sound = Self.string(text, value)
-            case "category": category = Self.string(text, value)
-            case "content-available": contentAvailable = Self.isOne(text, value)
-            // The last of the names: mutable-content.
-            default: mutableContent = Self.isOne(text, value)
+        if storage.aps.kind == .object {
+            let buffer = storage.buffer
+            let text = buffer.span
+            var members = ObjectMembers(text, at: Int(storage.aps.start))
+            while let (key, value) = members.next(text) {
+                // Of a nested key that appears twice the first counts.
+                guard let name = key.find(in: text, Self.names), seen.insert(name).inserted else { continue }
+                take(name, text, value)
             }
+        }
+        for (name, value) in parameters where seen.insert(name).inserted { take(name, value) }
+        // The text is a parameter too, but beside others only: a push that is nothing but text has no dictionary.
+        if !parameters.isEmpty, alert == nil, let text = QuickBloxPush(storage.member, alert: nil).text {
+            alert = Alert(title: nil, subtitle: nil, body: text)
         }
     }
 
-    fileprivate static func string(_ text: Span<UInt8>, _ token: JSONToken) -> String? {
-        token.kind == .string ? token.string(in: text) : nil
+    private mutating func take(_ name: String, _ text: Span<UInt8>, _ value: JSONToken) {
+        switch name {
+        case "alert": alert = Alert(text, value)
+        case "badge": badge = value.kind == .number ? JSONNumber.integer(text, value.range) : nil
+        case "sound": sound = value.plainString(in: text)
+        case "category": category = value.plainString(in: text)
+        case "thread-id": threadID = value.plainString(in: text)
+        case "content-available": contentAvailable = Self.isOne(text, value)
+        // The last of the names: mutable-content.
+        default: mutableContent = Self.isOne(text, value)
+        }
+    }
+
+    /// Takes a QuickBlox parameter; numbers may be strings, as most of its values are.
+    private mutating func take(_ name: String, _ value: DataValue) {
+        switch name {
+        case "badge": badge = value.integer
+        case "sound": sound = value.string
+        case "category": category = value.string
+        case "content-available": contentAvailable = value.bool ?? false
+        default: mutableContent = value.bool ?? false
+        }
     }
 
     /// Whether a value says yes: 1 as Apple asks for, or what relays make of it.
@@ -62,29 +81,62 @@ public struct AppleDictionary: Sendable, Hashable {
     }
 }
 
-extension Alert {
-    private static let names = ["title", "subtitle", "body"]
+extension AppleDictionary {
+    /// The value of any key of the dictionary, such as `interruption-level`; nil when the payload does not have it.
+    public subscript(key: String) -> DataValue? {
+        if storage.aps.kind == .object {
+            let buffer = storage.buffer
+            let text = buffer.span
+            var members = ObjectMembers(text, at: Int(storage.aps.start))
+            while let (name, value) = members.next(text) {
+                if name.matches(key.utf8.span, in: text) { return DataValue(text, value) }
+            }
+        }
+        return QuickBloxParameter.translated(storage).first { $0.key.isExactly(key) }?.value
+    }
 
-    fileprivate init?(_ text: Span<UInt8>, _ token: JSONToken) {
-        if token.kind == .string {
-            self.init(title: nil, subtitle: nil, body: token.string(in: text))
-            return
+    /// All members, in the order of the payload.
+    public var members: [(key: String, value: DataValue)] {
+        let buffer = storage.buffer
+        var members: [(key: String, value: DataValue)] = []
+        if case .object(let own) = DataValue(buffer.span, storage.aps) { members = own }
+        for parameter in QuickBloxParameter.translated(storage)
+        where !members.contains(where: { $0.key.isExactly(parameter.key) }) {
+            members.append(parameter)
         }
-        guard token.kind == .object else { return nil }
-        var values: [String: String] = [:]
-        var seen: Set<String> = []
-        var members = ObjectMembers(text, at: Int(token.start))
-        while let (key, value) = members.next(text) {
-            guard let name = key.find(in: text, Self.names), seen.insert(name).inserted else { continue }
-            values[name] = AppleDictionary.string(text, value)
-        }
-        self.init(title: values["title"], subtitle: values["subtitle"], body: values["body"])
+        return members
+    }
+
+    /// The keys, in the order of the payload.
+    public var keys: [String] { members.map(\.key) }
+
+    /// Fills a value from the dictionary, as ``MessageData/decode(_:)`` does from the data.
+    ///
+    /// - Throws: `DecodingError` with the path of the key that is missing or has another type.
+    public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+        try Value(from: DataDecoder(.object(members), path: []))
+    }
+}
+
+extension AppleDictionary: Hashable {
+    /// Whether two dictionaries show and hold the same; the order of members does not count.
+    public static func == (left: AppleDictionary, right: AppleDictionary) -> Bool {
+        left.alert == right.alert && DataValue.object(left.members) == .object(right.members)
+    }
+
+    /// Hashes what most dictionaries differ in.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(alert)
+        hasher.combine(badge)
     }
 }
 
 extension JSONToken {
     /// The one of `names` that this token of a key spells; other keys make no string.
-    fileprivate func find(in text: Span<UInt8>, _ names: [String]) -> String? {
+    func find(in text: Span<UInt8>, _ names: [String]) -> String? {
         names.first { matches($0.utf8.span, in: text) }
     }
+
+    /// The text of a string; nil for every other value.
+    func plainString(in text: Span<UInt8>) -> String? { kind == .string ? string(in: text) : nil }
 }

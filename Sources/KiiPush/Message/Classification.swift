@@ -39,6 +39,8 @@ struct Disagreements: OptionSet, Hashable {
     static let sourceObject = Disagreements(rawValue: 1 << 8)
     static let sourceTopic = Disagreements(rawValue: 1 << 9)
     static let otherApp = Disagreements(rawValue: 1 << 10)
+    /// Kii sends a scope with buckets and topics only: most likely a Push to User that was sent without its topic.
+    static let scopeOnDirectPush = Disagreements(rawValue: 1 << 11)
 
     static let ofSource: Disagreements = [sourceKind, sourceScope, sourceBucket, sourceObject, sourceTopic]
 
@@ -57,15 +59,24 @@ struct Disagreements: OptionSet, Hashable {
         (sourceTopic, .sourceURI, "the URI has another topic than the keys"),
     ]
 
-    /// The contradictions in words; a field that has several stands once, with the first.
-    func conflicts(wrongTypes: FieldSet) -> [Conflict] {
+    private static let scopeFields: [KiiField] = [
+        .scopeType, .scopeUserID, .scopeGroupID, .scopeThingID, .scopeAppID,
+    ]
+
+    /// The contradictions in words; a field that has several appears once, with the first.
+    func conflicts(in fields: FieldTable) -> [Conflict] {
         var conflicts: [Conflict] = []
         func add(_ field: KiiField, _ reason: String) {
             guard !conflicts.contains(where: { $0.name == field.longName }) else { return }
             conflicts.append(Conflict(name: field.longName, reason: reason))
         }
         for (disagreement, field, reason) in Self.explained where contains(disagreement) { add(field, reason) }
-        for field in KiiField.inOrder where wrongTypes.contains(field) {
+        if contains(.scopeOnDirectPush) {
+            // One conflict, under the field that says most about the scope.
+            let field = Self.scopeFields.first { fields.present.contains($0) } ?? .scopeType
+            add(field, "a scope on a push that names neither a bucket nor a topic")
+        }
+        for field in KiiField.inOrder where fields.wrongTypes.contains(field) {
             add(field, field.isTime ? "this is no time in milliseconds" : "this is neither a string nor a number")
         }
         return conflicts

@@ -1,7 +1,7 @@
 /// Where the values of Kii's fields stand, whatever their key style: one slot a field, absent unless it is usable.
 ///
 /// Blank values count as absent, since a portal switch makes the server send unset keys blank. Numbers count as their
-/// text. Anything else is a wrong type: absent, and remembered.
+/// text. Null counts as absent, like a key that was left out. Anything else is a wrong type: absent, and remembered.
 struct FieldTable {
     private var tokens = InlineArray<17, JSONToken>(repeating: .absent)
 
@@ -55,7 +55,7 @@ struct FieldTable {
     @inline(never)
     private mutating func take(_ token: JSONToken, _ number: Int, _ buffer: inout [UInt8]) {
         guard token.kind == .string || token.kind == .number else {
-            wrongTypes.formUnion(FieldSet(number))
+            if token.kind != .null { wrongTypes.formUnion(FieldSet(number)) }
             return
         }
         var token = token

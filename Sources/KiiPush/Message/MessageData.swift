@@ -59,7 +59,8 @@ public struct MessageData: Sendable {
     }
 
     private func isData(_ text: Span<UInt8>, _ key: JSONToken) -> Bool {
-        if let known = key.rootKey(in: text) { return known.isData(in: storage.dialect) }
+        if let known = key.rootKey(in: text) { return known.isData(in: storage.keyDialect) }
+        if storage.dialect == .quickBlox, QuickBloxParameter(text, key) != nil { return false }
         return !NetworkKeys.isAdded(text, key)
     }
 }

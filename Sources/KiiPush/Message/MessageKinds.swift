@@ -116,7 +116,10 @@ public struct TopicMessage: Sendable {
     public var data: MessageData { message.data }
 }
 
-/// A Direct Push: an administrator sent a message to this device's user; also everything that is no Kii push.
+/// A Direct Push: a message to this device's user, as administrators send them; also everything that is no Kii push.
+///
+/// Whoever may send to a topic can send one that looks the same, by suppressing Kii's keys. Only a `senderURI` names an
+/// administrator, and Kii's servers add one over MQTT only; over other transports it may be a sender's own data.
 public struct DirectPushMessage: Sendable {
     /// The whole message.
     public let message: PushMessage
@@ -127,7 +130,7 @@ public struct DirectPushMessage: Sendable {
         self.message = message
     }
 
-    /// The administrator, when `senderURI` says so.
+    /// Who sent it, as far as the payload says; an administrator only when `senderURI` says so.
     public var sender: Sender? { message.sender }
     /// What was sent.
     public var data: MessageData { message.data }

@@ -10,8 +10,10 @@ final class MessageStorage: Sendable {
     /// The payload's own text, without what was put behind it.
     let payloadRange: Range<Int>
     /// The network's own id of the message, from its envelope.
-    let envelopeID: String?
+    let envelopeID: NetworkID?
     let dialect: Dialect
+    /// The dialect whose keys were read as Kii's fields; a command has those of what brought it.
+    let keyDialect: Dialect
     let body: Body
     let fields: FieldTable
     let aps: JSONToken
@@ -33,7 +35,7 @@ final class MessageStorage: Sendable {
             try Envelope.read(buffer, limits, into: &root)
         }
         var dialect = Dialect.plain(format, aps: root.slots.span[RootKey.aps.slot])
-        var envelopeID: String?
+        var envelopeID: NetworkID?
         if root.wrapped.isAny, let envelope = try Envelope.open(root, buffer, format, limits) {
             raw.bytes = buffer
             (buffer, root, dialect) = (envelope.text, envelope.root, envelope.dialect)
@@ -46,13 +48,14 @@ final class MessageStorage: Sendable {
         var reading = Reading()
         reading.read(buffer.span, fields, dialect)
         var body = Body.data
+        var keyDialect = dialect
         if reading.kind == .directPush {
             let isKii = !reading.evidence.isEmpty || !fields.present.isDisjoint(with: .scopeKeys)
             body = Body(buffer.span.extracting(payloadRange), dialect, mayBeQuickBlox: !isKii)
             if body == .command { dialect = .thingIF }
             if case .quickBlox = body {
                 // Its keys are its own: what looks like Kii's fields in it is data.
-                dialect = .quickBlox
+                (dialect, keyDialect) = (.quickBlox, .quickBlox)
                 fields = FieldTable()
                 reading = Reading()
                 reading.read(buffer.span, fields, dialect)
@@ -65,6 +68,7 @@ final class MessageStorage: Sendable {
         self.payloadRange = payloadRange
         self.envelopeID = envelopeID
         self.dialect = dialect
+        self.keyDialect = keyDialect
         self.body = body
         self.fields = fields
         aps = root.slots.span[RootKey.aps.slot]
@@ -99,6 +103,19 @@ final class MessageStorage: Sendable {
     func member(_ name: String) -> DataValue? {
         let buffer = buffer
         return Body.member(name, buffer.span.extracting(payloadRange))
+    }
+
+    /// The network's own id of the message: its envelope's, else the one that FCM puts into the payload itself.
+    ///
+    /// Senders cannot set FCM's key, but the id counts only where FCM may have brought the payload.
+    var networkID: NetworkID? {
+        if let envelopeID { return envelopeID }
+        switch transport?.format ?? .unknown {
+        case .fcm, .quickblox: break
+        case .unknown where dialect != .apns && dialect != .jpush: break
+        case .apns, .jpush, .mqtt, .unknown: return nil
+        }
+        return member(NetworkKeys.fcmMessageID)?.idText.map { NetworkID(network: .fcm, id: $0) }
     }
 
     // MARK: Handles, made when asked for

@@ -4,7 +4,9 @@ public enum PushKind: String, Sendable, Hashable, CaseIterable, CustomStringConv
     case pushToApp
     /// Someone sent a message to a topic that this device subscribes to.
     case pushToUser
-    /// An administrator sent a message to this device's user; also everything that is no Kii push.
+    /// A message to this device's user, as administrators send them; also everything that is no Kii push.
+    ///
+    /// It does not prove an administrator: a Push to User whose sender suppressed Kii's keys looks the same.
     case directPush
 
     /// The kind in Kii's own words.

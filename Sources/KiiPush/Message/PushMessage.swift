@@ -26,6 +26,15 @@ public struct PushMessage: Sendable {
     /// The payload as received; the counterpart of `rawMessage`.
     public var raw: RawPayload { storage.raw }
 
+    /// The payload as one JSON object, out of its envelope: the dictionary that `rawMessage` is.
+    ///
+    /// Everything is in it, Kii's keys, `aps`, the sender's data and what a network added. It is made each time it is
+    /// asked for, and the payload is read anew.
+    public var rawObject: DataValue {
+        let buffer = storage.buffer
+        return DataValue(buffer.span, JSONToken(.object, 0, storage.payloadRange.count))
+    }
+
     // MARK: What it is
 
     /// The kind of push.
@@ -43,7 +52,7 @@ public struct PushMessage: Sendable {
         return Classification(
             kind: kind, certainty: certainty,
             evidence: evidence.map { dialect.hasShortKeys ? $0.shortName : $0.longName } + storage.body.evidence,
-            conflicts: storage.reading.disagreements.conflicts(wrongTypes: storage.fields.wrongTypes))
+            conflicts: storage.reading.disagreements.conflicts(in: storage.fields))
     }
 
     // MARK: Fields
@@ -137,14 +146,14 @@ public struct PushMessage: Sendable {
 
     /// What the push shows to a person; `alert?.body` is the counterpart of `getAlertBody`.
     ///
-    /// It stands in Apple's dictionary; a QuickBlox push over Android has only its text.
+    /// Apple's dictionary has it; a QuickBlox push over Android has only its text.
     public var alert: Alert? {
         if let alert = aps?.alert { return alert }
         guard dialect == .quickBlox, let text = QuickBloxPush(storage.member, alert: nil).text else { return nil }
         return Alert(title: nil, subtitle: nil, body: text)
     }
 
-    /// Apple's dictionary, when the payload has one.
+    /// Apple's dictionary, when the payload has one, or has parameters of a QuickBlox event that stand for one.
     public var aps: AppleDictionary? { AppleDictionary(storage) }
 
     /// The sender's own data: every root key that is not Kii's, Apple's or the network's.

@@ -95,7 +95,8 @@ struct Reading {
         case .pushToUser:
             if fields[.objectID].isPresent { disagreements.insert(.objectWithoutBucket) }
             if fields[.objectModifiedAt].isPresent { disagreements.insert(.modifiedAtWithoutBucket) }
-        case .directPush: break
+        case .directPush:
+            if !fields.present.isDisjoint(with: .scopeKeys) { disagreements.insert(.scopeOnDirectPush) }
         }
     }
 
@@ -226,8 +227,7 @@ struct Reading {
                 return
             }
         }
-        // A Direct Push comes from an administrator, whatever its keys say.
-        guard kind != .directPush, fields[.sender].isPresent else { return }
+        guard fields[.sender].isPresent else { return }
         sender = fields[.sender]
         senderKind = text.begins(sender.range, with: "th.") ? .thing : .user
     }

@@ -29,14 +29,15 @@ public struct DedupeKeys: Sendable, Hashable {
     public enum Strength: String, Sendable, Hashable {
         /// An equal key means the same message, over whatever transport.
         case strong
-        /// An equal key means the same bytes; two honest messages may have them, so only a short window counts.
+        /// An equal key means the same bytes; two honest messages may have them, so it counts only for messages that
+        /// arrived shortly after one another.
         case weak
     }
 
     /// The key; the one with the time of the push, where there are two.
     public let primary: DedupeKey
 
-    /// The key with the time of the modification, which not every transport has.
+    /// The more exact key, with the time of the modification, which not every transport has.
     public let secondary: DedupeKey?
 
     /// How much an equal key proves.
@@ -55,16 +56,28 @@ public struct DedupeKeys: Sendable, Hashable {
         self.secondary = secondary
         self.strength = strength
     }
+
+    /// Whether two messages with these keys are the same one, as far as keys tell.
+    ///
+    /// Where both have a second key, it decides alone: two changes of one object that were pushed in the same
+    /// millisecond are two. Where one of them has none, as every message from APNs, any common key is enough.
+    @inline(__always)
+    public func isSameMessage(as other: DedupeKeys) -> Bool {
+        guard strength == other.strength else { return false }
+        if let mine = secondary, let theirs = other.secondary { return mine == theirs }
+        return primary == other.primary || primary == other.secondary || secondary == other.primary
+    }
 }
 
 extension PushMessage {
     /// The keys by which a repetition of this message is recognised, since no payload has a message id.
     ///
-    /// - Push to App: app, scope, bucket, object and event, with the time of the push; and the same with the time of
-    ///   the modification. It is seen when either is.
+    /// - Push to App: app, scope, bucket, object and event, with the time of the modification; and the same with the
+    ///   time of the push, which counts where one of two messages does not name the modification, as over APNs.
     /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
     /// - Thing-IF command: app and command id.
-    /// - Else, or when the bucket, the topic or the time is missing: the transport's own id, with its name.
+    /// - Else, or when the bucket, the topic or the time is missing: the transport's own id, with its name; the one
+    ///   that the transport handed over, else JPush's or FCM's (`google.message_id`) from the payload.
     /// - Else, and for every ambiguous message: a digest of the whole payload less what a network adds; weak.
     ///
     /// The first three are equal over all transports. In a digest the order of members counts for nothing, and a
@@ -100,7 +113,7 @@ extension PushMessage {
         let text = buffer.span
         var digest = place.narrow
         addApp(app, text, &digest)
-        digest.add(KeyPart.event, text, storage.fields[.type].range)
+        digest.add(KeyPart.event, text, KiiEvent.commonPart(text, storage.fields[.type].range))
         let bySentAt = sentAt.map { digest.key(KeyPart.sentAt, $0) }
         let byModifiedAt = modifiedAt.map { digest.key(KeyPart.modifiedAt, $0) }
         guard let primary = bySentAt ?? byModifiedAt else { return nil }
@@ -129,10 +142,10 @@ extension PushMessage {
         return digest.finish()
     }
 
-    /// The network's own id: as the transport handed it over, or as JPush's envelope has it.
+    /// The network's own id: as the transport handed it over, else as the payload or its envelope has it.
     private var transportID: (transport: String, id: String)? {
         if let id = raw.transportMessageID, !id.isEmpty, let transport = raw.transport { return (transport.name, id) }
-        return storage.envelopeID.map { (Transport.jpush.name, $0) }
+        return storage.networkID.map { ($0.transport.name, $0.id) }
     }
 
     private func payloadKey(_ secret: DedupeSecret) -> DedupeKey {

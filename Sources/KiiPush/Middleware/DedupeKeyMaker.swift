@@ -1,5 +1,7 @@
 /// What names a message for the ``Deduplicator``: automatic, or a replacement of yours for a kind.
 ///
+/// Where the messages of one route have an id in their data, ``RouteDedupe`` is simpler, and comes before this.
+///
 /// The automatic keys are those of ``PushMessage/dedupeKeys(app:secret:)``. Replace a kind's when its messages say
 /// better what they are: an order number that a sender puts into each copy, say, while the time of the push differs.
 ///
@@ -25,7 +27,8 @@ public struct DedupeKeyMaker: Sendable {
     /// message its automatic keys.
     ///
     /// `.strong` means that an equal key is the same message, which is then dropped for the window's age, ten minutes
-    /// unless told otherwise; `.weak` that it may be another one, so that only five seconds count.
+    /// unless told otherwise; `.weak` that it may be another one, so that it is dropped only if it arrived within five
+    /// seconds of the first.
     public typealias Replacement<Message> = @Sendable (Message, inout DedupeKeyBuilder) -> DedupeKeys.Strength?
 
     /// Replaces nothing.

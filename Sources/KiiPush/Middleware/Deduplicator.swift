@@ -3,11 +3,17 @@
 /// Networks deliver twice: one copy a subscription, one a device's installation, a redelivery after a lost
 /// acknowledgement, the same event over two transports. The deduplicator reserves a message's keys when it comes in
 /// and confirms them only when it has ended for good, so that a message whose handler failed is handled when it is
-/// delivered again. Which keys: ``PushMessage/dedupeKeys(app:secret:)``, or your own by ``DedupeKeyMaker``.
+/// delivered again. Which keys: ``PushMessage/dedupeKeys(app:secret:)``, or your own by ``RouteDedupe`` for a route and
+/// by ``DedupeKeyMaker`` for a kind of message.
 ///
 /// Put it first in the chain. It promises: while the window lasts, a message that was handled is not handled again,
-/// within one process, or for as long as the store lasts. It cannot tell two honest messages apart that are the same to the byte, so for messages without
-/// a strong key it looks back only five seconds.
+/// within one process, or for as long as the store lasts. It cannot tell two honest messages apart that are the same to
+/// the byte, so messages without a strong key are the same only if they arrived less than five seconds apart: however
+/// long the first one is being handled, and whenever the second is judged.
+///
+/// Of a message whose handlers have failed in part, it keeps which routes are done: when the transport delivers it again,
+/// only the others run. It does so for at most 256 messages that have not ended, in memory; of the oldest one beyond
+/// that all handlers run again. A ``PushService`` does this itself, for every message and on disk.
 ///
 /// A store that throws loses no message and keeps no copy waiting:
 /// - When it cannot begin a message, the message passes or fails, as ``StoreFailure`` says.
@@ -46,6 +52,10 @@ public struct Deduplicator: Middleware {
     private let secret: DedupeSecret
     private let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
+    private let handledRoutes: HandledRoutes
+
+    /// For how many messages that failed in part it is kept which routes have handled them.
+    static let mostPartlyHandled = 256
 
     /// The counts as they are now; reading them takes constant time.
     public var counts: Counts {
@@ -61,7 +71,7 @@ public struct Deduplicator: Middleware {
     public init(
         window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil
     ) {
-        self.init(store: InMemorySeenStore(window: window), secret: .ofProcess, keys: keys, clock: clock)
+        self.init(InMemorySeenStore(window: window), .ofProcess, keys, .open, window.weakAge, clock)
     }
 
     /// Makes a deduplicator on a store of yours.
@@ -80,11 +90,19 @@ public struct Deduplicator: Middleware {
         store: any SeenStore, secret: DedupeSecret, keys: DedupeKeyMaker = .automatic,
         onStoreFailure: StoreFailure = .open, clock: (any ReceiverClock)? = nil
     ) {
+        self.init(store, secret, keys, onStoreFailure, SeenWindow.standard.weakAge, clock)
+    }
+
+    private init(
+        _ store: any SeenStore, _ secret: DedupeSecret, _ keys: DedupeKeyMaker, _ onStoreFailure: StoreFailure,
+        _ weakAge: Duration, _ clock: any ReceiverClock
+    ) {
         leases = Leases(store)
         self.secret = secret
         self.keys = keys
         self.onStoreFailure = onStoreFailure
         self.clock = clock
+        handledRoutes = HandledRoutes(weakAge: weakAge)
     }
 
     /// Reserves the message, or drops it.
@@ -95,11 +113,14 @@ public struct Deduplicator: Middleware {
         }
         let place = PlaceDigest(of: message.message.storage, secret)
         message.place = place
-        let keys = self.keys.keys(of: message.message, message.app, secret, at: place)
+        let keys =
+            message.routes.dedupeKeys(of: message.message, message.app, secret, at: place)
+            ?? self.keys.keys(of: message.message, message.app, secret, at: place)
         do {
             switch try leases.begin(keys, now: message.arrivedAt) {
             case .fresh(let lease):
                 message.lease = lease
+                if handledRoutes.count > 0 { stopHandledRoutes(&message, lease) }
                 return .pass
             case .inFlight(let lease):
                 message.first = FirstInFlight(leases)
@@ -112,10 +133,23 @@ public struct Deduplicator: Middleware {
         }
     }
 
+    /// Stops the routes that have handled the message already, when it was delivered before.
+    @inline(never)
+    private func stopHandledRoutes(_ message: inout RoutedMessage, _ lease: SeenLease) {
+        let handled = handledRoutes.routes(of: lease)
+        if !handled.isEmpty { message.stopRoutes(.duplicate) { handled.containsExactly($0.id) } }
+    }
+
     /// Confirms the reservation if the message ended for good, and undoes it if it is to be handled when it comes again.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         guard let lease = message.lease else { return }
         let isRemembered = outcome.isRemembered
+        // Before the lease ends, or a copy might begin in between and know nothing of it.
+        if case .failed(let failure) = outcome {
+            if !failure.handled.isEmpty { handledRoutes.add(failure.handled.ids, of: lease) }
+        } else if isRemembered, handledRoutes.count > 0 {
+            handledRoutes.remove(lease)
+        }
         message.recorder?.settle(isRemembered ? .commit : .release)
         let time = isRemembered ? (clock ?? SystemClock()).now : message.arrivedAt
         leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)

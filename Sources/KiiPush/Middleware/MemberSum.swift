@@ -23,6 +23,7 @@ enum KeyPart {
     static let text: UInt8 = 21
     static let number: UInt8 = 22
     static let missing: UInt8 = 23
+    static let routeID: UInt8 = 24
 }
 
 /// A digest of an object's members that does not depend on their order: the sum of a keyed digest of each.

@@ -83,6 +83,7 @@ extension RoutedMessage {
         var countedAndStopped = MatchedRoutes()
         var probed: [RateBreakers.ID] = []
         var permit = Permit.none
+        var isReplayed = false
     }
 
     /// Whether it is stopped, held, released or a probe.
@@ -102,6 +103,9 @@ extension RoutedMessage {
 
     /// What the message need not pass again, since it has waited or is replayed.
     var permit: Permit { special.first?.permit ?? .none }
+
+    /// Whether somebody replays it from the dead letters, so that its age does not count.
+    var isReplayed: Bool { special.first?.isReplayed ?? false }
 
     /// The breakers whose probe it is.
     var probed: [RateBreakers.ID] { special.first?.probed ?? [] }
@@ -137,6 +141,9 @@ extension RoutedMessage {
 
     /// Lets it pass what it need not pass again.
     mutating func permit(_ permit: Permit) { change { $0.permit = permit } }
+
+    /// Lets it pass all that somebody who replays it has decided on: what it repeats, what holds it, and its age.
+    mutating func replay() { change { ($0.permit, $0.isReplayed) = (.all, true) } }
 
     /// Begins anew with the routes that it was held for, as they are now.
     mutating func resume(_ match: RouteMatch, _ permit: Permit, now: MonotonicInstant, _ recorder: TraceRecorder?) {

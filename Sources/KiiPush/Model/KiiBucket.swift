@@ -1,7 +1,10 @@
 /// A bucket in a scope: what a Push to App is about.
 ///
-/// A handle, not the data: fetch with the receiver's own token, since a payload can be imitated.
-public struct KiiBucket: Sendable, Hashable {
+/// A handle, not the data: fetch with the receiver's own token, since a payload can be imitated. Scope and name are its
+/// identity, to the byte. The type is information beside them, since not every payload states it: an event of a bucket
+/// equals `KiiBucket(scope: .app, name: "b")` whether or not it says that the type is `rw`. Only an encrypted bucket is
+/// another one than a plain one of the same name: it has another URI.
+public struct KiiBucket: Sendable {
     /// Where the bucket lives.
     public let scope: KiiScope
     /// The bucket's name, without the `CRYPTO:` that an encrypted one has in URIs.
@@ -18,7 +21,23 @@ public struct KiiBucket: Sendable, Hashable {
 
     /// The bucket's URI; the segment of an encrypted one is `CRYPTO:name`.
     public var uri: KiiURI {
-        KiiURI(owner: .init(scope), resource: .bucket(name: name, isEncrypted: type == .crypto))
+        KiiURI(owner: .init(scope), resource: .bucket(name: name, isEncrypted: isEncrypted))
+    }
+
+    var isEncrypted: Bool { type == .crypto }
+}
+
+extension KiiBucket: Hashable {
+    /// Whether two buckets have the same scope and name, to the byte, and are both encrypted or both plain.
+    public static func == (left: KiiBucket, right: KiiBucket) -> Bool {
+        left.name.isExactly(right.name) && left.isEncrypted == right.isEncrypted && left.scope == right.scope
+    }
+
+    /// Hashes what is compared.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(scope)
+        name.hashExactly(into: &hasher)
+        hasher.combine(isEncrypted)
     }
 }
 

@@ -1,7 +1,8 @@
 /// What happened in a bucket: the type of a Push to App.
 ///
-/// An open set, compared exactly; a name that is not listed here is an event all the same. A Push to User or a Direct
-/// Push may carry any text in the same field, so a known name does not prove a Push to App.
+/// An open set, compared exactly; a name that is not listed here is an event all the same. One event has two names, since
+/// Kii's reference spells it in two ways: ``objectBodyUpdated``. A Push to User or a Direct Push may carry any text in
+/// the same field, so a known name does not prove a Push to App.
 public struct KiiEvent: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The name as it stands in the payload.
     public let name: String
@@ -18,7 +19,7 @@ public struct KiiEvent: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     public static let objectUpdated: KiiEvent = "DATA_OBJECT_UPDATED"
     /// An object was deleted; fetching it gives 404.
     public static let objectDeleted: KiiEvent = "DATA_OBJECT_DELETED"
-    /// An object's body was replaced.
+    /// An object's body was replaced; equal to `DATA_OBJECT_BODY_UPDATE`, which one cell of Kii's reference has.
     public static let objectBodyUpdated: KiiEvent = "DATA_OBJECT_BODY_UPDATED"
     /// An object's body was deleted.
     public static let objectBodyDeleted: KiiEvent = "DATA_OBJECT_BODY_DELETED"
@@ -27,12 +28,34 @@ public struct KiiEvent: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     /// The bucket was deleted; documented for iOS only, and without an object.
     public static let bucketDeleted: KiiEvent = "BUCKET_DELETED"
 
-    /// Whether two events have the same name, to the byte.
-    public static func == (left: KiiEvent, right: KiiEvent) -> Bool { left.name.isExactly(right.name) }
+    /// Whether two events have the same name, to the byte, or the two names of one event.
+    public static func == (left: KiiEvent, right: KiiEvent) -> Bool {
+        left.documentedName.isExactly(right.documentedName)
+    }
 
     /// Hashes the name.
-    public func hash(into hasher: inout Hasher) { name.hashExactly(into: &hasher) }
+    public func hash(into hasher: inout Hasher) { documentedName.hashExactly(into: &hasher) }
 
-    /// The event's name.
+    /// The event's name, as it appears in the payload.
     public var description: String { name }
+}
+
+extension KiiEvent {
+    /// The other name of ``objectBodyUpdated``: the same without its last letter.
+    private static let otherName = "DATA_OBJECT_BODY_UPDATE"
+    private static let bodyUpdated = "DATA_OBJECT_BODY_UPDATED"
+
+    /// The name; of an event that has two, the one that Kii documents for payloads.
+    var documentedName: String { name.isExactly(Self.otherName) ? Self.bodyUpdated : name }
+
+    /// Whether `range` holds the other name of ``objectBodyUpdated``.
+    static func isOtherName(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool { text.matches(range, otherName) }
+
+    /// What the two names of one event have in common, and the whole of any other, for digests.
+    @inline(__always)
+    static func commonPart(_ text: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
+        // Nearly all names have another length.
+        guard range.count == 24, text.matches(range, bodyUpdated) else { return range }
+        return range.lowerBound..<(range.upperBound - 1)
+    }
 }

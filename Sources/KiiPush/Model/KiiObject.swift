@@ -1,7 +1,7 @@
 /// An object in a bucket: an id to fetch by.
 ///
 /// There is one on a push about a deleted object too; fetching it then gives 404.
-public struct KiiObject: Sendable, Hashable {
+public struct KiiObject: Sendable {
     /// The bucket that holds it.
     public let bucket: KiiBucket
     /// The object's id, exactly as received.
@@ -17,6 +17,19 @@ public struct KiiObject: Sendable, Hashable {
     public var uri: KiiURI {
         KiiURI(
             owner: .init(bucket.scope),
-            resource: .object(bucket: bucket.name, isEncrypted: bucket.type == .crypto, id: id))
+            resource: .object(bucket: bucket.name, isEncrypted: bucket.isEncrypted, id: id))
+    }
+}
+
+extension KiiObject: Hashable {
+    /// Whether two objects have the same id, to the byte, in the same bucket.
+    public static func == (left: KiiObject, right: KiiObject) -> Bool {
+        left.id.isExactly(right.id) && left.bucket == right.bucket
+    }
+
+    /// Hashes bucket and id.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(bucket)
+        id.hashExactly(into: &hasher)
     }
 }

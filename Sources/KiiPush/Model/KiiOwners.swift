@@ -1,5 +1,5 @@
 /// A user of a Kii app: an id to fetch by, nothing fetched.
-public struct KiiUser: Sendable, Hashable {
+public struct KiiUser: Sendable {
     /// The user's id, exactly as received; it need not be a UUID.
     public let id: String
     /// Names a user by id.
@@ -9,7 +9,7 @@ public struct KiiUser: Sendable, Hashable {
 }
 
 /// A group of users of a Kii app.
-public struct KiiGroup: Sendable, Hashable {
+public struct KiiGroup: Sendable {
     /// The group's id, exactly as received.
     public let id: String
     /// Names a group by id.
@@ -19,11 +19,35 @@ public struct KiiGroup: Sendable, Hashable {
 }
 
 /// A thing of a Kii app.
-public struct KiiThing: Sendable, Hashable {
+public struct KiiThing: Sendable {
     /// The thing's id, exactly as received; `th.…`, or `VENDOR_THING_ID:…` as REST users write it.
     public let id: String
     /// Names a thing by id.
     public init(id: String) { self.id = id }
     /// The URI, `kiicloud://things/…`.
     public var uri: KiiURI { KiiURI(owner: .thing(id)) }
+}
+
+extension KiiUser: Hashable {
+    /// Whether two users have the same id, to the byte.
+    public static func == (left: KiiUser, right: KiiUser) -> Bool { left.id.isExactly(right.id) }
+
+    /// Hashes the id's bytes.
+    public func hash(into hasher: inout Hasher) { id.hashExactly(into: &hasher) }
+}
+
+extension KiiGroup: Hashable {
+    /// Whether two groups have the same id, to the byte.
+    public static func == (left: KiiGroup, right: KiiGroup) -> Bool { left.id.isExactly(right.id) }
+
+    /// Hashes the id's bytes.
+    public func hash(into hasher: inout Hasher) { id.hashExactly(into: &hasher) }
+}
+
+extension KiiThing: Hashable {
+    /// Whether two things have the same id, to the byte.
+    public static func == (left: KiiThing, right: KiiThing) -> Bool { left.id.isExactly(right.id) }
+
+    /// Hashes the id's bytes.
+    public func hash(into hasher: inout Hasher) { id.hashExactly(into: &hasher) }
 }

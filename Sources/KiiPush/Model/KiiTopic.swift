@@ -1,5 +1,5 @@
 /// A topic in a scope: what a Push to User was sent to.
-public struct KiiTopic: Sendable, Hashable {
+public struct KiiTopic: Sendable {
     /// Where the topic lives.
     public let scope: KiiScope
     /// The topic's name.
@@ -13,4 +13,17 @@ public struct KiiTopic: Sendable, Hashable {
 
     /// The topic's URI.
     public var uri: KiiURI { KiiURI(owner: .init(scope), resource: .topic(name)) }
+}
+
+extension KiiTopic: Hashable {
+    /// Whether two topics have the same scope and name, to the byte.
+    public static func == (left: KiiTopic, right: KiiTopic) -> Bool {
+        left.name.isExactly(right.name) && left.scope == right.scope
+    }
+
+    /// Hashes scope and name.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(scope)
+        name.hashExactly(into: &hasher)
+    }
 }

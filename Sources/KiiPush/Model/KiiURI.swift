@@ -5,7 +5,7 @@
 /// nothing normalised: printing gives the text that was parsed.
 public struct KiiURI: Sendable, Hashable {
     /// Whose it is.
-    public enum Owner: Sendable, Hashable {
+    public enum Owner: Sendable {
         /// The app's.
         case app
         /// A user's, by id.
@@ -30,7 +30,7 @@ public struct KiiURI: Sendable, Hashable {
     }
 
     /// What of the owner's is meant.
-    public enum Resource: Sendable, Hashable {
+    public enum Resource: Sendable {
         /// The owner itself.
         case none
         /// A bucket; an encrypted one has the segment `CRYPTO:name`.
@@ -89,6 +89,24 @@ extension KiiURI {
 
     /// Hashes the URI's bytes.
     public func hash(into hasher: inout Hasher) { description.hashExactly(into: &hasher) }
+}
+
+extension KiiURI.Owner: Hashable {
+    /// Whether two owners have the same URI, to the byte.
+    public static func == (left: Self, right: Self) -> Bool { KiiURI(owner: left) == KiiURI(owner: right) }
+
+    /// Hashes the owner's URI.
+    public func hash(into hasher: inout Hasher) { KiiURI(owner: self).hash(into: &hasher) }
+}
+
+extension KiiURI.Resource: Hashable {
+    /// Whether two resources of one owner have the same URI, to the byte.
+    public static func == (left: Self, right: Self) -> Bool {
+        KiiURI(owner: .app, resource: left) == KiiURI(owner: .app, resource: right)
+    }
+
+    /// Hashes the resource's URI.
+    public func hash(into hasher: inout Hasher) { KiiURI(owner: .app, resource: self).hash(into: &hasher) }
 }
 
 extension KiiURI: CustomStringConvertible {

@@ -1,8 +1,9 @@
 /// Who caused a push.
 ///
 /// `senderURI` says it in clear where there is one; else the bare id does: a thing when it starts with `th.`, as every
-/// thing id does, and a user otherwise. A Direct Push has a sender only through its `senderURI`.
-public enum Sender: Sendable, Hashable {
+/// thing id does, and a user otherwise. So it is for a Direct Push too, and only a `senderURI` says that the sender is an
+/// administrator.
+public enum Sender: Sendable {
     /// A user.
     case user(KiiUser)
     /// A thing.
@@ -32,4 +33,17 @@ public enum Sender: Sendable, Hashable {
         case .admin: "admin"
         }
     }
+}
+
+extension Sender: Hashable {
+    /// Whether two senders are of one type and have the same id, to the byte.
+    public static func == (left: Sender, right: Sender) -> Bool {
+        switch (left, right) {
+        case (.user, .user), (.thing, .thing), (.admin, .admin): left.id.isExactly(right.id)
+        default: false
+        }
+    }
+
+    /// Hashes the id's bytes.
+    public func hash(into hasher: inout Hasher) { id.hashExactly(into: &hasher) }
 }

@@ -32,6 +32,8 @@ public struct Metrics: Sendable, Hashable {
         public let failed: Int
         /// How often the loop guard held a message for it.
         public let held: Int
+        /// How often its handler was not called since the message was too old; see ``DeliverySettings/maxAge``.
+        public let expired: Int
     }
 
     /// One count for each outcome and reason that there can be.
@@ -54,7 +56,8 @@ extension Metrics: CustomStringConvertible {
     /// The counts that are not zero, one a line, those of the routes last; `no messages` where there is none.
     public var description: String {
         let outcomes = outcomes.filter { $0.messages != 0 }.map(\.description)
-        let routes = routes.filter { $0.handled != 0 || $0.failed != 0 || $0.held != 0 }.map(\.description)
+        let routes = routes.filter { $0.handled != 0 || $0.failed != 0 || $0.held != 0 || $0.expired != 0 }
+            .map(\.description)
         let lines = outcomes + routes
         return lines.isEmpty ? "no messages" : lines.joined(separator: "\n")
     }
@@ -68,7 +71,8 @@ extension Metrics.Count: CustomStringConvertible {
 extension Metrics.RouteCount: CustomStringConvertible {
     /// The route and its counts that are not zero: `route settings: 3 handled, 1 held`.
     public var description: String {
-        let counts = [(handled, "handled"), (failed, "failed"), (held, "held")].filter { $0.0 != 0 }
+        let counts = [(handled, "handled"), (failed, "failed"), (held, "held"), (expired, "expired")]
+            .filter { $0.0 != 0 }
         let words = counts.isEmpty ? "nothing" : counts.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         return "route \(NearestName.shown(route)): \(words)"
     }
@@ -77,11 +81,12 @@ extension Metrics.RouteCount: CustomStringConvertible {
 /// The counters behind the metrics; reasons of a user's own share one, so that their number stays bounded.
 final class OutcomeCounters: Sendable {
     /// What is counted, in the order of the counters.
-    private static let labels: [(outcome: String, reason: String?)] =
+    static let labels: [(outcome: String, reason: String?)] =
         [("handled", nil), ("duplicate", "done"), ("duplicate", "inFlight")]
         + LoopLayer.allCases.map { ("looped", $0.rawValue) }
         + [("held", "rate")] + DeadLetter.Reason.allCases.map { ("deadLettered", $0.rawValue) }
-        + [("quarantined", nil), ("superseded", nil), ("refused", "app"), ("refused", "scope"), ("refused", "other")]
+        + [("quarantined", nil), ("superseded", nil), ("expired", nil)]
+        + [("refused", "app"), ("refused", "scope"), ("refused", "other")]
         + [("unrouted", "noRoute"), ("unrouted", "ambiguous"), ("failed", "handler"), ("failed", "stage")]
         + DecodeError.Code.allCases.map { ("undecodable", $0.rawValue) }
 
@@ -94,7 +99,7 @@ final class OutcomeCounters: Sendable {
     private static let held = looped + layers.count
     private static let deadLettered = held + 1
     private static let quarantined = deadLettered + reasons.count
-    private static let refused = quarantined + 2
+    private static let refused = quarantined + 3
     private static let unrouted = refused + 3
     private static let failed = unrouted + 2
     private static let undecodable = failed + 2
@@ -119,6 +124,7 @@ final class OutcomeCounters: Sendable {
         case .deadLettered(let reason): deadLettered + (reasons.firstIndex(of: reason) ?? 0)
         case .quarantined: quarantined
         case .superseded: quarantined + 1
+        case .expired: quarantined + 2
         case .refused(.app): refused
         case .refused(.scope): refused + 1
         case .refused(.other): refused + 2
@@ -138,7 +144,8 @@ final class OutcomeCounters: Sendable {
             routes: routes.map {
                 Metrics.RouteCount(
                     route: $0.id, handled: $0.handled.load(ordering: .relaxed),
-                    failed: $0.failed.load(ordering: .relaxed), held: $0.held.load(ordering: .relaxed))
+                    failed: $0.failed.load(ordering: .relaxed), held: $0.held.load(ordering: .relaxed),
+                    expired: $0.expired.load(ordering: .relaxed))
             })
     }
 }

@@ -17,6 +17,8 @@ public enum Outcome: Sendable {
     case quarantined
     /// A newer change of the same object took its place before its turn came, as its route asked for.
     case superseded
+    /// It was older than its routes allow when their handlers would have started; see ``DeliverySettings/maxAge``.
+    case expired
     /// It is not for this receiver.
     case refused(Refusal)
     /// No route takes it.
@@ -51,6 +53,8 @@ public enum Outcome: Sendable {
         /// What was thrown; of several handlers', the first.
         public let error: any Error
         /// The routes whose handlers succeeded all the same.
+        ///
+        /// They do not run again when the transport delivers the message again: see ``Deduplicator``.
         public let handled: MatchedRoutes
     }
 }
@@ -76,6 +80,7 @@ extension Outcome {
         case .deadLettered: "deadLettered"
         case .quarantined: "quarantined"
         case .superseded: "superseded"
+        case .expired: "expired"
         case .refused: "refused"
         case .unrouted: "unrouted"
         case .failed: "failed"
@@ -86,7 +91,7 @@ extension Outcome {
     /// More exactly why: a layer, a refusal, a code; nil where the name says it all.
     public var reason: String? {
         switch self {
-        case .handled, .quarantined, .superseded: nil
+        case .handled, .quarantined, .superseded, .expired: nil
         case .duplicate(.done): "done"
         case .duplicate(.inFlight): "inFlight"
         case .looped(let layer): layer.rawValue
@@ -105,7 +110,8 @@ extension Outcome {
     /// does better to wait for ``HeldMessage/end()`` and take the disposition of that.
     public var disposition: Disposition {
         switch self {
-        case .handled, .duplicate(.done), .looped, .deadLettered, .quarantined, .superseded, .refused, .unrouted:
+        case .handled, .duplicate(.done), .looped, .deadLettered, .quarantined, .superseded, .expired, .refused,
+            .unrouted:
             .accept
         case .duplicate(.inFlight(let disposition)): disposition
         case .failed, .held: .retryLater
@@ -116,7 +122,7 @@ extension Outcome {
     /// Whether the seen store remembers the message, so that it is a duplicate when it comes again.
     var isRemembered: Bool {
         switch self {
-        case .handled, .looped, .deadLettered, .quarantined, .superseded: true
+        case .handled, .looped, .deadLettered, .quarantined, .superseded, .expired: true
         case .duplicate, .held, .refused, .unrouted, .failed, .undecodable: false
         }
     }

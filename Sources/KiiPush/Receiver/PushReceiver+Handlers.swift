@@ -13,17 +13,20 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
+    ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the message; one that throws is the outcome ``Outcome/failed(_:)``.
     public func onPushToApp(
         _ id: String? = nil, scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
         then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
+        dedupe: RouteDedupe? = nil,
         handler: @escaping @Sendable (PushToAppMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, scope: scope, events: events, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, flow, loop, delivery, .pushToApp(handler))
+        add(id, criteria, flow, loop, delivery, dedupe, .pushToApp(handler))
     }
 
     /// Calls `handler` for each Push to App about one of the buckets.
@@ -38,19 +41,22 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
+    ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the event; its bucket and scope are there.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern, scope: ScopePattern? = nil, events: [KiiEvent]? = nil,
         sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
         then flow: RouteFlow = .stop,
         loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
+        dedupe: RouteDedupe? = nil,
         handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, bucket: bucket, scope: scope, events: events, sender: sender, certainty: certainty,
             data: data)
-        add(id, criteria, flow, loop, delivery, .bucket(handler))
+        add(id, criteria, flow, loop, delivery, dedupe, .bucket(handler))
     }
 
     /// Calls `handler` for each Push to App about one of the objects.
@@ -66,19 +72,22 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
+    ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the event; its object, bucket and scope are there.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern = .any, object: TextPattern, scope: ScopePattern? = nil,
         events: [KiiEvent]? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
         data: [DataCondition] = [], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         delivery: DeliverySettings? = nil,
+        dedupe: RouteDedupe? = nil,
         handler: @escaping @Sendable (ObjectEvent, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToApp, bucket: bucket, object: object, scope: scope, events: events, sender: sender,
             certainty: certainty, data: data)
-        add(id, criteria, flow, loop, delivery, .object(handler))
+        add(id, criteria, flow, loop, delivery, dedupe, .object(handler))
     }
 
     /// Calls `handler` for each Push to User, whether or not its topic's scope is known.
@@ -91,16 +100,19 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
+    ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the message.
     public func onPushToUser(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
         then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
+        dedupe: RouteDedupe? = nil,
         handler: @escaping @Sendable (PushToUserMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(kind: .pushToUser, scope: scope, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, flow, loop, delivery, .pushToUser(handler))
+        add(id, criteria, flow, loop, delivery, dedupe, .pushToUser(handler))
     }
 
     /// Calls `handler` for each Push to User that was sent to one of the topics.
@@ -114,17 +126,20 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
+    ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the message; its topic and scope are there.
     public func onPushToUser(
         _ id: String? = nil, topic: TextPattern, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
         then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
+        dedupe: RouteDedupe? = nil,
         handler: @escaping @Sendable (TopicMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(
             kind: .pushToUser, topic: topic, scope: scope, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, flow, loop, delivery, .topic(handler))
+        add(id, criteria, flow, loop, delivery, dedupe, .topic(handler))
     }
 
     /// Calls `handler` for each Direct Push.
@@ -137,16 +152,19 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
+    ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the message.
     public func onDirectPush(
         _ id: String? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
         data: [DataCondition] = [], then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard,
         delivery: DeliverySettings? = nil,
+        dedupe: RouteDedupe? = nil,
         handler: @escaping @Sendable (DirectPushMessage, HandlerContext) async throws -> Void
     ) {
         let criteria = RouteCriteria(kind: .directPush, sender: sender, certainty: certainty, data: data)
-        add(id, criteria, flow, loop, delivery, .directPush(handler))
+        add(id, criteria, flow, loop, delivery, dedupe, .directPush(handler))
     }
 
     /// Calls `handler` for each message of any kind; declared last, for whatever no other route takes.
@@ -159,17 +177,20 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings.
+    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///     ``DeliverySettings/maxAge`` counts without a service too.
+    ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the message.
     public func onAny(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
         then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
+        dedupe: RouteDedupe? = nil,
         handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
     ) {
         add(
             id, RouteCriteria(scope: scope, sender: sender, certainty: certainty, data: data), flow, loop, delivery,
-            .any(handler)
+            dedupe, .any(handler)
         )
     }
 }

@@ -67,6 +67,7 @@ extension PushReceiver {
         var letter = DeadLetter(
             payload: message.message.raw, reason: reason, routes: routes, arrivedAt: message.arrivedAt)
         (letter.attempts, letter.cause, letter.inboxID) = (attempts, cause, inboxID)
+        letter.keys = DeadLetter.Key.keys(message.message, reason, routes.first)
         do {
             try putAside(letter)
             return .deadLettered(reason)
@@ -192,7 +193,10 @@ extension PushReceiver {
         case .handle:
             let aside = putAsideKilled(message, of: match)
             outcome = await handle(&message)
-            if case .handled = outcome { outcome = aside ?? outcome }
+            switch outcome {
+            case .handled, .expired: outcome = aside ?? outcome
+            default: break
+            }
         case .hold(let breaker):
             if loopGuard?.promise(breaker, bytes: held.bytes) != nil {
                 loopGuard?.hold(held, breaker)
@@ -237,8 +241,9 @@ extension PushReceiver {
 
     /// Handles a dead letter once more, and takes it out of the store when it is handled.
     ///
-    /// It goes through the whole chain, but neither the deduplicator nor a breaker stops it. Only the routes that did
-    /// not handle it are called, if they still take it. No time limit holds for them; see ``PushService/replay(_:)``.
+    /// It goes through the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the routes
+    /// that did not handle it are called, if they still take it; for a letter that could not be decoded when it was put
+    /// aside, and can be now, all routes that take it. No time limit holds for them; see ``PushService/replay(_:)``.
     ///
     /// - Returns: its outcome; of any but `handled` the letter stays in the store.
     @discardableResult
@@ -253,9 +258,12 @@ extension PushReceiver {
     func replay(_ letter: DeadLetter, handle: (RoutedMessage) async -> Outcome) async -> Outcome {
         do {
             var message = try prepare(letter.payload)
-            message.routes = MatchedRoutes(
-                message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
-            message.permit(.all)
+            // Nobody knew the routes of what could not be decoded.
+            if letter.reason != .undecodable {
+                message.routes = MatchedRoutes(
+                    message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
+            }
+            message.replay()
             var passed = 0
             let end: Outcome
             switch admit(&message, passed: &passed) {
@@ -299,7 +307,7 @@ extension Outcome {
     /// Whether the routes that are held of a message that ended so are still to have it.
     var leavesRemainder: Bool {
         switch self {
-        case .handled, .looped(.ownBucket), .looped(.lineage): true
+        case .handled, .expired, .looped(.ownBucket), .looped(.lineage): true
         default: false
         }
     }

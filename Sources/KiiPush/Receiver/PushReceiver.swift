@@ -281,13 +281,22 @@ public final class PushReceiver: Sendable {
         .duplicate(.inFlight(await message.first?.end(of: lease, now: message.arrivedAt) ?? .retryLater))
     }
 
-    /// Calls the handlers of a message that the chain passed.
+    /// Calls the handlers of a message that the chain passed, but for those of routes for which it is too old.
+    ///
+    /// - Parameters:
+    ///   - message: the message.
+    ///   - maxAge: how old it may be for routes without delivery settings of their own.
+    /// - Returns: how it ended.
     @inline(__always)
-    func handle(_ message: inout RoutedMessage) async -> Outcome {
+    func handle(_ message: inout RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
         var failed: [FailedCall] = []
         for index in message.routes.indices {
             // The context holds the route for both of us: each reference more is counted twice a message.
             let context = HandlerContext(message, message.routes[index], chain.loopGuard)
+            if context.matched.maxAge != nil || maxAge != nil, isTooOld(message, for: context.matched, maxAge) {
+                failed.append(FailedCall(route: context.matched, error: MessageTooOld()))
+                continue
+            }
             message.recorder?.call(context.matched)
             do {
                 try await context.matched.handler(message.message, context)
@@ -302,25 +311,25 @@ public final class PushReceiver: Sendable {
         return failed.isEmpty ? .handled(message.routes) : outcome(of: failed, message.routes)
     }
 
-    /// One handler that threw.
+    /// One handler that threw, or was not called.
     private struct FailedCall {
         let route: Route
         let error: any Error
     }
 
-    /// The outcome of a message of whose handlers some threw.
+    /// The outcome of a message of whose handlers some threw or were not called.
     // Never inlined: nearly no message comes here.
     @inline(never)
     private func outcome(of failed: [FailedCall], _ routes: MatchedRoutes) -> Outcome {
-        // What ends a loop would end it again: trying again is no use.
-        guard let failure = failed.first(where: { !($0.error is any LoopEnd) }) else {
-            let end = failed.lazy.compactMap { $0.error as? any LoopEnd }.first
-            return end.map { .looped($0.layer) } ?? .handled(routes)
+        let handled = MatchedRoutes(routes.filter { route in !failed.contains { $0.route === route } })
+        // What ends a loop would end it again, and nothing gets younger: trying again is no use.
+        let failure = failed.first { !($0.error is any LoopEnd) && !($0.error is MessageTooOld) }
+        guard let failure else {
+            if let end = failed.lazy.compactMap({ $0.error as? any LoopEnd }).first { return .looped(end.layer) }
+            return handled.isEmpty ? .expired : .handled(handled)
         }
-        let handled = routes.filter { route in !failed.contains { $0.route === route } }
         return .failed(
-            Outcome.Failure(
-                place: failure.route.id, isStage: false, error: failure.error, handled: MatchedRoutes(handled)))
+            Outcome.Failure(place: failure.route.id, isStage: false, error: failure.error, handled: handled))
     }
 
     // MARK: Watching
@@ -363,13 +372,15 @@ public final class PushReceiver: Sendable {
     /// Adds a route behind those that are there.
     func add(
         _ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ loop: RouteLoopPolicy,
-        _ delivery: DeliverySettings?, _ handler: RouteHandler
+        _ delivery: DeliverySettings?, _ dedupe: RouteDedupe?, _ handler: RouteHandler
     ) {
         setup.withLock { setup in
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
             setup.append(
-                Route(id: id, criteria: criteria, flow: flow, loop: loop, delivery: delivery, handler: handler))
+                Route(
+                    id: id, criteria: criteria, flow: flow, loop: loop, delivery: delivery, dedupe: dedupe,
+                    handler: handler))
         }
     }
 }

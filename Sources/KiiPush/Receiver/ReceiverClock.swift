@@ -37,10 +37,21 @@ public protocol ReceiverClock: Sendable {
     /// The present moment; never before one that was returned earlier.
     var now: MonotonicInstant { get }
 
+    /// The wall clock's time in milliseconds since the beginning of 1970, as in ``PushMessage/sentAt``; nil when the
+    /// clock does not know it.
+    ///
+    /// Used for ``DeliverySettings/maxAge`` and nothing else: a wall clock may be wrong, and may jump.
+    var wallNow: Int64? { get }
+
     /// Returns when `instant` has come.
     ///
     /// - Throws: `CancellationError` when the task is cancelled before.
     func sleep(until instant: MonotonicInstant) async throws
+}
+
+extension ReceiverClock {
+    /// Nil: with such a clock the age of a message counts from its arrival.
+    public var wallNow: Int64? { nil }
 }
 
 /// The machine's monotonic clock, which goes on while the device sleeps.
@@ -56,6 +67,9 @@ public struct SystemClock: ReceiverClock {
     public var now: MonotonicInstant {
         MonotonicInstant(nanoseconds: beginning.duration(to: .now).inNanoseconds)
     }
+
+    /// The machine's wall clock, in whole seconds.
+    public var wallNow: Int64? { secondsSince1970().map { $0 * 1000 } }
 
     /// Returns when `instant` has come.
     public func sleep(until instant: MonotonicInstant) async throws {

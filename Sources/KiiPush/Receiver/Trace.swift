@@ -37,6 +37,8 @@ public struct Trace: Sendable {
     /// The handlers that were called, in order, failed ones too: by the name that a rule calls one by, else by the
     /// route's id.
     public let handlers: [String]
+    /// The ids of the routes whose handlers were not called since the message was too old for them, in order.
+    public let expired: [String]
     /// What the deduplicator told the seen store; nil when it had reserved nothing.
     public let seen: SeenEffect?
     /// How it ended.
@@ -65,6 +67,7 @@ final class TraceRecorder: Sendable {
         var stages: [Trace.Stage] = []
         var routes: [String] = []
         var handlers: [String] = []
+        var expired: [String] = []
         var seen: Trace.SeenEffect?
     }
 
@@ -114,6 +117,16 @@ final class TraceRecorder: Sendable {
     /// Takes down that a route's handler has failed.
     func failed(_ route: Route, _ error: any Error) { end("handle \(route.id)", failed: error) }
 
+    /// Takes down that a route's handler is not called, since the message is too old for it.
+    func expired(_ route: Route, _ age: Duration, _ limit: Duration) {
+        begin()
+        record.withLock { $0.expired.append(route.id) }
+        // Whole seconds, as the wall clock has them, unless there are none.
+        let seconds = age.components.seconds
+        let shown = seconds > 0 ? Duration.seconds(seconds) : age
+        end("handle \(route.id)", "expired: \(shown.ruleText) old, maxAge \(limit.ruleText)")
+    }
+
     /// Takes down what the seen store is told.
     func settle(_ effect: Trace.SeenEffect) { record.withLock { $0.seen = effect } }
 
@@ -142,7 +155,8 @@ final class TraceRecorder: Sendable {
         listener(
             Trace(
                 messageID: id, message: message, transport: transport, stages: record.stages, routes: record.routes,
-                handlers: record.handlers, seen: record.seen, outcome: outcome, generation: generation,
+                handlers: record.handlers, expired: record.expired, seen: record.seen, outcome: outcome,
+                generation: generation,
                 nanoseconds: start.duration(to: clock.now).inNanoseconds))
     }
 }

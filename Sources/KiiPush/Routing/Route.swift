@@ -14,6 +14,13 @@ public final class Route: Sendable {
     /// How a service delivers what it takes; nil takes the service's settings.
     public let delivery: DeliverySettings?
 
+    /// How old a message may be when the handler starts; nil takes any age, unless ``delivery`` is nil and the settings
+    /// of a service say otherwise.
+    public let maxAge: Duration?
+
+    /// What names the messages that it takes; nil leaves them their automatic keys.
+    public let dedupe: RouteDedupe?
+
     let criteria: RouteCriteria
     let handler: RouteHandler
     /// Whether nothing limits it.
@@ -27,10 +34,13 @@ public final class Route: Sendable {
     let handled = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
     let held = Atomic<Int>(0)
+    let expired = Atomic<Int>(0)
 
+    /// Makes a route; `standardMaxAge` counts where it has no delivery settings of its own.
     init(
         id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard,
-        delivery: DeliverySettings? = nil, handler: RouteHandler,
+        delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil, dedupe: RouteDedupe? = nil,
+        handler: RouteHandler,
         declaration: RoutingRule? = nil
     ) {
         self.id = id
@@ -40,6 +50,8 @@ public final class Route: Sendable {
         limits = if case .own(let rate) = loop.rate { Breaker.Limits(rate) } else { nil }
         isUnlimited = loop.rate == .unlimited
         self.delivery = delivery
+        maxAge = delivery == nil ? standardMaxAge : delivery?.maxAge
+        self.dedupe = dedupe
         self.handler = handler
         var digest = KeyedDigest(.published)
         digest.add(0, id.utf8.span, 0..<id.utf8.count)
@@ -84,6 +96,15 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
     public subscript(position: Int) -> Route {
         if position == 0, let head { return head }
         return rest[position - 1]
+    }
+
+    /// The key that the first route's id gives a message; nil, as nearly always, when that names none.
+    @inline(__always)
+    func dedupeKeys(
+        of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: PlaceDigest?
+    ) -> DedupeKeys? {
+        guard let head, head.dedupe != nil else { return nil }
+        return message.dedupeKeys(of: head, app, secret, at: place)
     }
 
     /// The ids of the routes.

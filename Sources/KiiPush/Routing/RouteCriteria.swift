@@ -9,7 +9,8 @@ struct RouteCriteria: Sendable, Hashable {
     var scope: ScopePattern?
     /// The id of the scope, of whichever type it is.
     var scopeID: TextPattern?
-    var events: TextPattern?
+    /// By documented names: an event that has two is filed under one of them.
+    var events: TextPattern? { didSet { events = events?.withDocumentedEvents } }
     var sender: SenderPattern?
     var transport: TextPattern?
     var certainty: [Certainty]
@@ -26,7 +27,7 @@ struct RouteCriteria: Sendable, Hashable {
         self.object = object
         self.topic = topic
         self.scope = scope
-        self.events = events.map { .anyOf($0.map { .exactly($0.name) }) }
+        self.events = events.map { .anyOf($0.map { .exactly($0.documentedName) }) }
         self.sender = sender
         self.certainty = certainty
         self.data = data
@@ -51,7 +52,7 @@ struct RouteCriteria: Sendable, Hashable {
         if let scopeID, !reading.scopeID.isPresent || !scopeID.matches(text, reading.scopeID.range) { return false }
         if let events {
             let type = storage.fields[.type]
-            guard type.isPresent, events.matches(text, type.range) else { return false }
+            guard type.isPresent, events.matchesEvent(text, type.range) else { return false }
         }
         if let sender, !sender.matches(text, reading) { return false }
         if let transport, !transport.matches(storage.transport) { return false }
@@ -84,4 +85,22 @@ struct KindSet: OptionSet, Hashable {
 
     /// The only kind, if it is one.
     var only: PushKind? { rawValue.nonzeroBitCount == 1 ? kinds.first : nil }
+}
+
+extension TextPattern {
+    /// Whether `range` holds the name of an event that matches, by either name of an event that has two.
+    @inline(__always)
+    fileprivate func matchesEvent(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        if matches(text, range) { return true }
+        return KiiEvent.isOtherName(text, range) && matches(KiiEvent.objectBodyUpdated.name)
+    }
+
+    /// The pattern with the documented name of each event that it names without a star.
+    fileprivate var withDocumentedEvents: TextPattern {
+        TextPattern(
+            alternatives.map { alternative in
+                guard case .exactly(let name) = alternative else { return alternative }
+                return .exactly(KiiEvent(name).documentedName)
+            })
+    }
 }

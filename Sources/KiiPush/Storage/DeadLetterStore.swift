@@ -9,6 +9,9 @@ public struct DeadLetter: Sendable, Identifiable {
         case heldFull
         /// It was held, queued or to be tried again when its route, its bucket or everything was switched off.
         case killSwitch
+        /// Too many messages of its bucket, topic or sender waited in the inbox already; see
+        /// ``ServiceSettings/messagesOnDisk``.
+        case backlogFull
         /// Its handler failed, as often as it may be tried, or once where no transport will deliver it again since other
         /// routes have handled it.
         case failed
@@ -42,6 +45,13 @@ public struct DeadLetter: Sendable, Identifiable {
     ///
     /// For a store that has its letters written with the inbox's notes, and only for that: no store gives it back.
     public var inboxID: UInt64? = nil
+    /// What it has in common with other letters, the narrowest first; none for a letter that shares nothing.
+    ///
+    /// A service gives one key of the route, the bucket, topic or sender and the reason, and one of the route and the
+    /// reason. A store need not give them back.
+    public var keys: [Key] = []
+    /// The messages that it stands for, where that is more than one.
+    public var summary: Summary? = nil
 
     /// Makes a letter that is not stored yet; a store that reads one back gives its number too.
     public init(id: UInt64 = 0, payload: RawPayload, reason: Reason, routes: [String], arrivedAt: MonotonicInstant) {
@@ -57,8 +67,12 @@ public struct DeadLetter: Sendable, Identifiable {
 ///
 /// Promises to callers:
 /// - Each call is one atomic step, from any thread.
-/// - A letter is given back as it came, payload byte for byte, but for the number, until it is removed; a store
-///   refuses a letter rather than forget one. What times a letter of an earlier process has, the store says.
+/// - A letter is given back as it came, payload byte for byte, but for the number, until it is removed. What times a
+///   letter of an earlier process has, the store says.
+/// - No key takes more than its share: a tenth of the letters and a fifth of the bytes for the first of a letter's
+///   ``DeadLetter/keys``, half for any other. Beyond the share, and when the store is full, a letter is folded into the
+///   last one of its key, which then stands for both: it has the newest payload, and its ``DeadLetter/summary`` counts.
+///   A letter that has no key, or the first of its keys in a full store, is refused: no letter is forgotten uncounted.
 /// - Those that are ``DeadLetter/Reason/undecodable`` get half of the room at most, so that garbage, of which there can be
 ///   any amount, leaves room for the messages that failed.
 /// - Numbers go up from 1 and are never used twice, not even that of a letter that is gone.
@@ -74,9 +88,10 @@ public protocol DeadLetterStore: Sendable {
     /// Keeps a letter and returns its number.
     ///
     /// - Parameter letter: the letter; its own number counts for nothing.
-    /// - Returns: the number that it has in the store.
-    /// - Throws: when it cannot keep the letter, also for want of room; the message then ends as ``Outcome/failed(_:)``,
-    ///   so that its transport delivers it again.
+    /// - Returns: the number that it has in the store, or that of the letter that stands for it.
+    /// - Throws: when it cannot keep the letter, also for want of room; a service with a durable inbox then keeps the
+    ///   message there and tries again later, else it ends as ``Outcome/failed(_:)``, so that its transport delivers it
+    ///   again.
     func add(_ letter: DeadLetter) throws -> UInt64
 
     /// All letters, oldest first.
@@ -105,7 +120,8 @@ extension DeadLetter: CustomStringConvertible {
     /// The number, the reason, the routes and the size, on one line: `dead letter 3: heldFull, settings, 227 bytes`.
     public var description: String {
         let routes = routes.isEmpty ? "no route" : routes.map(NearestName.shown).joined(separator: " ")
-        return "dead letter \(id): \(reason.rawValue), \(routes), \(payload.bytes.count) bytes"
+        let others = summary.map { ", the newest of \($0.count)" } ?? ""
+        return "dead letter \(id): \(reason.rawValue), \(routes), \(payload.bytes.count) bytes\(others)"
     }
 }
 
@@ -145,7 +161,7 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
     /// Makes an empty store.
     ///
     /// - Parameters:
-    ///   - capacity: how many letters it keeps; it refuses more, rather than lose one.
+    ///   - capacity: how many letters it keeps.
     ///   - bytes: how many bytes their payloads may have in all.
     public init(capacity: Int = 1000, bytes: Int = 8 << 20) {
         state = Mutex(State(room: LetterRoom(capacity: capacity, bytes: bytes)))
@@ -154,11 +170,17 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
     /// Keeps a letter and returns its number.
     public func add(_ letter: DeadLetter) throws -> UInt64 {
         try state.withLock { state in
-            try state.room.take(letter.reason, bytes: letter.payload.bytes.count)
-            state.lastID += 1
-            state.letters.append(letter)
-            state.letters[state.letters.count - 1].id = state.lastID
-            return state.lastID
+            switch try state.room.take(letter, as: state.lastID + 1) {
+            case .new:
+                state.lastID += 1
+                state.letters.append(letter)
+                state.letters[state.letters.count - 1].id = state.lastID
+                return state.lastID
+            case .folded(let id, let replacesPayload):
+                guard let index = state.letters.firstIndex(where: { $0.id == id }) else { return id }
+                state.letters[index].fold(letter, replacesPayload: replacesPayload)
+                return id
+            }
         }
     }
 
@@ -173,8 +195,8 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
     public func remove(_ id: UInt64) -> Bool {
         state.withLock { state in
             guard let index = state.letters.firstIndex(where: { $0.id == id }) else { return false }
-            let letter = state.letters.remove(at: index)
-            state.room.add(letter.reason, count: -1, bytes: -letter.payload.bytes.count)
+            state.letters.remove(at: index)
+            state.room.remove(id)
             return true
         }
     }

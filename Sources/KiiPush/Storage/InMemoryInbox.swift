@@ -24,5 +24,8 @@ public final class InMemoryInbox: Inbox {
     public func note(_ notes: [InboxNote]) async {}
 
     /// None: there was no earlier process.
-    public func entries() -> [InboxEntry] { [] }
+    public func entries(after id: UInt64, limit: Int) -> [InboxEntry] { [] }
+
+    /// None: it keeps no payloads.
+    public func entries(of ids: [UInt64]) -> [InboxEntry] { [] }
 }

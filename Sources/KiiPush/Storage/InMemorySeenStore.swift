@@ -32,6 +32,7 @@ public final class InMemorySeenStore: SeenStore {
 package struct SeenTable {
     private var inFlight = Reservations()
     private var lastLease: UInt64
+    private let weakAge: Int64
     private(set) var strong: KeyWindow
     private(set) var weak: KeyWindow
 
@@ -42,37 +43,38 @@ package struct SeenTable {
     ///   - lastLease: the number after which those of its leases begin.
     package init(_ window: SeenWindow, lastLease: UInt64 = 0) {
         self.lastLease = lastLease
+        weakAge = window.weakAge.inNanoseconds
         strong = KeyWindow(age: window.age, count: window.count)
-        weak = KeyWindow(age: window.weakAge, count: window.count)
+        weak = KeyWindow(age: max(window.age, window.weakAge), weakAge: window.weakAge, count: window.count)
     }
 
     package mutating func begin(_ keys: DedupeKeys, _ now: MonotonicInstant) -> SeenState {
         // Here too, since a store on disk forgets what this table counts no more.
         if keys.strength == .strong { strong.forgetOld(now) } else { weak.forgetOld(now) }
-        if contains(keys.primary, keys.strength, now) { return .done }
-        if let second = keys.secondary, contains(second, keys.strength, now) { return .done }
-        if let number = inFlight[keys.primary] ?? keys.secondary.flatMap({ inFlight[$0] }) {
-            return .inFlight(SeenLease(number: number, keys: keys))
+        if keys.strength == .strong ? strong.contains(keys, now) : weak.contains(keys, now) { return .done }
+        if let number = inFlight.number(of: keys, arrivedAt: now, weakAge: weakAge) {
+            return .inFlight(SeenLease(number: number, keys: keys, arrivedAt: now))
         }
         lastLease += 1
-        let lease = SeenLease(number: lastLease, keys: keys)
+        let lease = SeenLease(number: lastLease, keys: keys, arrivedAt: now)
         inFlight.insert(lease)
         return .fresh(lease)
     }
 
-    private func contains(_ key: DedupeKey, _ strength: DedupeKeys.Strength, _ now: MonotonicInstant) -> Bool {
-        strength == .strong ? strong.contains(key, now) : weak.contains(key, now)
-    }
-
     package mutating func commit(_ lease: SeenLease, _ now: MonotonicInstant) {
-        if inFlight.remove(lease) { remember(lease.keys, now) }
+        if inFlight.remove(lease) { remember(lease.keys, now, arrivedAt: lease.arrivedAt) }
     }
 
     /// Takes in a handled message that had its lease elsewhere, as one that an earlier process handled.
-    package mutating func remember(_ keys: DedupeKeys, _ now: MonotonicInstant) {
+    ///
+    /// - Parameters:
+    ///   - keys: its keys.
+    ///   - now: when it ended.
+    ///   - arrival: when it arrived, which counts for weak keys only.
+    package mutating func remember(_ keys: DedupeKeys, _ now: MonotonicInstant, arrivedAt arrival: MonotonicInstant) {
         switch keys.strength {
         case .strong: strong.insert(keys, now)
-        case .weak: weak.insert(keys, now)
+        case .weak: weak.insert(keys, now, arrivedAt: arrival)
         }
     }
 
@@ -84,10 +86,10 @@ package struct SeenTable {
 
     /// Whether any key is still reserved under the lease; the keys of a duplicate may be only some of the first's.
     package func isInFlight(_ lease: SeenLease) -> Bool {
-        inFlight[lease.keys.primary] == lease.number
-            || lease.keys.secondary.map { inFlight[$0] == lease.number } == true
+        inFlight.contains(lease.number, lease.keys.primary)
+            || lease.keys.secondary.map { inFlight.contains(lease.number, $0) } == true
     }
 
     /// Whether a commit or a release of the lease would end it.
-    package func canEnd(_ lease: SeenLease) -> Bool { inFlight[lease.keys.primary] == lease.number }
+    package func canEnd(_ lease: SeenLease) -> Bool { inFlight.contains(lease.number, lease.keys.primary) }
 }

@@ -7,7 +7,11 @@
 ///   notes for one payload the order holds. Many tasks may wait in `note` at once; they share a write. A call that throws
 ///   has changed nothing.
 /// - What ended is gone. A note of a payload that is not there changes nothing.
-/// - ``entries()`` gives back what was added and has not ended, payload byte for byte, oldest first.
+/// - ``entries(after:limit:)`` gives back what an earlier process added and did not end, payload byte for byte, oldest
+///   first, in pages. The first page counts the crashes.
+/// - ``entries(of:)`` reads payloads again that have not ended, byte for byte, in the order of the numbers. It changes
+///   nothing.
+/// - Payloads of one process are given back as far apart as they arrived: equal ones are told apart by that.
 ///
 /// To test an inbox of yours, run `InboxContract` from KiiPushContracts; it checks each of these.
 public protocol Inbox: Sendable {
@@ -28,13 +32,43 @@ public protocol Inbox: Sendable {
     /// - Throws: when they cannot be written; none is then, and the service tells all of them again.
     func note(_ notes: [InboxNote]) async throws
 
-    /// What an earlier process left, oldest first; a service calls it once, before it adds anything.
+    /// What an earlier process left: the first payloads whose number is greater than `id`, oldest first.
     ///
-    /// Each payload that was in flight when that process ended has one crash more from then on.
-    func entries() throws -> [InboxEntry]
+    /// A service reads all pages before it adds anything, and keeps only a share of the payloads in memory. With 0 for
+    /// `id`, each payload that was in flight when that process ended has one crash more from then on.
+    ///
+    /// - Parameters:
+    ///   - id: the number of the last entry of the page before; 0 for the first page.
+    ///   - limit: how many entries a page has at most.
+    /// - Returns: the entries; none when there are no more.
+    /// - Throws: when they cannot be read.
+    func entries(after id: UInt64, limit: Int) throws -> [InboxEntry]
+
+    /// Reads payloads again that this process or an earlier one has added, with what was noted of them.
+    ///
+    /// A service calls it for payloads that wait on disk outside its places: it keeps their numbers only. Of an inbox
+    /// that is not durable it asks for none, so such an inbox may return none.
+    ///
+    /// - Parameter ids: the numbers, in any order, each once.
+    /// - Returns: an entry for each that has not ended, in the order of `ids`.
+    /// - Throws: when they cannot be read.
+    func entries(of ids: [UInt64]) throws -> [InboxEntry]
 }
 
 extension Inbox {
+    /// All that an earlier process left, oldest first.
+    ///
+    /// - Throws: when it cannot be read.
+    public func entries() throws -> [InboxEntry] {
+        var (all, last) = ([InboxEntry](), UInt64(0))
+        while true {
+            let page = try entries(after: last, limit: 256)
+            all += page
+            guard let end = page.last?.id, end > last else { return all }
+            last = end
+        }
+    }
+
     /// Takes down what became of a payload.
     ///
     /// - Throws: when it cannot be written; it has changed nothing then.

@@ -9,20 +9,25 @@ struct KeyWindow {
     }
 
     private let age: Int64
+    /// How far apart messages with one key may have arrived to be the same; nil for strong keys.
+    private let weakAge: Int64?
     /// How much earlier than its commit a message may be asked for; earlier still, the clock was set back.
     private let lag: Int64
     private let limit: Int
     private var entries = ChunkedQueue<Entry>()
     /// The numbers of those entries that are the second key of the message before them.
     private var seconds = ChunkedQueue<UInt32>()
+    /// When the message of each entry arrived; empty for strong keys.
+    private var arrivals = ChunkedQueue<MonotonicInstant>()
     /// The number of the first entry; numbers go up by one and begin again after 2^32.
     private var firstNumber: UInt32
     private var slots: KeySlots
     private(set) var evictedEarly = 0
 
-    init(age: Duration, count: Int, firstNumber: UInt32 = 0) {
+    init(age: Duration, weakAge: Duration? = nil, count: Int, firstNumber: UInt32 = 0) {
         self.firstNumber = firstNumber
         self.age = age.inNanoseconds
+        self.weakAge = weakAge?.inNanoseconds
         lag = max(self.age, SeenWindow.leastLag.inNanoseconds)
         // Numbers must not meet while both are in use.
         limit = min(count, 1 << 30)
@@ -33,25 +38,62 @@ struct KeyWindow {
 
     var counts: SeenCounts.Window { SeenCounts.Window(remembered: messages, evictedEarly: evictedEarly) }
 
-    /// Whether a message with this key was handled within the window.
-    func contains(_ key: DedupeKey, _ now: MonotonicInstant) -> Bool {
+    /// Whether the message that has these keys, and arrived or was asked for at `now`, was handled within the window.
+    func contains(_ keys: DedupeKeys, _ now: MonotonicInstant) -> Bool {
         // What is too old may still lie in the queue, since only a few are taken out at a time. A key that was handled
         // again has two numbers, until the older one is stale.
-        let number = slots.find(key) { number in
-            let index = Int(number &- firstNumber)
-            guard index < entries.count else { return false }
-            let entry = entries[index]
-            return entry.key == key && !isOver(entry.time, now) && !isOfTimeToCome(entry.time, now)
+        func find(_ key: DedupeKey) -> Bool {
+            let number = slots.find(key) { number in
+                let index = Int(number &- firstNumber)
+                guard index < entries.count, entries[index].key == key else { return false }
+                return isYoung(index, now) && isMeant(number, keys)
+            }
+            return number != nil
         }
-        return number != nil
+        if find(keys.primary) { return true }
+        if let second = keys.secondary { return find(second) }
+        return false
     }
 
-    mutating func insert(_ keys: DedupeKeys, _ now: MonotonicInstant) {
+    /// Whether an entry still counts for a message that arrived or was asked for at `now`.
+    @inline(__always)
+    private func isYoung(_ index: Int, _ now: MonotonicInstant) -> Bool {
+        // A copy may come to be judged at any time after it has arrived: of weak keys only the arrivals count.
+        if let weakAge { return arrivals[index].isWithin(nanoseconds: weakAge, of: now) }
+        let time = entries[index].time
+        return !isOver(time, now) && !isOfTimeToCome(time, now)
+    }
+
+    /// Whether an entry that has one of a message's keys is of the same message, as ``DedupeKeys`` says.
+    @inline(never)
+    private func isMeant(_ number: UInt32, _ keys: DedupeKeys) -> Bool {
+        // With two keys on both sides the second one decides.
+        guard let second = keys.secondary, let own = secondKey(of: number) else { return true }
+        return own == second
+    }
+
+    /// The second key of the message that an entry belongs to.
+    private func secondKey(of number: UInt32) -> DedupeKey? {
+        let second = isSecond(number) ? number : number &+ 1
+        return second == number || isSecond(second) ? entries[Int(second &- firstNumber)].key : nil
+    }
+
+    private func isSecond(_ number: UInt32) -> Bool {
+        var (low, high) = (0, seconds.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if seconds[middle] &- firstNumber < number &- firstNumber { low = middle + 1 } else { high = middle }
+        }
+        return low < seconds.count && seconds[low] == number
+    }
+
+    /// Remembers a message that ended at `now`.
+    mutating func insert(_ keys: DedupeKeys, _ now: MonotonicInstant, arrivedAt arrival: MonotonicInstant? = nil) {
         forgetOld(now)
-        append(keys.primary, now)
-        if let second = keys.secondary { seconds.append(append(second, now)) }
+        append(keys.primary, now, arrival)
+        if let second = keys.secondary { seconds.append(append(second, now, arrival)) }
         if messages > limit {
-            if let time = entries.first?.time, !isOver(time, now), !isOfTimeToCome(time, now) { evictedEarly += 1 }
+            if entries.count > 0, isYoung(0, now) { evictedEarly += 1 }
             forgetFirst()
         }
     }
@@ -84,9 +126,10 @@ struct KeyWindow {
     // MARK: Entries and where they are found
 
     @discardableResult
-    private mutating func append(_ key: DedupeKey, _ now: MonotonicInstant) -> UInt32 {
+    private mutating func append(_ key: DedupeKey, _ now: MonotonicInstant, _ arrival: MonotonicInstant?) -> UInt32 {
         let (first, count) = (firstNumber, UInt32(truncatingIfNeeded: entries.count))
         entries.append(Entry(key: key, time: now))
+        if weakAge != nil { arrivals.append(arrival ?? now) }
         slots.insert(key, first &+ count) { $0 &- first >= count }
         return first &+ count
     }
@@ -94,6 +137,7 @@ struct KeyWindow {
     /// Forgets an entry; its number is stale from now on.
     private mutating func removeFirst() {
         guard entries.popFirst() != nil else { return }
+        if weakAge != nil { _ = arrivals.popFirst() }
         firstNumber &+= 1
     }
 }

@@ -7,13 +7,19 @@ struct Reservations {
     /// How many leases have not ended.
     var count: Int { few.count + others.count }
 
-    /// The number of the lease under which a key is reserved.
-    subscript(key: DedupeKey) -> UInt64? {
-        for lease in few where lease.keys.contains(key) { return lease.number }
-        return others.count == 0 ? nil : others[key]
+    /// The number of a lease of the same message; one with a weak key must have arrived less than `weakAge` apart.
+    func number(of keys: DedupeKeys, arrivedAt arrival: MonotonicInstant, weakAge: Int64) -> UInt64? {
+        for lease in few where lease.isSameMessage(as: keys, arrival, weakAge) { return lease.number }
+        return others.count == 0 ? nil : others.number(of: keys, arrival, weakAge)
     }
 
-    /// Puts a lease in, neither of whose keys is there yet.
+    /// Whether a key is reserved under the lease of a number.
+    func contains(_ number: UInt64, _ key: DedupeKey) -> Bool {
+        for lease in few where lease.number == number { return lease.keys.contains(key) }
+        return others.count > 0 && others.place(number, key) != nil
+    }
+
+    /// Puts the lease of a new message in.
     mutating func insert(_ lease: SeenLease) {
         if few.count < 8 { few.append(lease) } else { others.insert(lease) }
     }
@@ -32,7 +38,7 @@ struct Reservations {
     }
 }
 
-/// Any number of leases, found through a hash table.
+/// Any number of leases, found through a hash table; several may have one key.
 private struct IndexedLeases {
     private var leases: [SeenLease] = []
     /// The places in `leases` that are free again.
@@ -41,7 +47,12 @@ private struct IndexedLeases {
 
     var count: Int { leases.count - free.count }
 
-    subscript(key: DedupeKey) -> UInt64? { place(key).map { leases[Int($0)].number } }
+    func number(of keys: DedupeKeys, _ arrival: MonotonicInstant, _ weakAge: Int64) -> UInt64? {
+        func find(_ key: DedupeKey) -> UInt32? {
+            slots.find(key) { leases[Int($0)].isSameMessage(as: keys, arrival, weakAge) }
+        }
+        return (find(keys.primary) ?? keys.secondary.flatMap(find)).map { leases[Int($0)].number }
+    }
 
     mutating func insert(_ lease: SeenLease) {
         let place: UInt32
@@ -57,7 +68,7 @@ private struct IndexedLeases {
     }
 
     mutating func remove(_ lease: SeenLease) -> Bool {
-        guard let place = place(lease.keys.primary), leases[Int(place)].number == lease.number else { return false }
+        guard let place = place(lease.number, lease.keys.primary) else { return false }
         let keys = leases[Int(place)].keys
         slots.remove(keys.primary, place)
         if let second = keys.secondary { slots.remove(second, place) }
@@ -65,7 +76,28 @@ private struct IndexedLeases {
         return true
     }
 
-    private func place(_ key: DedupeKey) -> UInt32? { slots.find(key) { leases[Int($0)].keys.contains(key) } }
+    /// Where the lease of a number lies that has a key.
+    func place(_ number: UInt64, _ key: DedupeKey) -> UInt32? {
+        slots.find(key) { leases[Int($0)].number == number && leases[Int($0)].keys.contains(key) }
+    }
+}
+
+extension SeenLease {
+    /// Whether a message with these keys that arrived then is the one that is in flight.
+    @inline(__always)
+    fileprivate func isSameMessage(as other: DedupeKeys, _ arrival: MonotonicInstant, _ weakAge: Int64) -> Bool {
+        keys.isSameMessage(as: other)
+            && (keys.strength == .strong || arrivedAt.isWithin(nanoseconds: weakAge, of: arrival))
+    }
+}
+
+extension MonotonicInstant {
+    /// Whether two instants are less than so much apart, whichever is the earlier one.
+    @inline(__always)
+    func isWithin(nanoseconds age: Int64, of other: MonotonicInstant) -> Bool {
+        let difference = nanoseconds.since(other.nanoseconds)
+        return difference < age && difference > -age
+    }
 }
 
 extension DedupeKeys {

@@ -45,6 +45,9 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
             let more = trace.routes.count > 8 ? " and \(trace.routes.count - 8) more" : ""
             parts.append("\(trace.routes.count == 1 ? "route" : "routes") \(shown)\(more)")
         }
+        if !trace.expired.isEmpty, trace.outcome.name != "expired" {
+            parts.append("too old for \(trace.expired.prefix(8).map(NearestName.shown).joined(separator: ", "))")
+        }
         if let message = trace.message { parts.append("\(message.kind.rawValue), \(message.certainty.rawValue)") }
         let carrier = trace.transport.map { NearestName.shown($0.name) }
         let size = trace.message.map { "\($0.raw.bytes.count) bytes" }
@@ -89,7 +92,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         switch outcome {
         case .deadLettered, .quarantined: .error
         case .failed, .held, .undecodable: .warning
-        case .handled, .duplicate, .looped, .superseded, .refused, .unrouted: .information
+        case .handled, .duplicate, .looped, .superseded, .expired, .refused, .unrouted: .information
         @unknown default: .information
         }
     }

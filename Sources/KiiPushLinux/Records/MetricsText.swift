@@ -22,12 +22,14 @@ enum MetricsText {
         return family("route_handled_total", .counter, "How often a route's handler succeeded.", samples(\.handled))
             + family("route_failed_total", .counter, "How often a route's handler failed.", samples(\.failed))
             + family("route_held_total", .counter, "How often the loop guard held a message.", samples(\.held))
+            + family(
+                "route_expired_total", .counter, "How often a message was too old for a route.", samples(\.expired))
     }
 
     private static func service(_ status: ServiceStatus) -> String {
         let states = [
             ("waiting", status.waiting), ("handling", status.handling), ("retrying", status.retrying),
-            ("held", status.held),
+            ("held", status.held), ("onDisk", status.onDisk),
         ]
         return family(
             "service_messages", .gauge, "Messages that have not ended.", states.map { ([("state", $0.0)], $0.1) })

@@ -47,6 +47,8 @@ struct TimeScale: Sendable {
     /// The receiver's clock and the machine's at the same moment.
     let instant: MonotonicInstant
     let machine: MachineTime
+    /// Of each earlier boot the latest time that was stored.
+    var latest: [Int64: StoredTime] = [:]
 
     /// A time as it is to be stored.
     ///
@@ -64,10 +66,14 @@ struct TimeScale: Sendable {
     /// after another, and neither negative nor longer than `limit`.
     ///
     /// A wall clock may say anything: one that stood at 1970 when the message came makes it too old, one that stands
-    /// there now makes it new. So nothing is remembered for longer than its window after the process has started.
+    /// there now makes it new. So nothing is remembered for longer than its window after the process has started. But how
+    /// far apart two messages of one boot arrived, its monotonic clock says, whatever the wall clock does.
     func age(_ time: StoredTime, limit: Int64) -> Int64 {
-        let age = time.boot == boot ? machine.monotonic.since(time.monotonic) : machine.wall.since(time.wall)
-        return min(max(age, 0), limit)
+        if time.boot == boot { return min(max(machine.monotonic.since(time.monotonic), 0), limit) }
+        var last = time
+        if let latest = latest[time.boot], latest.monotonic > time.monotonic { last = latest }
+        let sinceLast = max(machine.wall.since(last.wall), 0)
+        return min(sinceLast.adding(last.monotonic.since(time.monotonic)), limit)
     }
 
     /// A stored time that may be to come, on the receiver's clock: exact within this boot; after another one by the wall

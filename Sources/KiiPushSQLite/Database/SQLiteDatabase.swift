@@ -41,6 +41,7 @@ public final class SQLiteDatabase: Sendable {
 
     /// The boot that this process runs in, by its number in the table of boots.
     private let boot: Int64
+    private let latest: [Int64: StoredTime]
     private let machine: @Sendable () -> MachineTime
     private let state: Mutex<OpenDatabase?>
 
@@ -61,6 +62,7 @@ public final class SQLiteDatabase: Sendable {
             var connection = try Connection(path: path)
             let service = try connection.open(path, machine())
             (secret, openings, boot) = (service.secret, service.openings, service.boot)
+            latest = service.latest
             state = Mutex(OpenDatabase(connection: connection, lock: lock))
         } catch {
             lock.unlock()
@@ -113,7 +115,7 @@ public final class SQLiteDatabase: Sendable {
 
     /// A scale for a receiver's clock.
     func timeScale(_ clock: any ReceiverClock) -> TimeScale {
-        TimeScale(boot: boot, instant: clock.now, machine: machine())
+        TimeScale(boot: boot, instant: clock.now, machine: machine(), latest: latest)
     }
 }
 
@@ -140,6 +142,8 @@ extension Connection {
         let secret: DedupeSecret
         let openings: Int64
         let boot: Int64
+        /// Of each earlier boot the latest time of a message.
+        let latest: [Int64: StoredTime]
     }
 
     /// Sets the connection up, and makes sure that the file is sound, ours, and of the newest version.
@@ -175,7 +179,25 @@ extension Connection {
             secret = DedupeSecret(UInt64(bitPattern: row.integer(0)), UInt64(bitPattern: row.integer(1)))
             openings = row.integer(2)
         }
-        return Service(secret: secret, openings: openings, boot: try boot(machine.boot))
+        let boot = try boot(machine.boot)
+        return Service(secret: secret, openings: openings, boot: boot, latest: try latestTimes(otherThan: boot))
+    }
+
+    /// Of each other boot the latest time of a message: those of one boot are told by how long before it they came.
+    private mutating func latestTimes(otherThan boot: Int64) throws(SQLiteError) -> [Int64: StoredTime] {
+        var latest: [Int64: StoredTime] = [:]
+        // Beside max() SQLite gives the other columns of the row that has it.
+        try each(
+            """
+            SELECT boot, max(monotonic), wall
+                FROM (SELECT boot, monotonic, wall FROM seen UNION ALL SELECT boot, monotonic, wall FROM inbox)
+                WHERE boot <> ? GROUP BY boot
+            """, [.integer(boot)]
+        ) { row in
+            latest[row.integer(0)] = StoredTime(
+                boot: row.integer(0), monotonic: row.integer(1), wall: row.integer(2))
+        }
+        return latest
     }
 
     /// The number of a boot; those that nothing tells of any more are forgotten.
@@ -183,7 +205,8 @@ extension Connection {
         try run(
             """
             DELETE FROM boots WHERE id <> ? AND number NOT IN (SELECT boot FROM seen)
-                AND number NOT IN (SELECT boot FROM deadLetters) AND number NOT IN (SELECT boot FROM inbox)
+                AND number NOT IN (SELECT boot FROM deadLetters)
+                AND number NOT IN (SELECT firstBoot FROM deadLetters WHERE firstBoot IS NOT NULL) AND number NOT IN (SELECT boot FROM inbox)
                 AND number NOT IN (SELECT boot FROM breakers)
             """, .text(id))
         // Of a boot that nobody knows, each process is one of its own.

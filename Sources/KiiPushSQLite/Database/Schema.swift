@@ -91,6 +91,22 @@ enum Schema {
             UNIQUE (isWide, first, second)
         ) STRICT;
         """,
+        // A letter may stand for many: the columns of the letter are the newest message's; the first one's time is null
+        // for one that stands for itself alone.
+        """
+        ALTER TABLE deadLetters ADD COLUMN count INTEGER NOT NULL DEFAULT 1;
+        ALTER TABLE deadLetters ADD COLUMN bytesLost INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE deadLetters ADD COLUMN firstBoot INTEGER REFERENCES boots;
+        ALTER TABLE deadLetters ADD COLUMN firstMonotonic INTEGER;
+        ALTER TABLE deadLetters ADD COLUMN firstWall INTEGER;
+        CREATE TABLE deadLetterKeys (
+            letter INTEGER NOT NULL REFERENCES deadLetters ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            first INTEGER NOT NULL,
+            second INTEGER NOT NULL,
+            PRIMARY KEY (letter, position)
+        ) STRICT, WITHOUT ROWID;
+        """,
     ]
 
     /// Refuses a database that is not ours or is newer.

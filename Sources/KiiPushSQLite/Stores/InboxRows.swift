@@ -86,33 +86,62 @@ extension Connection {
             .integer(inFlight == 1 ? 1 : 0))
     }
 
-    /// All payloads that have not ended, oldest first; `arrival` tells a stored time of a number on today's clock.
+    /// The first payloads after a number that have not ended, oldest first; `arrival` tells a stored time of a number on
+    /// today's clock.
     mutating func entries(
-        _ arrival: (Int64, StoredTime) -> MonotonicInstant
+        after id: Int64, limit: Int, _ arrival: (Int64, StoredTime) -> MonotonicInstant
     ) throws(SQLiteError) -> [InboxEntry] {
         var handled: [Int64: [String]] = [:]
-        try each("SELECT payload, route FROM inboxHandled ORDER BY payload, position") { row in
+        try each(
+            """
+            SELECT payload, route FROM inboxHandled
+                WHERE payload IN (SELECT id FROM inbox WHERE id > ? ORDER BY id LIMIT ?) ORDER BY payload, position
+            """, [.integer(id), .integer(Int64(limit))]
+        ) { row in
             handled[row.integer(0), default: []].append(row.text(1) ?? "")
         }
         var entries: [InboxEntry] = []
         try each(
-            """
-            SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
-                attempts, crashes, crashedAlone
-                FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id ORDER BY id
-            """
-        ) { row in
-            let id = row.integer(0)
-            let time = StoredTime(boot: row.integer(1), monotonic: row.integer(2), wall: row.integer(3))
-            let payload = RawPayload(
-                row.blob(7), transport: row.text(4).map { Transport($0) }, transportMessageID: row.text(5),
-                isRedelivered: row.integer(6) != 0, arrivedAt: arrival(id, time))
-            entries.append(
-                InboxEntry(
-                    id: UInt64(bitPattern: id), payload: payload, attempts: Int(row.integer(8)),
-                    handled: handled[id] ?? [], crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0))
-        }
+            "\(Self.selectEntry) WHERE id > ? ORDER BY id LIMIT ?", [.integer(id), .integer(Int64(limit))]
+        ) { row in entries.append(InboxEntry(row, handled[row.integer(0)] ?? [], arrival)) }
         return entries
+    }
+
+    /// The payload of a number; nil when there is none.
+    mutating func entry(
+        _ id: Int64, _ arrival: (Int64, StoredTime) -> MonotonicInstant
+    ) throws(SQLiteError) -> InboxEntry? {
+        var handled: [String] = []
+        try each("SELECT route FROM inboxHandled WHERE payload = ? ORDER BY position", [.integer(id)]) { row in
+            handled.append(row.text(0) ?? "")
+        }
+        var entry: InboxEntry?
+        try each("\(Self.selectEntry) WHERE id = ?", [.integer(id)]) { row in
+            entry = InboxEntry(row, handled, arrival)
+        }
+        return entry
+    }
+
+    private static let selectEntry = """
+        SELECT id, boot, monotonic, wall, transport, transportMessageID, isRedelivered, inbox.payload,
+            attempts, crashes, crashedAlone
+            FROM inbox LEFT JOIN inboxProgress ON inboxProgress.payload = id
+        """
+}
+
+extension InboxEntry {
+    /// Reads what the statement above selects.
+    fileprivate init(
+        _ row: borrowing SQLRow, _ handled: [String], _ arrival: (Int64, StoredTime) -> MonotonicInstant
+    ) {
+        let id = row.integer(0)
+        let time = StoredTime(boot: row.integer(1), monotonic: row.integer(2), wall: row.integer(3))
+        let payload = RawPayload(
+            row.blob(7), transport: row.text(4).map { Transport($0) }, transportMessageID: row.text(5),
+            isRedelivered: row.integer(6) != 0, arrivedAt: arrival(id, time))
+        self.init(
+            id: UInt64(bitPattern: id), payload: payload, attempts: Int(row.integer(8)), handled: handled,
+            crashes: Int(row.integer(9)), crashedAlone: row.integer(10) != 0)
     }
 }
 #endif

@@ -103,7 +103,7 @@ final class InboxWriter: Sendable {
             defer { state.letters = [:] }
             return state.letters.values.flatMap(\.self)
         }
-        for letter in letters { letter.table.remove(letter.number) }
+        for letter in letters { letter.table.forget(letter.waiting) }
     }
 
     /// Makes sure that there is room for another commit: blocks for a write when too many wait.
@@ -301,7 +301,9 @@ final class InboxWriter: Sendable {
         if case .ended = note { changes.gone.insert(id) }
         guard !changes.lettersOf.contains(id) else { return }
         let letters = state.withLock { $0.letters[id] ?? [] }
-        for letter in letters where letter.table.isWaiting(letter.number) { try connection.insert(letter) }
+        for letter in letters where letter.table.isWaiting(letter.waiting) {
+            try connection.write(letter.waiting, letter.time)
+        }
         if !letters.isEmpty { changes.lettersOf.insert(id) }
     }
 
@@ -321,7 +323,7 @@ final class InboxWriter: Sendable {
     /// Takes down that the letters of a payload are on disk.
     private func keepLetters(of id: Int64) {
         let letters = state.withLock { $0.letters.removeValue(forKey: id) } ?? []
-        for letter in letters { letter.table.hasWritten(letter.number) }
+        for letter in letters { letter.table.hasWritten(letter.waiting) }
     }
 }
 #endif

@@ -5,70 +5,98 @@ import Synchronization
 /// What letters a dead-letter store has room for, and those that it has in memory, on their way to the file with the
 /// notes of an inbox.
 final class LetterTable: Sendable {
+    /// A letter on its way to the file.
+    struct Waiting: Sendable {
+        /// In which order they came; a letter that many are folded into has a ticket for each.
+        let ticket: Int64
+        /// The number of the letter that is to stand for it.
+        let number: Int64
+        let place: LetterRoom.Place
+        let letter: DeadLetter
+    }
+
     private struct State {
         var room: LetterRoom
         /// The number that was given last.
         var last: Int64
-        var waiting: [Int64: DeadLetter] = [:]
+        var lastTicket: Int64 = 0
+        var waiting: [Int64: Waiting] = [:]
+        /// Which letters the file has, and those of them that this process has written.
+        var inFile: Set<Int64>
+        var own: Set<Int64> = []
     }
 
     private let state: Mutex<State>
 
-    init(_ room: LetterRoom, last: Int64) { state = Mutex(State(room: room, last: last)) }
+    init(_ room: LetterRoom, last: Int64, inFile: Set<Int64>) {
+        state = Mutex(State(room: room, last: last, inFile: inFile))
+    }
 
     var count: Int { state.withLock { $0.room.count } }
 
-    /// Gives a letter its number and makes room for it.
+    /// Gives a letter its number, or that of the letter that is to stand for it, and makes room for it.
     ///
-    /// - Parameters:
-    ///   - letter: the letter.
-    ///   - waits: whether it is kept here until it is written.
-    /// - Returns: its number.
+    /// It is kept here until it is written.
+    ///
     /// - Throws: ``KiiPush/DeadLettersFull`` when it is beyond a bound.
-    func add(_ letter: DeadLetter, waits: Bool) throws(DeadLettersFull) -> Int64 {
-        let answer: Result<Int64, DeadLettersFull> = state.withLock { state in
+    func add(_ letter: DeadLetter) throws(DeadLettersFull) -> Waiting {
+        let answer: Result<Waiting, DeadLettersFull> = state.withLock { state in
+            let place: LetterRoom.Place
             do throws(DeadLettersFull) {
-                try state.room.take(letter.reason, bytes: letter.payload.bytes.count)
+                place = try state.room.take(letter, as: UInt64(state.last + 1))
             } catch {
                 return .failure(error)
             }
-            state.last += 1
-            if waits { state.waiting[state.last] = letter }
-            return .success(state.last)
+            var number = state.last + 1
+            if case .folded(let id, _) = place { number = Int64(bitPattern: id) } else { state.last += 1 }
+            state.lastTicket += 1
+            let waiting = Waiting(ticket: state.lastTicket, number: number, place: place, letter: letter)
+            state.waiting[waiting.ticket] = waiting
+            return .success(waiting)
         }
         return try answer.get()
     }
 
-    /// Takes down that a letter of the file is gone, or could not be written.
-    func forget(_ reason: DeadLetter.Reason, size: Int) {
-        state.withLock { $0.room.add(reason, count: -1, bytes: -size) }
+    /// Takes down that a letter could not be written, and is not to be.
+    func forget(_ waiting: Waiting) {
+        state.withLock { state in
+            guard state.waiting.removeValue(forKey: waiting.ticket) != nil else { return }
+            if waiting.place == .new { state.room.remove(UInt64(bitPattern: waiting.number)) }
+        }
     }
 
     // MARK: Those that wait
 
-    /// The letters that are not in the file yet.
-    var waiting: [DeadLetter] {
+    /// The letters that are not in the file yet, in the order in which they came.
+    var waiting: [Waiting] { state.withLock { $0.waiting.values.sorted { $0.ticket < $1.ticket } } }
+
+    func isWaiting(_ waiting: Waiting) -> Bool { state.withLock { $0.waiting[waiting.ticket] != nil } }
+
+    /// Takes down that a letter has come into the file.
+    func hasWritten(_ waiting: Waiting) {
         state.withLock { state in
-            state.waiting.map { number, letter in
-                var letter = letter
-                letter.id = UInt64(number)
-                return letter
-            }
+            guard state.waiting.removeValue(forKey: waiting.ticket) != nil else { return }
+            state.inFile.insert(waiting.number)
+            state.own.insert(waiting.number)
         }
     }
 
-    func isWaiting(_ number: Int64) -> Bool { state.withLock { $0.waiting[number] != nil } }
+    /// Whether the time of a letter in the file is one of this process.
+    func isOwn(_ number: Int64) -> Bool { state.withLock { $0.own.contains(number) } }
 
-    /// Takes down that a letter has come into the file.
-    func hasWritten(_ number: Int64) { state.withLock { _ = $0.waiting.removeValue(forKey: number) } }
+    // MARK: Removing
 
-    /// Forgets a letter that waits; whether there was one of that number.
-    @discardableResult
-    func remove(_ number: Int64) -> Bool {
+    /// Whether there is a letter of a number, and whether the file has it.
+    func find(_ number: Int64) -> (isThere: Bool, isInFile: Bool) {
+        state.withLock { ($0.room.contains(UInt64(number)), $0.inFile.contains(number)) }
+    }
+
+    /// Forgets a letter that is not in the file any more, with all that wait to be folded into it.
+    func remove(_ number: Int64) {
         state.withLock { state in
-            guard let letter = state.waiting.removeValue(forKey: number) else { return false }
-            state.room.add(letter.reason, count: -1, bytes: -letter.payload.bytes.count)
-            return true
+            state.room.remove(UInt64(number))
+            state.inFile.remove(number)
+            for waiting in state.waiting.values where waiting.number == number { state.waiting[waiting.ticket] = nil }
         }
     }
 }
@@ -76,31 +104,95 @@ final class LetterTable: Sendable {
 /// A letter that waits for a note of its payload, to be written with that.
 struct QueuedLetter: Sendable {
     let table: LetterTable
-    let number: Int64
-    let letter: DeadLetter
+    let waiting: LetterTable.Waiting
     let time: StoredTime
 }
 
 extension Connection {
-    /// Writes a letter down that has waited.
-    mutating func insert(_ queued: QueuedLetter) throws(SQLiteError) {
-        try insert(queued.letter, queued.number, queued.time)
+    /// Writes a letter down that has waited: as a new one, or into the letter that stands for it.
+    ///
+    /// Payloads end in another order than they came in, so what is there may be newer than this one.
+    mutating func write(_ waiting: LetterTable.Waiting, _ time: StoredTime) throws(SQLiteError) {
+        var there: (last: Int64, first: Int64)?
+        try each("SELECT wall, coalesce(firstWall, wall) FROM deadLetters WHERE id = ?", [.integer(waiting.number)]) {
+            there = ($0.integer(0), $0.integer(1))
+        }
+        guard let there else { return try insert(waiting.letter, waiting.number, time) }
+        if waiting.place != .folded(into: UInt64(bitPattern: waiting.number), replacesPayload: false),
+            time.wall >= there.last - Self.jitter
+        {
+            try fold(waiting.letter, waiting.number, time)
+        } else {
+            try count(waiting.letter, waiting.number, time.wall < there.first ? time : nil)
+        }
     }
 
+    /// By how much two stored times of one moment may differ, in nanoseconds: the wall clock is read beside the other one.
+    private static var jitter: Int64 { 1_000_000 }
+
     /// Writes a letter down under a number that no letter had.
-    mutating func insert(_ letter: DeadLetter, _ id: Int64, _ time: StoredTime) throws(SQLiteError) {
+    private mutating func insert(_ letter: DeadLetter, _ id: Int64, _ time: StoredTime) throws(SQLiteError) {
         let payload = letter.payload
-        let after = payload.arrivedAt.map { $0.nanoseconds.since(letter.arrivedAt.nanoseconds) }
         try run(
-            "INSERT INTO deadLetters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", .integer(id),
+            """
+            INSERT INTO deadLetters (id, reason, boot, monotonic, wall, transport, transportMessageID, isRedelivered,
+                payloadArrivedAfter, payload, attempts, rulesGeneration, cause)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """, .integer(id),
             .text(letter.reason.rawValue), .integer(time.boot), .integer(time.monotonic), .integer(time.wall),
             .text(payload.transport?.name), .text(payload.transportMessageID),
-            .integer(payload.isRedelivered ? 1 : 0), .integer(after), .blob(payload.bytes),
+            .integer(payload.isRedelivered ? 1 : 0), .integer(letter.payloadArrivedAfter), .blob(payload.bytes),
             .integer(Int64(letter.attempts)), .integer(Int64(letter.rulesGeneration)), .text(letter.cause))
-        for (position, route) in letter.routes.enumerated() {
+        try insertRoutes(letter.routes, id)
+        for (position, key) in letter.keys.enumerated() {
+            try run(
+                "INSERT INTO deadLetterKeys VALUES (?, ?, ?, ?)", .integer(id), .integer(Int64(position)),
+                .integer(Int64(bitPattern: key.first)), .integer(Int64(bitPattern: key.second)))
+        }
+    }
+
+    /// Lets the letter of a number stand for a newer one too, with that one's payload.
+    private mutating func fold(_ newer: DeadLetter, _ id: Int64, _ time: StoredTime) throws(SQLiteError) {
+        let payload = newer.payload
+        try run(
+            """
+            UPDATE deadLetters SET count = count + 1, bytesLost = bytesLost + length(payload),
+                firstBoot = coalesce(firstBoot, boot), firstMonotonic = coalesce(firstMonotonic, monotonic),
+                firstWall = coalesce(firstWall, wall), reason = ?, boot = ?, monotonic = ?, wall = ?, transport = ?,
+                transportMessageID = ?, isRedelivered = ?, payloadArrivedAfter = ?, payload = ?, attempts = ?,
+                rulesGeneration = ?, cause = ? WHERE id = ?
+            """, .text(newer.reason.rawValue), .integer(time.boot), .integer(time.monotonic), .integer(time.wall),
+            .text(payload.transport?.name), .text(payload.transportMessageID),
+            .integer(payload.isRedelivered ? 1 : 0), .integer(newer.payloadArrivedAfter), .blob(payload.bytes),
+            .integer(Int64(newer.attempts)), .integer(Int64(newer.rulesGeneration)), .text(newer.cause), .integer(id))
+        try run("DELETE FROM deadLetterRoutes WHERE letter = ?", .integer(id))
+        try insertRoutes(newer.routes, id)
+    }
+
+    /// Lets the letter of a number stand for another one too, whose payload is not kept; `first` is its time where it is
+    /// the oldest.
+    private mutating func count(_ other: DeadLetter, _ id: Int64, _ first: StoredTime?) throws(SQLiteError) {
+        try run(
+            """
+            UPDATE deadLetters SET count = count + 1, bytesLost = bytesLost + ?,
+                firstBoot = coalesce(?, firstBoot, boot), firstMonotonic = coalesce(?, firstMonotonic, monotonic),
+                firstWall = coalesce(?, firstWall, wall) WHERE id = ?
+            """, .integer(Int64(other.payload.bytes.count)), .integer(first?.boot), .integer(first?.monotonic),
+            .integer(first?.wall), .integer(id))
+    }
+
+    private mutating func insertRoutes(_ routes: [String], _ id: Int64) throws(SQLiteError) {
+        for (position, route) in routes.enumerated() {
             try run(
                 "INSERT INTO deadLetterRoutes VALUES (?, ?, ?)", .integer(id), .integer(Int64(position)), .text(route))
         }
+    }
+}
+
+extension DeadLetter {
+    /// How long after the letter's time its payload arrived, in nanoseconds, as far as the payload tells.
+    fileprivate var payloadArrivedAfter: Int64? {
+        payload.arrivedAt.map { $0.nanoseconds.since(arrivedAt.nanoseconds) }
     }
 }
 #endif

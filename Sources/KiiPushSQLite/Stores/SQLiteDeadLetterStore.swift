@@ -64,13 +64,13 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         self.inbox = inbox
         scale = database.timeScale(clock)
         do throws(SQLiteError) {
-            let (room, last) = try database.withConnection { connection throws(SQLiteError) in
-                (
-                    try connection.letterRoom(LetterRoom(capacity: capacity, bytes: bytes)),
-                    try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'deadLetters'") ?? 0
+            let (room, ids, last) = try database.withConnection { connection throws(SQLiteError) in
+                let (room, ids) = try connection.letterRoom(LetterRoom(capacity: capacity, bytes: bytes))
+                return (
+                    room, ids, try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'deadLetters'") ?? 0
                 )
             }
-            table = LetterTable(room, last: last)
+            table = LetterTable(room, last: last, inFile: ids)
             lastOfOthers = last
         } catch {
             database.disclaim(Self.kind)
@@ -92,19 +92,23 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         let time = scale.stored(letter.arrivedAt, now: database.machineTime)
         // Nobody ends a payload but who puts it aside, so it does not go away meanwhile.
         if let inbox, let payload = letter.inboxID.flatMap({ Int64(exactly: $0) }), inbox.writer.has(payload) {
-            let number = try table.add(letter, waits: true)
-            let queued = QueuedLetter(table: table, number: number, letter: letter, time: time)
-            inbox.writer.queue(queued, of: payload)
-            return UInt64(number)
+            let waiting = try table.add(letter)
+            inbox.writer.queue(QueuedLetter(table: table, waiting: waiting, time: time), of: payload)
+            return UInt64(waiting.number)
         }
-        let number = try table.add(letter, waits: false)
+        let waiting = try table.add(letter)
         do throws(SQLiteError) {
-            try database.transaction { connection throws(SQLiteError) in try connection.insert(letter, number, time) }
+            try database.withConnection { connection throws(SQLiteError) in
+                // Else it was removed meanwhile, with the letter that it was to be folded into.
+                guard table.isWaiting(waiting) else { return }
+                try connection.transaction { connection throws(SQLiteError) in try connection.write(waiting, time) }
+                table.hasWritten(waiting)
+            }
         } catch {
-            table.forget(letter.reason, size: letter.payload.bytes.count)
+            table.forget(waiting)
             throw error
         }
-        return UInt64(number)
+        return UInt64(waiting.number)
     }
 
     /// All letters, oldest first.
@@ -121,7 +125,8 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
             try connection.each(
                 """
                 SELECT id, reason, boot, monotonic, wall, transport, transportMessageID, isRedelivered,
-                    payloadArrivedAfter, payload, attempts, rulesGeneration, cause FROM deadLetters ORDER BY id
+                    payloadArrivedAfter, payload, attempts, rulesGeneration, cause, count, bytesLost, firstBoot,
+                    firstMonotonic, firstWall FROM deadLetters ORDER BY id
                 """
             ) { row in
                 let letter = self.letter(row, routes[row.integer(0)] ?? [])
@@ -129,14 +134,31 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
             }
             // What this release does not know needs a newer version of the file, so it is no letter of ours.
             guard isWhole else { throw .corrupt(path: database.path) }
-            let waiting = table.waiting.map { letter in
-                var letter = letter
-                letter.inboxID = nil
-                letter.receivedAt = scale.stored(letter.arrivedAt, now: database.machineTime).wall / 1_000_000
-                return letter
-            }
-            return waiting.isEmpty ? letters : (letters + waiting).sorted { $0.id < $1.id }
+            return addWaiting(to: letters)
         }
+    }
+
+    /// Letters of the file with those that wait.
+    private func addWaiting(to letters: [DeadLetter]) -> [DeadLetter] {
+        let waiting = table.waiting
+        if waiting.isEmpty { return letters }
+        let now = database.machineTime
+        var all = Dictionary(letters.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        for waiting in waiting {
+            var letter = waiting.letter
+            (letter.id, letter.inboxID) = (UInt64(waiting.number), nil)
+            letter.receivedAt = scale.stored(letter.arrivedAt, now: now).wall / 1_000_000
+            letter.keys = []
+            if case .folded(let id, let replacesPayload) = waiting.place, let last = all[id]?.arrivedAt {
+                all[id]?.fold(letter, replacesPayload: replacesPayload && letter.arrivedAt >= last)
+            } else if let newer = all[letter.id] {
+                letter.fold(newer, replacesPayload: true)
+                all[letter.id] = letter
+            } else {
+                all[letter.id] = letter
+            }
+        }
+        return all.values.sorted { $0.id < $1.id }
     }
 
     private func letter(_ row: borrowing SQLRow, _ routes: [String]) -> DeadLetter? {
@@ -144,7 +166,8 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         let id = row.integer(0)
         guard id > 0 else { return nil }
         let stored = StoredTime(boot: row.integer(2), monotonic: row.integer(3), wall: row.integer(4))
-        let arrivedAt = scale.instant(stored, isOwn: id > lastOfOthers)
+        let isOwn = id > lastOfOthers || table.isOwn(id)
+        let arrivedAt = scale.instant(stored, isOwn: isOwn)
         var payload = RawPayload(row.blob(9))
         payload.transport = row.text(5).map { Transport($0) }
         payload.transportMessageID = row.text(6)
@@ -156,6 +179,12 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         letter.attempts = Int(row.integer(10))
         letter.rulesGeneration = Int(row.integer(11))
         letter.cause = row.text(12)
+        if let boot = row.integerOrNull(15) {
+            let first = StoredTime(boot: boot, monotonic: row.integer(16), wall: row.integer(17))
+            letter.summary = DeadLetter.Summary(
+                count: Int(row.integer(13)), firstArrivedAt: scale.instant(first, isOwn: id > lastOfOthers),
+                firstReceivedAt: first.wall / 1_000_000, bytesLost: Int(row.integer(14)))
+        }
         return letter
     }
 
@@ -169,30 +198,35 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     public func remove(_ id: UInt64) throws -> Bool {
         guard let id = Int64(exactly: id) else { return false }
         return try database.withConnection { connection throws(SQLiteError) in
-            if table.remove(id) { return true }
-            var found: (reason: DeadLetter.Reason, size: Int)?
-            try connection.each("SELECT reason, length(payload) FROM deadLetters WHERE id = ?", [.integer(id)]) { row in
-                found = (DeadLetter.Reason(rawValue: row.text(0) ?? "") ?? .failed, Int(row.integer(1)))
+            let found = table.find(id)
+            if found.isInFile {
+                try connection.transaction { connection throws(SQLiteError) in
+                    try connection.run("DELETE FROM deadLetters WHERE id = ?", .integer(id))
+                }
             }
-            guard let (reason, size) = found else { return false }
-            try connection.transaction { connection throws(SQLiteError) in
-                try connection.run("DELETE FROM deadLetters WHERE id = ?", .integer(id))
-            }
-            table.forget(reason, size: size)
-            return true
+            if found.isThere { table.remove(id) }
+            return found.isThere
         }
     }
 }
 
 extension Connection {
     /// What an empty store's room is with the letters that are there.
-    fileprivate mutating func letterRoom(_ empty: LetterRoom) throws(SQLiteError) -> LetterRoom {
-        var room = empty
-        try each("SELECT reason, count(*), sum(length(payload)) FROM deadLetters GROUP BY reason") { row in
-            let reason = DeadLetter.Reason(rawValue: row.text(0) ?? "") ?? .failed
-            room.add(reason, count: Int(row.integer(1)), bytes: Int(row.integer(2)))
+    fileprivate mutating func letterRoom(
+        _ empty: LetterRoom
+    ) throws(SQLiteError) -> (room: LetterRoom, ids: Set<Int64>) {
+        var keys: [Int64: [DeadLetter.Key]] = [:]
+        try each("SELECT letter, first, second FROM deadLetterKeys ORDER BY letter, position") { row in
+            keys[row.integer(0), default: []].append(
+                DeadLetter.Key(first: UInt64(bitPattern: row.integer(1)), second: UInt64(bitPattern: row.integer(2))))
         }
-        return room
+        var (room, ids) = (empty, Set<Int64>())
+        try each("SELECT id, reason, length(payload) FROM deadLetters") { row in
+            let (id, reason) = (row.integer(0), DeadLetter.Reason(rawValue: row.text(1) ?? "") ?? .failed)
+            room.add(UInt64(bitPattern: id), reason, bytes: Int(row.integer(2)), keys[id] ?? [])
+            ids.insert(id)
+        }
+        return (room, ids)
     }
 }
 #endif

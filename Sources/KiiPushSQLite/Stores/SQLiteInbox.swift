@@ -38,7 +38,7 @@ public final class SQLiteInbox: Inbox {
     ///   - clock: the receiver's clock.
     /// - Throws: ``SQLiteError``, when the file cannot be read.
     public init(
-        _ database: SQLiteDatabase, capacity: Int = 10_000, bytes: Int = 64 << 20,
+        _ database: SQLiteDatabase, capacity: Int = 100_000, bytes: Int = 128 << 20,
         clock: any ReceiverClock = SystemClock()
     ) throws(SQLiteError) {
         try database.claim(Self.kind)
@@ -98,17 +98,44 @@ public final class SQLiteInbox: Inbox {
     /// - Throws: ``SQLiteError``, when they cannot be written; they have changed nothing then.
     public func note(_ notes: [InboxNote]) async throws { try await writer.write(notes) }
 
-    /// What an earlier process left, oldest first; each payload that was in flight has one crash more from then on.
+    /// What an earlier process left, oldest first; with 0 for `id`, each payload that was in flight has one crash more
+    /// from then on.
     ///
     /// That is written down, once: a second call counts no second crash.
     ///
     /// - Throws: ``SQLiteError``, when they cannot be read, or the crashes not be written.
-    public func entries() throws -> [InboxEntry] {
+    public func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
+        guard let last = Int64(exactly: id), limit > 0 else { return [] }
+        if id > 0 {
+            return try database.withConnection { connection throws(SQLiteError) in
+                try connection.entries(after: last, limit: limit, arrival)
+            }
+        }
         writer.dropLetters()
         return try database.transaction { connection throws(SQLiteError) in
             try connection.countCrashes()
-            return try connection.entries { id, time in scale.instant(time, isOwn: id > lastOfOthers) }
+            return try connection.entries(after: 0, limit: limit, arrival)
         }
+    }
+
+    /// Reads payloads again that have not ended, in the order of the numbers.
+    ///
+    /// It blocks the thread while it reads; each payload is found by its number.
+    ///
+    /// - Throws: ``SQLiteError``, when they cannot be read.
+    public func entries(of ids: [UInt64]) throws -> [InboxEntry] {
+        try database.withConnection { connection throws(SQLiteError) in
+            var entries: [InboxEntry] = []
+            for case let id? in ids.map({ Int64(exactly: $0) }) {
+                if let entry = try connection.entry(id, arrival) { entries.append(entry) }
+            }
+            return entries
+        }
+    }
+
+    /// A stored time of a number's payload, on today's clock.
+    private func arrival(_ id: Int64, _ time: StoredTime) -> MonotonicInstant {
+        scale.instant(time, isOwn: id > lastOfOthers)
     }
 }
 

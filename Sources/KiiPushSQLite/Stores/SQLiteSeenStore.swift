@@ -15,6 +15,8 @@ import Synchronization
 /// - Within one boot a message's age goes by the monotonic clock, while nothing runs too. After a reboot the wall clock
 ///   counts, but no age is negative: a clock that stands at 1970 makes no message older, and none is remembered for
 ///   longer than its window after the store was made. A clock that jumped forward makes messages too old early.
+/// - Of a message with a weak key the file has the arrival. The next process remembers it for its window anew, since a
+///   copy of it may wait in an inbox.
 /// - The file keeps as many messages as the window counts, of each strength; when the window was made smaller, 64 more a
 ///   commit are taken out. 20,000 messages with two keys each take 1.4 MB, and SQLite's log beside it 4 MB while the
 ///   database is open. Memory is that of the store in memory.
@@ -88,7 +90,10 @@ public final class SQLiteSeenStore: SeenStore {
         var rows = SeenRows(window)
         do throws(SQLiteError) {
             try database.withConnection { connection throws(SQLiteError) in
-                try rows.read(from: &connection, scale) { keys, time in table.remember(keys, time) }
+                try rows.read(from: &connection, scale) { keys, time in
+                    let end = keys.strength == .weak ? scale.instant : time
+                    table.remember(keys, end, arrivedAt: time)
+                }
             }
         } catch {
             database.disclaim(Self.kind)
@@ -164,7 +169,7 @@ public final class SQLiteSeenStore: SeenStore {
 
     private func queue(_ lease: SeenLease, _ now: MonotonicInstant, _ writer: InboxWriter) throws {
         try writer.makeRoomForCommit()
-        let time = scale.stored(now, now: database.machineTime)
+        let time = scale.stored(lease.rememberedTime(now), now: database.machineTime)
         state.withLock { state in
             guard state.table.canEnd(lease) else { return }
             state.table.commit(lease, now)
@@ -202,7 +207,8 @@ public final class SQLiteSeenStore: SeenStore {
             let written = try connection.transaction { connection throws(SQLiteError) in
                 var written = file.rows
                 for commit in batch {
-                    try written.insert(commit.lease.keys, scale.stored(commit.time, now: now), &connection)
+                    let time = scale.stored(commit.lease.rememberedTime(commit.time), now: now)
+                    try written.insert(commit.lease.keys, time, &connection)
                 }
                 try written.forget(allBut: counts, areNewCounted: false, &connection)
                 return written
@@ -222,6 +228,13 @@ public final class SQLiteSeenStore: SeenStore {
                 if case .success = result { state.table.commit(commit.lease, commit.time) }
             }
         }
+    }
+}
+
+extension SeenLease {
+    /// The time that the file has of a message that ended at `end`: of one with a weak key, when it arrived.
+    fileprivate func rememberedTime(_ end: MonotonicInstant) -> MonotonicInstant {
+        keys.strength == .weak ? arrivedAt : end
     }
 }
 

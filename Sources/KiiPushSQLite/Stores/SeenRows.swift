@@ -24,12 +24,13 @@ struct SeenRows: Sendable {
 
     init(_ window: SeenWindow) {
         strong = Window(strength: .strong, age: window.age.inNanoseconds, limit: window.count)
-        weak = Window(strength: .weak, age: window.weakAge.inNanoseconds, limit: window.count)
+        // Rows of weak keys have the arrival, which does not say when the message ended: none is too old to be read.
+        weak = Window(strength: .weak, age: .max, limit: window.count)
     }
 
     // MARK: Reading
 
-    /// Shows every message that is still to be remembered, in the order of their commits.
+    /// Shows every message that is still to be remembered, in the order of their commits, with the time of its row.
     mutating func read(
         from connection: inout Connection, _ scale: TimeScale, _ remember: (DedupeKeys, MonotonicInstant) -> Void
     ) throws(SQLiteError) {

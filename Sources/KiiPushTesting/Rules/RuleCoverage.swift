@@ -50,14 +50,18 @@ public struct RuleCoverage: Sendable {
 
     /// The outcomes that a test can see.
     private static let allOutcomes = [
-        "handled", "duplicate", "looped", "held", "refused", "unrouted", "failed", "deadLettered", "undecodable",
+        "handled", "duplicate", "looped", "held", "refused", "unrouted", "failed", "deadLettered", "expired",
+        "undecodable",
     ]
 
     private var tallies: [Tally]
+    /// Whether a rule limits the age of its messages, without which none can expire.
+    private let limitsAge: Bool
     private var messages = [Int](repeating: 0, count: allOutcomes.count)
 
     /// Begins with nothing covered.
     public init(_ rules: RoutingRules) {
+        limitsAge = rules.rules.contains { rules.maxAge(of: $0) != nil }
         tallies = rules.rules.map { rule in
             let conditions = rule.judgedConditions
             let none = [Bool](repeating: false, count: conditions.count)
@@ -66,7 +70,7 @@ public struct RuleCoverage: Sendable {
     }
 
     /// Of no rules.
-    init() { tallies = [] }
+    init() { (tallies, limitsAge) = ([], false) }
 
     mutating func count(_ message: PushMessage) {
         for index in tallies.indices {
@@ -110,7 +114,7 @@ public struct RuleCoverage: Sendable {
     /// Each outcome that there can be, and how many messages of the tests ended so; held ones count when they are
     /// held, and again when they end.
     public var outcomes: [(name: String, messages: Int)] {
-        zip(Self.allOutcomes, messages).map { (name: $0, messages: $1) }
+        zip(Self.allOutcomes, messages).filter { limitsAge || $0.0 != "expired" }.map { (name: $0, messages: $1) }
     }
 }
 

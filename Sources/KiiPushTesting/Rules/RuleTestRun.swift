@@ -17,6 +17,7 @@ struct RuleTestRun {
     }
 
     mutating func result() async -> RuleTestResult {
+        receiver.clock.wallNow = test.now
         if test.steps.isEmpty { fail(test.position, nil, "the test has no steps, so it shows nothing") }
         for (index, step) in test.steps.enumerated() { await take(step, number: index + 1) }
         return RuleTestResult(test: test, failures: failures)
@@ -31,6 +32,7 @@ struct RuleTestRun {
         switch step.action {
         case .receive(let incoming):
             let payload = RawPayload(incoming.bytes, transport: incoming.transport)
+            receiver.startWallClock(with: payload)
             let receipt = await receiver.send(payload, failing: FailingHandlers(incoming.fail))
             if let message = receipt.trace.message { coverage?.count(message) }
             count([receipt] + receipt.caused)

@@ -72,7 +72,7 @@ private struct Demo {
                 let actions = command.actions.map { "\($0.alias.map { "\($0)." } ?? "")\($0.name)" }
                 return heard.say("command \(command.id): \(actions.joined(separator: ", "))")
             }
-            let sender = message.sender.map { "\($0.typeName) \($0.id)" } ?? "an administrator"
+            let sender = message.sender.map { "\($0.typeName) \($0.id)" } ?? "an unknown sender"
             heard.say("from \(sender), says: \(message.data["text"]?.string ?? "nothing")")
         }
     }

@@ -24,8 +24,7 @@ enum TextReport {
         add("app", message.appID)
         add("sent", message.sentAt.map(time))
         add("modified", message.modifiedAt.map(time))
-        add(
-            "alert", message.alert.map { [$0.title, $0.subtitle, $0.body].compactMap(\.self).joined(separator: " / ") })
+        add("alert", message.alert.map(alert))
         if message.aps?.isSilent == true { add("silent", "it wakes the app and shows nothing") }
         for (key, value) in message.data.members {
             var writer = JSONWriter()
@@ -56,6 +55,14 @@ enum TextReport {
         }
         guard message.scope.typeName != nil else { return "\(name) (no complete scope: the payload states none)" }
         return "\(name) (no complete scope: the payload states \(scope(message.scope) ?? "none"))"
+    }
+
+    /// Title, subtitle and body, each as text or as the key of the app's own text.
+    private static func alert(_ alert: Alert) -> String {
+        let parts = [
+            alert.title ?? alert.titleLocKey, alert.subtitle ?? alert.subtitleLocKey, alert.body ?? alert.locKey,
+        ]
+        return parts.compactMap(\.self).joined(separator: " / ")
     }
 
     private static func scope(_ scope: MessageScope) -> String? {

@@ -119,6 +119,7 @@ final class Agent: Sendable {
         manager.ready()
         let run = Task { try await service.run() }
         stop.onMade { run.cancel() }
+        defer { log.tellLeftOut(all: true) }
         let report = try await run.value
         log.note("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
         writeMetrics()
@@ -132,9 +133,9 @@ final class Agent: Sendable {
     /// Has outcomes and events told.
     private func watch() {
         let (log, counts, session, manager) = (log, counts, session, manager)
-        receiver.onTrace { trace in log.write(JournalLine(trace)) }
+        receiver.onTrace { trace in log.tell(trace) }
         service.onEvent { event in
-            log.write(JournalLine(event))
+            log.tell(event)
             counts.count(event)
             switch event {
             case .transport(_, .connected(let detail)):
@@ -176,6 +177,13 @@ final class Agent: Sendable {
                 })
         }
         tasks.append(Task { await self.writeMetricsNowAndThen() })
+        tasks.append(
+            Task {
+                while !Task.isCancelled {
+                    do { try await Task.sleep(for: .seconds(5)) } catch { return }
+                    log.tellLeftOut()
+                }
+            })
         let (manager, most) = (manager, options.service.concurrency)
         tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
         return tasks

@@ -7,6 +7,8 @@ struct AgentLog: Sendable {
     let console: Console
     /// Whether only what somebody should look at is logged.
     let isQuiet: Bool
+    /// What keeps the lines of one key from filling the log.
+    var quota = LineQuota()
 
     /// Says how the agent is doing.
     func note(_ text: String) { write(JournalLine(.information, "kiipush: \(text)")) }
@@ -14,8 +16,27 @@ struct AgentLog: Sendable {
     /// Says what somebody should look at.
     func trouble(_ text: String) { write(JournalLine(.warning, "kiipush: \(text)")) }
 
+    /// Says how a message ended, unless very many of its key have.
+    func tell(_ trace: Trace) {
+        let line = JournalLine(trace)
+        if !isLeftOut(line) { write(quota.lines(LineQuota.Key(trace), priority: line.priority) { line }) }
+    }
+
+    /// Says what a service says, unless it says very much of that.
+    func tell(_ event: ServiceEvent) {
+        let line = JournalLine(event)
+        if !isLeftOut(line) { write(quota.lines(LineQuota.Key(event), priority: line.priority) { line }) }
+    }
+
+    /// Says what was left out until now; of all keys at the end.
+    func tellLeftOut(all: Bool = false) { write(quota.leftOut(all: all)) }
+
+    private func write(_ lines: [JournalLine]) { for line in lines { write(line) } }
+
+    private func isLeftOut(_ line: JournalLine) -> Bool { isQuiet && line.priority == .information }
+
     func write(_ line: JournalLine) {
-        if !isQuiet || line.priority != .information { console.error(line.description) }
+        if !isLeftOut(line) { console.error(line.description) }
     }
 
     func tell(_ update: RulesUpdate) {

@@ -75,7 +75,8 @@ struct ReceiveCommand {
                                of MQTT; the password's file must be readable by its owner only
 
         What a rule prints goes to standard output, the log to standard error, a line an outcome with the priority that
-        journald reads. SIGTERM or SIGINT stops it: nothing more is taken in, handlers finish, the rest is kept; a second
+        journald reads; of one route and bucket, topic or sender at most 10 a minute of a kind, then a line that counts the
+        others. SIGTERM or SIGINT stops it: nothing more is taken in, handlers finish, the rest is kept; a second
         one ends it at once. Exit codes: 0 stopped cleanly; 1 it could not go on, or lost messages that lay in memory; 64
         wrong usage.
         """

@@ -29,6 +29,7 @@ extension Explanation {
             let id = Self.shown(rule.rule.id).padded(to: idWidth)
             lines.append("  \(place)  \(id)  \(verdict(rule))")
             lines += checkLines(rule, indent: placeWidth + 4)
+            if rule.isFirst, let dedupe = rule.rule.dedupe { lines.append(idLine(dedupe, indent: placeWidth + 4)) }
         }
         if untried > 0, let taker {
             lines.append(
@@ -43,6 +44,7 @@ extension Explanation {
         switch rule.standing {
         case .taken:
             let ending = rule.rule.flow == .continue ? "; the next ones may try too" : ""
+            if isTooOld(for: rule.rule) { return "TAKES IT, and does nothing: it is older than 'maxAge'\(ending)" }
             return "TAKES IT: \(Self.shown(Self.words(rule.rule.action)))\(ending)"
         case .missed:
             if rule.isNearMiss { return "near miss: only \(Self.name(rule.misses[0])) does not fit" }
@@ -62,6 +64,14 @@ extension Explanation {
             let sign = check.holds ? "ok  " : "miss"
             return "\(space)\(sign)  \(Self.name(check).padded(to: width))  wants \(expected)  has \(actual(check))"
         }
+    }
+
+    /// What names the message for the deduplicator.
+    private func idLine(_ dedupe: RouteDedupe, indent: Int) -> String {
+        let space = String(repeating: " ", count: indent)
+        let field = "id    \(Self.shown(dedupe.field))"
+        guard let id = dedupe.id(of: message) else { return "\(space)\(field) is no id here: automatic keys" }
+        return "\(space)\(field) names the message: \(Self.shown(JSONWriter.quoted(id)))"
     }
 
     private func actual(_ check: RouteCheck) -> String {

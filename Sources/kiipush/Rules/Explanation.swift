@@ -17,6 +17,8 @@ struct Explanation {
         let rule: RoutingRule
         let standing: Standing
         let checks: [RouteCheck]
+        /// Whether it is the first rule that takes the message, which names it for the deduplicator.
+        let isFirst: Bool
 
         var misses: [RouteCheck] { checks.filter { !$0.holds } }
         /// The checks that tell something: one that the rule does not state shows only where it fails.
@@ -35,6 +37,8 @@ struct Explanation {
     let stages: [Trace.Stage]
     let outcome: Outcome
     let handlers: [String]
+    /// The ids of the rules for which the message is too old.
+    let expired: [String]
     /// The rule that took the message for good.
     let taker: RoutingRule?
 
@@ -47,13 +51,16 @@ struct Explanation {
         stages = receipt.trace.stages
         outcome = receipt.outcome
         handlers = receipt.handlers
+        expired = receipt.trace.expired
         var taker: RoutingRule?
+        var isNamed = false
         self.rules = rules.rules.map { rule in
             let checks = rule.explain(message)
-            if taker != nil { return Rule(rule: rule, standing: .notTried, checks: checks) }
+            if taker != nil { return Rule(rule: rule, standing: .notTried, checks: checks, isFirst: false) }
             let isTaken = checks.allSatisfy(\.holds)
             if isTaken, rule.flow == .stop { taker = rule }
-            return Rule(rule: rule, standing: isTaken ? .taken : .missed, checks: checks)
+            defer { if isTaken { isNamed = true } }
+            return Rule(rule: rule, standing: isTaken ? .taken : .missed, checks: checks, isFirst: isTaken && !isNamed)
         }
         self.taker = taker
     }
@@ -62,7 +69,8 @@ struct Explanation {
     var outcomeInWords: String {
         switch outcome {
         case .handled:
-            let taken = rules.filter { $0.standing == .taken }.map { Self.words($0.rule.action) }
+            let taken = rules.filter { $0.standing == .taken && !isTooOld(for: $0.rule) }
+                .map { Self.words($0.rule.action) }
             return taken.joined(separator: ", then ")
         case .duplicate: return "the same message was handled before"
         case .looped(let layer): return "the loop guard stops it: \(Self.words(layer))"
@@ -70,6 +78,7 @@ struct Explanation {
         case .deadLettered(let reason): return "it is put aside: \(reason.rawValue)"
         case .quarantined: return "it is put aside: the program ended twice while it was being handled"
         case .superseded: return "a newer change of the same object took its place"
+        case .expired: return "it is older than 'maxAge' lets it be, so no handler is called"
         case .refused(.app): return "the payload is of another app than this receiver's"
         case .refused(.other(let why)): return why
         case .refused(.scope): return "its scope is incomplete, unknown, or not listed under 'serving'"
@@ -80,6 +89,11 @@ struct Explanation {
         case .undecodable(let error): return error.detail
         @unknown default: return outcome.description
         }
+    }
+
+    /// Whether a rule takes the message and does nothing, since it is too old.
+    func isTooOld(for rule: RoutingRule) -> Bool {
+        expired.contains { $0.utf8.elementsEqual(rule.id.utf8) }
     }
 
     /// What a rule does, in words.
@@ -133,7 +147,7 @@ struct Explanation {
                 }
             }
             writer.key("rules")
-            writer.array { writer in rules.forEach { $0.write(to: &writer) } }
+            writer.array { writer in rules.forEach { $0.write(to: &writer, message) } }
             writer.key("stages")
             writer.array { writer in
                 for stage in stages {
@@ -149,6 +163,7 @@ struct Explanation {
             string("reason", outcome.reason)
             strings("matched", rules.filter { $0.standing == .taken }.map(\.rule.id))
             strings("handlers", handlers)
+            strings("expired", expired)
             string("words", outcomeInWords)
         }
         return writer.text
@@ -156,7 +171,7 @@ struct Explanation {
 }
 
 extension Explanation.Rule {
-    fileprivate func write(to writer: inout JSONWriter) {
+    fileprivate func write(to writer: inout JSONWriter, _ message: PushMessage) {
         writer.object { writer in
             writer.key("id")
             writer.string(rule.id)
@@ -168,6 +183,15 @@ extension Explanation.Rule {
             writer.string(standing.rawValue)
             writer.key("nearMiss")
             writer.bool(isNearMiss)
+            if isFirst, let dedupe = rule.dedupe {
+                writer.key("dedupe")
+                writer.object { writer in
+                    writer.key("by")
+                    writer.string(dedupe.field)
+                    writer.key("id")
+                    writer.string(dedupe.id(of: message))
+                }
+            }
             writer.key("checks")
             writer.array { writer in
                 for check in checks {

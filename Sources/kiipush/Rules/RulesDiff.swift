@@ -60,6 +60,8 @@ struct RulesDiff {
         await old.advance(by: time - elapsed)
         await new.advance(by: time - elapsed)
         elapsed = time
+        old.startWallClock(with: payload)
+        new.startWallClock(with: payload)
         let change = Change(old: Fate(await old.send(payload)), new: Fate(await new.send(payload)))
         messages += 1
         guard change.old != change.new else { return }

@@ -131,7 +131,8 @@ struct RulesDiffCommand {
           --help            shows this
 
         Both versions see all messages in order, on a clock that follows "at", each with a receiver of its
-        own: what one drops as a duplicate or cuts as a loop shows too. Handlers do nothing and succeed.
+        own: what one drops as a duplicate or cuts as a loop shows too. Handlers do nothing and succeed. For
+        "maxAge", the date is that of the first message's "when", and goes on with "at".
         Exit codes: 0 no message changes; 1 one does, or something cannot be read; 64 wrong usage.
         """
 }

@@ -9,6 +9,8 @@ struct RulesExplainCommand {
     private var isText = false
     private var transport: Transport?
     private var app: String?
+    /// The wall clock's time in milliseconds since 1970; nil for the present.
+    private var now: Int64?
     private var showsAll = false
     private var format = ReportFormat.text
     private var wantsHelp = false
@@ -19,13 +21,20 @@ struct RulesExplainCommand {
             switch option {
             case "--transport": transport = Transport(try arguments.value(of: option))
             case "--app": app = try arguments.value(of: option)
+            case "--now":
+                let text = try arguments.value(of: option)
+                guard let time = Int64(text), time >= 0 else {
+                    throw Arguments.Mistake(
+                        text: "--now takes milliseconds since 1970, as 'when' has them, not '\(escaped(text))'")
+                }
+                now = time
             case "--text": isText = true
             case "--all": showsAll = true
             case "--format": format = try arguments.value(of: option, among: ReportFormat.choices)
             case "--help", "-h": wantsHelp = true
             default:
                 throw Arguments.Mistake(
-                    unknown: option, known: ["--transport", "--app", "--text", "--all", "--format"])
+                    unknown: option, known: ["--transport", "--app", "--now", "--text", "--all", "--format"])
             }
         }
         if wantsHelp { return }
@@ -58,7 +67,8 @@ struct RulesExplainCommand {
         guard let rules = RulesFile.load(file, console), let bytes = read(console) else { return .failed }
         do {
             let payload = try PastedPayload(bytes, transport: transport, app: app ?? rules.app)
-            let receipt = try await TestReceiver(rules: rules, app: app).send(payload.raw)
+            let clock = ManualClock(wallNow: now ?? UTCDate.now.milliseconds)
+            let receipt = try await TestReceiver(rules: rules, app: app, clock: clock).send(payload.raw)
             // One decoder read it before, so that only its receiver could refuse it now.
             guard let explanation = Explanation(rules, receipt, source: source) else { return .failed }
             switch format {
@@ -106,6 +116,8 @@ struct RulesExplainCommand {
           --text             PAYLOAD is the payload itself
           --transport NAME   the network it came over; rules may ask for it
           --app ID           the app that is served, instead of the file's
+          --now MS           the date by which it is judged for 'maxAge', in milliseconds since 1970 as
+                             'when' has them; the present if not given
           --all              shows the conditions of rules behind the one that takes it, too
           --format FORMAT    text for people (the default), or json: one object on one line
           --help             shows this

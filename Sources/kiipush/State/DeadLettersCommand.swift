@@ -97,7 +97,8 @@ enum DeadLettersCommand {
           --state DIR    the agent's state directory; \(StateCommand.standardDirectory)
 
         It works while the agent runs, and when it does not; but replaying needs the agent, whose handlers it calls.
-        'show' prints the payload too. A letter that is handled is gone; one that is not stays.
+        'show' prints the payload too. A letter that is handled is gone; one that is not stays. A letter that is the
+        newest of many stands for messages whose payloads are gone: replaying it handles the newest one.
         """
 }
 
@@ -120,6 +121,7 @@ extension DeadLetter {
         if attempts > 0 { parts.append("tried \(attempts)") }
         if let cause { parts.append("last \(escaped(cause))") }
         parts.append("\(payload.bytes.count) bytes")
+        if let summary { parts.append(summary.text) }
         return parts.joined(separator: ", ")
     }
 
@@ -153,11 +155,27 @@ extension DeadLetter {
             writer.string(cause)
             writer.key("bytes")
             writer.integer(Int64(payload.bytes.count))
+            writer.key("count")
+            writer.integer(Int64(count))
+            if let summary {
+                writer.key("firstReceivedAt")
+                writer.integer(summary.firstReceivedAt)
+                writer.key("bytesLost")
+                writer.integer(Int64(summary.bytesLost))
+            }
             if withPayload {
                 writer.key("raw")
                 writer.string(String(decoding: payload.bytes, as: UTF8.self))
             }
         }
         return writer.text
+    }
+}
+
+extension DeadLetter.Summary {
+    /// How many messages there are, since when, and what is gone of them.
+    fileprivate var text: String {
+        let since = firstReceivedAt.flatMap { UTCDate(milliseconds: $0) }.map { " since \($0.shortText)" } ?? ""
+        return "the newest of \(count)\(since), \(bytesLost) bytes gone"
     }
 }

@@ -7,6 +7,7 @@ import Testing
 
 @testable import KiiPushLinux
 
+@Suite(.timeLimit(.minutes(5)))
 struct ProgramActionsTests {
     let folder: Folder
 

@@ -4,6 +4,7 @@ import Testing
 
 @testable import KiiPushLinux
 
+@Suite(.timeLimit(.minutes(5)))
 struct AlertPresenterTests {
     let pipe: Pipe
 

@@ -3,6 +3,7 @@ import Testing
 
 @testable import KiiPushLinux
 
+@Suite(.timeLimit(.minutes(5)))
 struct ByteReaderTests {
     let directory: TemporaryDirectory
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KiiPushLinux
 
-@Suite("KillFile")
+@Suite("KillFile", .timeLimit(.minutes(5)))
 struct KillFileTests {
     private let folder: Folder
     private let file: KillFile

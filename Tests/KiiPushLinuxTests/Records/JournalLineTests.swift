@@ -52,6 +52,24 @@ struct JournalLineTests {
         )
     }
 
+    @Test("a message that was too old is told of, and for which routes where others handled it")
+    func expired() async throws {
+        let payload = PayloadFixture.pushToUser(sentAt: 1).payload(.long)
+        let size = payload.bytes.count
+        var door = DeliverySettings()
+        door.maxAge = .seconds(30)
+        #expect(
+            try await line(payload) { $0.onAny("door", delivery: door) { _, _ in } }
+                == "<6>message 1: expired; route door; pushToUser, certain; mqtt, \(size) bytes")
+        #expect(
+            try await line(payload) { receiver in
+                receiver.onAny("door", then: .continue, delivery: door) { _, _ in }
+                receiver.onAny("log") { _, _ in }
+            }
+                == "<6>message 1: handled; routes door, log; too old for door; pushToUser, certain; mqtt, \(size) bytes"
+        )
+    }
+
     @Test("what a service tells is a line with its priority, without control characters")
     func events() {
         let cases: [(event: ServiceEvent, line: String)] = [
@@ -86,13 +104,15 @@ struct JournalLineTests {
         func priority(_ outcome: Outcome) -> JournalLine.Priority {
             JournalLine(
                 Trace(
-                    messageID: 1, message: nil, transport: nil, stages: [], routes: [], handlers: [], seen: nil,
+                    messageID: 1, message: nil, transport: nil, stages: [], routes: [], handlers: [], expired: [],
+                    seen: nil,
                     outcome: outcome, generation: 0, nanoseconds: 1_234_567)
             ).priority
         }
         #expect(priority(.deadLettered(.failed)) == .error)
         #expect(priority(.quarantined) == .error)
         #expect(priority(.superseded) == .information)
+        #expect(priority(.expired) == .information)
         #expect(priority(.looped(.echo)) == .information)
     }
 }

@@ -5,6 +5,7 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushLinux
 
+@Suite(.timeLimit(.minutes(5)))
 struct MetricsFileTests {
     let folder: Folder
 
@@ -17,7 +18,7 @@ struct MetricsFileTests {
                 .init(outcome: "held", reason: "rate", messages: 2),
                 .init(outcome: "duplicate", reason: "done", messages: 1),
             ],
-            routes: [Metrics.RouteCount(route: "a\\b\"c\nd ä", handled: 3, failed: 1, held: 2)])
+            routes: [Metrics.RouteCount(route: "a\\b\"c\nd ä", handled: 3, failed: 1, held: 2, expired: 4)])
     }
 
     private var status: ServiceStatus {
@@ -44,12 +45,16 @@ struct MetricsFileTests {
             # HELP kiipush_route_held_total How often the loop guard held a message.
             # TYPE kiipush_route_held_total counter
             kiipush_route_held_total{route="a\\b\"c\nd ä"} 2
+            # HELP kiipush_route_expired_total How often a message was too old for a route.
+            # TYPE kiipush_route_expired_total counter
+            kiipush_route_expired_total{route="a\\b\"c\nd ä"} 4
             # HELP kiipush_service_messages Messages that have not ended.
             # TYPE kiipush_service_messages gauge
             kiipush_service_messages{state="waiting"} 1
             kiipush_service_messages{state="handling"} 2
             kiipush_service_messages{state="retrying"} 3
             kiipush_service_messages{state="held"} 4
+            kiipush_service_messages{state="onDisk"} 0
             # HELP kiipush_service_payloads Payloads taken in that have not ended.
             # TYPE kiipush_service_payloads gauge
             kiipush_service_payloads 10

@@ -4,6 +4,7 @@ import KiiPushContracts
 import KiiPushLinux
 import Testing
 
+@Suite(.timeLimit(.minutes(5)))
 struct LinesTransportTests {
     let pipe: Pipe
     let intake = TrialIntake()

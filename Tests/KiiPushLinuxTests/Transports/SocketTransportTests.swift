@@ -34,6 +34,7 @@ final class RunningSocket {
     }
 }
 
+@Suite(.timeLimit(.minutes(5)))
 struct SocketTransportTests {
     private let handled = #"{"outcome":"handled","disposition":"accept"}"#
     private let stored = #"{"outcome":"stored","disposition":"accept"}"#

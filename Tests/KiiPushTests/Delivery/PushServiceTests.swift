@@ -3,7 +3,8 @@ import Testing
 
 @testable import KiiPush
 
-@Suite struct PushServiceTests {
+@Suite(.timeLimit(.minutes(5)))
+struct PushServiceTests {
     @Test("what a transport hands over is handled, and its receipt tells so")
     func handled() async throws {
         let clock = ManualClock()

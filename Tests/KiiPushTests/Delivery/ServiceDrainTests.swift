@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// How a service stops, at whatever moment.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceDrainTests {
     /// A transport that does what a test says.
     struct ClosureTransport: PushTransport {

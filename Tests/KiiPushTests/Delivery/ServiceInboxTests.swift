@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// An inbox that fails, and what an earlier process left in it.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceInboxTests {
     /// Ten messages, of which one fails once and one always.
     private static func act(_ message: PushMessage, _ context: HandlerContext) throws {
@@ -258,7 +258,7 @@ struct ServiceInboxTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("what is no message under smaller limits is put aside; without room it stays", arguments: [0, 10])
+    @Test("what is no message under smaller limits is put aside; without room it stays", arguments: [0, 100])
     func smallerLimits(capacity: Int) async throws {
         let disk = try await Self.disk(3) { _ in }
         let limits = PayloadLimits(bytes: 20)
@@ -280,7 +280,7 @@ struct ServiceInboxTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("more than fits is handled all the same, and nothing new comes in until there is room")
+    @Test("more than fits is handled all the same, and what is new comes in and waits on disk")
     func moreThanFits() async throws {
         var settings = ServiceSettings()
         settings.messages = 10
@@ -288,9 +288,10 @@ struct ServiceInboxTests {
         let gate = Gate()
         let bench = ServiceBench(inbox: SpyInbox(disk), settings: settings) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
-        #expect(throws: IntakeRefusal.self) { try intake.take([ServiceBench.payload(200)]) }
+        let receipts = try intake.take([ServiceBench.payload(200)])
+        #expect(bench.service.status.messages <= 10)
         gate.open()
-        #expect(await intake.takeAndWait(ServiceBench.payload(200)) == "handled")
+        #expect(await receipts.words() == ["handled"])
         try await until { disk.numbers.isEmpty }
         #expect(bench.log.events.count == 101)
         #expect(try await bench.close(run) == DrainReport())

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// What waits for what.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceLaneTests {
     /// Two messages, and whether the second waits for the first.
     struct Pair: Sendable, CustomTestStringConvertible {
@@ -112,7 +112,8 @@ struct ServiceLaneTests {
         settings.concurrency = limit
         let gate = Gate()
         let now = Mutex((running: 0, most: 0))
-        let bench = ServiceBench(settings: settings) { _, _ in
+        let bench = ServiceBench(routes: [], settings: settings)
+        @Sendable func act() async {
             now.withLock { now in
                 now.running += 1
                 now.most = max(now.most, now.running)
@@ -121,8 +122,16 @@ struct ServiceLaneTests {
             for _ in 0..<3 { await Task.yield() }
             now.withLock { $0.running -= 1 }
         }
+        // Of two routes, since one alone leaves a worker for others.
+        bench.receiver.onPushToApp("app") { _, _ in await act() }
+        bench.receiver.onPushToUser("user") { _, _ in await act() }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take((1...40).map { ServiceBench.payload($0, "o\($0 % 13)") })
+        let receipts = try intake.take(
+            (1...40).map { number in
+                number % 2 == 0
+                    ? ServiceBench.payload(number, "o\(number % 13)")
+                    : ServiceBench.topic(number, "t\(number % 13)", sender: nil)
+            })
         try await until { bench.service.status.handling == max(limit, 1) }
         gate.open()
         #expect(await receipts.words() == Array(repeating: "handled", count: 40))
@@ -178,6 +187,11 @@ struct ServiceLaneTests {
 
     private static let u = ServiceBench.payload
 
+    /// A change that was pushed at one time and modified at another.
+    private static func u(_ number: Int, _ modifiedAt: Int64?) -> RawPayload {
+        PayloadFixture.pushToApp(object: "o", sentAt: 1_000_000 + Int64(number), modifiedAt: modifiedAt).payload(.long)
+    }
+
     static let bursts = [
         Burst(
             testDescription: "the newest is left",
@@ -191,6 +205,12 @@ struct ServiceLaneTests {
             testDescription: "the same one again is a copy and replaces nothing",
             payloads: [u(2, "o", "settings", nil, .objectUpdated), u(2, "o", "settings", nil, .objectUpdated)],
             handled: [1, 2], ends: ["handled", "duplicate (done)"]),
+        Burst(
+            testDescription: "the same one again is one that names no modification too",
+            payloads: [u(2, nil), u(2, nil)], handled: [1, 2], ends: ["handled", "duplicate (done)"]),
+        Burst(
+            testDescription: "two that were pushed at once are both left, whatever they say of the modification",
+            payloads: [u(2, 2), u(2, 3)], handled: [1, 2, 2], ends: ["handled", "handled"]),
         Burst(
             testDescription: "of many one is left",
             payloads: (2...40).map { u($0, "o", "settings", nil, .objectUpdated) }, handled: [1, 40],

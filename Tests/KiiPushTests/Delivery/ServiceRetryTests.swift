@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// What is tried again, when, and what becomes of it at last.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceRetryTests {
     /// Settings, a jitter, and the pauses that follow, in milliseconds.
     struct Pauses: Sendable {

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// How much a service takes on, and what those do who have more.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServiceRoomTests {
     private static let size = ServiceBench.payload(1).bytes.count
 

@@ -93,7 +93,7 @@ final class SpyInbox: Inbox {
 
     let isDurable = true
     let disk: Disk
-    /// `add 2`, `begun 1 (1)`, `failed 1 [r]`, `ended 1`, `entries`, the notes of one call behind each other; those that failed too, with a question mark.
+    /// `add 2`, `begun 1 (1)`, `failed 1 [r]`, `ended 1`, `entries`, `read 2`, the notes of one call behind each other; those that failed too, with a question mark.
     let log = EventLog()
     private let calls = Atomic<Int>(0)
     private let hasCrashed = Flag()
@@ -165,20 +165,35 @@ final class SpyInbox: Inbox {
         }
     }
 
-    func entries() throws -> [InboxEntry] {
-        try call("entries")
+    func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
+        if id == 0 { try call("entries") }
         return disk.state.withLock { disk in
-            let inFlight = disk.rows.filter(\.value.isInFlight).keys
-            for id in inFlight {
-                disk.rows[id]?.crashes += 1
-                disk.rows[id]?.crashedAlone = inFlight.count == 1
-                disk.rows[id]?.isInFlight = false
-            }
-            return disk.rows.sorted { $0.key < $1.key }.map { id, row in
-                InboxEntry(
-                    id: id, payload: row.payload, attempts: row.attempts, handled: row.handled, crashes: row.crashes,
-                    crashedAlone: row.crashedAlone)
-            }
+            if id == 0 { Self.countCrashes(&disk.rows) }
+            return Self.entries(disk.rows.sorted { $0.key < $1.key }.filter { $0.key > id }.prefix(limit))
+        }
+    }
+
+    func entries(of ids: [UInt64]) throws -> [InboxEntry] {
+        try call("read \(ids.count)")
+        return disk.state.withLock { disk in
+            Self.entries(ids.compactMap { id in disk.rows[id].map { (id, $0) } }[...])
+        }
+    }
+
+    private static func countCrashes(_ rows: inout [UInt64: Disk.Row]) {
+        let inFlight = rows.filter(\.value.isInFlight).keys
+        for id in inFlight {
+            rows[id]?.crashes += 1
+            rows[id]?.crashedAlone = inFlight.count == 1
+            rows[id]?.isInFlight = false
+        }
+    }
+
+    private static func entries(_ rows: ArraySlice<(key: UInt64, value: Disk.Row)>) -> [InboxEntry] {
+        rows.map { id, row in
+            InboxEntry(
+                id: id, payload: row.payload, attempts: row.attempts, handled: row.handled, crashes: row.crashes,
+                crashedAlone: row.crashedAlone)
         }
     }
 }

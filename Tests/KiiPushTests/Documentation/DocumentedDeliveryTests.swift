@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// The code of the guide to delivery, so that it compiles and does what the guide says.
-@Suite("Documented delivery", .timeLimit(.minutes(30)))
+@Suite("Documented delivery", .timeLimit(.minutes(5)))
 struct DocumentedDeliveryTests {
     private let payloads = ["settings", "firmware"].map { PayloadFixture.pushToApp(bucket: $0).payload(.long) }
 
@@ -38,6 +38,20 @@ struct DocumentedDeliveryTests {
         let service = PushService(receiver, [transport])
         let report = try await service.run()
         #expect(report.left == 0 && receiver.metrics.received == 2)
+    }
+
+    @Test("a message that is too old for its route expires")
+    func age() async {
+        let receiver = PushReceiver()
+        var fresh = DeliverySettings()
+        fresh.maxAge = .seconds(30)
+        receiver.onPushToUser("door", topic: "door", delivery: fresh) { message, _ in
+            try await open(message.data["door"])
+        }
+        for sentAt in [1, nil] as [Int64?] {
+            let payload = PayloadFixture.pushToUser(topic: "door", sentAt: sentAt).payload(.long)
+            #expect(await receiver.receive(payload).description == (sentAt == nil ? "handled" : "expired"))
+        }
     }
 
     @Test("a service that is cancelled reports what is left")
@@ -91,5 +105,6 @@ final class Mail: Sendable {
 }
 
 private func reload(_ object: KiiObject, isFirst: Bool) async throws {}
+private func open(_ door: DataValue?) async throws {}
 private func install(_ object: KiiObject) async throws {}
 private func terminationSignal() async {}

@@ -25,6 +25,7 @@ private final class MyInbox: Inbox {
 
     func add(_ payloads: [RawPayload]) -> [UInt64] { numbers.add(payloads) }
     func note(_ notes: [InboxNote]) async {}
-    func entries() -> [InboxEntry] { [] }
+    func entries(after id: UInt64, limit: Int) -> [InboxEntry] { [] }
+    func entries(of ids: [UInt64]) -> [InboxEntry] { [] }
     func close() {}
 }

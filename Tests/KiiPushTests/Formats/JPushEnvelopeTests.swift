@@ -29,7 +29,7 @@ struct JPushEnvelopeTests {
         extras(message("[\(push)]"), extra(push)), extras(message(""), extra(push)),
         extras(#""cn.jpush.android.MESSAGE":1"#, extra(push)),
         extras(#""cn.jpush.android.MESSAGE":\#(push)"#, extra(push)),
-        extras(message("Hello"), extra("none"), String(flat)), extras(message(#"{"a":1,"a":2}"#), String(flat)),
+        extras(message("Hello"), extra("none"), String(flat)), extras(message(#"{"a":1,"a"}"#), String(flat)),
         // However the two layers are escaped.
         extras(message(push.replacing("EVENT", with: #"\u0045VENT"#).replacing("\"b\"", with: #""\u0062""#))),
         extras(#""cn.jpush.andr\u006fid.MESSAGE":\#(JSONWriter.quoted(push))"#),
@@ -45,6 +45,52 @@ struct JPushEnvelopeTests {
         #expect(message.event == .objectCreated)
         #expect(message.data.isEmpty, "what JPush adds is nobody's data")
         #expect(message.raw.bytes == Array(payload.utf8), "the payload as received stays")
+    }
+
+    @Test(
+        "an object with a key twice is refused: the extras around it would be another kind of message",
+        arguments: [nil, Transport.jpush])
+    func keyTwice(_ transport: Transport?) throws {
+        let doubled = [
+            #"{"bucketID":"b","bucketID":"c"}"#, #"{"a":1,"\u0061":2}"#, #" {"topic":"t","x":1,"x":1}"#,
+        ]
+        for inner in doubled {
+            let whole = [
+                Self.extras(Self.message(inner)), Self.extras(Self.extra(inner)),
+                Self.extras(Self.message(inner), Self.extra(Self.push)),
+                Self.extras(Self.message("Hi"), Self.extra(inner)),
+                Self.extras(Self.message(inner), String(Self.flat)),
+            ]
+            for payload in whole {
+                let error = #expect(throws: DecodeError.self) { try PushMessage(json: payload, over: transport) }
+                #expect(error?.code == .duplicateKey, "\(payload)")
+                let part = payload.utf8.dropFirst(error?.offset ?? 0).prefix(2)
+                #expect(String(part) == #"{\"# || String(part) == " {", "the place is where the text begins")
+                #expect(error?.detail.hasPrefix("in cn.jpush.android.") == true)
+            }
+        }
+        // One that nobody reads, and what is nested, may have a key twice.
+        let unread = Self.extras(Self.message(Self.push), Self.extra(doubled[0]))
+        #expect(try PushMessage(json: unread, over: transport).kind == .pushToApp)
+        let nested = #"{"bucketID":"b","x":{"y":1,"y":2}}"#
+        #expect(try PushMessage(json: Self.extras(Self.message(nested)), over: transport).kind == .pushToApp)
+    }
+
+    @Test("an object that is too deep or has too many members is refused too, and another text is not")
+    func limits() {
+        func code(_ inner: String) -> DecodeError.Code? {
+            let payload = RawPayload(Self.extras(Self.message(inner)), transport: .jpush)
+            do {
+                _ = try PushMessage(payload, limits: PayloadLimits(bytes: 1000, depth: 3, members: 6))
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(code(#"{"bucketID":"b","x":[[[1]]]}"#) == .limitExceeded)
+        #expect(code(#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1}"#) == .limitExceeded)
+        #expect(code("[[[[1]]]]") == nil)
+        #expect(code("{{{{{") == nil)
     }
 
     @Test("escapes inside both layers are taken out of the data")

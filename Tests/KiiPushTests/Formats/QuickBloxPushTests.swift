@@ -135,12 +135,57 @@ struct QuickBloxPushTests {
         #expect(DirectPushMessage(message)?.quickBlox != nil)
     }
 
+    private static let parameters =
+        #"{"message":"Hi Bob","ios_badge":5,"ios_sound":"s.wav","ios_category":"C","ios_content_available":1,"#
+        + #""ios_mutable_content":1,"user_id":"234","ios_voip":1}"#
+
+    @Test(
+        "the parameters for iOS are Apple's dictionary, and no data, in every encoding",
+        arguments: [
+            parameters, parameters.replacing(":5", with: ":\"5\"").replacing(":1", with: ":\"1\""),
+            parameters.replacing("ios_badge", with: #"ios\u005fbadge"#), QuickBloxEvent.json(parameters).encoded,
+            QuickBloxEvent.pairs([
+                .init("message", "Hi Bob"), .init("ios_badge", "5"), .init("ios_sound", "s.wav"),
+                .init("ios_category", "C"), .init("ios_content_available", "1"), .init("ios_mutable_content", "1"),
+                .init("user_id", "234"), .init("ios_voip", "1"),
+            ]).encoded,
+        ])
+    func iosParameters(payload: String) throws {
+        let message = try PushMessage(json: payload, over: .quickblox)
+        let aps = try #require(message.aps)
+        #expect(aps.badge == 5 && aps.sound == "s.wav" && aps.category == "C")
+        #expect(aps.contentAvailable && aps.mutableContent)
+        #expect(aps.alert?.body == "Hi Bob" && message.alert == aps.alert && !aps.isSilent)
+        #expect(aps.keys == ["badge", "sound", "category", "content-available", "mutable-content"])
+        #expect(aps["badge"]?.integer == 5)
+        #expect(message.data.keys == ["message", "user_id", "ios_voip"])
+        #expect(DirectPushMessage(message)?.quickBlox?.text == "Hi Bob")
+    }
+
+    @Test("a value that Apple's dictionary has itself comes before the parameter")
+    func apsFirst() throws {
+        let message = try PushMessage(
+            json: #"{"aps":{"badge":1,"alert":"A"},"ios_badge":5,"ios_sound":"s","message":"M"}"#, over: .quickblox)
+        #expect(message.aps?.badge == 1 && message.aps?.sound == "s" && message.alert?.body == "A")
+        #expect(message.aps?.keys == ["badge", "alert", "sound"] && message.data.keys == ["message"])
+    }
+
+    @Test("without text the parameters make a silent push; null is none; elsewhere they are a sender's data")
+    func otherParameters() throws {
+        #expect(try PushMessage(json: #"{"ios_content_available":"1"}"#, over: .quickblox).aps?.isSilent == true)
+        #expect(try PushMessage(json: #"{"ios_badge":null,"message":"m"}"#, over: .quickblox).aps == nil)
+        let wrong = try PushMessage(json: #"{"ios_badge":[5],"ios_sound":{}}"#, over: .quickblox)
+        #expect(wrong.aps?.badge == nil && wrong.aps?.sound == nil && wrong.aps?["badge"] == .array([.number("5")]))
+        let kiis = try PushMessage(json: #"{"topic":"t","ios_badge":5}"#)
+        #expect(kiis.aps == nil && kiis.data.keys == ["ios_badge"])
+    }
+
     @Test("keys that would be Kii's are a QuickBlox sender's own data, but the URIs and aps are nobody's")
     func data() throws {
         let payload = #"{"aps":{},"sender":"u","t":"x","when":"soon","dialog_id":"d","from":"7","ios_badge":5}"#
         for transport in [nil, Transport.quickblox] {
             let message = try PushMessage(json: payload, over: transport)
-            #expect(message.data.keys == ["sender", "t", "when", "dialog_id", "ios_badge"])
+            #expect(message.data.keys == ["sender", "t", "when", "dialog_id"])
             #expect(message.classification.conflicts.isEmpty, "a time that is none is no conflict here")
             #expect(message.sender == nil && message.sentAt == nil)
         }

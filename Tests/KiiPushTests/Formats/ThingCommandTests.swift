@@ -74,6 +74,20 @@ struct ThingCommandTests {
         #expect(DirectPushMessage(message)?.command?.actions.count == 1)
     }
 
+    @Test("over APNs the short keys are Kii's, so none of them is data, and the long ones are")
+    func shortKeys() throws {
+        let body = #""commandID":"c","actions":[{"a":[{"x":1}]}]"#
+        let wrong = try PushMessage(json: "{\(body),\"to\":[1],\"topic\":\"t\",\"sender\":7}", over: .apns)
+        #expect(wrong.dialect == .thingIF && wrong.data.keys == ["commandID", "actions", "topic", "sender"])
+        #expect(wrong.classification.conflicts.map(\.name) == ["topic"] && wrong.certainty == .ambiguous)
+        let good = try PushMessage(json: "{\(body),\"s\":\"U\",\"w\":5}", over: .apns)
+        #expect(good.sender == .user(id: "U") && good.sentAt == 5 && good.data.keys == ["commandID", "actions"])
+        // And the other way round over MQTT.
+        let long = try PushMessage(json: "{\(body),\"to\":[1],\"sender\":\"U\"}", over: .mqtt)
+        #expect(long.data.keys == ["commandID", "actions", "to"] && long.certainty == .certain)
+        #expect(long.sender == .user(id: "U"))
+    }
+
     @Test("keys and values are compared unescaped, and members stand in any order")
     func escapes() throws {
         let payload = #"{"\u0061ctions":[{"\u0061":[{"x\n":"\u00e9"}]}],"command\u0049D":"c\u002d1"}"#

@@ -13,9 +13,56 @@ struct AppleDictionaryTests {
             try aps(
                 #"{"alert":{"title":"T","subtitle":"S","body":"B","loc-key":"K","loc-args":["a"],"launch-image":"i"},"badge":5,"#
                     + #""sound":"x.wav","category":"C","content-available":1,"mutable-content":1,"thread-id":"t"}"#))
-        #expect(aps.alert == Alert(title: "T", subtitle: "S", body: "B"))
+        #expect(aps.alert?.title == "T" && aps.alert?.subtitle == "S" && aps.alert?.body == "B")
+        #expect(aps.alert?.locKey == "K" && aps.alert?.locArgs == ["a"] && aps.alert?.launchImage == "i")
         #expect(aps.badge == 5 && aps.sound == "x.wav" && aps.category == "C")
-        #expect(aps.contentAvailable && aps.mutableContent && !aps.isSilent)
+        #expect(aps.contentAvailable && aps.mutableContent && !aps.isSilent && aps.threadID == "t")
+    }
+
+    @Test("the app's own texts are named by keys, with what is put into them by position")
+    func localized() throws {
+        let alert = try #require(
+            try aps(
+                #"{"alert":{"title-loc-key":"TK","title-loc-args":["a",1,null],"subtitle-loc-key":"SK","#
+                    + #""subtitle-loc-args":["é"],"loc-key":"K","loc-args":[],"action-loc-key":"A","loc-key":"twice"}}"#
+            )?.alert)
+        #expect(alert.titleLocKey == "TK" && alert.titleLocArgs == ["a", "1", ""])
+        #expect(alert.subtitleLocKey == "SK" && alert.subtitleLocArgs == ["é"])
+        #expect(alert.locKey == "K" && alert.locArgs.isEmpty && alert.actionLocKey == "A")
+        #expect(alert.title == nil && alert.body == nil && alert.launchImage == nil)
+        let wrong = try aps(#"{"alert":{"loc-key":1,"loc-args":"a","title-loc-args":{"a":1}}}"#)?.alert
+        #expect(wrong == Alert(title: nil, subtitle: nil, body: nil))
+        #expect(try aps(#"{"alert":{"loc-key":"K"}}"#)?.alert != aps(#"{"alert":{"loc-key":"L"}}"#)?.alert)
+    }
+
+    private static let full =
+        #"{"alert":{"body":"B","sound-of":"s"},"thread-id":"t","interruption-level":"time-sensitive","#
+        + #""relevance-score":0.5,"sound":{"name":"x","critical":1},"url-args":["a"],"own":null,"own":1}"#
+
+    @Test("every key of the dictionary can be reached, whatever its type", arguments: [nil, Transport.apns, .mqtt])
+    func anyKey(_ transport: Transport?) throws {
+        let aps = try #require(try PushMessage(json: " {\"to\":\"\\u0074\",\"aps\":\(Self.full)}", over: transport).aps)
+        #expect(aps["interruption-level"] == .string("time-sensitive") && aps["relevance-score"]?.double == 0.5)
+        #expect(aps["sound"]?["critical"]?.bool == true && aps["url-args"]?[0] == .string("a"))
+        #expect(aps["alert"]?["sound-of"]?.string == "s" && aps["thread-id"]?.string == aps.threadID)
+        #expect(aps["own"] == .null, "of a nested key that appears twice the first counts")
+        #expect(aps["to"] == nil && aps["aps"] == nil)
+        #expect(
+            aps.keys == [
+                "alert", "thread-id", "interruption-level", "relevance-score", "sound", "url-args", "own",
+            ])
+        struct Level: Decodable, Equatable {
+            var relevance: Double
+            enum CodingKeys: String, CodingKey { case relevance = "relevance-score" }
+        }
+        #expect(try aps.decode(Level.self) == Level(relevance: 0.5))
+    }
+
+    @Test("two dictionaries are the same when they hold the same, in any order")
+    func equality() throws {
+        let (one, turned) = (try aps(#"{"badge":1,"own":"x"}"#), try aps(#"{"own":"x","badge":1}"#))
+        #expect(one == turned && one?.hashValue == turned?.hashValue)
+        #expect(try one != aps(#"{"badge":1,"own":"y"}"#))
     }
 
     @Test("an empty dictionary says nothing, and is a dictionary")

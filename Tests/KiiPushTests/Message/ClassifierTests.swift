@@ -47,11 +47,9 @@ struct ClassifierTests {
             Judged("{}", over: .apns, .directPush, by: []),
             Judged(#"{"aps":{"alert":{"body":"hello"}}}"#, over: .apns, .directPush, by: []),
             Judged(#"{"text":"hello","bucket":"b"}"#, over: .fcm, .directPush, by: []),
-            Judged(
-                #"{"aps":{},"s":"U","st":"APP","sa":"app","a":"app","t":"x","w":1,"o":"EXPLICIT"}"#, .directPush, by: []
-            ),
-            Judged(
-                #"{"sender":"U","objectScopeType":"APP","type":"DATA_OBJECT_CREATED","when":"1"}"#, .directPush, by: []),
+            // All that Kii documents for one: who, which app, when, and a type of the sender's.
+            Judged(#"{"aps":{},"s":"U","a":"app","t":"x","w":1,"o":"EXPLICIT"}"#, .directPush, by: []),
+            Judged(#"{"sender":"U","type":"DATA_OBJECT_CREATED","when":"1"}"#, .directPush, by: []),
             Judged(#"{"origin":"EXPLICIT"}"#, .directPush, by: []), Judged(#"{"origin":"Event"}"#, .directPush, by: []),
             // Keys of the other style are a sender's own.
             Judged(#"{"bi":"b","to":"t"}"#, .directPush, by: []),
@@ -63,6 +61,25 @@ struct ClassifierTests {
             Judged(#"{"aps":{"bi":"b","to":"t"}}"#, .directPush, by: []),
         ])
     func absence(_ judged: Judged) throws { try judged.check() }
+
+    @Test(
+        "null counts as absent, beside good keys and alone",
+        arguments: [
+            Judged(#"{"bucketID":"b","topic":null}"#, .pushToApp, by: ["bucketID"]),
+            Judged(#"{"bucketID":null,"bucketType":null,"origin":null,"topic":"t"}"#, .pushToUser, by: ["topic"]),
+            Judged(#"{"aps":{},"bi":null,"om":null,"to":"t","w":null}"#, .pushToUser, by: ["to"]),
+            Judged(#"{"aps":{},"to":null,"st":null,"text":"hello"}"#, .directPush, by: []),
+            Judged(#"{"topic":"t","sourceURI":null,"senderURI":null,"when":null}"#, .pushToUser, by: ["topic"]),
+            Judged(#"{"topic":null,"bucketID":"b"}"#, over: .jpush, .pushToApp, by: ["bucketID"]),
+            Judged(
+                #"{"cn.jpush.android.MESSAGE":"{\"bucketID\":\"b\",\"topic\":null}"}"#, .pushToApp, by: ["bucketID"]),
+            Judged(#"{"data":{"bucketID":"b","topic":null}}"#, over: .fcm, .pushToApp, by: ["bucketID"]),
+            Judged(
+                #"{"commandID":"c","actions":[{"a":[{"x":1}]}],"topic":null,"sender":null}"#, over: .mqtt, .directPush,
+                by: ["commandID", "actions"]),
+            Judged(#"{"topic":null,"dialog_id":"d"}"#, .directPush, by: ["dialog_id"]),
+        ])
+    func null(_ judged: Judged) throws { try judged.check() }
 
     @Test(
         "on long keys an object alone makes no Push to App",
@@ -135,7 +152,7 @@ struct ClassifierTests {
         "every kind is certain in every scope and key style, and a Direct Push by absence likely",
         arguments: PayloadFixture.matrix)
     func matrix(
-        _ it: (name: String, kind: PushKind, scope: KiiScope, style: PayloadFixture.KeyStyle, payload: RawPayload)
+        _ it: (name: String, kind: PushKind, scope: KiiScope?, style: PayloadFixture.KeyStyle, payload: RawPayload)
     ) throws {
         let message = try PushMessage(it.payload)
         #expect(message.kind == it.kind, "\(it.name)")
@@ -145,12 +162,13 @@ struct ClassifierTests {
         #expect(message.scope.scope == it.scope)
         #expect(message.bucket?.scope == (it.kind == .pushToApp ? it.scope : nil))
         #expect(message.object?.id == (it.kind == .pushToApp ? "o-1" : nil))
-        #expect(message.topic == (it.kind == .pushToUser ? KiiTopic(scope: it.scope, name: "news") : nil))
+        let topic = it.scope.map { KiiTopic(scope: $0, name: "news") }
+        #expect(message.topic == (it.kind == .pushToUser ? topic : nil))
     }
 
     @Test("a missing, unknown or incomplete scope never changes the kind", arguments: PayloadFixture.matrix)
     func scopeAndKind(
-        _ it: (name: String, kind: PushKind, scope: KiiScope, style: PayloadFixture.KeyStyle, payload: RawPayload)
+        _ it: (name: String, kind: PushKind, scope: KiiScope?, style: PayloadFixture.KeyStyle, payload: RawPayload)
     ) throws {
         let scopeFields: [KiiField] = [.scopeType, .scopeAppID, .scopeUserID, .scopeGroupID, .scopeThingID]
         let whole = try PushMessage(it.payload)

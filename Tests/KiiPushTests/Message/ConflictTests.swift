@@ -139,7 +139,7 @@ struct ConflictTests {
 
     @Test("a wrong type is a conflict under the field's name, and counts as absent", arguments: KiiField.allCases)
     func wrongTypes(_ field: KiiField) throws {
-        for value in ["true", "false", "null", "[]", "{}", #"["x"]"#, #"{"x":1}"#] {
+        for value in ["true", "false", "[]", "{}", #"["x"]"#, #"{"x":1}"#] {
             for (key, start) in [(field.shortName, #"{"aps":{},"#), (field.longName, "{")] {
                 let message = try PushMessage(json: "\(start)\"\(key)\":\(value)}")
                 #expect(message[field] == nil)
@@ -155,7 +155,7 @@ struct ConflictTests {
         arguments: [
             "\"soon\"", "\"2014-06-27\"", "\"0x10\"", "\"1403844866395ms\"", "\"1,403\"", "\"1 403\"", "\"007\"",
             "\"-\"", "true",
-            "null", "1e400", "99999999999999999999", "\"9223372036854775808\"",
+            "1e400", "99999999999999999999", "\"9223372036854775808\"",
         ])
     func times(_ value: String) throws {
         for field in [KiiField.when, .objectModifiedAt] {
@@ -165,6 +165,36 @@ struct ConflictTests {
             #expect(message.classification.conflicts.map(\.name) == [field.longName])
         }
     }
+
+    @Test(
+        "a scope on a Direct Push, under the field that says most about it",
+        arguments: [
+            Judged(
+                #"{"aps":{"alert":"x"},"s":"U-2","st":"APP_AND_GROUP","sg":"G1","w":5}"#, .directPush, by: [],
+                despite: ["objectScopeType"]),
+            Judged(#"{"aps":{},"st":"APP"}"#, .directPush, by: [], despite: ["objectScopeType"]),
+            Judged(#"{"aps":{},"sa":"app"}"#, .directPush, by: [], despite: ["objectScopeAppID"]),
+            Judged(#"{"su":"U"}"#, over: .apns, .directPush, by: [], despite: ["objectScopeUserID"]),
+            Judged(#"{"sth":"th.1","sa":"app"}"#, over: .apns, .directPush, by: [], despite: ["objectScopeThingID"]),
+            Judged(#"{"objectScopeType":"NEW"}"#, .directPush, by: [], despite: ["objectScopeType"]),
+            Judged(
+                #"{"objectScopeGroupID":"G","x":1}"#, over: .fcm, .directPush, by: [], despite: ["objectScopeGroupID"]),
+            Judged(
+                #"{"cn.jpush.android.EXTRA":"{\"objectScopeType\":\"APP\",\"text\":\"x\"}"}"#, .directPush, by: [],
+                despite: ["objectScopeType"]),
+            Judged(
+                #"{"sourceURI":"kiicloud://users/U","senderURI":"kiicloud://admins/APP_ADMIN","objectScopeType":"APP"}"#,
+                over: .mqtt, .directPush, by: ["sourceURI", "senderURI"], despite: ["objectScopeType"]),
+            Judged(
+                #"{"commandID":"c","actions":[{"a":[{"x":1}]}],"objectScopeThingID":"th.1"}"#, over: .mqtt, .directPush,
+                by: ["commandID", "actions"], despite: ["objectScopeThingID"]),
+            Judged(#"{"dialog_id":"d","objectScopeType":"APP"}"#, .directPush, by: [], despite: ["objectScopeType"]),
+            // Keys of the other style, blank ones, and those of a QuickBlox push state no scope.
+            Judged(#"{"st":"APP","sg":"G1"}"#, .directPush, by: []),
+            Judged(#"{"aps":{},"objectScopeType":"APP"}"#, .directPush, by: []),
+            Judged(#"{"aps":{},"st":"","sg":" ","sa":null}"#, .directPush, by: []),
+        ])
+    func scopeOnDirectPush(_ judged: Judged) throws { try judged.check() }
 
     @Test(
         "another app than the receiver's is the conflict appID",

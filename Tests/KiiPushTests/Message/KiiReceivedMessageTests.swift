@@ -29,6 +29,8 @@ struct KiiReceivedMessageTests {
     @Test func rawMessage() {
         #expect(app.raw == RawPayload(Self.appText, transport: .apns))
         #expect(direct.raw.bytes == Array(Self.directText.utf8))
+        #expect(app.rawObject == DataValue(json: Self.appText))
+        #expect(direct.rawObject["aps"]?["alert"]?["title"]?.string == "t" && direct.rawObject["s"]?.string == "U")
     }
 
     @Test func messageFromAPNS() throws {
@@ -89,7 +91,8 @@ struct KiiReceivedMessageTests {
 
     @Test func senderUser() {
         #expect(user.senderUser == KiiUser(id: "cf6de5b5"))
-        #expect(app.senderUser == nil && thing.senderUser == nil && direct.senderUser == nil)
+        #expect(direct.senderUser == KiiUser(id: "U"))
+        #expect(app.senderUser == nil && thing.senderUser == nil)
     }
 
     @Test func senderThing() {

@@ -54,18 +54,24 @@ struct SenderTests {
     }
 
     @Test(
-        "a Direct Push has a sender only by its senderURI",
+        "a Direct Push has a sender like any other, and an administrator only by its senderURI",
         arguments: [
-            (#"{"sender":"U"}"#, nil), (#"{"aps":{},"s":"U","st":"APP"}"#, nil), (#"{"aps":{},"s":"th.1"}"#, nil),
-            (#"{"sender":"U","senderURI":"kiicloud://admins/APP_ADMIN"}"#, Sender.admin("APP_ADMIN")),
+            (#"{"sender":"U"}"#, Sender.user(id: "U")), (#"{"aps":{},"s":"U","st":"APP"}"#, .user(id: "U")),
+            (#"{"aps":{},"s":"th.1"}"#, .thing(id: "th.1")), (#"{"aps":{},"sender":"U"}"#, nil),
+            (#"{"sender":"APP_ADMIN"}"#, .user(id: "APP_ADMIN")),
+            (#"{"sender":"U","senderURI":"kiicloud://admins/APP_ADMIN"}"#, .admin("APP_ADMIN")),
             (#"{"sender":"U","senderURI":"kiicloud://admins/other"}"#, .admin("other")),
-            (#"{"sender":"U","senderURI":"nonsense"}"#, nil), ("{}", nil),
+            (#"{"sender":"U","senderURI":"nonsense"}"#, .user(id: "U")), ("{}", nil),
+            (#"{"commandID":"c","actions":[{"a":[{"x":1}]}],"sender":"U"}"#, .user(id: "U")),
+            (#"{"sender":"U","dialog_id":"d"}"#, nil),
         ])
     func direct(_ payload: String, _ sender: Sender?) throws {
         let message = try PushMessage(json: payload)
         #expect(message.kind == .directPush)
         #expect(message.sender == sender)
-        #expect(message.senderUser == nil && message.senderThing == nil)
+        let (user, thing) = (message.senderUser?.id, message.senderThing?.id)
+        #expect(
+            [user, thing].compactMap(\.self) == (sender?.typeName == "admin" ? [] : [sender?.id].compactMap(\.self)))
     }
 
     @Test(

@@ -119,15 +119,23 @@ struct SourceURITests {
     }
 
     @Test(
-        "a recipient of another scope than the stated one is no conflict",
+        "a recipient contradicts no scope; that a Direct Push states one is the conflict",
         arguments: [
-            #""objectScopeType":"APP""#, #""objectScopeType":"APP_AND_GROUP","objectScopeGroupID":"G""#,
-            #""objectScopeType":"APP_AND_USER","objectScopeUserID":"V""#, #""objectScopeAppID":"other""#,
+            (#""objectScopeType":"APP""#, KiiField.scopeType),
+            (#""objectScopeType":"APP_AND_GROUP","objectScopeGroupID":"G""#, .scopeType),
+            (#""objectScopeType":"APP_AND_USER","objectScopeUserID":"U""#, .scopeType),
+            (#""objectScopeType":"APP_AND_USER","objectScopeUserID":"V""#, .scopeType),
+            (#""objectScopeAppID":"other""#, .scopeAppID),
         ])
-    func recipientBesideScope(_ keys: String) throws {
-        let judged = Judged("{\(keys),\"sourceURI\":\"kiicloud://app/users/U\"}", .directPush, by: ["sourceURI"])
+    func recipientBesideScope(_ keys: String, _ field: KiiField) throws {
+        let judged = Judged(
+            "{\(keys),\"sourceURI\":\"kiicloud://app/users/U\"}", .directPush, by: ["sourceURI"],
+            despite: [field.longName])
         try judged.check()
-        #expect(try PushMessage(json: judged.payload).user?.id != "U")
+        // The recipient fills no scope.
+        #expect(
+            try PushMessage(json: judged.payload).user?.id
+                == (keys.contains("\"V\"") ? "V" : keys.contains("\"U\"") ? "U" : nil))
     }
 
     @Test(

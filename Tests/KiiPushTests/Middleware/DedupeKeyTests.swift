@@ -225,6 +225,46 @@ struct DedupeKeyTests {
         #expect(try keys(#"{"a":"1"}"#, .fcm, id: "").strength == .weak, "an empty id would make all messages one")
     }
 
+    @Test("FCM puts its id into the payload, flat, in data or around it", arguments: [nil, Transport.fcm, "radio"])
+    func fcmID(_ transport: Transport?) throws {
+        let id = #""google.message_id":"0:17%a""#
+        let one = try keys(#"{"text":"same",\#(id)}"#, transport)
+        #expect(one.strength == .strong && one.secondary == nil)
+        #expect(try one == keys("{}", .fcm, id: "0:17%a"), "as if FCM had handed it over")
+        #expect(try one != keys(#"{"text":"same","google.message_id":"0:18%a"}"#, transport))
+        #expect(try one == keys(#"{"text":"same","google\u002emessage_id":"0\u003a17%a"}"#, transport))
+        #expect(try keys("{\"data\":{\"text\":\"same\",\(id)}}", .fcm) == one)
+        #expect(try keys("{\(id),\"data\":{\"text\":\"same\"}}", .fcm) == one)
+        #expect(try keys("{\(id),\"dialog_id\":\"d\"}", transport) == one, "QuickBlox pushes come over FCM too")
+        #expect(try keys("{\(id)}", .quickblox) == one)
+        // What names the message better comes first.
+        #expect(try keys("{\(id)}", .fcm, id: "m-1") == keys("{}", .fcm, id: "m-1"))
+        let event = #"{"bucketID":"b","objectScopeType":"APP","when":"17""#
+        #expect(try keys("\(event),\(id)}", transport) == keys("\(event)}", .mqtt))
+    }
+
+    @Test(
+        "what is no id of FCM's names nothing",
+        arguments: [
+            (#"{"google.message_id":""}"#, Transport.fcm), (#"{"google.message_id":" "}"#, .fcm),
+            (#"{"google.message_id":null}"#, .fcm), (#"{"google.message_id":["0:1"]}"#, .fcm),
+            (#"{"google.message_ID":"0:1"}"#, .fcm), (#"{"x":{"google.message_id":"0:1"}}"#, .fcm),
+            // FCM did not bring these.
+            (#"{"google.message_id":"0:1"}"#, .mqtt), (#"{"google.message_id":"0:1"}"#, .apns),
+            (#"{"google.message_id":"0:1"}"#, .jpush), (#"{"aps":{},"google.message_id":"0:1"}"#, "radio"),
+        ])
+    func noFCMID(json: String, transport: Transport) throws {
+        #expect(try keys(json, transport).strength == .weak)
+    }
+
+    @Test("one change of an object's body is one, by either name of its event")
+    func twoNames() throws {
+        let fixture = PayloadFixture.pushToApp(event: .objectBodyUpdated)
+        let other = PayloadFixture.pushToApp(event: "DATA_OBJECT_BODY_UPDATE")
+        #expect(try keys(fixture.payload(.short)).primary == keys(other.payload(.long)).primary)
+        #expect(try keys(PayloadFixture.pushToApp().payload(.long)) != keys(fixture.payload(.long)))
+    }
+
     @Test("a better key comes before the transport's id, so that a redelivery under another id is found")
     func eventBeforeID() throws {
         for fixture in [PayloadFixture.pushToApp(), .pushToUser()] {

@@ -32,6 +32,19 @@ struct DeduplicatorTests {
         #expect(try send(event, deduplicator) == .drop(.duplicate))
     }
 
+    @Test("two FCM pushes of one text and two ids are two, and one id is one however late")
+    func fcmID() throws {
+        let deduplicator = Deduplicator(clock: clock)
+        func push(_ id: String) -> RawPayload {
+            RawPayload(#"{"text":"door open","google.message_id":"\#(id)"}"#, transport: .fcm)
+        }
+        #expect(try send(push("0:1"), deduplicator) == .pass)
+        #expect(try send(push("0:2"), deduplicator) == .pass)
+        clock.advance(by: .seconds(300))
+        #expect(try send(push("0:1"), deduplicator) == .drop(.duplicate))
+        #expect(try send(push("0:3"), deduplicator) == .pass)
+    }
+
     @Test("a message is remembered just after those outcomes that are final for it")
     func outcomes() throws {
         let failure = Outcome.Failure(place: "r", isStage: false, error: TestError(), handled: MatchedRoutes())
@@ -82,6 +95,39 @@ struct DeduplicatorTests {
         #expect(try send(PayloadFixture.pushToApp(sentAt: 100, modifiedAt: 50).payload(.long), deduplicator) == .pass)
         let second = PayloadFixture.pushToApp(sentAt: 101, modifiedAt: 50).payload(.long)
         #expect(try send(second, deduplicator) == .drop(.duplicate))
+    }
+
+    @Test("two changes that were pushed in one millisecond are two, whoever made them, and their APNs copies are known")
+    func samePushTime() throws {
+        let deduplicator = Deduplicator(clock: clock)
+        let changes = [50, 51].map { (modifiedAt: Int64) in
+            PayloadFixture.pushToApp(sender: "U-\(modifiedAt)", sentAt: 100, modifiedAt: modifiedAt)
+        }
+        for change in changes {
+            for (style, isNew) in [(PayloadFixture.KeyStyle.long, true), (.strings, false), (.short, false)] {
+                #expect(try (send(change.payload(style), deduplicator) == .pass) == isNew)
+            }
+        }
+        // While the first one is being handled, too.
+        let other = Deduplicator(clock: clock)
+        var messages = try changes.map { try RoutedMessage($0.payload(.long)) }
+        #expect(try other.admit(&messages[0]) == .pass)
+        #expect(try other.admit(&messages[1]) == .pass)
+        for message in messages { other.settle(message, .handled(MatchedRoutes())) }
+        #expect(other.counts.store?.strong == .init(remembered: 2))
+    }
+
+    @Test(
+        "an event that APNs brings first is not handled again when MQTT names its modification", arguments: [nil, 50])
+    func withoutModification(modifiedAt: Int64?) throws {
+        let deduplicator = Deduplicator(clock: clock)
+        let event = PayloadFixture.pushToApp(sentAt: 100, modifiedAt: modifiedAt)
+        #expect(try send(event.payload(.short), deduplicator) == .pass)
+        #expect(try send(event.payload(.long), deduplicator) == .drop(.duplicate))
+        // One that names only the modification is another for it: nothing says that they are one.
+        var modified = PayloadFixture.pushToApp(modifiedAt: 50)
+        modified.fields[.when] = nil
+        #expect(try send(modified.payload(.long), deduplicator) == .pass)
     }
 
     @Test("a payload that leaves the app out is the same as one that names the receiver's")

@@ -54,6 +54,19 @@ struct KeyedDigestTests {
         #expect(digest.finish().bytes == expected)
     }
 
+    @Test("each half of a digest tells parts apart, and the first alone is the half that is made in half the rounds")
+    func halves() {
+        var (firsts, seconds): (Set<UInt64>, Set<UInt64>) = ([], [])
+        for number in UInt64(0)..<500 {
+            var digest = KeyedDigest(.published)
+            digest.add(number)
+            #expect(digest.half == digest.finish().first)
+            firsts.insert(digest.finish().first)
+            seconds.insert(digest.finish().second)
+        }
+        #expect(firsts.count == 500 && seconds.count == 500)
+    }
+
     @Test("the place of a part in its text does not count, also at the text's very end")
     func position() {
         func key(_ text: [UInt8], _ range: Range<Int>) -> DedupeKey {

@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPush
 
 /// The ends of messages that a store could not be told: what their copies meet, and how many are kept.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct UntoldEndsTests {
     private let clock = ManualClock()
 

@@ -19,7 +19,7 @@ struct VerdictTests {
 
     @Test("a verdict prints as a trace shows it")
     func descriptions() {
-        let lease = SeenLease(number: 7, keys: .numbered(1))
+        let lease = SeenLease(number: 7, keys: .numbered(1), arrivedAt: .seconds(0))
         let table: [(Verdict, String)] = [
             (.pass, "pass"),
             (.drop(.duplicate), "drop: duplicate (done)"),

@@ -33,7 +33,7 @@ struct WeakDedupeKeyTests {
                 #"{"o":{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7}}"#
             ),
             (#"{"a":"1","from":"5","collapse_key":"x"}"#, #"{"a":"1"}"#),
-            (#"{"a":"1","google.message_id":"0:1","gcm.notification.e":"1"}"#, #"{"a":"1","google.ttl":60}"#),
+            (#"{"a":"1","google.sent_time":1,"gcm.notification.e":"1"}"#, #"{"a":"1","google.ttl":60}"#),
         ])
     func same(_ one: String, _ other: String) throws { #expect(try key(one) == key(other)) }
 
@@ -64,6 +64,14 @@ struct WeakDedupeKeyTests {
         #expect(try key(alerts[0]) != key(alerts[1]))
         let senders = ["one", "two"].map { #"{"sender":"\#($0)"}"# }
         #expect(try key(senders[0], .mqtt) != key(senders[1], .mqtt))
+    }
+
+    @Test("FCM's own id is in no digest, where it names no message")
+    func fcmID() throws {
+        let ids = [#","google.message_id":"0:1""#, #","google.message_id":"0:2""#, ""]
+        #expect(try Set(ids.map { try key("{\"a\":\"1\"\($0)}", .mqtt) }).count == 1)
+        let ambiguous = #"{"bucketID":"b","topic":"t""#
+        #expect(try Set(ids.map { try key("\(ambiguous)\($0)}", .fcm) }).count == 1, "it can hide no honest one")
     }
 
     @Test("the transport does not count")

@@ -44,4 +44,23 @@ struct HandleURITests {
         #expect(Set(handles).count == 16)
         #expect(KiiScope.user(KiiUser(id: "x")) != .group(KiiGroup(id: "x")))
     }
+
+    @Test("handles are compared by bytes: two spellings of one character are two names")
+    func bytes() {
+        // To Swift these two strings are equal.
+        let (one, other) = ("\u{E9}", "e\u{301}")
+        func differ<Handle: Hashable>(_ make: (String) -> Handle) -> Bool {
+            make(one) != make(other) && make(one) == make(one) && Set([make(one), make(other), make(one)]).count == 2
+        }
+        #expect(differ { KiiUser(id: $0) } && differ { KiiGroup(id: $0) } && differ { KiiThing(id: $0) })
+        #expect(differ { KiiScope.user(KiiUser(id: $0)) } && differ { KiiScope.group(KiiGroup(id: $0)) })
+        #expect(differ { KiiBucket(scope: .app, name: $0) } && differ { KiiTopic(scope: .app, name: $0) })
+        #expect(differ { KiiObject(bucket: KiiBucket(scope: .app, name: "b"), id: $0) })
+        #expect(differ { KiiTopic(scope: .thing(KiiThing(id: $0)), name: "t") })
+        #expect(differ { Sender.user(id: $0) } && differ { Sender.admin($0) })
+        #expect(differ { KiiURI.Owner.group($0) } && differ { KiiURI.Resource.topic($0) })
+        #expect(differ { KiiURI.Resource.object(bucket: "b", isEncrypted: true, id: $0) })
+        #expect(KiiURI.Resource.bucket(name: "b", isEncrypted: true) != .bucket(name: "b", isEncrypted: false))
+        #expect(KiiURI.Owner.user("x") != .thing("x") && KiiURI.Owner.app == .app)
+    }
 }

@@ -29,4 +29,28 @@ struct KiiBucketTypeTests {
         #expect(lower == upper && lower.hashValue == upper.hashValue)
         #expect(lower != KiiBucket(scope: .app, name: "B", type: .sync))
     }
+
+    @Test("a bucket's type is information beside its identity, but an encrypted bucket is another one")
+    func identity() throws {
+        let named = KiiBucket(scope: .app, name: "b")
+        for type in ["rw", "RW", "sync", "new"] {
+            for json in [
+                #"{"aps":{},"bi":"b","bt":"\#(type)","oi":"o","st":"APP"}"#,
+                #"{"bucketID":"b","bucketType":"\#(type)","objectID":"o","objectScopeType":"APP"}"#,
+            ] {
+                let message = try PushMessage(json: json)
+                let bucket = try #require(BucketEvent(message)?.bucket)
+                #expect(bucket == named && bucket.hashValue == named.hashValue && bucket.type?.rawName == type)
+                #expect(message.object == KiiObject(bucket: named, id: "o"))
+                #expect(Set([message.object, KiiObject(bucket: named, id: "o")]).count == 1)
+            }
+        }
+        // It has another URI, and who fetches by the plain one finds another bucket or none.
+        let encrypted = KiiBucket(scope: .app, name: "b", type: .crypto)
+        #expect(
+            encrypted != named && encrypted.uri != named.uri
+                && KiiURI("kiicloud://buckets/CRYPTO:b")?.bucket == encrypted)
+        #expect(KiiObject(bucket: encrypted, id: "o") != KiiObject(bucket: named, id: "o"))
+        #expect(KiiBucket(scope: .app, name: "b", type: KiiBucketType("CRYPTO")) == encrypted)
+    }
 }

@@ -24,6 +24,20 @@ struct KiiEventTests {
         #expect(try PushMessage(json: #"{"topic":"t","type":""}"#).event == nil)
     }
 
+    @Test("an object's body was updated by either of its two names, and the raw text stays")
+    func bodyUpdated() throws {
+        let other = try #require(
+            try PushMessage(json: #"{"bucketID":"b","type":"DATA_OBJECT_BODY_UPDATE"}"#).event)
+        #expect(other == .objectBodyUpdated && other.name == "DATA_OBJECT_BODY_UPDATE" && "\(other)" == other.name)
+        #expect(Set([other, .objectBodyUpdated]).count == 1)
+        for name in [
+            "DATA_OBJECT_BODY_UPDAT", "DATA_OBJECT_BODY_UPDATES", "data_object_body_update", "DATA_OBJECT_UPDATE",
+        ] {
+            #expect(KiiEvent(name) != .objectBodyUpdated && KiiEvent(name) != other)
+        }
+        #expect(KiiEvent("DATA_OBJECT_UPDATE") != .objectUpdated)
+    }
+
     @Test("events are kept in a set by their bytes")
     func inASet() {
         #expect(Set([KiiEvent.objectCreated, "DATA_OBJECT_CREATED", "\u{E9}", "e\u{301}"]).count == 3)

@@ -16,7 +16,7 @@ struct DescriptionTests {
         #expect(
             "\(receiver.metrics)" == """
                 failed (handler): 2
-                route a\\nb: 2 handled
+                route a\\nb: 1 handled
                 route failing: 2 failed
                 """)
         #expect(receiver.metrics.routes.last?.description == "route idle: nothing")

@@ -79,6 +79,21 @@ struct HandlersTests {
         #expect(log.events == ["admin hello", "nobody hello"])
     }
 
+    @Test(
+        "a message to a topic that leaves the topic out, but not its scope, reaches no Direct Push handler by default")
+    func topicLeftOut() async {
+        receiver.onDirectPush("direct") { [log] message, _ in log.add("direct \(message.sender?.id ?? "nobody")") }
+        for style in PayloadFixture.KeyStyle.allCases {
+            var fixture = PayloadFixture.pushToUser(scope: .group(KiiGroup(id: "G1")), sender: "U-2")
+            fixture.fields[.topic] = nil
+            #expect(await "\(send(fixture, style))" == "unrouted (ambiguous)")
+            // Without its scope nothing tells it from a Direct Push; its sender is known all the same.
+            for field in [KiiField.scopeType, .scopeAppID, .scopeGroupID] { fixture.fields[field] = nil }
+            #expect(await "\(send(fixture, style))" == "handled")
+        }
+        #expect(log.events == ["direct U-2", "direct U-2", "direct U-2"])
+    }
+
     @Test("each way takes just its kind, and onAny all of them")
     func kinds() async {
         receiver.onPushToApp("app", then: .continue) { [log] _, _ in log.add("app") }

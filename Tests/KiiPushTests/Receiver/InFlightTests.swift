@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// What a copy of a message does that comes while the message is being handled.
-@Suite(.timeLimit(.minutes(30)))
+@Suite(.timeLimit(.minutes(5)))
 struct InFlightTests {
     @Test("a copy waits for the end of the first one and shares what its transport is told", arguments: [true, false])
     func shares(succeeds: Bool) async {
@@ -167,10 +167,10 @@ struct InFlightTests {
         func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
             state.withLock { state in
                 state.begun += 1
-                if state.begun == 1 { return .inFlight(SeenLease(number: 1, keys: keys)) }
+                if state.begun == 1 { return .inFlight(SeenLease(number: 1, keys: keys, arrivedAt: now)) }
                 if end == .committed { return .done }
                 state.reserved += 1
-                return .fresh(SeenLease(number: 2, keys: keys))
+                return .fresh(SeenLease(number: 2, keys: keys, arrivedAt: now))
             }
         }
 
@@ -182,7 +182,7 @@ struct InFlightTests {
     @Test("one copy that comes too late does not send those away that came in time")
     func mixed() async {
         let waiters = InFlightWaiters()
-        let lease = SeenLease(number: 1, keys: .numbered(1))
+        let lease = SeenLease(number: 1, keys: .numbered(1), arrivedAt: .seconds(0))
         let isWaiting = Gate()
         async let inTime = waiters.wait(for: lease) {
             isWaiting.open()
@@ -190,7 +190,7 @@ struct InFlightTests {
         }
         await isWaiting.wait()
         #expect(await waiters.wait(for: lease) { .retryLater } == .retryLater)
-        waiters.finish(SeenLease(number: 2, keys: .numbered(2)), .reject)
+        waiters.finish(SeenLease(number: 2, keys: .numbered(2), arrivedAt: .seconds(0)), .reject)
         waiters.finish(lease, .accept)
         #expect(await inTime == .accept)
     }
@@ -198,7 +198,7 @@ struct InFlightTests {
     /// A store in which every message is just ending.
     private struct AlwaysInFlight: SeenStore {
         func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
-            .inFlight(SeenLease(number: 1, keys: keys))
+            .inFlight(SeenLease(number: 1, keys: keys, arrivedAt: now))
         }
         func commit(_ lease: SeenLease, now: MonotonicInstant) {}
         func release(_ lease: SeenLease) {}

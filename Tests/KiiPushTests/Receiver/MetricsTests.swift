@@ -3,6 +3,7 @@ import Testing
 
 @testable import KiiPush
 
+@Suite(.timeLimit(.minutes(5)))
 struct MetricsTests {
     @Test("every message is counted once, under its outcome and reason, and the sum is what was received")
     func sum() async {
@@ -51,9 +52,8 @@ struct MetricsTests {
         let labels = metrics.outcomes.map { "\($0.outcome) \($0.reason ?? "")" }
         #expect(Set(labels).count == labels.count)
         let names: Set = [
-            "handled", "duplicate", "looped", "held", "deadLettered", "quarantined", "superseded", "refused",
-            "unrouted",
-            "failed", "undecodable",
+            "handled", "duplicate", "looped", "held", "deadLettered", "quarantined", "superseded", "expired",
+            "refused", "unrouted", "failed", "undecodable",
         ]
         #expect(Set(metrics.outcomes.map(\.outcome)) == names)
         #expect(metrics.outcomes.filter { $0.outcome == "undecodable" }.count == DecodeError.Code.allCases.count)
@@ -69,6 +69,7 @@ struct MetricsTests {
         let outcomes: [Outcome] =
             [.handled(MatchedRoutes()), .duplicate(.done), .duplicate(.inFlight(.accept))]
             + LoopLayer.allCases.map { .looped($0) } + DeadLetter.Reason.allCases.map { .deadLettered($0) }
+            + [.quarantined, .superseded, .expired]
             + [.refused(.app), .refused(.scope), .unrouted(.noRoute), .unrouted(.ambiguous), .undecodable(error)]
         for outcome in outcomes {
             let counters = OutcomeCounters()

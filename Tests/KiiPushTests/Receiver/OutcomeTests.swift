@@ -17,6 +17,7 @@ struct OutcomeTests {
             (.duplicate(.inFlight(.retryLater)), "duplicate", "inFlight", .retryLater, false),
             (.looped(.identity), "looped", "identity", .accept, true),
             (.looped(.killSwitch), "looped", "killSwitch", .accept, true),
+            (.expired, "expired", nil, .accept, true),
             (.refused(.app), "refused", "app", .accept, false),
             (.refused(.scope), "refused", "scope", .accept, false),
             (.refused(.other("quiet hours")), "refused", "quiet hours", .accept, false),

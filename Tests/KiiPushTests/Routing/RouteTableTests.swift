@@ -114,6 +114,21 @@ struct RouteTableTests {
         #expect(try ids(routes, noEvent).isEmpty)
     }
 
+    @Test("an event with two names is taken by either, in code and in a rule, and by a star")
+    func twoNames() throws {
+        let names = ["DATA_OBJECT_BODY_UPDATED", "DATA_OBJECT_BODY_UPDATE"]
+        let code = RouteCriteria(kind: .pushToApp, events: [.objectBodyUpdated])
+        let routes = [
+            Route("code", flow: .continue, criteria: code), route("star", .continue) { $0.events = "*_UPDATE" },
+            route("one", .continue) { $0.events = .exactly(names[0]) },
+            route("other", .continue) { $0.events = ["X", .exactly(names[1])] },
+            route("updated", .continue) { $0.events = "DATA_OBJECT_UPDATED" },
+        ]
+        #expect(try ids(routes, .pushToApp(event: KiiEvent(names[0]))) == ["code", "one", "other"])
+        #expect(try ids(routes, .pushToApp(event: KiiEvent(names[1]))) == ["code", "star", "one", "other"])
+        #expect(try ids(routes) == ["updated"])
+    }
+
     @Test("a name that can be written in two ways in Unicode is two names")
     func unicodeForms() throws {
         let composed = route("composed") { $0.bucket = "caf\u{E9}" }

@@ -35,12 +35,13 @@ struct DeadLetterStoreContractTests {
 }
 
 /// A store with one thing wrong with it.
-struct FaultyLetters: DeadLetterStore {
+final class FaultyLetters: DeadLetterStore {
     enum Fault: CaseIterable, Sendable {
         case losesTime, losesRoutes, losesTransport, losesRedelivery, normalises, cutsPayloads, forgetsLast
         case losesAttempts, losesGeneration, losesCause
         case newestFirst, sortsByTime, usesNumbersAgain, skipsNumbers, removesFirst, saysGone, changesWhenFull
-        case neverFull, ignoresBytes, refusesAgain, takesGarbage, takesLongGarbage
+        case neverFull, ignoresBytes, refusesAgain, takesGarbage, takesLongGarbage, foldsNothing, losesSummary
+        case forgetsWideKeys, keepsOldest
 
         /// How the text of the promise that it breaks begins.
         var promise: String {
@@ -60,6 +61,9 @@ struct FaultyLetters: DeadLetterStore {
             case .ignoresBytes: "beyond its bytes"
             case .takesGarbage: "undecodable ones get half of the count"
             case .takesLongGarbage: "undecodable ones get half of the bytes"
+            case .foldsNothing: "of one key there is a fifth of the bytes"
+            case .losesSummary, .keepsOldest: "of one key there is a tenth of the letters"
+            case .forgetsWideKeys: "of a wider key there is half of the letters"
             }
         }
     }
@@ -67,6 +71,8 @@ struct FaultyLetters: DeadLetterStore {
     private let store: InMemoryDeadLetterStore
     private let spare = InMemoryDeadLetterStore(capacity: 10_000)
     private let fault: Fault
+    /// What letters had before others were folded into them.
+    private let oldest = Mutex<[UInt64: RawPayload]>([:])
 
     init(_ store: InMemoryDeadLetterStore, _ fault: Fault) {
         self.store = store
@@ -87,6 +93,17 @@ struct FaultyLetters: DeadLetterStore {
                 DeadLetter(payload: letter.payload, reason: .failed, routes: letter.routes, arrivedAt: letter.arrivedAt)
             )
         case .skipsNumbers: return try store.add(letter) * 2
+        case .foldsNothing, .forgetsWideKeys:
+            var letter = letter
+            letter.keys = fault == .foldsNothing ? [] : Array(letter.keys.prefix(1))
+            return try store.add(letter)
+        case .keepsOldest:
+            let before = store.letters()
+            let id = try store.add(letter)
+            if let old = before.first(where: { $0.id == id }) {
+                oldest.withLock { $0[id] = $0[id] ?? old.payload }
+            }
+            return id
         case .refusesAgain:
             if let last = store.letters().last?.id, last > store.letters().count {
                 throw DeadLettersFull(count: 0, bytes: 0)
@@ -113,7 +130,7 @@ struct FaultyLetters: DeadLetterStore {
     }
 
     private func changed(_ letter: DeadLetter) -> DeadLetter {
-        var payload = letter.payload
+        var payload = oldest.withLock { $0[letter.id] } ?? letter.payload
         var (routes, time) = (letter.routes, letter.arrivedAt)
         switch fault {
         case .losesTime: time = .seconds(time.nanoseconds / 1_000_000_000)
@@ -126,6 +143,7 @@ struct FaultyLetters: DeadLetterStore {
         }
         var changed = DeadLetter(
             id: letter.id, payload: payload, reason: letter.reason, routes: routes, arrivedAt: time)
+        if fault != .losesSummary { changed.summary = letter.summary }
         if fault != .losesAttempts { changed.attempts = letter.attempts }
         if fault != .losesGeneration { changed.rulesGeneration = letter.rulesGeneration }
         if fault != .losesCause { changed.cause = letter.cause }

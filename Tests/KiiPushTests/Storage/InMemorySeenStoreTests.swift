@@ -29,6 +29,45 @@ struct InMemorySeenStoreTests {
                 == SeenCounts(strong: .init(remembered: 2), weak: .init(remembered: 2, evictedEarly: 1)))
     }
 
+    @Test("many messages with one weak key, each in flight for long, are told apart by their arrivals, and end alone")
+    func manyOfOneWeakKey() {
+        let store = InMemorySeenStore()
+        let keys = DedupeKeys.numbered(1, strength: .weak)
+        let arrivals = (0..<600).map { Int64($0 * 10) }
+        let leases = arrivals.compactMap { store.begin(keys, now: .seconds($0)).lease }
+        #expect(Set(leases.map(\.number)).count == 600)
+        // From the middle to both ends, so that the first and the last that are left are asked for too.
+        for index in (0..<300).flatMap({ [299 - $0, 300 + $0] }) {
+            let copy = store.begin(keys, now: .seconds(arrivals[index] + 1))
+            #expect(copy.lease?.number == leases[index].number && store.isInFlight(leases[index]))
+            if index % 2 == 0 { store.commit(leases[index], now: .seconds(9000)) } else { store.release(leases[index]) }
+            #expect(!store.isInFlight(leases[index]))
+        }
+        #expect(store.counts == SeenCounts(weak: .init(remembered: 300)))
+        for index in 0..<600 where index % 2 == 0 {
+            #expect(store.begin(keys, now: .seconds(arrivals[index] + 1)) == .done)
+        }
+    }
+
+    @Test("of many events with one time of the push each is known by its time of modification", arguments: [8, 500])
+    func manyOfOneKey(count: Int) {
+        let store = InMemorySeenStore()
+        for number in 0..<count {
+            guard case .fresh(let lease) = store.begin(.numbered(1, 1000 + number), now: .seconds(0)) else {
+                Issue.record("event \(number) should be fresh")
+                continue
+            }
+            if number % 2 == 0 { store.commit(lease, now: .seconds(0)) }
+        }
+        for number in 0..<count {
+            let state = store.begin(.numbered(1, 1000 + number), now: .seconds(1))
+            #expect((state == .done) == (number % 2 == 0) && state.isKnown)
+        }
+        #expect(
+            store.begin(.numbered(1), now: .seconds(1)).isKnown, "one that names no modification repeats one of them")
+        #expect(!store.begin(.numbered(1, 5), now: .seconds(1)).isKnown)
+    }
+
     @Test("messages in flight are counted once, however many keys they have, until they end")
     func inFlight() {
         let store = InMemorySeenStore()
@@ -167,6 +206,13 @@ struct InMemorySeenStoreTests {
     }
 }
 
+extension KeyWindow {
+    /// Whether a message that has only this key is remembered.
+    func contains(_ key: DedupeKey, _ now: MonotonicInstant) -> Bool {
+        contains(DedupeKeys(primary: key, strength: .strong), now)
+    }
+}
+
 extension InMemorySeenStore {
     /// Begins a message and ends it well.
     fileprivate func handle(_ keys: DedupeKeys, at seconds: Int64) {
@@ -179,6 +225,8 @@ extension InMemorySeenStore {
 }
 
 extension SeenState {
+    fileprivate var isKnown: Bool { if case .fresh = self { false } else { true } }
+
     fileprivate var lease: SeenLease? {
         switch self {
         case .fresh(let lease), .inFlight(let lease): lease

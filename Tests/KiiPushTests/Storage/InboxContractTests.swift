@@ -50,6 +50,10 @@ struct InboxContractTests {
                     + "its redelivery back as it was",
                 "a payload is given back byte for byte, with all that its transport said: once more payload 1 should have "
                     + "its redelivery back as it was",
+                "payloads are read again by their numbers, in that order, with their notes: in the process that added them "
+                    + "payload 1 should have its redelivery back as it was",
+                "payloads are read again by their numbers, in that order, with their notes: in a later one payload 1 "
+                    + "should have its redelivery back as it was",
             ]
             return issue.comments.count == 1 && expected.contains(issue.comments[0].rawValue)
         }
@@ -78,7 +82,9 @@ struct PlainInbox: Inbox {
         case losesRedelivery, normalises, cutsPayloads, forgetsEmptyPayloads, newestFirst, keepsEnded, endsOldest
         case mixesPayloads, dropsCopies, losesAttempts, losesRoutes, countsAttempts, addsRoutes, throwsForUnknown
         case remembersUnknown, countsNoCrash, countsEveryCrash, crashesTheFailed, allAlone, neverAlone, countsTwice
-        case forgetsAlone, dropsSome, forgetsLaterNotes, turnsNotesRound
+        case losesArrivals, movesArrivals
+        case forgetsAlone, dropsSome, forgetsLaterNotes, turnsNotesRound, ignoresLimit, repeatsPages, readsInOwnOrder
+        case readsNoNotes, readsEnded, crashesTheRead
 
         /// How the text of the promise that it breaks begins.
         var promise: String {
@@ -89,6 +95,7 @@ struct PlainInbox: Inbox {
             case .startsAnew: "not even by another process"
             case .losesTransport, .losesID, .losesRedelivery, .normalises, .cutsPayloads, .forgetsEmptyPayloads:
                 "a payload is given back byte for byte"
+            case .losesArrivals, .movesArrivals: "payloads are given back as far apart"
             case .newestFirst, .keepsEnded, .endsOldest, .mixesPayloads: "what has not ended is there"
             case .dropsCopies: "a payload that is added twice"
             case .losesAttempts, .losesRoutes: "attempts and handled routes"
@@ -99,6 +106,9 @@ struct PlainInbox: Inbox {
             case .countsTwice: "to be asked again"
             case .dropsSome: "of many calls at once"
             case .forgetsLaterNotes, .turnsNotesRound: "notes of one call"
+            case .ignoresLimit, .repeatsPages: "what an earlier process left is read in pages"
+            case .readsInOwnOrder, .readsNoNotes, .readsEnded: "payloads are read again"
+            case .crashesTheRead: "to be read again counts no crash"
             }
         }
     }
@@ -147,6 +157,8 @@ struct PlainInbox: Inbox {
         var payload = payload
         switch fault {
         case .losesTransport: payload.transport = nil
+        case .losesArrivals: payload.arrivedAt = nil
+        case .movesArrivals: payload.arrivedAt = payload.arrivedAt.map { _ in .seconds(1) }
         case .losesID: payload.transportMessageID = payload.transportMessageID.flatMap { $0.isEmpty ? nil : $0 }
         case .losesRedelivery: payload.isRedelivered = false
         case .normalises where payload.transportMessageID == "\u{E9}": payload.transportMessageID = "e\u{301}"
@@ -195,7 +207,29 @@ struct PlainInbox: Inbox {
             crashedAlone: old.crashedAlone)
     }
 
-    func entries() throws -> [InboxEntry] {
+    func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
+        let all = id == 0 ? left() : use { $0.rows.map(\.entry) }
+        if fault == .newestFirst || fault == .startsAtZero { return id == 0 ? all : [] }
+        let page = all.filter { $0.id > (fault == .repeatsPages && id > 0 ? id - 1 : id) }
+        return fault == .ignoresLimit ? page : Array(page.prefix(limit))
+    }
+
+    func entries(of ids: [UInt64]) throws -> [InboxEntry] {
+        use { place in
+            if fault == .crashesTheRead {
+                for index in place.rows.indices { countCrash(&place.rows[index], isAlone: true) }
+            }
+            if fault == .readsInOwnOrder { return place.rows.map(\.entry).filter { ids.contains($0.id) } }
+            return ids.compactMap { id in
+                guard let entry = place.rows.first(where: { $0.entry.id == id })?.entry else {
+                    return fault == .readsEnded ? InboxEntry(id: id, payload: RawPayload([])) : nil
+                }
+                return fault == .readsNoNotes ? InboxEntry(id: id, payload: entry.payload) : entry
+            }
+        }
+    }
+
+    private func left() -> [InboxEntry] {
         use { place in
             let inFlight = place.rows.count(where: \.isInFlight)
             for index in place.rows.indices {
@@ -228,5 +262,6 @@ private struct ForgetfulInbox: Inbox {
     var isDurable: Bool { false }
     func add(_ payloads: [RawPayload]) -> [UInt64] { payloads.map { _ in 7 } }
     func note(_ notes: [InboxNote]) async {}
-    func entries() -> [InboxEntry] { [] }
+    func entries(after id: UInt64, limit: Int) -> [InboxEntry] { [] }
+    func entries(of ids: [UInt64]) -> [InboxEntry] { [] }
 }

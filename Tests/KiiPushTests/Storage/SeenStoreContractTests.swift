@@ -53,6 +53,8 @@ final class PlainSeenStore: SeenStore {
         case renewsOnCommit, renewsOnQuestion, countsFromBegin, ignoresWeakAge, ignoresStrongAge, ignoresCount
         case forgetsNewest, countsKeys, oneCountForAll, remembersOneOfNone, needsTimeToPass, losesOvertaken
         case sameNumbers, givesOneTwice, forgetsWhatWaited, keepsForYears, neverTooOld, countsKeysAsMessages
+        case ignoresOtherSecondKeys, countsWeakFromCommit, keepsWeakInFlight, knowsOneOfAWeakKey, knowsOnlyLaterCopies
+        case forgetsWeakByArrival
 
         /// The promise that it breaks.
         var promise: String {
@@ -60,7 +62,7 @@ final class PlainSeenStore: SeenStore {
             case .marksBeforeTheEnd: "a message is fresh, then in flight, then done"
             case .forgetsReleases: "a message that was released is fresh again"
             case .sameNumbers: "messages know nothing of each other"
-            case .ignoresSecondKey: "a message with two keys is seen when either is"
+            case .ignoresSecondKey: "a message with two keys is seen by either"
             case .releasesOneKey: "a release gives both keys back"
             case .reservesForDuplicates: "a duplicate reserves nothing, not even a key of its own"
             case .knowsOnlyFirstKeys:
@@ -72,7 +74,7 @@ final class PlainSeenStore: SeenStore {
             case .renewsOnCommit: "a second commit of a lease does not renew it"
             case .renewsOnQuestion: "being asked for again does not make a message remembered longer"
             case .countsFromBegin: "the age counts from the commit"
-            case .ignoresWeakAge: "a message with a weak key is remembered for the weak age"
+            case .ignoresWeakAge: "a message with a weak key is the same for the weak age"
             case .ignoresStrongAge: "a message with strong keys is remembered for the window's age"
             case .ignoresCount, .forgetsNewest: "the window's count is remembered, the oldest forgotten first"
             case .countsKeys: "a message with two keys counts once, and loses both at once"
@@ -84,6 +86,12 @@ final class PlainSeenStore: SeenStore {
             case .keepsForYears: "a clock that is set back by years keeps no message for years"
             case .neverTooOld: "a clock that is set forward by years makes no new message a duplicate"
             case .countsKeysAsMessages: "a store that counts tells what it holds, and what it forgot early"
+            case .ignoresOtherSecondKeys: "where two messages have two keys each, the second key decides"
+            case .countsWeakFromCommit: "the weak age counts from the arrival, not from the commit"
+            case .keepsWeakInFlight: "the weak age counts while the first message is in flight too"
+            case .knowsOneOfAWeakKey: "messages of a backlog are judged by when they arrived"
+            case .knowsOnlyLaterCopies: "whichever of two messages with a weak key arrived first"
+            case .forgetsWeakByArrival: "a copy with a weak key may wait for as long as the window's age"
             case .givesOneTwice: "of many calls that begin one message at once, exactly one gets it"
             }
         }
@@ -97,6 +105,10 @@ final class PlainSeenStore: SeenStore {
         var committed: MonotonicInstant?
 
         func has(_ wanted: [DedupeKey]) -> Bool { keys.contains { wanted.contains($0) } }
+
+        func isSame(_ wanted: [DedupeKey]) -> Bool {
+            keys.count > 1 && wanted.count > 1 ? keys[1] == wanted[1] : has(wanted)
+        }
     }
 
     private struct State {
@@ -119,6 +131,9 @@ final class PlainSeenStore: SeenStore {
         let wanted = fault == .ignoresSecondKey ? [keys.primary] : keys.all
         return state.withLock { state in
             state.questions += 1
+            if fault == .forgetsWeakByArrival {
+                state.entries.removeAll { $0.committed != nil && $0.strength == .weak && !isNear($0, now) }
+            }
             if let answer = known(state, keys, wanted, now), fault != .givesOneTwice || state.questions % 9 > 0 {
                 note(&state, wanted, now)
                 return answer
@@ -130,14 +145,27 @@ final class PlainSeenStore: SeenStore {
     private func known(
         _ state: State, _ keys: DedupeKeys, _ wanted: [DedupeKey], _ now: MonotonicInstant
     ) -> SeenState? {
-        for entry in state.entries where entry.has(wanted) {
+        for entry in state.entries
+        where entry.strength == keys.strength
+            && (fault == .ignoresOtherSecondKeys ? entry.has(wanted) : entry.isSame(wanted))
+        {
             if let committed = entry.committed {
                 if isYoung(entry, committed, now) { return .done }
-            } else if fault != .leaseEndsByAge || now < entry.begun.advanced(by: window.age) {
-                return .inFlight(SeenLease(number: entry.number, keys: keys))
+            } else if isNear(entry, now) || fault == .keepsWeakInFlight,
+                fault != .leaseEndsByAge || now < entry.begun.advanced(by: window.age)
+            {
+                return .inFlight(SeenLease(number: entry.number, keys: keys, arrivedAt: now))
             }
         }
         return nil
+    }
+
+    /// Whether a message that arrived at `now` may be an entry's, as far as the arrivals say.
+    private func isNear(_ entry: Entry, _ now: MonotonicInstant) -> Bool {
+        guard entry.strength == .weak, fault != .ignoresWeakAge else { return true }
+        let difference = entry.begun.duration(to: now)
+        return difference < window.weakAge
+            && (difference > .zero - window.weakAge && fault != .knowsOnlyLaterCopies || difference >= .zero)
     }
 
     /// What only a broken store does when it is asked for a message that it knows.
@@ -154,9 +182,12 @@ final class PlainSeenStore: SeenStore {
         let start = fault == .countsFromBegin ? entry.begun : committed
         if fault == .needsTimeToPass, now == committed { return false }
         if fault == .losesOvertaken, now < committed { return false }
-        let isWeak = entry.strength == .weak
-        if fault == (isWeak ? .ignoresWeakAge : .ignoresStrongAge) { return true }
-        let age = isWeak ? window.weakAge : window.age
+        if entry.strength == .weak, fault == .countsWeakFromCommit {
+            return now < start.advanced(by: window.weakAge)
+        }
+        if entry.strength == .weak { return isNear(entry, now) }
+        if fault == .ignoresStrongAge { return true }
+        let age = window.age
         let lag = fault == .forgetsWhatWaited ? age / 2 : max(age, .seconds(60))
         if fault != .keepsForYears, now < start.advanced(by: .zero - lag) { return false }
         return now < start.advanced(by: age) || fault == .neverTooOld
@@ -171,7 +202,7 @@ final class PlainSeenStore: SeenStore {
                 number: state.lastNumber, keys: wanted, strength: keys.strength, begun: now,
                 committed: fault == .marksBeforeTheEnd ? now : nil))
         if fault == .leaseEndsByCount, state.entries.count > 20 { state.entries.removeFirst() }
-        return .fresh(SeenLease(number: state.lastNumber, keys: keys))
+        return .fresh(SeenLease(number: state.lastNumber, keys: keys, arrivedAt: now))
     }
 
     func commit(_ lease: SeenLease, now: MonotonicInstant) {
@@ -187,6 +218,9 @@ final class PlainSeenStore: SeenStore {
             }
             var entry = state.entries.remove(at: index)
             entry.committed = now
+            if fault == .knowsOneOfAWeakKey, entry.strength == .weak {
+                state.entries.removeAll { $0.committed != nil && $0.isSame(entry.keys) }
+            }
             state.entries.append(entry)
             forget(&state, like: entry)
         }

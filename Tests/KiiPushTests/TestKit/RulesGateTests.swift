@@ -5,6 +5,7 @@ import Testing
 @testable import KiiPushTesting
 
 /// New rules for a running receiver.
+@Suite(.timeLimit(.minutes(5)))
 struct RulesGateTests {
     private let clock = ManualClock()
     private let log = EventLog()

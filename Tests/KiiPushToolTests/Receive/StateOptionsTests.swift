@@ -35,7 +35,7 @@ struct StateOptionsTests {
             ),
             (
                 ["dead-letters", "list", "--reason", "tired"],
-                "dead-letters list: --reason takes one of heldFull, killSwitch, failed, quarantined, undecodable, not 'tired'; try 'kiipush dead-letters --help'"
+                "dead-letters list: --reason takes one of heldFull, killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'; try 'kiipush dead-letters --help'"
             ),
             (
                 ["dead-letters", "list", "--all"],

@@ -122,6 +122,26 @@ struct RulesDiffToolTests {
         #expect(mixed.errors.last == "C:1:1: and 30 more lines that are no steps")
     }
 
+    @Test("a limit of the age changes what came too late, by the date that the corpus begins with")
+    func ages() async throws {
+        func rules(_ maxAge: String) -> String {
+            #"{"version":1,"rules":[{"id":"t","then":{"print":true},"delivery":{"maxAge":\#(maxAge)}}]}"#
+        }
+        let start: Int64 = 1_700_000_000_000
+        // The second was sent right behind the first and came an hour later, the third came at once.
+        let corpus = [
+            Self.step("0s", .pushToUser(sentAt: start)), Self.step("1h", .pushToUser(sentAt: start + 1)),
+            Self.step("1h", .pushToUser(sentAt: start + 3_599_000)),
+        ]
+        let run = try await diff(rules("false"), rules(#""30s""#), corpus.joined(separator: "\n"))
+        #expect(run.code == .failed)
+        #expect(
+            run.output == [
+                "C: 3 messages, 1 ends otherwise under NEW than under OLD", "", "      1  was  handled by t",
+                "         now  expired by t", "         at   C:2",
+            ])
+    }
+
     @Test("a line that is no step is reported with its place; the others count, and the exit code is 1")
     func broken() async throws {
         let lines = [

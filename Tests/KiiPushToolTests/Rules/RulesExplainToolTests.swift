@@ -87,6 +87,37 @@ struct RulesExplainToolTests {
         #expect(run.output.contains(expected), "\(run.output)")
     }
 
+    private static let ages = """
+        {"version": 1, "rules": [
+         {"id": "door", "when": {"topic": "*"}, "then": {"handler": "open"}, "delivery": {"maxAge": "30s"}, "continue": true},
+         {"id": "log", "when": {"topic": "log"}, "then": {"print": true}}]}
+        """
+
+    @Test("what is too old for a rule is told with its age, at the present or at a given time")
+    func age() async throws {
+        func payload(_ topic: String) -> String {
+            #"{"topic":"\#(topic)","objectScopeType":"APP","when":1700000000000}"#
+        }
+        let expired = "outcome: expired: it is older than 'maxAge' lets it be, so no handler is called"
+        let old = try await explain(Self.ages, "--now", "1700000031000", "--text", payload("door"))
+        #expect(old.code == .fine && old.output.contains(expired), "\(old.output)")
+        #expect(old.output.contains("  handle door   expired: 31s old, maxAge 30s"))
+        #expect(
+            old.output.contains {
+                $0.hasSuffix("door  TAKES IT, and does nothing: it is older than 'maxAge'; the next ones may try too")
+            })
+        #expect(try await explain(Self.ages, "--text", payload("door")).output.contains(expired))
+        let new = try await explain(Self.ages, "--now", "1700000030000", "--text", payload("door"))
+        #expect(new.output.contains("outcome: handled: the handler 'open' is called"))
+        let both = try await explain(Self.ages, "--now", "1700000031000", "--text", payload("log"))
+        #expect(both.output.contains("outcome: handled: the message is printed"))
+        let json = try await explain(Self.ages, "--format", "json", "--now", "1700000031000", "--text", payload("log"))
+        #expect(json.output[0].contains(#""handlers":["log"],"expired":["door"],"#))
+        let wrong = try await explain(Self.ages, "--now", "today", "--text", payload("door"))
+        #expect(wrong.code == .usage)
+        #expect(wrong.errors[0].contains("--now takes milliseconds since 1970, as 'when' has them, not 'today'"))
+    }
+
     @Test("nothing of a payload or of a rule's name moves the terminal's cursor")
     func hostile() async throws {
         let rules = #"{"version":1,"rules":[{"id":"r\u202e","when":{"bucket":"\u001b[2J"},"then":{"handler":"h"}}]}"#

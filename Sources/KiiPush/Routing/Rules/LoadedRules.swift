@@ -15,6 +15,8 @@ struct RuleCompiler {
     let file: String
     let handlers: [ExactText: RouteHandler.Taking<PushMessage>]
     let actions: (any RuleActions)?
+    /// How old a message may be for a rule without delivery settings of its own.
+    let maxAge: Duration?
 
     /// A route for each rule, in order.
     ///
@@ -40,7 +42,8 @@ struct RuleCompiler {
             routes.append(
                 Route(
                     id: rule.id, criteria: rule.criteria, flow: rule.flow, loop: rule.loop ?? .standard,
-                    delivery: rule.delivery, handler: handler, declaration: rule))
+                    delivery: rule.delivery, standardMaxAge: maxAge, dedupe: rule.dedupe, handler: handler,
+                    declaration: rule))
         }
         guard problems.isEmpty else { throw RulesError(problems, omitted: omitted) }
         return routes

@@ -63,7 +63,8 @@ extension PushReceiver {
             // Outside the lock: ten thousand rules take milliseconds, and messages keep coming.
             let own = handlers.routes ?? routes.count..<routes.count
             let declared = Set((routes[..<own.lowerBound] + routes[own.upperBound...]).map { ExactText($0.id) })
-            let compiler = RuleCompiler(file: rules.file, handlers: handlers.handlers, actions: actions)
+            let compiler = RuleCompiler(
+                file: rules.file, handlers: handlers.handlers, actions: actions, maxAge: rules.delivery.maxAge)
             let loaded = try compiler.routes(rules.rules) { declared.contains(ExactText($0)) }
             var all = routes
             all.replaceSubrange(own, with: loaded)
@@ -97,6 +98,7 @@ extension [Route] {
             route.handled.add(before.handled.load(ordering: .relaxed), ordering: .relaxed)
             route.failed.add(before.failed.load(ordering: .relaxed), ordering: .relaxed)
             route.held.add(before.held.load(ordering: .relaxed), ordering: .relaxed)
+            route.expired.add(before.expired.load(ordering: .relaxed), ordering: .relaxed)
         }
     }
 }

@@ -32,6 +32,8 @@ public struct RoutingRule: Sendable {
     public let delivery: DeliverySettings?
     /// What the loop guard does otherwise; nil takes the file's settings.
     public let loop: RouteLoopPolicy?
+    /// What names its messages; nil leaves them their automatic keys.
+    public let dedupe: RouteDedupe?
     /// Where the rule begins.
     public let position: SourcePosition
     /// Where what it does is said: the name of its handler, its program, or `print`.
@@ -41,12 +43,18 @@ public struct RoutingRule: Sendable {
 
     let criteria: RouteCriteria
 
+    /// Where ``delivery`` begins; nil where the rule does not state it.
+    let deliveryPosition: SourcePosition?
+
     /// Where each of ``writes`` stands.
     let writePositions: [SourcePosition]
+
+    /// Where the field of ``dedupe`` is named.
+    let dedupePosition: SourcePosition?
 }
 
 extension RulesReader {
-    static let ruleKeys = ["id", "when", "then", "continue", "writes", "delivery", "loop"]
+    static let ruleKeys = ["id", "when", "then", "continue", "writes", "delivery", "loop", "dedupe"]
 
     /// The rules of a file; one that has a problem is left out, and the file is refused for it.
     mutating func rules(
@@ -76,12 +84,17 @@ extension RulesReader {
         let writes = object["writes"].map { self.writes($0) } ?? []
         let ownDelivery = object["delivery"].map { self.delivery($0, from: delivery) }
         let ownLoop = object["loop"].map { ruleLoop($0, from: loop) }
+        let dedupe = object["dedupe"].flatMap { ruleDedupe($0) }
         guard let id, let action else { return nil }
         return RoutingRule(
             id: id, action: action.action, flow: goesOn ? .continue : .stop, writes: writes.map(\.uri),
             delivery: ownDelivery,
-            loop: ownLoop, position: position(object.node.offset), actionPosition: position(action.offset),
-            conditions: conditions, criteria: criteria, writePositions: writes.map { position($0.offset) })
+            loop: ownLoop, dedupe: dedupe?.dedupe, position: position(object.node.offset),
+            actionPosition: position(action.offset),
+            conditions: conditions, criteria: criteria,
+            deliveryPosition: object["delivery"].map { position($0.offset) },
+            writePositions: writes.map { position($0.offset) },
+            dedupePosition: dedupe.map { position($0.offset) })
     }
 
     private mutating func ruleID(_ node: RulesNode, _ ids: inout [ExactText: Int]) -> String? {

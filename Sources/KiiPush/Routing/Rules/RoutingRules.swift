@@ -41,8 +41,10 @@ public struct RoutingRules: Sendable {
     /// How a service delivers messages whose rule says nothing else.
     ///
     /// A receiver does not deliver: hand it to ``PushService``, and to ``PushService/setDelivery(_:)`` when the rules are
-    /// loaded again.
+    /// loaded again. Its ``DeliverySettings/maxAge`` counts in a receiver of the rules too.
     public private(set) var delivery = DeliverySettings()
+    /// Where ``delivery`` begins; nil where the file does not state it.
+    private(set) var deliveryPosition: SourcePosition?
     /// The rules, in order: the first that matches wins.
     public private(set) var rules: [RoutingRule] = []
     /// The file's own tests.
@@ -103,7 +105,10 @@ public struct RoutingRules: Sendable {
         if let node = object["serving"] { serving = reader.serving(node) }
         if let node = object["dedupe"] { dedupe = reader.dedupe(node) }
         if let node = object["loop"] { (loop, writesAs, statesLoop) = reader.loop(node) }
-        if let node = object["delivery"] { delivery = reader.delivery(node, from: delivery) }
+        if let node = object["delivery"] {
+            delivery = reader.delivery(node, from: delivery)
+            deliveryPosition = reader.position(node.offset)
+        }
     }
 
     /// Checks the syntax of the whole text.
@@ -125,6 +130,11 @@ public struct RoutingRules: Sendable {
             throw fail(error.offset, error.code == .empty ? "the file is empty; expected an object" : error.detail)
         }
     }
+}
+
+extension RoutingRules {
+    /// How old a message may be for a rule: what the rule says, or else the file; nil for any age.
+    package func maxAge(of rule: RoutingRule) -> Duration? { (rule.delivery ?? delivery).maxAge }
 }
 
 extension RulesReader {

@@ -2,6 +2,10 @@
 public struct RuleTest: Sendable {
     /// What the test is called.
     public let name: String
+    /// The wall clock's time at 0 s, in milliseconds since 1970 as ``PushMessage/sentAt``; nil when the test does not say.
+    ///
+    /// Without it the wall clock shows the time at which the first message with one was sent, when that comes in.
+    public let now: Int64?
     /// The steps, in order; a test without one says nothing, and fails.
     public let steps: [RuleTestStep]
     /// Where the test begins.
@@ -77,7 +81,7 @@ public struct RuleExpectation: Sendable {
     /// The outcomes that a test may name.
     static let outcomes = [
         "handled", "duplicate", "looped", "held", "refused", "unrouted", "failed", "deadLettered", "quarantined",
-        "superseded", "undecodable",
+        "superseded", "expired", "undecodable",
     ]
 
     /// The layers that a test may name.
@@ -91,10 +95,11 @@ extension RulesReader {
         let known = RuleNames(rules, isComplete: error == nil)
         var tests: [RuleTest] = []
         for node in list(node, "a list of tests") ?? [] {
-            guard let object = object(node, "a test: an object with name and steps", keys: ["name", "steps"]) else {
+            guard let object = object(node, "a test: an object with name and steps", keys: Self.testKeys) else {
                 continue
             }
             let name = required("name", of: object).flatMap { self.name($0, "the test's name") } ?? ""
+            let start = object["now"].flatMap { integer($0, in: 0...253_402_300_799_999) }
             var steps: [RuleTestStep] = []
             if let list = required("steps", of: object).flatMap({ list($0, "a list of steps") }) {
                 var now = Duration.zero
@@ -102,11 +107,14 @@ extension RulesReader {
                     if let step = step(node, &now, known) { steps.append(step) }
                 }
             }
-            tests.append(RuleTest(name: name, steps: steps, position: position(object.node.offset)))
+            tests.append(
+                RuleTest(
+                    name: name, now: start.map { Int64($0) }, steps: steps, position: position(object.node.offset)))
         }
         return tests
     }
 
+    static let testKeys = ["name", "now", "steps"]
     private static let stepActions = ["payload", "raw", "write", "kill", "revive"]
     static let stepKeys = ["at"] + stepActions + ["transport", "fail", "expect"]
 

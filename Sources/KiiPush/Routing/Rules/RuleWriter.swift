@@ -15,10 +15,15 @@ extension Route {
             writer.key("then")
             RoutingRule.Action.handler(id).write(to: &writer)
             if flow == .continue { writer.member("continue", true) }
+            if let delivery {
+                writer.key("delivery")
+                delivery.write(to: &writer)
+            }
             if loop != .standard {
                 writer.key("loop")
                 loop.write(to: &writer)
             }
+            dedupe?.write(to: &writer)
         }
         return writer.text
     }
@@ -49,7 +54,16 @@ extension RoutingRule: CustomStringConvertible {
                 writer.key("loop")
                 loop.write(to: &writer)
             }
+            dedupe?.write(to: &writer)
         }
+    }
+}
+
+extension RouteDedupe {
+    /// Writes the member `dedupe` of a rule.
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.key("dedupe")
+        writer.object { $0.member("by", field) }
     }
 }
 
@@ -103,6 +117,7 @@ extension DeliverySettings {
                 writer.key("replacesOlder")
                 writer.bool(true)
             }
+            if let maxAge { writer.member("maxAge", maxAge.ruleText) }
         }
     }
 }

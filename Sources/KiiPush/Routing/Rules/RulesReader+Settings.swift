@@ -74,6 +74,19 @@ extension RulesReader {
         return window
     }
 
+    /// The key `dedupe` of a rule: `{"by": "data.messageId"}`.
+    mutating func ruleDedupe(_ node: RulesNode) -> (dedupe: RouteDedupe, offset: Int)? {
+        guard let object = object(node, "an object with by", keys: ["by"]) else { return nil }
+        let expected = "a field of the data, such as \"data.messageId\""
+        guard let node = required("by", of: object), let text = name(node, expected) else { return nil }
+        guard text.begins(exactlyWith: RouteDedupe.prefix), text.utf8.count > RouteDedupe.prefix.utf8.count else {
+            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))'")
+            return nil
+        }
+        let key = String(decoding: text.utf8.dropFirst(RouteDedupe.prefix.utf8.count), as: UTF8.self)
+        return (.by(data: key), node.offset)
+    }
+
     // MARK: Loop
 
     mutating func loop(_ node: RulesNode) -> (LoopSettings, writesAs: [Sender], statesNumbers: Bool) {
@@ -121,7 +134,7 @@ extension RulesReader {
     /// Settings that override some of `base`.
     mutating func delivery(_ node: RulesNode, from base: DeliverySettings) -> DeliverySettings {
         var settings = base
-        let keys = ["attempts", "backoff", "maxBackoff", "timeout", "order", "onFailure", "replacesOlder"]
+        let keys = ["attempts", "backoff", "maxBackoff", "timeout", "order", "onFailure", "replacesOlder", "maxAge"]
         guard let object = object(node, "an object with \(keys.joined(separator: ", "))", keys: keys) else {
             return settings
         }
@@ -144,6 +157,12 @@ extension RulesReader {
             settings.onFailure = answer
         }
         if let replaces = object["replacesOlder"].flatMap({ bool($0) }) { settings.replacesOlder = replaces }
+        if let node = object["maxAge"] {
+            // A rule may take any age where the file's settings do not.
+            let isAny = node.token.kind == .false
+            if let most = isAny ? nil : duration(node, isPositive: true) { settings.maxAge = most }
+            if isAny { settings.maxAge = nil }
+        }
         return settings
     }
 }

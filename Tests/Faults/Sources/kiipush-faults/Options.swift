@@ -8,6 +8,7 @@ struct Options {
         case rate
         case idle
         case soak
+        case traffic
     }
 
     private var task = Task.faults
@@ -20,6 +21,8 @@ struct Options {
     private var window = 20
     private var tool: Program?
     private var only: String?
+    private var minutes: Int?
+    private var seed = 1
 
     static let usage = """
         usage: kiipush-faults [--long] [--tool PATH] [--only WORDS]
@@ -27,6 +30,8 @@ struct Options {
                kiipush-faults --rate [--messages M] [--concurrency N] [--window N] [--tool PATH]
                kiipush-faults --idle [--tool PATH]
                kiipush-faults --soak [--durable] [--messages M]
+               kiipush-faults --traffic --tool PATH [--only WORDS] [--seed N]
+               kiipush-faults --traffic-long MINUTES --tool PATH [--only WORDS] [--seed N]
 
         Runs agents on a mosquitto of its own, makes faults, and checks that nothing acknowledged is lost and nothing is
         handled twice but what was in flight at a kill. Exit 1 when something did not hold.
@@ -39,6 +44,9 @@ struct Options {
           --rate     messages a second from the broker through the inbox on disk to the handler
           --idle     what an agent costs that has nothing to do
           --soak     ten million messages through a service in this process; --durable: with the inbox on disk
+          --traffic  plays the cloud against a kiipush that was built with -c release and all traits: honest traffic, loops
+                     and floods, over its Unix socket and over MQTT; --seed: what chance depends on
+          --traffic-long  the same, streams and loops for so many minutes each, and a flood of ten minutes
         """
 
     /// Reads the arguments; nil when help is wanted.
@@ -58,6 +66,9 @@ struct Options {
             case "--concurrency": concurrency = try Self.number(option, &rest)
             case "--window": window = try Self.number(option, &rest)
             case "--tool": tool = .tool(try Self.text(option, &rest))
+            case "--traffic": task = .traffic
+            case "--traffic-long": (task, minutes) = (.traffic, try Self.number(option, &rest))
+            case "--seed": seed = try Self.number(option, &rest)
             case "--only": only = try Self.text(option, &rest)
             default: throw Trouble("unknown option '\(option)'\n\(Self.usage)")
             }
@@ -95,6 +106,9 @@ struct Options {
                 kills: kills ?? 40, messages: messages ?? 5000, program: program,
                 options: isInMemory ? ["--memory"] : [])
             return try await Plan(rows: [("random kills", { try run.row() })]).run()
+        case .traffic:
+            guard case .tool(let path)? = tool else { throw Trouble("--traffic needs --tool PATH") }
+            return try TrafficPlan(tool: path, minutes: minutes, only: only, seed: UInt64(seed)).run()
         case .faults: return try await Plan(isLong: isLong, tool: tool, only: only).run()
         }
     }

@@ -31,7 +31,9 @@ struct RuleRoundTripTests {
         for (rule, other) in zip(rules.rules, again.rules) {
             #expect(rule.criteria == other.criteria && rule.action == other.action && rule.flow == other.flow)
             #expect(rule.writes == other.writes && rule.delivery == other.delivery && rule.loop == other.loop)
+            #expect(rule.dedupe == other.dedupe)
         }
+        #expect(rules.rules.map(\.dedupe) == [.by(data: "change.id"), nil, nil])
         #expect(printed[2] == #"{"id":"rest","when":{},"then":{"print":true}}"#)
     }
 
@@ -40,13 +42,13 @@ struct RuleRoundTripTests {
         let receiver = PushReceiver()
         receiver.onPushToApp(
             "settings", bucket: ["settings", .exactly("x*")], object: "*", scope: [.app, .user("U1"), .group(nil)],
-            events: [.objectUpdated], sender: .thing(), certainty: [.ambiguous], then: .continue
+            events: [.objectUpdated], sender: .thing(), certainty: [.ambiguous], then: .continue, dedupe: .by(data: "n")
         ) { _, _ in }
         #expect(
             receiver.routes[0].rule
                 == #"{"id":"settings","when":{"kind":"pushToApp","bucket":["settings",{"equals":"x*"}],"object":"*","#
                 + #""scope":["APP","user:U1","APP_AND_GROUP"],"events":"DATA_OBJECT_UPDATED","sender":"thing:*","#
-                + #""certainty":"ambiguous"},"then":{"handler":"settings"},"continue":true}"#)
+                + #""certainty":"ambiguous"},"then":{"handler":"settings"},"continue":true,"dedupe":{"by":"data.n"}}"#)
     }
 
     // MARK: Explanations

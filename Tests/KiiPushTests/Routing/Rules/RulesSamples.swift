@@ -19,7 +19,7 @@ enum RulesSamples {
                     "events": ["DATA_OBJECT_UPDATED"], "sender": "thing:*", "certainty": ["certain", "likely"],
                     "transport": "mqtt", "data": {"temp": {"greater": 30}, "mode": "eco"}},
            "then": {"handler": "reload"}, "continue": false, "writes": ["kiicloud://users/U1/buckets/state"],
-           "delivery": {"attempts": 9}, "loop": {"ownBucket": "allow", "rate": {"messages": 100}}},
+           "delivery": {"attempts": 9}, "loop": {"ownBucket": "allow", "rate": {"messages": 100}}, "dedupe": {"by": "data.change.id"}},
           {"id": "log", "when": {"topic": "t*"}, "then": {"run": ["/usr/bin/logger", "-t", "kii push"]},
            "continue": true, "loop": {"rate": false}},
           {"id": "rest", "when": {}, "then": {"print": true}}],

@@ -31,6 +31,7 @@ struct RulesSchemaTests {
         #expect(keys(definitions["rule"]?["properties"]?["then"]) == Set(RulesReader.actions))
         #expect(keys(definitions["when"]) == Set(RulesReader.whenKeys))
         #expect(Set(RulesReader.whenKeys) == Set(WhenCondition.allCases.map(\.rawValue) + ["data"]))
+        #expect(keys(definitions["test"]) == Set(RulesReader.testKeys))
         #expect(keys(definitions["step"]) == Set(RulesReader.stepKeys))
         #expect(keys(definitions["expectation"]) == Set(RulesReader.expectKeys))
         guard case .array(let forms)? = definitions["predicate"]?["anyOf"] else { return #expect(Bool(false)) }
@@ -76,12 +77,15 @@ struct RulesSchemaTests {
                 #""loop":{"rate":{"messages":1,"per":"0.5s","coolDown":"1h"},"hops":0,"echo":"0s","writesAs":[]}"#
             ),
             ("root", #""dedupe":{"window":"0s","count":0,"weak":"36500d"}"#),
+            ("root", #""delivery":{"maxAge":"1.5h"}"#), ("root", #""delivery":{"maxAge":false}"#),
+            ("root", #""tests":[{"name":"n","now":1700000000000,"steps":[]}]"#),
             ("rule", #"{"id":"a","then":{"run":["/bin/ls","","-l"]},"continue":true,"writes":[]}"#),
             (
                 "member",
                 #""writes":["kiicloud://buckets/b","kiicloud://a1/users/u/buckets/b/objects/o","kiicloud://topics/t"]"#
             ),
             ("member", #""loop":{"ownBucket":"refuse","rate":false},"delivery":{"order":"none"}"#),
+            ("member", #""dedupe":{"by":"data.messageId"}"#), ("member", #""dedupe":{"by":"data.a.\u0301 b"}"#),
             ("when", ""), ("when", #""kind":"*","scope":["APP*","user:*","app",{"equals":"thing:a*"}],"sender":"*""#),
             ("when", #""certainty":["c*",{"equals":"likely"}],"events":"*","transport":{"equals":"a*"}"#),
             ("data", "null"), ("data", #"["a",{"not":[1,true]}]"#),
@@ -117,6 +121,9 @@ struct RulesSchemaTests {
             ("root", #""loop":{"writesAs":["user:*"]}"#), ("root", #""loop":{"ownBucket":"warn"}"#),
             ("root", #""delivery":{"attempts":0}"#), ("root", #""delivery":{"order":"fifo"}"#),
             ("root", #""delivery":{"onFailure":null}"#), ("root", #""delivery":{"timeout":"0.00s"}"#),
+            ("root", #""delivery":{"maxAge":"0s"}"#), ("root", #""delivery":{"maxAge":true}"#),
+            ("root", #""delivery":{"maxAge":60}"#), ("root", #""tests":[{"name":"n","now":-1,"steps":[]}]"#),
+            ("root", #""tests":[{"name":"n","now":"1s","steps":[]}]"#),
             ("root", #""tests":{}"#), ("root", #""tests":[{"name":"n"}]"#), ("root", #""tests":[{"steps":[]}]"#),
             ("rule", #"{"then":{"print":true}}"#), ("rule", #"{"id":"a"}"#),
             ("rule", #"{"id":"*","then":{"print":true}}"#),
@@ -129,7 +136,11 @@ struct RulesSchemaTests {
             ("rule", "[]"), ("member", #""continue":1"#), ("member", #""writes":["kiicloud://users/u"]"#),
             ("member", #""writes":["http://a/buckets/b"]"#), ("member", #""loop":{"rate":true}"#),
             ("member", #""loop":{"ownBucket":"stop"}"#), ("member", #""priority":1"#), ("member", #""when":[]"#),
-            ("when", #""buckt":"a""#), ("when", #""bucket":"""#), ("when", #""bucket":[]"#), ("when", #""bucket":1"#),
+            ("member", #""dedupe":{}"#), ("member", #""dedupe":{"by":"messageId"}"#),
+            ("member", #""dedupe":{"by":"data."}"#), ("member", #""dedupe":{"by":"data.\t"}"#),
+            ("member", #""dedupe":{"by":["data.a"]}"#), ("member", #""dedupe":{"by":"data.a","window":"1s"}"#),
+            ("member", #""dedupe":"data.a""#), ("when", #""buckt":"a""#), ("when", #""bucket":"""#),
+            ("when", #""bucket":[]"#), ("when", #""bucket":1"#),
             ("when", #""bucket":{"prefix":"a"}"#), ("when", #""bucket":{}"#), ("when", #""kind":"push""#),
             ("when", #""kind":{"equals":"*"}"#), ("when", #""scope":"USER""#), ("when", #""scope":"user:""#),
             ("when", #""sender":"U1""#), ("when", #""sender":"group:g""#), ("when", #""certainty":["sure"]"#),

@@ -36,7 +36,13 @@ extension RulesLint {
             )
             return
         }
-        if profile.kinds.isEmpty || profile.certainty == 0 {
+        let scope = criteria.scope != nil ? "scope" : criteria.scopeID != nil ? "scopeID" : nil
+        if let scope, profile.kinds.isEmpty {
+            report(
+                .neverMatches, position(scope, of: rule), rule.id,
+                "the rule \(name(rule)) never matches: a Direct Push that has '\(scope)' is ambiguous; leave it out, or add \"ambiguous\" to 'certainty'"
+            )
+        } else if profile.kinds.isEmpty || profile.certainty == 0 {
             report(
                 .neverMatches, position("certainty", of: rule), rule.id,
                 "the rule \(name(rule)) never matches: only a Direct Push is 'likely', a Push to App or Push to User is 'certain' or 'ambiguous'; write \"certain\""
@@ -116,8 +122,11 @@ extension RulesLint {
 
     /// Why a key that must be there never is, whatever comes.
     private func neverThere(_ condition: DataCondition, _ profile: RuleProfile) -> String? {
-        guard !DataSample.missing.meets(condition.predicate) else { return nil }
-        let key = condition.key
+        DataSample.missing.meets(condition.predicate) ? nil : neverThere(condition.key)
+    }
+
+    /// Why a key is never among the data.
+    func neverThere(_ key: String) -> String? {
         if key.isExactly("aps") { return "is Apple's, and no data of the sender" }
         if key.isExactly(Lineage.key) { return "is the loop guard's stamp, and no data of the sender" }
         return nil

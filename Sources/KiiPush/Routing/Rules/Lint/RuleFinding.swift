@@ -56,8 +56,12 @@ public struct RuleFinding: Sendable, Hashable {
         case unknownEvent
         /// A transport that Kii does not have: mistyped, or in a test and asked for by no rule.
         case unknownTransport
+        /// A failed message is older than its `maxAge` before it is tried again, so it never is.
+        case neverRetried
         /// A rule asks for data on a Push to App, with which Kii sends none.
         case dataOfPushToApp
+        /// The field by which a rule names its messages never counts.
+        case unusedID
         /// A test or a step that tests nothing.
         case emptyTest
         /// Two tests of one name, which no report and no filter tells apart.
@@ -72,8 +76,8 @@ public struct RuleFinding: Sendable, Hashable {
                 .impossibleTest:
                 .error
             case .partlyShadowed, .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
-                .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .dataOfPushToApp,
-                .emptyTest, .repeatedTestName, .notAllCompared:
+                .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .neverRetried,
+                .dataOfPushToApp, .unusedID, .emptyTest, .repeatedTestName, .notAllCompared:
                 .warning
             }
         }

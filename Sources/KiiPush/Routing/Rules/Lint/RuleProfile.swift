@@ -22,6 +22,10 @@ struct RuleProfile {
         if criteria.topic != nil { kinds.formIntersection(KindSet(.pushToUser)) }
         // Only a Direct Push is one by absence alone.
         if wantedCertainty == Self.bit(.likely) { kinds.formIntersection(KindSet(.directPush)) }
+        // Kii states a scope with buckets and topics only: a Direct Push with one is always ambiguous.
+        if criteria.scope != nil || criteria.scopeID != nil, wantedCertainty & Self.bit(.ambiguous) == 0 {
+            kinds.subtract(KindSet(.directPush))
+        }
         self.kinds = kinds
         certainty = kinds.contains(KindSet(.directPush)) ? wantedCertainty : wantedCertainty & ~Self.bit(.likely)
         scopes = PossibleScope.all(of: criteria)

@@ -42,9 +42,11 @@ struct RulesLint {
         checkSettings()
         for (number, rule) in rules.rules.enumerated() { checkConditions(rule, number) }
         checkShadows()
+        checkDedupe()
         let feeds = RuleFeeds(rules, profiles)
         checkCycles(feeds)
         if !feeds.isComplete { reportIncomplete("writes with the rules that they may feed") }
+        checkAges()
         checkHandlers(handlers)
         checkTests()
     }

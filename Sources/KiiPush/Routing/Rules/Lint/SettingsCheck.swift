@@ -23,6 +23,27 @@ extension RulesLint {
         }
     }
 
+    // MARK: Delivery
+
+    /// Finds limits of the age that a message exceeds in the first pause behind a failure.
+    mutating func checkAges() {
+        if let position = rules.deliveryPosition { check(rules.delivery, at: position, nil) }
+        for rule in rules.rules {
+            guard let delivery = rule.delivery, let position = rule.deliveryPosition else { continue }
+            check(delivery, at: position, rule)
+        }
+    }
+
+    private mutating func check(_ delivery: DeliverySettings, at position: SourcePosition, _ rule: RoutingRule?) {
+        let pause = delivery.pause(after: 1, -1)
+        guard let most = delivery.maxAge, most < pause, delivery.attempts > 1 else { return }
+        let whose = rule.map { "of the rule \(name($0)) " } ?? ""
+        report(
+            .neverRetried, position, rule?.id,
+            "a message \(whose)that fails is never tried again: the first pause is at least \(pause.ruleText), and by then it is older than the 'maxAge' of \(most.ruleText); lower 'backoff', raise 'maxAge', or say \"attempts\": 1"
+        )
+    }
+
     // MARK: Handlers
 
     mutating func checkHandlers(_ registered: [String]?) {

@@ -71,7 +71,26 @@ extension RulesLint {
                 "outcome", "a message that no handler ran for is not 'handled'; expect 'unrouted', or name the handlers"
             )
         }
+        if outcome == "expired" { checkExpired(expect, rulesByID, place: place) }
         checkRules(expect, rulesByID, handlers)
+    }
+
+    /// Only a rule with a limit lets a message expire, and none whose handler was called has.
+    private mutating func checkExpired(
+        _ expect: RuleExpectation, _ rulesByID: [ExactText: Int], place: (String) -> SourcePosition
+    ) {
+        if let handlers = expect.handlers, !handlers.isEmpty {
+            report(
+                .impossibleTest, place("handlers"), nil,
+                "a message that a handler was called with does not end as 'expired'; expect no handlers")
+        }
+        let numbers = expect.rules?.compactMap { rulesByID[ExactText($0)] }
+        let takers = numbers.map { numbers in numbers.map { rules.rules[$0] } } ?? rules.rules
+        guard !takers.contains(where: { rules.maxAge(of: $0) != nil }) else { return }
+        let what = numbers == nil ? "no rule has" : "none of the expected rules has"
+        report(
+            .impossibleTest, place("outcome"), nil,
+            "\(what) a 'maxAge' in its 'delivery', so the message does not end as 'expired'")
     }
 
     private mutating func checkRules(

@@ -77,7 +77,11 @@ struct DeadlyInbox: Inbox {
         for case .ended in notes { deaths.pass(.afterEnded) }
     }
 
-    func entries() throws -> [InboxEntry] { try inbox.entries() }
+    func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
+        try inbox.entries(after: id, limit: limit)
+    }
+
+    func entries(of ids: [UInt64]) throws -> [InboxEntry] { try inbox.entries(of: ids) }
 }
 
 /// A dead-letter store in which the process dies.

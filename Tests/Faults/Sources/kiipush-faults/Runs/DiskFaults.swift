@@ -134,7 +134,11 @@ private struct FailingInbox: Inbox {
         try await inbox.note(notes)
     }
 
-    func entries() throws -> [InboxEntry] { try inbox.entries() }
+    func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
+        try inbox.entries(after: id, limit: limit)
+    }
+
+    func entries(of ids: [UInt64]) throws -> [InboxEntry] { try inbox.entries(of: ids) }
 }
 
 private struct FailingLetters: DeadLetterStore {

@@ -30,6 +30,20 @@ struct Database {
     /// Reads the database while an agent has it.
     static func look(_ state: String) throws -> Database { try read("\(state)/kiipush.db", isWhole: false) }
 
+    /// How many payloads the inbox of a state directory has, while an agent has it.
+    static func waiting(_ state: String) throws -> Int {
+        var handle: OpaquePointer?
+        defer { sqlite3_close(handle) }
+        guard sqlite3_open_v2("\(state)/kiipush.db", &handle, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK, let handle
+        else {
+            throw Trouble("\(state)/kiipush.db cannot be opened")
+        }
+        sqlite3_busy_timeout(handle, 2000)
+        var count = 0
+        try rows("SELECT count(*) FROM inbox", handle) { count = Int(sqlite3_column_int64($0, 0)) }
+        return count
+    }
+
     private static func read(_ path: String, isWhole: Bool) throws -> Database {
         var handle: OpaquePointer?
         defer { sqlite3_close(handle) }

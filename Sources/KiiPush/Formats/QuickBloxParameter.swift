@@ -1,0 +1,44 @@
+/// A parameter of a QuickBlox event that stands for a value of Apple's dictionary.
+///
+/// QuickBlox's server translates it for iOS and ignores it for Android. A payload that still has one is the sender's
+/// own text, so it is translated here: into ``PushMessage/aps``, out of the data. From QuickBlox's reference of push
+/// notification formats.
+enum QuickBloxParameter: String, CaseIterable {
+    case badge = "ios_badge"
+    case sound = "ios_sound"
+    case category = "ios_category"
+    case contentAvailable = "ios_content_available"
+    case mutableContent = "ios_mutable_content"
+
+    /// The parameter that a root key names.
+    init?(_ text: Span<UInt8>, _ key: JSONToken) {
+        let names = Self.allCases
+        guard let found = names.first(where: { key.matches($0.rawValue.utf8.span, in: text) }) else { return nil }
+        self = found
+    }
+
+    /// The key of Apple's dictionary that it stands for.
+    var appleKey: String {
+        switch self {
+        case .badge: "badge"
+        case .sound: "sound"
+        case .category: "category"
+        case .contentAvailable: "content-available"
+        case .mutableContent: "mutable-content"
+        }
+    }
+
+    /// The parameters of a payload under Apple's keys, in the payload's order; none unless it is QuickBlox's.
+    static func translated(_ storage: MessageStorage) -> [(key: String, value: DataValue)] {
+        guard storage.dialect == .quickBlox else { return [] }
+        let buffer = storage.buffer
+        let text = buffer.span.extracting(storage.payloadRange)
+        var translated: [(key: String, value: DataValue)] = []
+        var members = ObjectMembers(text)
+        while let (key, value) = members.next(text) {
+            guard value.kind != .null, let parameter = QuickBloxParameter(text, key) else { continue }
+            translated.append((parameter.appleKey, DataValue(text, value)))
+        }
+        return translated
+    }
+}

@@ -1,0 +1,151 @@
+public import KiiPush
+import Synchronization
+
+/// Leaves lines out of a log, so that no key fills it: so many a minute of one kind and key, then one line that counts.
+///
+/// A kind is an outcome or an event, a key the route with the bucket, topic or sender. Of a route alone six times as many
+/// lines are written. Memory is bounded: beyond 1,024 keys a minute, the routes alone count.
+public final class LineQuota: Sendable {
+    /// What lines have in common that share a quota.
+    public struct Key: Sendable, Hashable {
+        /// What they tell of: an outcome, an event.
+        public let kind: String
+        /// The first route, or the transport; empty where there is none.
+        public let route: String
+        /// The bucket, topic or sender, as a digest.
+        let group: DedupeKey?
+
+        /// Makes the key of a line without a bucket, a topic or a sender.
+        public init(kind: String, route: String = "") { self.init(kind, route, nil) }
+
+        init(_ kind: String, _ route: String, _ group: DedupeKey?) {
+            (self.kind, self.route, self.group) = (kind, route, group)
+        }
+
+        fileprivate var wide: Key { Key(kind, route, nil) }
+    }
+
+    /// The lines of one key from its first one on.
+    private struct Window {
+        let end: MonotonicInstant
+        var priority: JournalLine.Priority
+        var written = 0
+        var leftOut = 0
+    }
+
+    private static let mostKeys = 1024
+    private let most: Int
+    private let length: Duration
+    private let clock: any ReceiverClock
+    private let windows = Mutex<(all: [Key: Window], next: MonotonicInstant?)>(([:], nil))
+
+    /// Makes a quota that nothing has used.
+    ///
+    /// - Parameters:
+    ///   - lines: how many lines of one key are written.
+    ///   - length: in how long a time.
+    ///   - clock: what tells the time.
+    public init(lines: Int = 10, per length: Duration = .seconds(60), clock: any ReceiverClock = SystemClock()) {
+        most = max(lines, 0)
+        self.length = length
+        self.clock = clock
+    }
+
+    /// Says what is to be written: the line, unless its key has had its share; before it, what was left out.
+    ///
+    /// - Parameters:
+    ///   - key: the line's key.
+    ///   - priority: how urgent the line is.
+    ///   - line: makes the line; not called where it is left out.
+    /// - Returns: the lines.
+    public func lines(
+        _ key: Key, priority: JournalLine.Priority = .information, _ line: () -> JournalLine
+    ) -> [JournalLine] {
+        let now = clock.now
+        let (before, isWritten) = windows.withLock { windows in
+            let before = Self.close(&windows, now, length)
+            let narrow = key.group == nil || windows.all.count < Self.mostKeys ? key : key.wide
+            return (before, take(narrow, priority, &windows, now))
+        }
+        return isWritten ? before + [line()] : before
+    }
+
+    /// What was left out of the keys whose time is over, or of all, at the end.
+    public func leftOut(all: Bool = false) -> [JournalLine] {
+        let now = clock.now
+        return windows.withLock { windows in
+            let lines = Self.close(&windows, all ? nil : now, length)
+            return lines
+        }
+    }
+
+    /// How many keys it knows.
+    var keys: Int { windows.withLock { $0.all.count } }
+
+    /// Counts a line; whether it is written.
+    private func take(
+        _ key: Key, _ priority: JournalLine.Priority, _ windows: inout (all: [Key: Window], next: MonotonicInstant?),
+        _ now: MonotonicInstant
+    ) -> Bool {
+        for one in key.group == nil ? [key] : [key, key.wide] {
+            let limit = one.group == nil ? most * 6 : most
+            let end = now.advanced(by: length)
+            if windows.all[one] == nil {
+                windows.all[one] = Window(end: end, priority: priority)
+                windows.next = windows.next ?? end
+            }
+            guard windows.all[one]?.written ?? 0 < limit else {
+                windows.all[one]?.leftOut += 1
+                return false
+            }
+            windows.all[one]?.written += 1
+        }
+        return true
+    }
+
+    /// Forgets the keys whose time is over, and tells what was left out of them; of all, where there is no time.
+    private static func close(
+        _ windows: inout (all: [Key: Window], next: MonotonicInstant?), _ now: MonotonicInstant?, _ length: Duration
+    ) -> [JournalLine] {
+        if let now { guard let next = windows.next, next <= now else { return [] } }
+        let over = windows.all.filter { window in now.map { window.value.end <= $0 } ?? true }
+        for key in over.keys { windows.all[key] = nil }
+        windows.next = windows.all.values.map(\.end).min()
+        return over.filter { $0.value.leftOut > 0 }.sorted { ($0.value.end, $0.key.kind) < ($1.value.end, $1.key.kind) }
+            .map { key, window in JournalLine(window.priority, Self.text(key, window.leftOut, length)) }
+    }
+
+    private static func text(_ key: Key, _ count: Int, _ length: Duration) -> String {
+        let route = key.route.isEmpty ? "" : "; \(NearestName.shown(key.route))"
+        let group = key.group == nil ? "" : "; one bucket, topic or sender"
+        let lines = count == 1 ? "line" : "lines"
+        return "left out \(count) \(lines) within \(length.components.seconds) s: \(key.kind)\(route)\(group)"
+    }
+}
+
+extension LineQuota.Key {
+    /// The key of a line that tells how a message ended.
+    public init(_ trace: Trace) {
+        let reason = trace.outcome.reason.map { " (\($0))" } ?? ""
+        self.init(trace.outcome.name + reason, trace.routes.first ?? "", trace.message?.groupDigest)
+    }
+
+    /// The key of a line that tells what a service says.
+    public init(_ event: ServiceEvent) {
+        switch event {
+        case .retry(_, let route, _, _, _): self.init(kind: "retry", route: route)
+        case .overrun(_, let route, let isLeft): self.init(kind: isLeft ? "handler left" : "overrun", route: route)
+        case .storeFailed: self.init(kind: "store failed")
+        case .notDurable: self.init(kind: "not durable")
+        case .transport(let name, let event):
+            let kind =
+                switch event {
+                case .connected: "connected"
+                case .disconnected: "disconnected"
+                case .possibleGap: "messages may be lost"
+                case .ignored: "ignored"
+                }
+            self.init(kind: kind, route: name)
+        }
+    }
+}

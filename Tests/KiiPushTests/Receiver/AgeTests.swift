@@ -1,0 +1,213 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+
+/// What the wall clock shows at the beginning of a test.
+private let dayOfTest: Int64 = 1_700_000_000_000
+
+/// How old a message is, and whether that is too old for a limit of 30 s.
+struct AgeCase: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// How many milliseconds ago it was sent, by a right wall clock; nil without a time.
+    var sent: Int64?
+    /// How many milliseconds ago it arrived.
+    var arrived: Int64 = 0
+    /// What the wall clock shows.
+    var wall: Int64? = dayOfTest
+    let isExpired: Bool
+}
+
+/// How old a message may be for a route, and what becomes of an older one.
+@Suite(.timeLimit(.minutes(5)))
+struct AgeTests {
+    private let clock = ManualClock(wallNow: dayOfTest)
+    private let store = SpyStore()
+    private let letters = InMemoryDeadLetterStore()
+    private let log = EventLog()
+
+    /// Settings that take messages of 30 s, or of any age.
+    private static func settings(_ maxAge: Duration? = .seconds(30)) -> DeliverySettings {
+        var settings = DeliverySettings()
+        settings.maxAge = maxAge
+        return settings
+    }
+
+    /// A receiver whose routes each have a limit, and let the next ones take the message too.
+    private func receiver(
+        _ routes: [(id: String, maxAge: Duration?)] = [("r", .seconds(30))], rate: Int = 1000,
+        act: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void = { _, _ in }
+    ) -> PushReceiver {
+        let receiver = PushReceiver(app: "0123abcd", clock: clock, deadLetters: letters) {
+            Deduplicator(store: store, secret: .published, clock: clock)
+            LoopGuard(settings: LoopSettings(rate: LoopRate(messages: rate)), clock: clock)
+        }
+        let log = log
+        for route in routes {
+            let delivery = Self.settings(route.maxAge)
+            receiver.onAny(route.id, then: .continue, delivery: delivery) { message, context in
+                log.add(context.route)
+                try await act(message, context)
+            }
+        }
+        return receiver
+    }
+
+    /// A payload that was sent so many seconds ago, and arrives now.
+    private static func payload(sent seconds: Int64, topic: String = "alarm") -> RawPayload {
+        PayloadFixture.pushToUser(topic: topic, sentAt: dayOfTest - seconds * 1000).payload(.long)
+    }
+
+    static let ages = [
+        AgeCase(testDescription: "sent just as long ago as it may be", sent: 30_000, isExpired: false),
+        AgeCase(testDescription: "sent a moment before", sent: 30_001, isExpired: true),
+        AgeCase(testDescription: "no time, arrived just as long ago", arrived: 30_000, isExpired: false),
+        AgeCase(testDescription: "no time, arrived a moment before", arrived: 30_001, isExpired: true),
+        AgeCase(testDescription: "sent in the future", sent: -60_000, isExpired: false),
+        AgeCase(
+            testDescription: "sent in the future, and waiting too long", sent: -60_000, arrived: 31_000, isExpired: true
+        ),
+        AgeCase(
+            testDescription: "waiting for longer than it was sent ago", sent: 5000, arrived: 31_000, isExpired: true),
+        AgeCase(testDescription: "a clock without a date", sent: 31_000, wall: nil, isExpired: false),
+        AgeCase(
+            testDescription: "a clock without a date, waiting", sent: 0, arrived: 31_000, wall: nil, isExpired: true),
+        AgeCase(testDescription: "a wall clock in 1970", sent: 31_000, wall: 86_400_000, isExpired: false),
+        AgeCase(testDescription: "a wall clock in 1970, waiting", arrived: 31_000, wall: 86_400_000, isExpired: true),
+        AgeCase(testDescription: "no time, taken down in 1970", arrived: dayOfTest - 1000, isExpired: false),
+        AgeCase(
+            testDescription: "new, and taken down in 1970", sent: 1000, arrived: dayOfTest - 1000, isExpired: false),
+        AgeCase(
+            testDescription: "old, and taken down in 1970", sent: 31_000, arrived: dayOfTest - 1000, isExpired: true),
+        AgeCase(testDescription: "sent before all time", sent: .max, isExpired: true),
+    ]
+
+    @Test("the age counts from the sending, or else from the arrival, whatever the wall clock shows", arguments: ages)
+    func judged(age: AgeCase) async {
+        clock.wallNow = age.wall
+        let sentAt = age.sent.map { $0 == .max ? Int64.min : dayOfTest - $0 }
+        var payload = PayloadFixture.pushToUser(sentAt: sentAt).payload(.long)
+        payload.arrivedAt = clock.now.advanced(by: .milliseconds(-age.arrived))
+        let outcome = await receiver().receive(payload)
+        #expect(outcome.description == (age.isExpired ? "expired" : "handled"))
+        #expect(log.events == (age.isExpired ? [] : ["r"]))
+    }
+
+    @Test("a route without a limit takes a message of any age, and so does a clock without a date")
+    func unlimited() async throws {
+        #expect(await receiver([("r", nil)]).receive(Self.payload(sent: 1_000_000)).description == "handled")
+        // Any clock of an embedder, made before there was a date to ask for.
+        struct Undated: ReceiverClock {
+            let clock: ManualClock
+            var now: MonotonicInstant { clock.now }
+            func sleep(until instant: MonotonicInstant) async throws { try await clock.sleep(until: instant) }
+        }
+        #expect(Undated(clock: clock).wallNow == nil)
+        #expect(try #require(SystemClock().wallNow) > 1_735_000_000_000)
+    }
+
+    @Test("what has expired is settled as what was handled: remembered, accepted, counted, traced")
+    func settled() async throws {
+        let receiver = receiver()
+        let traces = TraceLog()
+        receiver.onTrace(traces.add)
+        let outcome = await receiver.receive(Self.payload(sent: 7200))
+        #expect(outcome.name == "expired" && outcome.reason == nil && outcome.disposition == .accept)
+        #expect(store.log.events == ["fresh", "commit"])
+        #expect(await receiver.receive(Self.payload(sent: 7200)).description == "duplicate (done)")
+        #expect(receiver.metrics.nonzero == ["duplicate done: 1", "expired: 1"])
+        #expect(receiver.metrics.description == "duplicate (done): 1\nexpired: 1\nroute r: 1 expired")
+        let trace = try #require(traces.traces.first)
+        #expect(trace.routes == ["r"] && trace.handlers == [] && trace.expired == ["r"] && trace.seen == .commit)
+        #expect(trace.stages.last?.name == "handle r")
+        #expect(trace.stages.last?.verdict == "expired: 2h old, maxAge 30s")
+    }
+
+    @Test("of several routes those are skipped for which it is too old, and the message is what the others make of it")
+    func several() async {
+        let limits: [(id: String, maxAge: Duration?)] = [
+            ("door", .seconds(30)), ("log", nil), ("light", .seconds(60)), ("news", .seconds(3600)),
+        ]
+        let receiver = receiver(limits)
+        let traces = TraceLog()
+        receiver.onTrace(traces.add)
+        let outcome = await receiver.receive(Self.payload(sent: 120))
+        guard case .handled(let routes) = outcome else { return #expect(Bool(false), "\(outcome)") }
+        #expect(routes.ids == ["log", "news"] && log.events == ["log", "news"])
+        #expect(traces.traces.first?.expired == ["door", "light"])
+        #expect(receiver.metrics.routes.map(\.expired) == [1, 0, 1, 0])
+        #expect(receiver.metrics.routes.map(\.handled) == [0, 1, 0, 1])
+    }
+
+    @Test("a handler that fails beside one that is skipped is what counts, and the skipped one is not tried again")
+    func failing() async {
+        let receiver = receiver([("old", .seconds(30)), ("broken", nil)]) { _, _ in throw TestError() }
+        let outcome = await receiver.receive(Self.payload(sent: 31))
+        guard case .failed(let failure) = outcome else { return #expect(Bool(false), "\(outcome)") }
+        #expect(failure.place == "broken" && failure.handled.isEmpty)
+        #expect(log.events == ["broken"] && store.log.events.last == "release")
+    }
+
+    @Test("the age is judged when the handler would start, and not before")
+    func late() async {
+        let clock = clock
+        let receiver = receiver([("slow", .seconds(30)), ("behind", .seconds(30))]) { _, context in
+            if context.route == "slow" { clock.advance(by: .seconds(60)) }
+        }
+        #expect(await receiver.receive(Self.payload(sent: 1)).description == "handled")
+        #expect(log.events == ["slow"])
+        #expect(receiver.metrics.routes.map(\.expired) == [0, 1])
+    }
+
+    @Test("a message that was held is judged when it is released")
+    func held() async {
+        let receiver = receiver(rate: 1)
+        var outcomes: [String] = []
+        for number in 0..<2 {
+            outcomes.append(await receiver.receive(Self.payload(sent: -Int64(number))).description)
+        }
+        #expect(outcomes == ["handled", "held (rate)"])
+        clock.advance(by: .seconds(32))
+        #expect(await receiver.releaseHeld().map(\.description) == ["expired"])
+        #expect(log.events == ["r"] && receiver.metrics.nonzero == ["handled: 1", "expired: 1"])
+        #expect(store.log.events.filter { $0 == "commit" }.count == 2)
+    }
+
+    @Test("a held route still gets a message that has expired for the others")
+    func heldRemainder() async {
+        var free = RouteLoopPolicy.standard
+        free.rate = .unlimited
+        let receiver = receiver([("slow", .seconds(3600))], rate: 1)
+        let log = log
+        receiver.onAny("quick", loop: free, delivery: Self.settings()) { _, context in log.add(context.route) }
+        _ = await receiver.receive(Self.payload(sent: 0))
+        #expect(await receiver.receive(Self.payload(sent: 31)).description == "expired")
+        #expect(receiver.held.map(\.routes) == [["slow"]])
+        #expect(await receiver.releaseHeld().map(\.description) == ["handled"])
+        #expect(log.events == ["slow", "quick", "slow"])
+    }
+
+    @Test("a dead letter may have any age: who replays it has decided so")
+    func replayed() async throws {
+        let receiver = receiver()
+        _ = try letters.add(
+            DeadLetter(payload: Self.payload(sent: 9999), reason: .failed, routes: ["r"], arrivedAt: clock.now))
+        #expect(await receiver.replay(try #require(letters.letters().first)).description == "handled")
+        #expect(log.events == ["r"] && letters.count == 0)
+    }
+
+    @Test("the wall clock of a manual clock goes on with it, jumps when it is set, and may know no date")
+    func manual() {
+        #expect(ManualClock().wallNow == nil)
+        clock.advance(by: .milliseconds(1500))
+        #expect(clock.wallNow == dayOfTest + 1500)
+        clock.wallNow = 5
+        clock.advance(by: .seconds(1))
+        #expect(clock.wallNow == 1005)
+        clock.wallNow = .max
+        clock.advance(by: .seconds(1))
+        #expect(clock.wallNow == .max)
+        clock.wallNow = nil
+        #expect(clock.wallNow == nil)
+    }
+}

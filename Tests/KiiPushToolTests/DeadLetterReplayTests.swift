@@ -1,0 +1,54 @@
+import KiiPush
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@testable import kiipush
+
+@Suite("kiipush dead-letters replay", .timeLimit(.minutes(5)))
+struct DeadLetterReplayTests {
+    /// A transport that has nothing until its task is cancelled.
+    private struct Idle: PushTransport {
+        let name = "idle"
+        let abilities: TransportAbilities = []
+        let opened: AsyncStream<Void>.Continuation
+
+        func run(_ intake: PushIntake) async {
+            opened.finish()
+            let nothing = AsyncStream<Void> { _ in }
+            for await _ in nothing {}
+        }
+    }
+
+    @Test("a letter that an agent with smaller limits could not decode is handled by one that can, and is gone")
+    func undecodable() async throws {
+        let letters = InMemoryDeadLetterStore()
+        let payload = PayloadFixture.pushToUser(topic: "news").payload(.long)
+        for bytes in [payload.bytes, Array("nonsense".utf8)] {
+            _ = try letters.add(
+                DeadLetter(
+                    payload: RawPayload(bytes, transport: .mqtt), reason: .undecodable, routes: [],
+                    arrivedAt: MonotonicInstant(nanoseconds: 0)))
+        }
+        let receiver = PushReceiver(deadLetters: letters)
+        receiver.onPushToUser("news", topic: "news") { _, _ in }
+        let (stream, opened) = AsyncStream<Void>.makeStream()
+        let service = PushService(receiver, [Idle(opened: opened)])
+        let running = Task { try await service.run() }
+        for await _ in stream {}
+
+        let printed = Mutex<[String]>([])
+        let errors = Mutex<[String]>([])
+        let console = Console(
+            print: { line in printed.withLock { $0.append(line) } },
+            error: { line in errors.withLock { $0.append(line) } })
+        let desk = AgentDesk(deadLetters: letters, receiver: receiver, service: service)
+        let code = await DeadLettersCommand.run(["replay", "--reason", "undecodable"], desk, console)
+        running.cancel()
+        _ = try await running.value
+        #expect(code == .failed, "one of them is garbage still")
+        #expect(printed.withLock { $0 } == ["1: handled", "2: undecodable (unexpectedCharacter)"])
+        #expect(errors.withLock { $0 } == [] && letters.letters().map(\.id) == [2])
+        #expect(receiver.metrics.routes.map(\.handled) == [1])
+    }
+}
