@@ -95,7 +95,7 @@ public struct Deduplicator: Middleware {
 
     private init(
         _ store: any SeenStore, _ secret: DedupeSecret, _ keys: DedupeKeyMaker, _ onStoreFailure: StoreFailure,
-        _ weakAge: Duration, _ clock: any ReceiverClock
+        _ weakAge: Duration, _ clock: (any ReceiverClock)?
     ) {
         leases = Leases(store)
         self.secret = secret
