@@ -138,7 +138,8 @@ extension HandlerContext {
     /// ```
     ///
     /// A stamp stays in the object when somebody changes another field, and is then not believed; ``Lineage`` says how
-    /// that is told. ``continuing(_:modifiedAt:)`` tells it better.
+    /// that is told. Prefer ``continuing(fields:)`` where the fields come from Kii's REST API: the object's own time of
+    /// modification tells it better than the event's.
     ///
     /// - Parameter stamp: what stands in the object under the key, if anything does; an unreadable one counts as none.
     /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
@@ -155,7 +156,7 @@ extension HandlerContext {
     /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
     /// - Throws: ``LineageTooLong``, as ``continuing(_:)`` does.
     public func continuing(_ stamp: String?, modifiedAt: Int64?) throws -> HandlerContext {
-        guard let found = stamp.flatMap({ Lineage($0) }), believes(found, modifiedAt) else { return self }
+        guard let found = stamp.flatMap({ Lineage($0) }).flatMap({ cause($0, modifiedAt) }) else { return self }
         let settings = loopGuard?.settings ?? .standard
         if settings.layers.contains(.lineage), found.hops > settings.hops {
             throw LineageTooLong(hops: found.hops, limit: settings.hops)
@@ -180,11 +181,13 @@ extension HandlerContext {
         try continuing(fields[Lineage.key]?.string, modifiedAt: fields["_modified"]?.milliseconds)
     }
 
-    private func believes(_ stamp: Lineage, _ modifiedAt: Int64?) -> Bool {
+    /// The lineage of the write that caused the message, where this stamp was found in the object.
+    private func cause(_ stamp: Lineage, _ modifiedAt: Int64?) -> Lineage? {
         if let loopGuard {
-            return loopGuard.believes(stamp, modifiedAt: modifiedAt, in: message, arrivedAt: arrivedAt)
+            return loopGuard.cause(
+                of: messageID, message, arrivedAt: arrivedAt, found: stamp, modifiedAt: modifiedAt)
         }
-        return StampMemory.isOfItsWrite(.init(stamp, modifiedAt, message), serverTime: nil)
+        return StampMemory.isOfItsWrite(.init(stamp, modifiedAt, message), serverTime: nil) ? stamp : nil
     }
 }
 

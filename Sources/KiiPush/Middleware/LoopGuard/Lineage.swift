@@ -6,20 +6,24 @@
 /// it says so with ``HandlerContext/continuing(_:)``.
 ///
 /// The stamp of a message belongs to that message. The stamp of an object stays in it when somebody changes another
-/// field, so it is believed only for the write that it came with:
+/// field, so it is believed only for the write that it came with. Another device's stamp is stale if
 ///
-/// - A stamp whose time is more than ``lifetime`` before the object's time of modification is stale: somebody has changed
-///   the object since, without a stamp. So is one without a time that another device made.
-/// - A stamp that this device knows from an earlier modification is stale, however short ago that was: one that it wrote
-///   and reported with ``OwnWrite/done(modifiedAt:)``, or one that it was given together with the time of modification.
+/// - its time is more than ``lifetime`` before the object's time of modification, or it has no time;
+/// - the object was modified again after this device first found the stamp in it.
 ///
-/// A stale stamp counts as none: the lineage begins anew. The error is on the safe side for honest traffic; a loop whose
-/// stamps are not believed is still bounded by the rate.
+/// Of a stamp that this device made itself, more is known. It counts only for a message that can be the event of that
+/// write: one with the time of modification that ``OwnWrite/done(modifiedAt:)`` reported, where both times are known;
+/// else one that arrived within ``lifetime`` after the stamp was made, names no sender that this device does not write
+/// as, and is not the second one after a reported write. For any other message the stamp that the object had before
+/// counts: however many messages wait for a handler, what it writes for one of them makes no other's lineage longer.
+///
+/// A stale stamp counts as none, and the lineage begins anew. Doubt is decided for honest traffic: a loop whose stamps
+/// are not believed is still bounded by the rate.
 ///
 /// The time is the server's, not the device's, since a device's wall clock may say 1970. The guard learns it from the
-/// times in pushes and in the answers to announced writes, and counts on from there with the receiver's clock. So a
-/// stamp is stale too early where a device has had only pushes that were ``lifetime`` late, and writes into objects for
-/// messages that tell no time, such as Thing-IF commands, before any other message came: such a hop is not counted.
+/// times in pushes and in the answers to announced writes, and counts on from there with the receiver's clock. A device
+/// that has had only pushes that were later than ``lifetime`` makes stamps that are stale at once. So does one that
+/// answers only messages without a time, such as Thing-IF commands. Such hops are not counted.
 public struct Lineage: Sendable, Hashable {
     /// The key of the stamp in a message's data, from which ``MessageData`` leaves it out.
     public static let key = NetworkKeys.stamp

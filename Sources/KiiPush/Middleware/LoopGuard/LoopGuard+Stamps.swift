@@ -14,17 +14,23 @@ extension LoopGuard {
         }
     }
 
-    /// Whether a stamp that stands in an object belongs to the object's last write.
-    func believes(
-        _ stamp: Lineage, modifiedAt: Int64?, in message: PushMessage, arrivedAt: MonotonicInstant
-    ) -> Bool {
+    /// The stamp of the write that caused a message, where its handler has found a stamp in the object; nil when that
+    /// one is stale.
+    func cause(
+        of messageID: UInt64, _ message: PushMessage, arrivedAt: MonotonicInstant, found stamp: Lineage,
+        modifiedAt: Int64?
+    ) -> Lineage? {
         let hasObject = message.storage.reading.hasObject
-        let finding = StampMemory.Finding(
+        var finding = StampMemory.Finding(
             stamp, modifiedAt, message, object: hasObject ? PlaceKey(objectOf: message, secret) : nil)
+        finding.messageID = messageID
+        finding.arrivedAt = arrivedAt
         let (now, time) = (now, message.serverTime)
-        return state.withLock { state in
+        return state.withLock { [finding] state in
+            var finding = finding
+            finding.isStrangers = state.identities.isStranger(message)
             state.stamps.learn(time, arrivedAt: arrivedAt, now: now)
-            return state.stamps.believes(finding, now: now)
+            return state.stamps.cause(finding, now: now)
         }
     }
 }

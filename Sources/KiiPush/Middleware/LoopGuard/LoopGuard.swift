@@ -214,8 +214,10 @@ public final class LoopGuard: Middleware {
     func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?, for messageID: UInt64?) {
         let now = clock.now
         state.withLock { state in
-            state.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now)
-            if let modifiedAt, let messageID { state.stamps.wrote(key, modifiedAt, for: messageID, now: now) }
+            let isExpected = state.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now)
+            if let modifiedAt, let messageID {
+                state.stamps.wrote(key, modifiedAt, for: messageID, hasEvent: !isExpected, now: now)
+            }
         }
     }
 

@@ -65,7 +65,10 @@ extension LoopState {
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
             arrivedAt: message.arrivedAt, mayBeOwn: identities.mayHaveWritten(message.message))
-        return writes.take(PlaceKey(objectOf: message.message, secret), event, now: message.judgedAt)
+        let object = PlaceKey(objectOf: message.message, secret)
+        guard writes.take(object, event, now: message.judgedAt) else { return false }
+        stamps.ownEventCame(of: object)
+        return true
     }
 
     /// Judges each route in its order; a message that is killed as a whole is ended.

@@ -75,12 +75,15 @@ struct OwnWrites {
         return lastNumber
     }
 
-    /// Learns that an announced write was made, and when the object was modified, if the server has said so.
-    mutating func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?, now: MonotonicInstant) {
-        guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return }
+    /// Learns that an announced write was made, and when the object was modified, if the server has said so; whether its
+    /// event is still to come.
+    @discardableResult
+    mutating func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?, now: MonotonicInstant) -> Bool {
+        guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return false }
         let graceEnd = now.advanced(by: Self.grace)
         let isEnded = waiting[key]?[index].complete(modifiedAt, graceEnd) ?? false
         if isEnded { remove(number, of: key) }
+        return !isEnded
     }
 
     /// Takes an announcement back; whether it was still waiting.

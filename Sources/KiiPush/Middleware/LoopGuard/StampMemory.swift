@@ -20,15 +20,42 @@ struct StampMemory {
         let sentAt: Int64?
         /// The object that the event is about, to which the stamp is taken to belong.
         let object: PlaceKey?
+        /// The message whose handler found it.
+        var messageID: UInt64 = 0
+        /// When the message arrived.
+        var arrivedAt = MonotonicInstant(nanoseconds: 0)
+        /// Whether the message names a sender that this device does not write as.
+        var isStrangers = false
+    }
+
+    /// A write of this device whose handler reported it.
+    private struct Write {
+        let modifiedAt: Int64
+        /// Whether its event has come.
+        var hasEvent: Bool
+    }
+
+    /// What a message is to a stamp of this device.
+    private enum Relation {
+        /// It tells of the write that the stamp came with.
+        case event
+        /// It tells of an earlier change.
+        case earlier
+        /// It tells of a later change, which left the stamp in the object.
+        case later
     }
 
     private(set) var server = ServerTime()
-    /// When each stamp was made here.
-    private var made = BoundedMap<Lineage, MonotonicInstant>(limit: limit)
+    private var own = OwnStamps(limit: limit)
+    /// The stamp that the handler of a message found in its object.
+    private var found = BoundedMap<UInt64, OwnStamps.Content>(limit: limit)
     /// The last stamp that was made for a message.
     private var ofMessage = BoundedMap<UInt64, Lineage>(limit: limit)
-    /// The time of modification that a stamp was written with.
-    private var written = BoundedMap<Place, Int64>(limit: limit)
+    private var writes = BoundedMap<Place, Write>(limit: limit)
+    /// The stamp of the last reported write of an object.
+    private var lastWritten = BoundedMap<PlaceKey, Lineage>(limit: limit)
+    /// The time of modification with which a stamp was first found: that of its write, or a later one.
+    private var firstSeen = BoundedMap<Place, Int64>(limit: limit)
 
     /// Learns what the server's clock showed when something arrived.
     mutating func learn(_ time: Int64?, arrivedAt: MonotonicInstant, now: MonotonicInstant) {
@@ -38,39 +65,83 @@ struct StampMemory {
     /// Makes a stamp for what the handler of a message sends on.
     mutating func make(_ lineage: Lineage, for messageID: UInt64, now: MonotonicInstant) -> Lineage {
         let stamp = lineage.stamped(at: server.milliseconds(at: now))
-        made.set(stamp, now)
+        own.add(stamp, madeAt: now, before: found[messageID] ?? .nothing)
         ofMessage.set(messageID, stamp)
         return stamp
     }
 
-    /// Learns that the handler of a message has written an object, and when by the server's clock.
-    mutating func wrote(_ object: PlaceKey, _ modifiedAt: Int64, for messageID: UInt64, now: MonotonicInstant) {
+    /// Learns that the handler of a message has written an object, when by the server's clock, and whether the event of
+    /// it has come already.
+    mutating func wrote(
+        _ object: PlaceKey, _ modifiedAt: Int64, for messageID: UInt64, hasEvent: Bool, now: MonotonicInstant
+    ) {
         server.learn(modifiedAt, at: now)
-        if let stamp = ofMessage[messageID] { written.set(Place(object: object, stamp: stamp), modifiedAt) }
+        guard let stamp = ofMessage[messageID] else { return }
+        writes.set(Place(object: object, stamp: stamp), Write(modifiedAt: modifiedAt, hasEvent: hasEvent))
+        lastWritten.set(object, stamp)
     }
 
-    /// Whether a stamp belongs to the write that the object was fetched after; see ``Lineage``.
-    mutating func believes(_ finding: Finding, now: MonotonicInstant) -> Bool {
+    /// Learns that the event of a reported write has come, so that the next event of the object is about another one.
+    mutating func ownEventCame(of object: PlaceKey) {
+        guard let stamp = lastWritten[object] else { return }
+        let place = Place(object: object, stamp: stamp)
+        guard var write = writes[place] else { return }
+        write.hasEvent = true
+        writes.set(place, write)
+    }
+
+    /// The stamp of the write that caused a message, where its handler has found a stamp in the object; see ``Lineage``.
+    mutating func cause(_ finding: Finding, now: MonotonicInstant) -> Lineage? {
+        var content = content(finding, now)
+        found.set(finding.messageID, content)
+        while case .own(let number) = content {
+            guard let entry = own[number] else { return nil }
+            switch relation(of: finding, to: entry) {
+            case .event: return entry.stamp
+            case .earlier: content = entry.before
+            case .later: return nil
+            }
+        }
+        guard case .other(let stamp) = content else { return nil }
+        return stamp
+    }
+
+    /// The stamp that was found, unless it is stale.
+    private mutating func content(_ finding: Finding, _ now: MonotonicInstant) -> OwnStamps.Content {
         let place = finding.object.map { Place(object: $0, stamp: finding.stamp) }
-        if let place, let time = written[place], isAfter(time, finding) { return false }
-        guard isOfItsWrite(finding, now) else { return false }
-        if let place, let time = finding.modifiedAt, written[place] == nil { written.set(place, time) }
-        return true
+        let written = place.flatMap { writes[$0]?.modifiedAt ?? firstSeen[$0] }
+        if let written, let modifiedAt = finding.modifiedAt, modifiedAt > written { return .nothing }
+        if let number = own.number(of: finding.stamp) {
+            learnFirst(place, finding.modifiedAt)
+            return .own(number)
+        }
+        if let written, finding.tellsOfChange(after: written) { return .nothing }
+        guard Self.isOfItsWrite(finding, serverTime: server.milliseconds(at: now)) else { return .nothing }
+        learnFirst(place, finding.modifiedAt)
+        return .other(finding.stamp)
     }
 
-    /// Whether the object was modified after this time.
-    private func isAfter(_ time: Int64, _ finding: Finding) -> Bool {
-        if let modifiedAt = finding.modifiedAt ?? finding.eventModifiedAt { return modifiedAt > time }
-        // The push is made a moment after the write that it tells of.
-        return finding.sentAt.map { $0 > time.addingClamped(1000) } ?? false
+    private mutating func learnFirst(_ place: Place?, _ modifiedAt: Int64?) {
+        if let place, let modifiedAt, firstSeen[place] == nil { firstSeen.set(place, modifiedAt) }
     }
 
-    private func isOfItsWrite(_ finding: Finding, _ now: MonotonicInstant) -> Bool {
-        if let made = made[finding.stamp] { return made.duration(to: now) <= Lineage.lifetime }
-        return Self.isOfItsWrite(finding, serverTime: server.milliseconds(at: now))
+    private func relation(of finding: Finding, to entry: OwnStamps.Entry) -> Relation {
+        let write = finding.object.flatMap { writes[Place(object: $0, stamp: entry.stamp)] }
+        if let write {
+            if let time = finding.eventModifiedAt {
+                return time == write.modifiedAt ? .event : time < write.modifiedAt ? .earlier : .later
+            }
+            if let time = finding.sentAt, time < write.modifiedAt { return .earlier }
+            if finding.tellsOfChange(after: write.modifiedAt) { return .later }
+        }
+        // What had arrived before the stamp was made was not caused by the write.
+        if finding.arrivedAt < entry.madeAt { return .earlier }
+        guard entry.madeAt.duration(to: finding.arrivedAt) <= Lineage.lifetime else { return .later }
+        // Whether another change is earlier or later is not known here: of a later one, the predecessors say nothing new.
+        return finding.isStrangers || write?.hasEvent == true ? .earlier : .event
     }
 
-    /// The same by the stamp's time alone.
+    /// Whether the times say that a stamp belongs to the object's last write.
     static func isOfItsWrite(_ finding: Finding, serverTime: Int64?) -> Bool {
         let reference = finding.modifiedAt ?? finding.eventModifiedAt ?? finding.sentAt ?? serverTime
         guard let time = finding.stamp.time, let reference else { return false }
@@ -78,6 +149,15 @@ struct StampMemory {
         // The object may have been written since the event was sent, but not later than now.
         let latest = finding.modifiedAt ?? max(reference, serverTime ?? reference)
         return time >= reference.addingClamped(-lifetime) && time <= latest.addingClamped(lifetime)
+    }
+}
+
+extension StampMemory.Finding {
+    /// Whether the object was modified after this time, as far as the object or its event tells.
+    fileprivate func tellsOfChange(after time: Int64) -> Bool {
+        if let modifiedAt = modifiedAt ?? eventModifiedAt { return modifiedAt > time }
+        // The push is made a moment after the write that it tells of.
+        return sentAt.map { $0 > time.addingClamped(1000) } ?? false
     }
 }
 

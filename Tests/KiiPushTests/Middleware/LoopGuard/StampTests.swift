@@ -77,6 +77,14 @@ struct Rounder {
     }
 }
 
+extension RawPayload {
+    fileprivate func arrived(at moment: MonotonicInstant) -> RawPayload {
+        var payload = self
+        payload.arrivedAt = moment
+        return payload
+    }
+}
+
 struct StampTests {
     let clock = ManualClock()
 
@@ -87,9 +95,6 @@ struct StampTests {
         arguments: [1, 1000, 5000, 60_000, 3_600_000], Rounder.Manner.allCases)
     func patched(milliseconds: Int, manner: Rounder.Manner) async {
         for style in PayloadFixture.KeyStyle.allCases {
-            // Over APNs there is only the time of the push, a moment after the write: too little for a handler that
-            // leaves out the object's own time.
-            if style == .short, manner == .plain, milliseconds < 1000 { continue }
             let cloud = PatchedObject(clock)
             let device = Rounder(1, cloud, clock, manner)
             device.receiver.loopGuard?.settings = LoopSettings().without(.rate)
@@ -134,7 +139,122 @@ struct StampTests {
         }
     }
 
+    /// A way to write what a device is called for: each message is answered, however many wait.
+    enum Answer: String, CaseIterable {
+        /// Announces the write and reports it.
+        case reported
+        /// Does neither: the device's identity is enough.
+        case silent
+    }
+
+    @Test("a backlog of changes is handled by a handler that writes for each of them", arguments: Answer.allCases)
+    func backlog(answer: Answer) async {
+        for style in PayloadFixture.KeyStyle.allCases {
+            for manner in Rounder.Manner.allCases {
+                let cloud = PatchedObject(clock)
+                let receiver = receiver(1, cloud, manner, answer, takes: .milliseconds(20))
+                var backlog: [RawPayload] = []
+                for number in 0..<100 {
+                    clock.advance(by: .milliseconds(5))
+                    _ = cloud.patch(["target": .number("\(number)")])
+                    backlog.append(cloud.event(by: "U-person", style))
+                }
+                let arrivedAt = clock.now
+                for (number, payload) in backlog.enumerated() {
+                    let outcome = await receiver.receive(payload.arrived(at: arrivedAt))
+                    #expect(outcome.description == "handled", "\(number), \(style), \(manner)")
+                }
+            }
+        }
+    }
+
+    @Test("a stream of changes, each handled while the next ones come, is handled whole", arguments: Answer.allCases)
+    func stream(answer: Answer) async {
+        for manner in Rounder.Manner.allCases {
+            let cloud = PatchedObject(clock)
+            let receiver = receiver(1, cloud, manner, answer, takes: .milliseconds(1))
+            var waiting: [(payload: RawPayload, arrivedAt: MonotonicInstant)] = []
+            for number in 0..<400 {
+                clock.advance(by: .milliseconds(4))
+                _ = cloud.patch(["target": .number("\(number)")])
+                waiting.append((cloud.event(by: "U-person", .long), clock.now))
+                guard waiting.count > 10 else { continue }
+                let next = waiting.removeFirst()
+                let outcome = await receiver.receive(next.payload.arrived(at: next.arrivedAt))
+                #expect(outcome.description == "handled", "\(number), \(manner)")
+            }
+        }
+    }
+
     // MARK: Loops
+
+    /// A device that writes for each message.
+    private func receiver(
+        _ number: Int, _ cloud: PatchedObject, _ manner: Rounder.Manner, _ answer: Answer,
+        me: [Sender]? = nil, takes duration: Duration, wrote: @escaping @Sendable () -> Void = {}
+    ) -> PushReceiver {
+        let receiver = PushReceiver(
+            me: me ?? [.thing(id: "th.\(number)")], loop: LoopSettings().without(.rate), clock: clock)
+        receiver.onPushToApp("answer", bucket: "thermostats", object: "*") { [clock] event, context in
+            let fields = cloud.fields
+            let context =
+                switch manner {
+                case .plain: try context.continuing(fields[Lineage.key]?.string)
+                case .exact: try context.continuing(fields: fields)
+                }
+            clock.advance(by: duration)
+            var changes = ["by": DataValue.string("th.\(number)")]
+            context.stamp(&changes)
+            let write = answer == .reported ? try context.willWrite(event.object) : nil
+            let modifiedAt = cloud.patch(changes)
+            write?.done(modifiedAt: modifiedAt)
+            wrote()
+        }
+        return receiver
+    }
+
+    @Test("a loop with several messages under way ends", arguments: [1, 2, 5], [1, 2])
+    func strands(strands: Int, devices: Int) async {
+        let shapes: [(style: PayloadFixture.KeyStyle, manner: Rounder.Manner)] = [
+            (.long, .exact), (.long, .plain), (.short, .plain),
+        ]
+        for (style, manner) in shapes {
+            for answer in Answer.allCases where devices > 1 || answer == .silent {
+                for overlap in [true, false] {
+                    let cloud = PatchedObject(clock)
+                    let events = Mutex<[(payload: RawPayload, from: Int, at: MonotonicInstant)]>([])
+                    let receivers = (0..<devices).map { number in
+                        // One device: nothing tells that the writes are its own.
+                        receiver(
+                            number, cloud, manner, answer, me: devices > 1 ? nil : [],
+                            takes: .milliseconds(overlap ? 30 : 1)
+                        ) { [clock] in
+                            let event = cloud.event(by: "th.\(number)", style)
+                            events.withLock { $0.append((event, number, clock.now.advanced(by: .milliseconds(50)))) }
+                        }
+                    }
+                    for _ in 0..<strands {
+                        clock.advance(by: .milliseconds(7))
+                        _ = cloud.patch(["target": .number("1")])
+                        let event = cloud.event(by: "U-person", style)
+                        events.withLock { $0.append((event, -1, clock.now)) }
+                    }
+                    var handled = 0
+                    while handled < 100, let next = events.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+                        if next.at > clock.now { clock.advance(by: clock.now.duration(to: next.at)) }
+                        for (number, receiver) in receivers.enumerated() {
+                            let outcome = await receiver.receive(next.payload.arrived(at: next.at))
+                            if next.from == number, devices > 1 { continue }
+                            if outcome.name == "handled" { handled += 1 }
+                        }
+                    }
+                    #expect(
+                        handled < 100,
+                        "\(handled) \(style) \(manner) \(answer), \(overlap ? "with" : "without") overlap")
+                }
+            }
+        }
+    }
 
     /// A loop of two devices that overwrite each other; how many messages were handled, at most `most`.
     private func loop(
@@ -195,7 +315,9 @@ struct StampTests {
         var known = StampMemory()
 
         func believes(_ finding: StampMemory.Finding, now: MonotonicInstant) -> Bool {
-            known.believes(finding, now: now)
+            var finding = finding
+            finding.arrivedAt = now
+            return known.cause(finding, now: now) != nil
         }
     }
 
@@ -308,7 +430,7 @@ struct StampTests {
             memory.known.learn(time, arrivedAt: .seconds(0), now: now)
             let stamp = memory.known.make(Lineage(hops: 1, origin: "x"), for: 1, now: now)
             #expect(Lineage(stamp.stamp) == stamp)
-            memory.known.wrote(PlaceKey(1), time, for: 1, now: now)
+            memory.known.wrote(PlaceKey(1), time, for: 1, hasEvent: false, now: now)
             for stamp in [stamp, Lineage(hops: 1, origin: "y", time: time)] {
                 _ = memory.believes(
                     .init(stamp: stamp, modifiedAt: time, eventModifiedAt: time, sentAt: time, object: PlaceKey(1)),
