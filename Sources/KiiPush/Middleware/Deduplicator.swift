@@ -47,8 +47,9 @@ public struct Deduplicator: Middleware {
     }
 
     private let leases: Leases
-    /// The receiver's; nil before the stage belongs to one.
-    private var clock: (any ReceiverClock)?
+    /// The receiver's, or the one that was given; the system's while there is neither.
+    private var clock: any ReceiverClock
+    private let isClockGiven: Bool
     private let secret: DedupeSecret
     private let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
@@ -101,7 +102,8 @@ public struct Deduplicator: Middleware {
         self.secret = secret
         self.keys = keys
         self.onStoreFailure = onStoreFailure
-        self.clock = clock
+        self.clock = clock ?? SystemClock()
+        isClockGiven = clock != nil
         handledRoutes = HandledRoutes(weakAge: weakAge)
     }
 
@@ -151,7 +153,7 @@ public struct Deduplicator: Middleware {
             handledRoutes.remove(lease)
         }
         message.recorder?.settle(isRemembered ? .commit : .release)
-        let time = isRemembered ? (clock ?? SystemClock()).now : message.arrivedAt
+        let time = isRemembered ? clock.now : message.arrivedAt
         leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)
     }
 
@@ -166,7 +168,7 @@ public struct Deduplicator: Middleware {
 
 extension Deduplicator: ClockedMiddleware {
     func attached(to clock: any ReceiverClock) -> any Middleware {
-        precondition(self.clock?.isSame(as: clock) ?? true, .otherClock(name))
+        precondition(!isClockGiven || self.clock.isSame(as: clock), .otherClock(name))
         var attached = self
         attached.clock = clock
         return attached
