@@ -393,6 +393,40 @@ struct StampTests {
         #expect(!memory.believes(finding, now: .seconds(6)), "what was made first is forgotten")
     }
 
+    /// What is known when a device finds its own stamp, written at time 0: milliseconds after it, and whether the stamp
+    /// that was there before counts, this one, or none.
+    static let own: [(object: Int64?, event: Int64?, sent: Int64?, hasEvent: Bool, hops: Int?)] = [
+        (0, 0, nil, false, 4), (nil, 0, nil, false, 4), (nil, 0, nil, true, 4),
+        // The object was changed since, though the message is the write's event.
+        (1, 0, nil, false, nil),
+        (0, -1, nil, false, 3), (nil, -1, nil, false, 3), (nil, 1, nil, false, nil),
+        (nil, nil, 0, false, 4), (nil, nil, 1000, false, 4), (nil, nil, 1001, false, nil), (nil, nil, -1, false, 3),
+        // The write's event has come, so this message is about another change.
+        (nil, nil, 500, true, 3), (nil, nil, 1001, true, nil), (nil, nil, nil, true, 3), (nil, nil, nil, false, 4),
+    ]
+
+    @Test("a device's own stamp counts for the event of its write alone", arguments: own)
+    func ownStamp(object: Int64?, event: Int64?, sent: Int64?, hasEvent: Bool, hops: Int?) {
+        var memory = StampMemory()
+        let place = PlaceKey(1)
+        memory.learn(Self.now, arrivedAt: .seconds(0), now: .seconds(0))
+        let others = Lineage(hops: 3, origin: "x", time: Self.now)
+        let first = memory.cause(
+            .init(
+                stamp: others, modifiedAt: Self.now, eventModifiedAt: Self.now, sentAt: nil, object: place,
+                messageID: 1), now: .seconds(0))
+        #expect(first == others)
+        let stamp = memory.make(others.next, for: 1, now: .seconds(1))
+        let written = Self.now + 1010
+        memory.wrote(place, written, for: 1, hasEvent: hasEvent, now: .seconds(1))
+        let cause = memory.cause(
+            .init(
+                stamp: stamp, modifiedAt: object.map { written + $0 }, eventModifiedAt: event.map { written + $0 },
+                sentAt: sent.map { written + $0 }, object: place, messageID: 2, arrivedAt: .seconds(2)),
+            now: .seconds(3))
+        #expect(cause?.hops == hops)
+    }
+
     // MARK: The server's time
 
     @Test("the server's time is taken from what came with the least delay, and grows with the clock")
