@@ -31,7 +31,7 @@ let package = Package(
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
             ],
-            path: "03-CustomMiddleware", exclude: ["expected-output.txt"]),
+            path: "03-CustomMiddleware", exclude: ["expected-output.txt", "Tests"]),
         .executableTarget(
             name: "LoopSafeSync",
             dependencies: [
@@ -53,6 +53,13 @@ let package = Package(
             ],
             path: "06-MQTTAgent",
             exclude: ["expected-output.txt", "README.md", "mqtt-agent.service", "tour.sh"]),
+        .testTarget(
+            name: "CustomMiddlewareTests",
+            dependencies: [
+                "CustomMiddleware", .product(name: "KiiPush", package: "kii-push"),
+                .product(name: "KiiPushTesting", package: "kii-push"),
+            ],
+            path: "03-CustomMiddleware/Tests"),
         .testTarget(
             name: "RoutingRulesTests", dependencies: [.product(name: "KiiPushTesting", package: "kii-push")],
             path: "05-RoutingRules/Tests"),

@@ -3,47 +3,66 @@ import Synchronization
 
 /// Refuses a sender's messages beyond so many a period, so that one chatty device cannot keep this one busy.
 ///
-/// A middleware decides in `admit` and learns in `settle` how the message ended: what was not handled is given back.
+/// A middleware decides in `admit` and learns in `settle` how the message ended: a message that was not handled is given
+/// back to the period that it was counted in, which may be over by then. For one receiver, whose messages have numbers of
+/// their own.
 final class SenderQuota: Middleware {
     private struct Use {
-        var since: MonotonicInstant
+        /// A number of its own for each period of each sender.
+        let period: Int
+        let since: MonotonicInstant
         var count = 0
+    }
+
+    private struct State {
+        var uses: [Sender: Use] = [:]
+        var lastPeriod = 0
+        /// The period in which each message that is being handled was counted.
+        var counted: [UInt64: Int] = [:]
     }
 
     private let limit: Int
     private let period: Duration
-    /// Bounded: when too many senders are known, those whose period is over are forgotten, then all.
-    private let uses = Mutex<[Sender: Use]>([:])
-    private let mostSenders = 1000
+    private let mostSenders: Int
+    private let state = Mutex(State())
 
-    init(limit: Int, per period: Duration) {
+    /// Makes the stage; when it knows too many senders, it forgets those whose period is over, and else all.
+    init(limit: Int, per period: Duration, senders: Int = 1000) {
         self.limit = limit
         self.period = period
+        mostSenders = senders
     }
 
     func admit(_ message: inout RoutedMessage) -> Verdict {
         guard let sender = message.message.sender else { return .pass }
-        let now = message.arrivedAt
-        return uses.withLock { uses in
-            makeRoom(in: &uses, now)
-            var use = uses[sender] ?? Use(since: now)
-            if use.since.duration(to: now) >= period { use = Use(since: now) }
+        let (id, now) = (message.id, message.arrivedAt)
+        return state.withLock { state in
+            var use = currentUse(of: sender, &state, now)
             guard use.count < limit else { return .refuse("sender quota") }
             use.count += 1
-            uses[sender] = use
+            state.uses[sender] = use
+            state.counted[id] = use.period
             return .pass
         }
     }
 
     func settle(_ message: RoutedMessage, _ outcome: Outcome) {
-        if case .handled = outcome { return }
         guard let sender = message.message.sender else { return }
-        uses.withLock { $0[sender]?.count -= 1 }
+        state.withLock { state in
+            let period = state.counted.removeValue(forKey: message.id)
+            if case .handled = outcome { return }
+            // Of a period that is over nothing is left to give back to.
+            if state.uses[sender]?.period == period { state.uses[sender]?.count -= 1 }
+        }
     }
 
-    private func makeRoom(in uses: inout [Sender: Use], _ now: MonotonicInstant) {
-        guard uses.count >= mostSenders else { return }
-        uses = uses.filter { $0.value.since.duration(to: now) < period }
-        if uses.count >= mostSenders { uses = [:] }
+    private func currentUse(of sender: Sender, _ state: inout State, _ now: MonotonicInstant) -> Use {
+        if let use = state.uses[sender], use.since.duration(to: now) < period { return use }
+        if state.uses.count >= mostSenders {
+            state.uses = state.uses.filter { $0.value.since.duration(to: now) < period }
+            if state.uses.count >= mostSenders { state.uses = [:] }
+        }
+        state.lastPeriod += 1
+        return Use(period: state.lastPeriod, since: now)
     }
 }

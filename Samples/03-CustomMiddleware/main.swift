@@ -3,8 +3,8 @@ import KiiPushTesting
 
 let clock = ManualClock()
 let receiver = PushReceiver(app: "0123abcd", clock: clock) {
-    Deduplicator(clock: clock)
-    LoopGuard(clock: clock)
+    Deduplicator()
+    LoopGuard()
     // Behind the deduplicator, so that a repeated message costs its sender nothing.
     SenderQuota(limit: 2, per: .seconds(60))
     ScopeRouter()

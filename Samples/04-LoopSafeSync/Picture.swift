@@ -67,7 +67,9 @@ struct Picture {
     private var honestLines: String {
         let panel = Self.honest
         let arrived = (0...HonestRun.seconds).map { (seconds: Double($0), count: $0 * HonestRun.perSecond) }
-        let handled = honestReport.samples.filter { $0.seconds <= 60.5 }.map { (seconds: $0.seconds, count: $0.handled) }
+        let handled = honestReport.samples.filter { $0.seconds <= 60.5 }.map {
+            (seconds: $0.seconds, count: $0.handled)
+        }
         // Where it waited: the longest time without a change.
         var (start, end) = (0.0, 0.0)
         var last = handled.first

@@ -28,8 +28,8 @@ struct Run {
         let network = Chaos(delay: .milliseconds(500) ... .seconds(2))
         let fleet = SimulatedFleet(devices: Self.devices, chaos: network, sample: .milliseconds(100)) { device in
             let receiver = PushReceiver(app: SimulatedCloud.app, clock: device.clock) {
-                Deduplicator(clock: device.clock)
-                LoopGuard(me: [device.identity], settings: LoopSettings(layers: layers), clock: device.clock)
+                Deduplicator()
+                LoopGuard(me: [device.identity], settings: LoopSettings(layers: layers))
                 ScopeRouter(serving: [.user("U-home")])
             }
             if isCareful {

@@ -19,10 +19,10 @@ enum Thermostat {
     static func addHandler(to receiver: PushReceiver, of device: SimulatedDevice) {
         receiver.onPushToApp("thermostat", bucket: "thermostats", object: "*") { event, context in
             guard var fields = device.cloud.fields(of: event.object) else { return }
-            let context = try context.continuing(fields[Lineage.key]?.string)
+            let context = try context.continuing(fields: fields)
             fields["target"] = normalised(fields["target"])
             fields["by"] = .string(device.identity.id)
-            fields[Lineage.key] = .string(context.stamp)
+            context.stamp(&fields)
             let write = try context.willWrite(event.object)
             do {
                 write.done(modifiedAt: try device.put(event.object, fields))

@@ -26,7 +26,7 @@ for (run, report) in reports {
 
 let bound = LoopBound(in: .seconds(3600))
 print("\nWhere a loop's answers come within a second, a device handles at most \(bound.storm) of them in the hour:")
-print("\(bound.storm - bound.tries) messages until the breaker opens, then \(bound.tries) tries. Here they take up to two.")
+print("\(bound.storm - bound.tries) messages until the breaker opens, then \(bound.tries) tries. Here they need two.")
 
 let honest = await HonestRun.report()
 print("\nHonest traffic: one object changes \(HonestRun.perSecond) times a second for a minute")

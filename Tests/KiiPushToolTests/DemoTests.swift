@@ -30,7 +30,8 @@ struct DemoTests {
         let story = [
             "20 pushes were handled, each caused the next one; then: held (rate)",
             "within 1 h: 12 handled, 12 came back; 1 held", "as in a loop; one is tried in",
-            "within 3 h: 1 handled, 0 came back; 0 held", "1 push was handled, each caused the next one; then: looped (echo)",
+            "within 3 h: 1 handled, 0 came back; 0 held",
+            "1 push was handled, each caused the next one; then: looped (echo)",
         ]
         var left = text[...]
         for line in story {

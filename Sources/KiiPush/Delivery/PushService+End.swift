@@ -87,6 +87,7 @@ extension PushService {
             park(parcel, told, held)
         }
         if remainder != nil {
+            letLaneGoOn(parcel)
             if parcel.receipt.isStored { parcel.receipt.finish(told.told) }
             wake()
             return outcome

@@ -222,7 +222,8 @@ extension Parcel {
         guard case .place = lane, !own.message.routes.isEmpty else { return }
         let older = lanes.remove(from: lane) { other in
             let older = other.progress
-            guard other.delivery.replacesOlder, !other.isSuspect, older.attempts == 0, older.stageFailures == 0, older.turn == nil,
+            guard other.delivery.replacesOlder, !other.isSuspect, older.attempts == 0, older.stageFailures == 0,
+                older.turn == nil,
                 older.message.routes.elementsEqual(own.message.routes, by: ===)
             else { return false }
             return older.message.message.isOlder(than: own.message.message)

@@ -57,9 +57,14 @@ extension PushService {
         parcel.progress = progress
         state.withLock { state in
             state.parked[held.id] = parcel
-            state.lanes.release(parcel)
             state.vacate(parcel)
         }
+    }
+
+    /// Lets the lane of a parcel go on that the loop guard holds by now; before, a later one could be held in front of it.
+    func letLaneGoOn(_ parcel: Parcel) {
+        state.withLock { $0.lanes.release(parcel) }
+        startWork()
     }
 
     /// Takes a parcel back from the loop guard; nil when the service has left it.
@@ -154,6 +159,7 @@ extension PushService: HeldKeeper {
             }
             holdAgain(parcel, held)
             loopGuard.hold(held, breaker)
+            letLaneGoOn(parcel)
             return nil
         case .end(.looped(.killSwitch)):
             progress.killed = held.routes
@@ -168,7 +174,6 @@ extension PushService: HeldKeeper {
         if !held.isRemainder { receiver.counters.count(.held(held)) }
         state.withLock { state in
             state.parked[held.id] = parcel
-            state.lanes.release(parcel)
             state.vacate(parcel)
         }
     }

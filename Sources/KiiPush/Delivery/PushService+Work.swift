@@ -78,7 +78,12 @@ extension PushService {
             startSuperseding(&progress)
             progress.chain = .passed(passed)
             let held = receiver.keep(progress.message, breaker, passed, for: self) { park(parcel, progress, $0) }
-            if held == nil { _ = await putAside(parcel, progress, .heldFull) } else { wake() }
+            guard held != nil else {
+                _ = await putAside(parcel, progress, .heldFull)
+                return false
+            }
+            letLaneGoOn(parcel)
+            wake()
         case .end(.failed(let failure)):
             // Undone and not counted: the chain judges it anew, and its end is what counts.
             receiver.chain.settle(progress.message, .failed(failure), passed)

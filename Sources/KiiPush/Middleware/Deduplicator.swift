@@ -47,7 +47,9 @@ public struct Deduplicator: Middleware {
     }
 
     private let leases: Leases
-    private let clock: any ReceiverClock
+    /// The receiver's, or the one that was given; the system's while there is neither.
+    private var clock: any ReceiverClock
+    private let isClockGiven: Bool
     private let secret: DedupeSecret
     private let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
@@ -66,9 +68,9 @@ public struct Deduplicator: Middleware {
     /// - Parameters:
     ///   - window: how long and how many messages are remembered.
     ///   - keys: what names a message.
-    ///   - clock: the receiver's clock.
+    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver gives its own.
     public init(
-        window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: any ReceiverClock = SystemClock()
+        window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil
     ) {
         self.init(InMemorySeenStore(window: window), .ofProcess, keys, .open, window.weakAge, clock)
     }
@@ -84,23 +86,24 @@ public struct Deduplicator: Middleware {
     ///   - secret: what the keys are made with; a store that outlives the process needs one that does too.
     ///   - keys: what names a message.
     ///   - onStoreFailure: what happens to a message when the store throws.
-    ///   - clock: the receiver's clock.
+    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver gives its own.
     public init(
         store: any SeenStore, secret: DedupeSecret, keys: DedupeKeyMaker = .automatic,
-        onStoreFailure: StoreFailure = .open, clock: any ReceiverClock = SystemClock()
+        onStoreFailure: StoreFailure = .open, clock: (any ReceiverClock)? = nil
     ) {
         self.init(store, secret, keys, onStoreFailure, SeenWindow.standard.weakAge, clock)
     }
 
     private init(
         _ store: any SeenStore, _ secret: DedupeSecret, _ keys: DedupeKeyMaker, _ onStoreFailure: StoreFailure,
-        _ weakAge: Duration, _ clock: any ReceiverClock
+        _ weakAge: Duration, _ clock: (any ReceiverClock)?
     ) {
         leases = Leases(store)
         self.secret = secret
         self.keys = keys
         self.onStoreFailure = onStoreFailure
-        self.clock = clock
+        self.clock = clock ?? SystemClock()
+        isClockGiven = clock != nil
         handledRoutes = HandledRoutes(weakAge: weakAge)
     }
 
@@ -160,5 +163,14 @@ public struct Deduplicator: Middleware {
         guard let lease = message.lease else { return }
         message.recorder?.settle(.keep)
         leases.hold(lease, message.isStored ? .accept : .retryLater)
+    }
+}
+
+extension Deduplicator: ClockedMiddleware {
+    func attached(to clock: any ReceiverClock) -> any Middleware {
+        precondition(!isClockGiven || self.clock.isSame(as: clock), .otherClock(name))
+        var attached = self
+        attached.clock = clock
+        return attached
     }
 }

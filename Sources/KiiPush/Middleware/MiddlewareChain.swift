@@ -35,10 +35,16 @@ struct CompiledChain: Sendable {
     }
 
     private let stages: [Stage]
-    /// The first loop guard, which holds messages and takes announcements.
+    /// What is wrong with the order of the stages.
+    let problems: [ChainProblem]
+    /// The loop guard, which holds messages and takes announcements.
     let loopGuard: LoopGuard?
 
-    init(_ middleware: [any Middleware]) {
+    /// Compiles a chain whose stages take this clock.
+    init(_ middleware: [any Middleware], clock: any ReceiverClock) {
+        ChainProblem.refuseRepeated(middleware)
+        let middleware = middleware.map { ($0 as? any ClockedMiddleware)?.attached(to: clock) ?? $0 }
+        problems = ChainProblem.problems(of: middleware)
         stages = middleware.map { Stage(middleware: $0, name: $0.name) }
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first
     }

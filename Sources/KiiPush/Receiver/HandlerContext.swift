@@ -57,7 +57,8 @@ public struct HandlerContext: Sendable {
     /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
     public func willWrite(_ object: KiiObject, changing change: ObjectChange) throws -> OwnWrite {
         try judge(object.bucket, object.uri)
-        return loopGuard?.announce(object, change) ?? OwnWrite(loopGuard: nil, key: nil, number: 0)
+        return loopGuard?.announce(object, change, for: messageID)
+            ?? OwnWrite(loopGuard: nil, key: nil, number: 0, messageID: nil)
     }
 
     /// Announces a new object in a bucket, whose id the server will make.
@@ -70,7 +71,7 @@ public struct HandlerContext: Sendable {
     /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
     public func willCreate(in bucket: KiiBucket) throws -> OwnCreation {
         try judge(bucket, bucket.uri)
-        return OwnCreation(loopGuard: loopGuard, bucket: bucket, since: loopGuard?.now)
+        return OwnCreation(loopGuard: loopGuard, bucket: bucket, since: loopGuard?.now, messageID: messageID)
     }
 
     private func judge(_ bucket: KiiBucket, _ target: KiiURI) throws {
@@ -96,9 +97,15 @@ public struct HandlerContext: Sendable {
     /// The stamp for what the handler sends or writes: put it under ``Lineage/key`` into the data of a Push to User, or
     /// into an object.
     ///
-    /// It counts one handler more than the message that the handler was called with.
+    /// It counts one handler more than the message that the handler was called with. Take it right before the write: in
+    /// an object it is believed only if the write follows within ``Lineage/lifetime``.
     public var stamp: String {
-        ((lineage ?? message.lineage)?.next ?? Lineage(hops: 1, origin: loopGuard?.origin ?? "")).stamp
+        let found = lineage ?? message.lineage
+        guard let loopGuard else {
+            return (found?.next ?? Lineage(hops: 1, origin: "-")).stamped(at: message.serverTime).stamp
+        }
+        let next = found?.next ?? Lineage(hops: 1, origin: loopGuard.origin)
+        return loopGuard.makeStamp(next, for: messageID, message, arrivedAt: arrivedAt).stamp
     }
 
     /// Puts the stamp into the data of a Push to User, or the fields of an object.
@@ -130,12 +137,26 @@ extension HandlerContext {
     /// fields[Lineage.key] = context.stamp
     /// ```
     ///
+    /// A stamp stays in the object when somebody changes another field, and is then not believed; ``Lineage`` says how
+    /// that is told. Prefer ``continuing(fields:)`` where the fields come from Kii's REST API: the object's own time of
+    /// modification tells it better than the event's.
+    ///
     /// - Parameter stamp: what stands in the object under the key, if anything does; an unreadable one counts as none.
     /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
     /// - Throws: ``LineageTooLong`` when the object has come through too many handlers; let it out of the handler, and
     ///   the message ends as `looped` (`lineage`).
-    public func continuing(_ stamp: String?) throws -> HandlerContext {
-        guard let found = stamp.flatMap({ Lineage($0) }) else { return self }
+    public func continuing(_ stamp: String?) throws -> HandlerContext { try continuing(stamp, modifiedAt: nil) }
+
+    /// Goes on with the lineage of an object that the handler has fetched, and whose time of modification it knows.
+    ///
+    /// - Parameters:
+    ///   - stamp: what stands in the object under ``Lineage/key``, if anything does.
+    ///   - modifiedAt: the object's time of modification as the server answered it together with the fields, in
+    ///     milliseconds since 1970; nil takes the event's.
+    /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
+    /// - Throws: ``LineageTooLong``, as ``continuing(_:)`` does.
+    public func continuing(_ stamp: String?, modifiedAt: Int64?) throws -> HandlerContext {
+        guard let found = stamp.flatMap({ Lineage($0) }).flatMap({ cause($0, modifiedAt) }) else { return self }
         let settings = loopGuard?.settings ?? .standard
         if settings.layers.contains(.lineage), found.hops > settings.hops {
             throw LineageTooLong(hops: found.hops, limit: settings.hops)
@@ -143,6 +164,30 @@ extension HandlerContext {
         var context = self
         if found.hops > (lineage ?? message.lineage)?.hops ?? 0 { context.lineage = found }
         return context
+    }
+
+    /// Goes on with the lineage of an object, given its fields as Kii's REST API returns them: with its stamp, and with
+    /// its time of modification under `_modified`.
+    ///
+    /// ```swift
+    /// let context = try context.continuing(fields: fields)
+    /// context.stamp(&fields)
+    /// ```
+    ///
+    /// - Parameter fields: the object's fields.
+    /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
+    /// - Throws: ``LineageTooLong``, as ``continuing(_:)`` does.
+    public func continuing(fields: [String: DataValue]) throws -> HandlerContext {
+        try continuing(fields[Lineage.key]?.string, modifiedAt: fields["_modified"]?.milliseconds)
+    }
+
+    /// The lineage of the write that caused the message, where this stamp was found in the object.
+    private func cause(_ stamp: Lineage, _ modifiedAt: Int64?) -> Lineage? {
+        if let loopGuard {
+            return loopGuard.cause(
+                of: messageID, message, arrivedAt: arrivedAt, found: stamp, modifiedAt: modifiedAt)
+        }
+        return StampMemory.isOfItsWrite(.init(stamp, modifiedAt, message), serverTime: nil) ? stamp : nil
     }
 }
 

@@ -81,8 +81,8 @@ public final class PushReceiver: Sendable {
         deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
     ) {
         self.init(app: app, limits: limits, clock: clock, deadLetters: deadLetters) {
-            Deduplicator(clock: clock)
-            LoopGuard(me: me, writesAs: writesAs, settings: loop, clock: clock)
+            Deduplicator()
+            LoopGuard(me: me, writesAs: writesAs, settings: loop)
             ScopeRouter(serving: serving)
         }
     }
@@ -92,10 +92,11 @@ public final class PushReceiver: Sendable {
     /// - Parameters:
     ///   - app: the app that is served.
     ///   - limits: the bounds within which payloads are read.
-    ///   - clock: the receiver's clock; give the same one to the stages that take one.
+    ///   - clock: the clock of the receiver and of its chain.
     ///   - deadLetters: where messages are put aside.
     ///   - middleware: the chain, first stage first. Keep the order ``Deduplicator``, ``LoopGuard``, ``ScopeRouter``,
-    ///     and put your own stages where they belong among them.
+    ///     and put your own stages where they belong among them; ``chainProblems`` says what is wrong with the order. At
+    ///     most one deduplicator and one loop guard.
     public init(
         app: String? = nil, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
         deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
@@ -105,7 +106,7 @@ public final class PushReceiver: Sendable {
         self.limits = limits
         self.clock = clock
         self.deadLetters = deadLetters
-        chain = CompiledChain(middleware())
+        chain = CompiledChain(middleware(), clock: clock)
     }
 
     /// What is held ends as ``Outcome/failed(_:)``, so that its transport delivers it again.
@@ -354,6 +355,11 @@ public final class PushReceiver: Sendable {
 
     /// The names of the stages that a message passes, in order.
     public var middleware: [String] { chain.names }
+
+    /// What in the chain was hardly meant so, such as a loop guard before the deduplicator; empty when all is well.
+    ///
+    /// Let a test look at it once: `#expect(receiver.chainProblems.isEmpty)`.
+    public var chainProblems: [ChainProblem] { chain.problems }
 
     /// The chain's loop guard, for its kill switch and its settings; nil when the chain has none.
     public var loopGuard: LoopGuard? { chain.loopGuard }

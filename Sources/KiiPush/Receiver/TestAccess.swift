@@ -29,6 +29,25 @@ extension PushReceiver {
     }
 }
 
+extension RoutedMessage {
+    /// A message that routes with these ids take, without a receiver.
+    package init(_ message: PushMessage, id: UInt64, arrivedAt: MonotonicInstant, app: String?, routeIDs: [String]) {
+        var match = RouteMatch()
+        match.routes = MatchedRoutes(
+            routeIDs.map { id in
+                Route(id: id, criteria: RouteCriteria(), flow: .continue, handler: .any { _, _ in })
+            })
+        self.init(message, id: id, arrivedAt: arrivedAt, app: app, match: match)
+    }
+}
+
+extension Outcome {
+    /// The outcome of a message whose one handler threw.
+    package static func failure(of route: String, _ error: any Error) -> Outcome {
+        .failed(Failure(place: route, isStage: false, error: error, handled: MatchedRoutes()))
+    }
+}
+
 extension RoutingRule {
     /// A condition in the order in which a rule's conditions are judged.
     package struct JudgedCondition {

@@ -54,8 +54,16 @@ public final class SimulatedCloud: Sendable {
 
     // MARK: Reading and writing
 
-    /// An object's fields; nil when there is no such object.
-    public func fields(of object: KiiObject) -> [String: DataValue]? { state.withLock { $0.contents[object.uri] } }
+    /// An object's fields, with its time of modification under `_modified`; nil when there is no such object.
+    public func fields(of object: KiiObject) -> [String: DataValue]? {
+        state.withLock { state in
+            guard var fields = state.contents[object.uri] else { return nil }
+            if let time = state.lastTimes[object.uri] { fields[Self.modified] = .number("\(time)") }
+            return fields
+        }
+    }
+
+    private static let modified = "_modified"
 
     /// Writes an object from outside the fleet, and so makes a new cause.
     ///
@@ -110,6 +118,9 @@ public final class SimulatedCloud: Sendable {
         -> Int64
     {
         let modifiedAt = time(of: object.uri, &state)
+        var fields = fields
+        // The server's own.
+        fields[Self.modified] = nil
         let event =
             state.contents.updateValue(fields, forKey: object.uri) == nil ? KiiEvent.objectCreated : .objectUpdated
         make(

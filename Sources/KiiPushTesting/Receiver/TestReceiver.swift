@@ -24,7 +24,7 @@ public final class TestReceiver: Sendable {
 
     private let failures = PlannedFailures()
 
-    /// Wraps a receiver that was made with this clock, and all its stages too.
+    /// Wraps a receiver that was made with this clock.
     ///
     /// Takes the receiver's place for one listener: call ``PushReceiver/onTrace(_:)`` before, and that listener is told
     /// too; set afterwards it would leave this one blind, and ``send(_:failing:)`` would end the program.

@@ -37,10 +37,10 @@ struct LoopDemo {
 
     init(_ console: Console) {
         self.console = console
-        let loopGuard = LoopGuard(clock: clock)
+        let loopGuard = LoopGuard()
         self.loopGuard = loopGuard
-        receiver = PushReceiver(app: DemoPayloads.app, clock: clock) { [clock] in
-            Deduplicator(clock: clock)
+        receiver = PushReceiver(app: DemoPayloads.app, clock: clock) {
+            Deduplicator()
             loopGuard
             ScopeRouter()
         }
@@ -57,7 +57,7 @@ struct LoopDemo {
                 Every write comes back as the next push. (The demo's own clock runs, so you need not wait.)
             """)
         await loop()
-        console.print("\n13  The guard finds the cause: it handles some of what it holds, and looks whether that brings more")
+        console.print("\n13  The guard looks for the cause: it handles some of what it holds, and sees what that brings")
         await goOn(for: .seconds(3600))
         console.print("\n14  The handler no longer writes. The next try brings nothing, and the guard lets all follow")
         handler.become(.reads)
@@ -98,7 +98,8 @@ struct LoopDemo {
             }
         }
         clock.advance(to: end)
-        console.print("    within \(duration.components.seconds / 3600) h: \(handled) handled, \(caused) came back; \(receiver.held.count) held")
+        let hours = duration.components.seconds / 3600
+        console.print("    within \(hours) h: \(handled) handled, \(caused) came back; \(receiver.held.count) held")
         for hold in loopGuard.holds { console.print("    \(hold.sentence(at: clock.now))") }
     }
 

@@ -47,6 +47,17 @@ struct ProgramActionsTests {
         withExtendedLifetime(pipe) {}
     }
 
+    @Test(
+        "no text of a payload reaches a program's environment by the stamp",
+        arguments: ["1;2;$(reboot)", "1;2;a b", "1;2;é", "1;2;a;b", "1;2;a\nLD_PRELOAD=x", "1;2;"])
+    func stampOfPayload(stamp: String) async throws {
+        let payload = PayloadFixture.pushToUser(data: [(Lineage.key, .string(stamp))]).payload(.long)
+        let run = ActionRun("printf %s \"$KIIPUSH_STAMP\" >\(folder["env"])")
+        #expect(await run.receive(payload) == "handled")
+        let parts = try folder.read("env").split(separator: ";")
+        #expect(parts.count == 4 && parts[1] == "1" && parts[2].utf8.count == 32)
+    }
+
     @Test("a program is started by its argument vector, no shell between, and found on PATH")
     func vector() async throws {
         let run = ActionRun(["tee", folder["$x;y z"]])

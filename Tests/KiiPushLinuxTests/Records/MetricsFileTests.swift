@@ -114,11 +114,11 @@ struct MetricsFileTests {
         }
         let loopGuard = try #require(receiver.loopGuard)
         try MetricsFile(path: folder["m"]).write(receiver.metrics, status, holds: loopGuard.holds)
-        #expect(try folder.read("m").hasSuffix("kiipush_loop_held{level=\"object\",step=\"listening\"} 3\n"))
-        #expect(
-            traces.all.last?.stages.last.map { "\($0.name): \($0.verdict)" }
-                == "hold: too many of one object, sender or conversation: nothing is handled, to see what comes anyway; some are tried in 4 s"
-        )
+        #expect(try folder.read("m").hasSuffix(#"kiipush_loop_held{level="object",step="listening"} 3"# + "\n"))
+        let stage = try #require(traces.all.last?.stages.last)
+        #expect(stage.name == "hold")
+        #expect(stage.verdict.hasPrefix("too many of one object, sender or conversation: nothing is handled"))
+        #expect(stage.verdict.hasSuffix("some are tried in 4 s"))
     }
 
     @Test("every outcome of a receiver is in the file, and their sum is what was received")

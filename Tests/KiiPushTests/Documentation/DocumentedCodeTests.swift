@@ -71,9 +71,14 @@ struct DocumentedCodeTests {
         #expect(await "\(receiver.receive(echo.payload(.long)))" == (fails ? "failed (settings)" : "looped (echo)"))
     }
 
-    @Test("an object's lineage goes on, and ends after eight hops", arguments: [nil, "1;8;th.1", "1;9;th.1", "odd"])
+    /// An object's stamp a second before the object was modified.
+    private static let fresh = 1_699_999_999_000
+
+    @Test(
+        "an object's lineage goes on, and ends after eight hops",
+        arguments: [nil, "1;8;th.1;\(fresh)", "1;9;th.1;\(fresh)", "1;9;th.1", "odd"])
     func continuing(stamp: String?) async {
-        let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.2")])
+        let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.2")], clock: ManualClock())
         let written = Mutex<String?>(nil)
         receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
             var fields = [Lineage.key: stamp]
@@ -82,9 +87,28 @@ struct DocumentedCodeTests {
             written.withLock { $0 = context.stamp }
         }
         let outcome = await receiver.receive(PayloadFixture.pushToApp().payload(.long))
-        #expect("\(outcome)" == (stamp == "1;9;th.1" ? "looped (lineage)" : "handled"))
-        let expected: [String?: String] = [nil: "1;1;th.2", "1;8;th.1": "1;9;th.1", "odd": "1;1;th.2"]
-        #expect(written.withLock { $0 } == expected[stamp])
+        let isOver = stamp == "1;9;th.1;\(Self.fresh)"
+        #expect("\(outcome)" == (isOver ? "looped (lineage)" : "handled"))
+        let next = stamp == "1;8;th.1;\(Self.fresh)" ? "1;9;th.1" : "1;1;th.2"
+        #expect(written.withLock { $0 } == (isOver ? nil : "\(next);1700000000033"))
+    }
+
+    @Test("an object's lineage goes on with the fields that the server returns", arguments: [0, 60_000])
+    func continuingFields(modifiedLater: Int) async {
+        let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.2")], clock: ManualClock())
+        let written = Mutex<String?>(nil)
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            var fields: [String: DataValue] = [
+                "_kl": .string("1;3;th.1;\(Self.fresh)"), "_modified": .number("\(Self.fresh + 20 + modifiedLater)"),
+            ]
+            let context = try context.continuing(fields: fields)
+            context.stamp(&fields)
+            written.withLock { $0 = fields["_kl"]?.string }
+        }
+        _ = await receiver.receive(PayloadFixture.pushToApp().payload(.long))
+        // Somebody has changed the object since, without a stamp.
+        let next = modifiedLater == 0 ? "1;4;th.1" : "1;1;th.2"
+        #expect(written.withLock { $0 } == "\(next);1700000000033")
     }
 
     private struct Cloud {

@@ -28,9 +28,9 @@ struct MemoryTests {
         await #expect(processExitsWith: .success) {
             // Limits of the window, so that what is remembered on purpose is soon at its bound.
             let clock = ManualClock()
-            let receiver = PushReceiver(app: "0123abcd") {
-                Deduplicator(window: SeenWindow(count: 100), clock: clock)
-                LoopGuard(settings: .standard.without(.rate), clock: clock)
+            let receiver = PushReceiver(app: "0123abcd", clock: clock) {
+                Deduplicator(window: SeenWindow(count: 100))
+                LoopGuard(settings: .standard.without(.rate))
                 ScopeRouter()
             }
             receiver.onDirectPush { _, _ in }

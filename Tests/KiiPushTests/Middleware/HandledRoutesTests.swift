@@ -12,7 +12,7 @@ struct HandledRoutesTests {
 
     init() {
         let clock = clock
-        receiver = PushReceiver(clock: clock) { Deduplicator(clock: clock) }
+        receiver = PushReceiver(clock: clock) { Deduplicator() }
         let (log, isBroken) = (log, isBroken)
         for id in ["a", "b", "c"] {
             receiver.onAny(id, then: .continue) { message, _ in
@@ -97,7 +97,7 @@ struct HandledRoutesTests {
     func stageFails() async {
         let (log, isClosed) = (log, Flag())
         let receiver = PushReceiver(clock: clock) {
-            Deduplicator(clock: clock)
+            Deduplicator()
             Probe("probe", EventLog()) {
                 if isClosed.isSet { throw TestError() }
                 return .pass

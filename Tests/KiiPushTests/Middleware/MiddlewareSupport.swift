@@ -58,4 +58,6 @@ extension Route {
 }
 
 /// Builds a chain as a receiver does.
-func makeChain(@MiddlewareBuilder _ middleware: () -> [any Middleware]) -> CompiledChain { CompiledChain(middleware()) }
+func makeChain(@MiddlewareBuilder _ middleware: () -> [any Middleware]) -> CompiledChain {
+    CompiledChain(middleware(), clock: SystemClock())
+}

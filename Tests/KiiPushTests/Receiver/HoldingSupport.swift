@@ -21,6 +21,7 @@ struct HoldingBench {
     ///   - routes: the ids of the routes, each with what the loop guard does for it.
     ///   - rate: how many messages of an object pass where a route says nothing else.
     ///   - letters: where messages are put aside.
+    ///   - isTopic: whether it gets messages of topics.
     ///   - stage: what a stage behind the guard does to a message.
     init(
         _ routes: [(id: String, loop: RouteLoopPolicy)] = [("r", .standard)], rate: LoopRate = LoopRate(messages: 1),

@@ -141,7 +141,7 @@ struct OwnBucketTests {
             write.done(modifiedAt: 1)
             write.failed()
             try context.willCreate(in: bucket).done(id: "x")
-            guard context.stamp == "1;1;" else { throw TestError() }
+            guard context.stamp == "1;1;-;1700000000033" else { throw TestError() }
         }
         #expect(await receiver.receive(PayloadFixture.pushToApp().payload(.long)).name == "handled")
         #expect(await receiver.handleDue().isEmpty)

@@ -145,7 +145,9 @@ struct AgentTests {
             let stored = #"{"outcome":"stored","disposition":"accept"}"#
             #expect(try send(event(20, "o\(attempt)"), event(21, "o\(attempt)")) == [stored, stored])
             let lines = try tool("held", "list").output.split(separator: "\n")
-            guard lines.count == 2, let first = number(of: lines[0]), let second = number(of: lines[1]) else { continue }
+            guard lines.count == 2, let first = number(of: lines[0]), let second = number(of: lines[1]) else {
+                continue
+            }
             let bytes = event(20, "o\(attempt)").utf8.count
             #expect(lines[0].contains(": settings, Push to App, \(bytes) bytes, waiting for "))
             #expect(lines[0].contains(" s; too many of one object, sender or conversation: nothing is handled"))

@@ -38,6 +38,11 @@ struct Identities {
         message.storage.reading.senderKind == .none || Self.contains(own, message) || Self.contains(shared, message)
     }
 
+    /// Whether the message names somebody that this device does not write as; of a device without identities nobody knows.
+    func isStranger(_ message: PushMessage) -> Bool {
+        !(own.isEmpty && shared.isEmpty) && !mayHaveWritten(message)
+    }
+
     private static func contains(_ identities: [Identity], _ message: PushMessage) -> Bool {
         let reading = message.storage.reading
         guard !identities.isEmpty, reading.senderKind != .none else { return false }

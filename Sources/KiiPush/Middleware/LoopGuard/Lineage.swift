@@ -1,42 +1,102 @@
 /// Through how many handlers a message or an object has come, as its stamp says.
 ///
 /// A handler that sends a Push to User adds the stamp with ``HandlerContext/stamp``; each handler that answers
-/// it counts one more. Kii allows only flat data, so it is one string: `1;<hops>;<origin>` under the key `_kl`. A Push
-/// to App carries none itself; there the object does, and the handler that fetches it says so with
-/// ``HandlerContext/continuing(_:)``.
+/// it counts one more. Kii allows only flat data, so it is one string under the key `_kl`: `1;<hops>;<origin>;<time>`,
+/// where the time may be missing. A Push to App carries none itself; there the object does, and the handler that fetches
+/// it says so with ``HandlerContext/continuing(_:)``.
+///
+/// The stamp of a message belongs to that message. The stamp of an object stays in it when somebody changes another
+/// field, so it is believed only for the write that it came with. Another device's stamp is stale if
+///
+/// - its time is more than ``lifetime`` before the object's time of modification, or it has no time;
+/// - the object was modified again after this device first found the stamp in it.
+///
+/// Of a stamp that this device made itself, more is known. It counts only for a message that can be the event of that
+/// write: one with the time of modification that ``OwnWrite/done(modifiedAt:)`` reported, where both times are known;
+/// else one that arrived within ``lifetime`` after the stamp was made, names no sender that this device does not write
+/// as, and is not the second one after a reported write. For any other message the stamp that the object had before
+/// counts: however many messages wait for a handler, what it writes for one of them makes no other's lineage longer.
+///
+/// A stale stamp counts as none, and the lineage begins anew. Doubt is decided for honest traffic: a loop whose stamps
+/// are not believed is still bounded by the rate.
+///
+/// The time is the server's, not the device's, since a device's wall clock may say 1970. The guard learns it from the
+/// times in pushes and in the answers to announced writes, and counts on from there with the receiver's clock. A device
+/// that has had only pushes that were later than ``lifetime`` makes stamps that are stale at once. So does one that
+/// answers only messages without a time, such as Thing-IF commands. Such hops are not counted.
 public struct Lineage: Sendable, Hashable {
     /// The key of the stamp in a message's data, from which ``MessageData`` leaves it out.
     public static let key = NetworkKeys.stamp
+
+    /// How long the write of an object may take from its stamp to its time of modification, and the clocks differ.
+    public static let lifetime = Duration.seconds(30)
 
     /// How many handlers have sent on what the first one sent; that one's message has 1.
     public let hops: Int
 
     /// Who sent the first one: an id of that receiver, free of meaning to any other.
+    ///
+    /// 1 to 64 letters, digits, and `.`, `_`, `:` and `-` of ASCII; a stamp with another origin is not read.
     public let origin: String
 
+    /// When the stamp was made, by the server's clock, in milliseconds since 1970; nil where nobody knew.
+    public let time: Int64?
+
     /// Names a lineage.
-    public init(hops: Int, origin: String) {
+    public init(hops: Int, origin: String, time: Int64? = nil) {
         self.hops = hops
         self.origin = origin
+        self.time = time
     }
 
     /// Reads a stamp; nil when it is none, or of another version.
     ///
-    /// More than nine digits of hops are taken for damage, not for a number: whoever forges one can only have their own
-    /// message cut.
+    /// Whatever a stamp can hold is harmless in logs and environments. More than nine digits of hops are taken for damage,
+    /// not for a number: whoever forges one can only have their own message cut.
     public init?(_ stamp: String) {
-        let parts = stamp.utf8.split(separator: UInt8(ascii: ";"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0].elementsEqual("1".utf8), (1...9).contains(parts[1].count) else { return nil }
-        guard parts[1].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
-        hops = parts[1].reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        let bytes = stamp.utf8
+        guard bytes.count <= Self.longestStamp else { return nil }
+        let parts = bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        guard (3...4).contains(parts.count), parts[0].elementsEqual("1".utf8) else { return nil }
+        guard let hops = Self.number(parts[1], digits: 9), Self.isName(parts[2]) else { return nil }
+        time = parts.count == 4 ? Self.number(parts[3], digits: Self.timeDigits) : nil
+        guard parts.count == 3 || time != nil else { return nil }
+        self.hops = Int(hops)
         origin = String(decoding: parts[2], as: UTF8.self)
     }
 
-    /// The lineage of a message that a handler of this one sends.
+    private static let longestStamp = 128
+    private static let timeDigits = 15
+
+    /// The times that a stamp can tell.
+    static let times = 0...Int64(999_999_999_999_999)
+
+    private static func number(_ text: Substring.UTF8View, digits: Int) -> Int64? {
+        guard (1...digits).contains(text.count), text.allSatisfy({ $0.isDigit }) else { return nil }
+        return text.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    }
+
+    private static func isName(_ text: Substring.UTF8View) -> Bool {
+        (1...64).contains(text.count)
+            && text.allSatisfy { $0.isDigit || (0x61...0x7A).contains($0 | 0x20) || "._:-".utf8.contains($0) }
+    }
+
+    /// Whether a stamp can name this origin.
+    static func canName(_ origin: String) -> Bool { isName(Substring(origin).utf8) }
+
+    /// The lineage of a message that a handler of this one sends, without the time.
     var next: Lineage { Lineage(hops: min(hops + 1, 999_999_999), origin: origin) }
 
+    /// The same, stamped at a time.
+    func stamped(at time: Int64?) -> Lineage {
+        Lineage(hops: hops, origin: origin, time: time.flatMap { Self.times.contains($0) ? $0 : nil })
+    }
+
     /// The stamp's text.
-    public var stamp: String { "1;\(hops);\(origin)" }
+    public var stamp: String {
+        guard let time else { return "1;\(hops);\(origin)" }
+        return "1;\(hops);\(origin);\(time)"
+    }
 }
 
 extension PushMessage {
@@ -46,5 +106,12 @@ extension PushMessage {
         guard token.kind == .string else { return nil }
         let buffer = storage.buffer
         return Lineage(token.string(in: buffer.span.extracting(storage.payloadRange)))
+    }
+
+    /// The server's time when it made the push, as far as the push tells it.
+    var serverTime: Int64? {
+        // In a Direct Push they would be a sender's.
+        guard kind != .directPush, let time = sentAt ?? modifiedAt else { return nil }
+        return max(time, modifiedAt ?? time)
     }
 }

@@ -30,8 +30,8 @@ public final class LoopGuard: Middleware {
     /// How many breakers there are at most, and so how many a ``BreakerStore`` has to keep.
     public static let mostBreakers = RateBreakers.mostNarrow + RateBreakers.mostWide + RateBreakers.mostBroad
 
-    private let clock: any ReceiverClock
-    private let secret: DedupeSecret
+    private let clock: StageClock
+    let secret: DedupeSecret
     /// What tells the store of breakers; nil without one.
     private let writer: BreakerWriter?
     /// What stands for this device in stamps when it has no identity; nothing of the secret, since stamps are sent.
@@ -48,16 +48,20 @@ public final class LoopGuard: Middleware {
     ///   - settings: the layers that are on, and their numbers.
     ///   - breakers: keeps the breakers that are open, for the next process; it is read here, and belongs to this guard
     ///     alone. Without one they are lost with the process.
-    ///   - clock: the receiver's clock.
+    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver gives its own.
     public init(
         me: [Sender] = [], writesAs: [Sender] = [], settings: LoopSettings = .standard,
-        breakers: (any BreakerStore)? = nil, clock: any ReceiverClock = SystemClock()
+        breakers: (any BreakerStore)? = nil, clock: (any ReceiverClock)? = nil
     ) {
-        self.clock = clock
+        self.clock = StageClock(clock)
         secret = breakers?.secret ?? .ofProcess
         let writer = breakers.map { BreakerWriter($0) }
         var state = LoopState(Identities(me: me, writesAs: writesAs), settings)
-        if let writer { state.breakers.restore(writer.read(), settings.rate, clock.now.nanoseconds) }
+        if let writer {
+            let tripped = writer.read()
+            if clock == nil { state.tripped = tripped }
+            state.breakers.restore(tripped, settings.rate, self.clock.now.nanoseconds)
+        }
         self.writer = writer
         self.state = Mutex(state)
     }
@@ -192,9 +196,11 @@ public final class LoopGuard: Middleware {
     ///   - object: the object.
     ///   - change: what the write does to it.
     ///   - since: when it was announced; now unless it is reported later.
+    ///   - messageID: the message whose handler announces it.
     /// - Returns: the announced write.
     package func announce(
-        _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil
+        _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil,
+        for messageID: UInt64? = nil
     ) -> OwnWrite {
         let key = PlaceKey(object, secret)
         let now = clock.now
@@ -202,12 +208,17 @@ public final class LoopGuard: Middleware {
             state.writes.announce(
                 key, change, since: since ?? now, until: now.advanced(by: state.settings.echo), now: now)
         }
-        return OwnWrite(loopGuard: self, key: key, number: number)
+        return OwnWrite(loopGuard: self, key: key, number: number, messageID: messageID)
     }
 
-    func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?) {
+    func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?, for messageID: UInt64?) {
         let now = clock.now
-        state.withLock { $0.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now) }
+        state.withLock { state in
+            let isExpected = state.writes.complete(number, of: key, modifiedAt: modifiedAt, now: now)
+            if let modifiedAt, let messageID {
+                state.stamps.wrote(key, modifiedAt, for: messageID, hasEvent: !isExpected, now: now)
+            }
+        }
     }
 
     /// The present moment on the guard's clock.
@@ -233,11 +244,27 @@ public final class LoopGuard: Middleware {
 
     /// The name under which handlers here begin a lineage: this device's first identity, else one of the process.
     var origin: String {
-        state.withLock { $0.identities.first } ?? nameless.description
+        // An id that a stamp cannot carry is no better than none.
+        state.withLock { $0.identities.first }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
     /// How many keys of the rate layer, and how many announced writes, were forgotten for want of room.
     public var forgottenEarly: Int { state.withLock { $0.breakers.forgottenEarly + $0.writes.givenUp } }
+}
+
+extension LoopGuard: ClockedMiddleware {
+    func attached(to clock: any ReceiverClock) -> any Middleware {
+        guard self.clock.attach(clock, to: name) else { return self }
+        let now = clock.now.nanoseconds
+        state.withLock { state in
+            // They were restored by the system's clock, for want of another one.
+            guard !state.tripped.isEmpty else { return }
+            state.breakers = RateBreakers()
+            state.breakers.restore(state.tripped, state.settings.rate, now)
+            state.tripped = []
+        }
+        return self
+    }
 }
 
 // MARK: Held messages

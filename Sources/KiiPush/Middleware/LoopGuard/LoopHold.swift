@@ -50,6 +50,7 @@ extension LoopHold {
     /// What is going on, and what comes next, in one sentence without its end: `too many of one object; watching …`.
     ///
     /// - Parameter now: the present moment on the guard's clock.
+    /// - Returns: the sentence, without a full stop.
     public func sentence(at now: MonotonicInstant) -> String {
         let seconds = until.map { max(0, now.duration(to: $0).inNanoseconds) / 1_000_000_000 } ?? 0
         let next =

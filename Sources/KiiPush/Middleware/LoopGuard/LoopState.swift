@@ -11,7 +11,10 @@ struct LoopState {
     private var limits: Breaker.Limits
     var killSwitch = KillSwitch()
     var writes = OwnWrites()
+    var stamps = StampMemory()
     var breakers = RateBreakers()
+    /// The breakers of an earlier process, until the receiver's clock is known.
+    var tripped: [TrippedBreaker] = []
     var lastHeld: UInt64 = 0
     var listener: (@Sendable (LoopRisk) -> Void)?
 
@@ -62,7 +65,10 @@ extension LoopState {
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
             arrivedAt: message.arrivedAt, mayBeOwn: identities.mayHaveWritten(message.message))
-        return writes.take(PlaceKey(objectOf: message.message, secret), event, now: message.judgedAt)
+        let object = PlaceKey(objectOf: message.message, secret)
+        guard writes.take(object, event, now: message.judgedAt) else { return false }
+        stamps.ownEventCame(of: object)
+        return true
     }
 
     /// Judges each route in its order; a message that is killed as a whole is ended.

@@ -75,12 +75,15 @@ struct OwnWrites {
         return lastNumber
     }
 
-    /// Learns that an announced write was made, and when the object was modified, if the server has said so.
-    mutating func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?, now: MonotonicInstant) {
-        guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return }
+    /// Learns that an announced write was made, and when the object was modified, if the server has said so; whether its
+    /// event is still to come.
+    @discardableResult
+    mutating func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?, now: MonotonicInstant) -> Bool {
+        guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return false }
         let graceEnd = now.advanced(by: Self.grace)
         let isEnded = waiting[key]?[index].complete(modifiedAt, graceEnd) ?? false
         if isEnded { remove(number, of: key) }
+        return !isEnded
     }
 
     /// Takes an announcement back; whether it was still waiting.
@@ -135,66 +138,5 @@ struct OwnWrites {
 
     private func isWaiting(_ number: UInt64, _ key: PlaceKey) -> Bool {
         waiting[key]?.contains { $0.number == number } ?? false
-    }
-}
-
-/// A write that a handler has announced, to be reported done or failed.
-///
-/// ```swift
-/// let write = try context.willWrite(event.object)
-/// do {
-///     write.done(modifiedAt: try await cloud.put(event.object))
-/// } catch {
-///     write.failed()
-///     throw error
-/// }
-/// ```
-///
-/// The event that the write causes is dropped once, as `looped` (`echo`). An event is taken for it only if it
-///
-/// - is about this object, and tells of the announced ``ObjectChange``: somebody else's deletion is never dropped for an
-///   announced update;
-/// - names no sender, or an identity that this device writes as;
-/// - arrived after the announcement, and at most ``LoopSettings/echo`` after it, 60 seconds unless you say otherwise;
-/// - has the time of modification that ``done(modifiedAt:)`` reported, where both times are known. Where one is not,
-///   as over APNs, it must have arrived within 10 seconds after `done`, and no event of a later modification before it.
-///
-/// Over APNs nothing tells the event of another device's update from this one's within those 10 seconds. If such an
-/// event is dropped, this write's own event is handled instead, so the handler sees the object's last state all the same.
-public struct OwnWrite: Sendable {
-    let loopGuard: LoopGuard?
-    let key: PlaceKey?
-    let number: UInt64
-
-    /// Reports that the write succeeded.
-    ///
-    /// - Parameter modifiedAt: the object's time of modification as the server answered it, in milliseconds since 1970;
-    ///   with it, an event of somebody else's write is told apart over every transport that carries the time.
-    public func done(modifiedAt: Int64? = nil) {
-        guard let key else { return }
-        loopGuard?.complete(number, of: key, modifiedAt: modifiedAt)
-    }
-
-    /// Reports that the write failed, so that no event is expected of it.
-    public func failed() {
-        guard let key else { return }
-        loopGuard?.withdraw(number, of: key)
-    }
-}
-
-/// A new object that a handler has announced, whose id the server makes.
-public struct OwnCreation: Sendable {
-    let loopGuard: LoopGuard?
-    let bucket: KiiBucket
-    /// When it was announced; nil without a guard.
-    let since: MonotonicInstant?
-
-    /// Reports the object that the server made; its event is dropped once, unless a handler was called for it before.
-    ///
-    /// - Parameters:
-    ///   - id: the object's id.
-    ///   - modifiedAt: its time of modification as the server answered it, in milliseconds since 1970.
-    public func done(id: String, modifiedAt: Int64? = nil) {
-        loopGuard?.announce(KiiObject(bucket: bucket, id: id), since: since).done(modifiedAt: modifiedAt)
     }
 }

@@ -142,8 +142,7 @@ struct Suspicion {
             return true
         }
         guard now.since(trust.since) > .seconds(24) else { return false }
-        let isDecided =
-            trust.isSecondPause ? following < 3 : following < min(1, -0.3 * power) || trust.pace < 2
+        let isDecided = trust.isSecondPause ? following < 3 : following < 1 && power > 3 || trust.pace < 2
         if isDecided {
             (trust.comparedFrom, trust.isProven) = (nil, true)
             (doubts, backoff, tries) = (0, 0, [])

@@ -22,9 +22,8 @@ extension PushReceiver {
         deduplicator: Deduplicator? = nil, breakers: (any BreakerStore)? = nil
     ) {
         self.init(app: app ?? rules.app, limits: limits, clock: clock, deadLetters: deadLetters) {
-            deduplicator ?? Deduplicator(window: rules.dedupe, clock: clock)
-            LoopGuard(
-                me: rules.me, writesAs: rules.writesAs, settings: rules.loop, breakers: breakers, clock: clock)
+            deduplicator ?? Deduplicator(window: rules.dedupe)
+            LoopGuard(me: rules.me, writesAs: rules.writesAs, settings: rules.loop, breakers: breakers)
             ScopeRouter(serving: rules.serving)
         }
         setup.withLock { $0.rules.chain = ChainSettings(rules, app: app) }

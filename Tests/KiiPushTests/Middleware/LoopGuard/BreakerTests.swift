@@ -100,8 +100,10 @@ struct BreakerTests {
 
     @Test("the limits of both spans hold, and a message that is taken back makes room")
     func limits() {
-        let limit = Breaker.Limits(LoopRate(messages: 2, per: .seconds(1), sustained: .init(messages: 3, per: .seconds(60))))
-            .narrow
+        let limit = Breaker.Limits(
+            LoopRate(messages: 2, per: .seconds(1), sustained: .init(messages: 3, per: .seconds(60)))
+        )
+        .narrow
         var breaker = Breaker(PlaceKey(0), limit)
         func judge(_ seconds: Double) -> Bool {
             if breaker.pass(.seconds(seconds), limit) { return true }
@@ -237,7 +239,10 @@ struct BreakerTests {
 
     @Test(
         "a clock at its end, or set back, traps nowhere and loses nothing",
-        arguments: [[Int64.max - 3, Int64.max], [Int64.min + 1, Int64.min + 2, Int64.max], [1000, 0], [0, Int64.min + 1, Int64.max]]
+        arguments: [
+            [Int64.max - 3, Int64.max], [Int64.min + 1, Int64.min + 2, Int64.max], [1000, 0],
+            [0, Int64.min + 1, Int64.max],
+        ]
             as [[Int64]])
     func clocks(times: [Int64]) throws {
         let limit = Breaker.Limits(Self.two).narrow

@@ -6,9 +6,18 @@ import Testing
 struct LineageTests {
     /// What stands in a message, and the hops that are read from it; nil for a stamp that is none.
     static let stamps: [(json: String, hops: Int?)] = [
-        (#""_kl":"1;3;th.x""#, 3), (#""_kl":"1;0;""#, 0), (#""_kl":"1;003;a;b""#, 3),
+        (#""_kl":"1;3;th.x""#, 3), (#""_kl":"1;0;x""#, 0), (#""_kl":"1;003;A.z_0:9-""#, 3),
+        (#""_kl":"1;3;x;1700000000000""#, 3), (#""_kl":"1;3;x;0""#, 3), (#""_kl":"1;3;x;999999999999999""#, 3),
         (#""_kl":"1;999999999;x""#, 999_999_999),
-        (#""_\u006bl":"1;3;th.x""#, 3), (#""_kl":"1;\u0033;th.x""#, 3), (#""_kl":"1;3;\u0000\u202e""#, 3),
+        (#""_\u006bl":"1;3;th.x""#, 3), (#""_kl":"1;\u0033;th.x""#, 3),
+        ("\"_kl\":\"1;3;\(String(repeating: "x", count: 64))\"", 3),
+        ("\"_kl\":\"1;3;\(String(repeating: "x", count: 65))\"", nil),
+        (#""_kl":"1;3;""#, nil), (#""_kl":"1;3;a b""#, nil), (#""_kl":"1;3;a\nb""#, nil), (#""_kl":"1;3;$(a)""#, nil),
+        (#""_kl":"1;3;é""#, nil), (#""_kl":"1;3;a/b""#, nil), (#""_kl":"1;3;\u0000""#, nil),
+        (#""_kl":"1;3;\u202e""#, nil),
+        (#""_kl":"1;3;a;b""#, nil), (#""_kl":"1;3;a;""#, nil), (#""_kl":"1;3;a;-1""#, nil),
+        (#""_kl":"1;3;a;1;2""#, nil),
+        (#""_kl":"1;3;a;1000000000000000""#, nil),
         (#""_kl":"1;1000000000;x""#, nil), (#""_kl":"1;99999999999999999999999999;x""#, nil),
         (#""_kl":"1;-3;x""#, nil), (#""_kl":"1;+3;x""#, nil), (#""_kl":"1; 3;x""#, nil), (#""_kl":"1;3.0;x""#, nil),
         (#""_kl":"1;\u0663;x""#, nil), (#""_kl":"1;3""#, nil), (#""_kl":"1;""#, nil), (#""_kl":"1""#, nil),
@@ -73,19 +82,19 @@ struct LineageTests {
             data = [(Lineage.key, .string(try #require(sent.events.last)))]
         }
         #expect(outcomes == Array(repeating: "handled", count: 9) + ["looped (lineage)"])
-        #expect(sent.events == (1...9).map { "1;\($0);th.ping" })
+        #expect(sent.events == (1...9).map { "1;\($0);th.ping;\($0 - 1)" })
     }
 
     @Test(
         "a handler's stamp counts one more and keeps who began, whatever that is",
         arguments: [
-            ("1;3;th.x", "1;4;th.x"), ("1;8;a;b;", "1;9;a;b;"), ("1;999999999;x", "1;999999999;x"),
-            ("2;3;x", "1;1;th.me"),
+            ("1;3;th.x", "1;4;th.x"), ("1;8;a;5", "1;9;a"), ("1;999999999;x", "1;999999999;x"),
+            ("2;3;x", "1;1;th.me"), ("1;8;a;b;", "1;1;th.me"), ("1;8;a b", "1;1;th.me"),
             ("garbage", "1;1;th.me"), (nil, "1;1;th.me"),
         ])
     func next(incoming: String?, outgoing: String) async {
-        let receiver = PushReceiver {
-            LoopGuard(me: [.thing(id: "th.me")], settings: .standard.without(.lineage), clock: ManualClock())
+        let receiver = PushReceiver(clock: ManualClock()) {
+            LoopGuard(me: [.thing(id: "th.me")], settings: .standard.without(.lineage))
         }
         let log = EventLog()
         receiver.onAny("r") { _, context in
@@ -97,7 +106,8 @@ struct LineageTests {
         }
         let data: [(key: String, value: DataValue)] = incoming.map { [(Lineage.key, .string($0))] } ?? []
         _ = await receiver.receive(PayloadFixture.pushToUser(data: data).payload(.long))
-        #expect(log.events == ["\(outgoing) \(outgoing) \(outgoing) 2"])
+        let stamp = "\(outgoing);1700000000033"
+        #expect(log.events == ["\(stamp) \(stamp) \(stamp) 2"])
     }
 
     @Test(
@@ -109,5 +119,10 @@ struct LineageTests {
         #expect(first.origin == first.origin)
         #expect(first.origin != LoopGuard(clock: clock).origin)
         #expect(first.origin.utf8.count == 32)
+        // An id that a stamp cannot carry names nobody, either.
+        for id in ["", "a b", "é", "a;1", String(repeating: "x", count: 65)] {
+            let odd = LoopGuard(me: [.user(id: id)], clock: clock)
+            #expect(odd.origin.utf8.count == 32 && Lineage.canName(odd.origin))
+        }
     }
 }

@@ -112,7 +112,7 @@ struct RateTests {
         }
     }
 
-    @Test("of a new object each time as many pass as a bucket may have; of a new bucket, as many as a route; then as the device")
+    @Test("of new objects as many pass as a bucket may have, of new buckets as a route, of new routes as the device")
     func levels() throws {
         let loopGuard = LoopGuard(clock: clock)
         var number = 0

@@ -74,7 +74,10 @@ struct RulesErrorTests {
             (#""dedupe":null"#, "1:10: expected an object with window, count and weak, found null"),
             (#""loop":{"rate":{"messages":0}}"#, "1:28: expected a whole number from 1 to 1000000000, found 0"),
             (#""loop":{"rate":{"per":"0s"}}"#, "1:23: expected a duration longer than 0"),
-            (#""loop":{"rate":false}"#, "1:16: expected an object with messages, per, sustained and coolDown, found false"),
+            (
+                #""loop":{"rate":false}"#,
+                "1:16: expected an object with messages, per, sustained and coolDown, found false"
+            ),
             (#""loop":{"hops":true}"#, "1:16: expected a whole number from 0 to 1000000, found true"),
             (#""loop":{"ownBucket":"warn"}"#, "1:9: unknown key 'ownBucket'; known: rate, hops, echo, writesAs"),
             (

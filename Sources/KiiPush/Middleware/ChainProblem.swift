@@ -1,0 +1,54 @@
+/// Something in a receiver's chain that was hardly meant so; see ``PushReceiver/chainProblems``.
+@nonexhaustive
+public enum ChainProblem: Sendable, Hashable, CustomStringConvertible {
+    /// ``LoopGuard`` comes before ``Deduplicator``, so each repeated delivery counts as one more message of a loop.
+    case guardBeforeDeduplicator
+    /// ``ScopeRouter`` comes before ``Deduplicator``, so a repeated message that it refuses is refused each time.
+    case scopeRouterBeforeDeduplicator
+    /// ``ScopeRouter`` comes before ``LoopGuard``, so the kill switch does not see what it refuses.
+    case scopeRouterBeforeGuard
+    /// There are two ``ScopeRouter``s, so only scopes that both serve pass.
+    case twoScopeRouters
+
+    /// The problem in words, with what to do.
+    public var description: String {
+        switch self {
+        case .guardBeforeDeduplicator:
+            "LoopGuard comes before Deduplicator: each repeated delivery counts as one more message of a loop; "
+                + "put Deduplicator first"
+        case .scopeRouterBeforeDeduplicator:
+            "ScopeRouter comes before Deduplicator: put Deduplicator first, and ScopeRouter last"
+        case .scopeRouterBeforeGuard:
+            "ScopeRouter comes before LoopGuard: put ScopeRouter last"
+        case .twoScopeRouters:
+            "there are two ScopeRouters: only scopes that both serve pass; keep one, with all scopes that are served"
+        }
+    }
+}
+
+extension ChainProblem {
+    /// What is wrong with the order of a chain.
+    static func problems(of chain: [any Middleware]) -> [ChainProblem] {
+        let deduplicator = chain.firstIndex { $0 is Deduplicator }
+        let loopGuard = chain.firstIndex { $0 is LoopGuard }
+        let routers = chain.indices.filter { chain[$0] is ScopeRouter }
+        var problems: [ChainProblem] = []
+        if let loopGuard, let deduplicator, loopGuard < deduplicator { problems.append(.guardBeforeDeduplicator) }
+        if let router = routers.first {
+            if let deduplicator, router < deduplicator { problems.append(.scopeRouterBeforeDeduplicator) }
+            if let loopGuard, router < loopGuard { problems.append(.scopeRouterBeforeGuard) }
+        }
+        if routers.count > 1 { problems.append(.twoScopeRouters) }
+        return problems
+    }
+
+    /// Ends the program for a chain that can never work.
+    static func refuseRepeated(_ chain: [any Middleware]) {
+        precondition(
+            chain.count { $0 is Deduplicator } <= 1,
+            "a chain has one Deduplicator: a second one would leave the first one's messages in flight for ever")
+        precondition(
+            chain.count { $0 is LoopGuard } <= 1,
+            "a chain has one LoopGuard: what a second one holds would never be handled")
+    }
+}

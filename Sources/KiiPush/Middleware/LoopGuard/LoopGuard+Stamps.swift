@@ -1,0 +1,45 @@
+import Synchronization
+
+// Stamps of handlers: making them, and judging those that stand in objects.
+
+extension LoopGuard {
+    /// Makes a stamp for what the handler of a message sends on.
+    func makeStamp(
+        _ lineage: Lineage, for messageID: UInt64, _ message: PushMessage, arrivedAt: MonotonicInstant
+    ) -> Lineage {
+        let (now, time) = (now, message.serverTime)
+        return state.withLock { state in
+            state.stamps.learn(time, arrivedAt: arrivedAt, now: now)
+            return state.stamps.make(lineage, for: messageID, now: now)
+        }
+    }
+
+    /// The stamp of the write that caused a message, where its handler has found a stamp in the object; nil when that
+    /// one is stale.
+    func cause(
+        of messageID: UInt64, _ message: PushMessage, arrivedAt: MonotonicInstant, found stamp: Lineage,
+        modifiedAt: Int64?
+    ) -> Lineage? {
+        let hasObject = message.storage.reading.hasObject
+        var finding = StampMemory.Finding(
+            stamp, modifiedAt, message, object: hasObject ? PlaceKey(objectOf: message, secret) : nil)
+        finding.messageID = messageID
+        finding.arrivedAt = arrivedAt
+        let (now, time) = (now, message.serverTime)
+        return state.withLock { [finding] state in
+            var finding = finding
+            finding.isStrangers = state.identities.isStranger(message)
+            state.stamps.learn(time, arrivedAt: arrivedAt, now: now)
+            return state.stamps.cause(finding, now: now)
+        }
+    }
+}
+
+extension StampMemory.Finding {
+    init(_ stamp: Lineage, _ modifiedAt: Int64?, _ message: PushMessage, object: PlaceKey? = nil) {
+        let isOfKii = message.kind != .directPush
+        self.init(
+            stamp: stamp, modifiedAt: modifiedAt, eventModifiedAt: isOfKii ? message.modifiedAt : nil,
+            sentAt: isOfKii ? message.sentAt : nil, object: object)
+    }
+}

@@ -1,0 +1,56 @@
+/// The last stamps that a guard made, each with the stamp that the object had before.
+///
+/// The chain of predecessors tells which stamp an object had when a message was sent, although it has been stamped again
+/// since: of many messages that wait for one handler, none was caused by the writes that the handler makes meanwhile.
+struct OwnStamps {
+    /// The stamp of an object.
+    enum Content {
+        /// None, or a stale one.
+        case nothing
+        /// One that this guard made, by its number.
+        case own(UInt64)
+        /// One that another device made.
+        case other(Lineage)
+    }
+
+    struct Entry {
+        let number: UInt64
+        let stamp: Lineage
+        let madeAt: MonotonicInstant
+        let before: Content
+    }
+
+    private let limit: Int
+    /// A ring: each entry is at the remainder of its number.
+    private var entries: [Entry] = []
+    /// The last number of each stamp; two of one millisecond may be equal.
+    private var numbers: [Lineage: UInt64] = [:]
+    private var count: UInt64 = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    /// Keeps a stamp in place of the oldest one.
+    mutating func add(_ stamp: Lineage, madeAt: MonotonicInstant, before: Content) {
+        let entry = Entry(number: count, stamp: stamp, madeAt: madeAt, before: before)
+        if entries.count < limit {
+            entries.append(entry)
+        } else {
+            let place = Int(count % UInt64(limit))
+            let oldest = entries[place]
+            if numbers[oldest.stamp] == oldest.number { numbers[oldest.stamp] = nil }
+            entries[place] = entry
+        }
+        numbers[stamp] = count
+        count += 1
+    }
+
+    /// The number of a stamp; nil when this guard did not make it, or has forgotten it.
+    func number(of stamp: Lineage) -> UInt64? { numbers[stamp] }
+
+    /// The stamp with a number; nil when it is forgotten.
+    subscript(number: UInt64) -> Entry? {
+        let place = Int(number % UInt64(limit))
+        guard place < entries.count, entries[place].number == number else { return nil }
+        return entries[place]
+    }
+}

@@ -1,0 +1,219 @@
+/// What a guard knows of stamps: the time to put into them, those that it made, and those that it knows from a write.
+struct StampMemory {
+    /// How many of each kind are kept.
+    static let limit = 1024
+
+    /// A stamp found where: another object may have been written with it, too.
+    private struct Place: Hashable {
+        let object: PlaceKey
+        let stamp: Lineage
+    }
+
+    /// What is known when a stamp is found in an object.
+    struct Finding {
+        let stamp: Lineage
+        /// The object's time of modification, as the handler fetched it.
+        let modifiedAt: Int64?
+        /// The event's time of modification: the object's is this one, or later.
+        let eventModifiedAt: Int64?
+        /// When the event was sent.
+        let sentAt: Int64?
+        /// The object that the event is about, to which the stamp is taken to belong.
+        let object: PlaceKey?
+        /// The message whose handler found it.
+        var messageID: UInt64 = 0
+        /// When the message arrived.
+        var arrivedAt = MonotonicInstant(nanoseconds: 0)
+        /// Whether the message names a sender that this device does not write as.
+        var isStrangers = false
+    }
+
+    /// A write of this device whose handler reported it.
+    private struct Write {
+        let modifiedAt: Int64
+        /// Whether its event has come.
+        var hasEvent: Bool
+    }
+
+    /// What a message is to a stamp of this device.
+    private enum Relation {
+        /// It tells of the write that the stamp came with.
+        case event
+        /// It tells of an earlier change.
+        case earlier
+        /// It tells of a later change, which left the stamp in the object.
+        case later
+    }
+
+    private(set) var server = ServerTime()
+    private var own = OwnStamps(limit: limit)
+    /// The stamp that the handler of a message found in its object.
+    private var found = BoundedMap<UInt64, OwnStamps.Content>(limit: limit)
+    /// The last stamp that was made for a message.
+    private var ofMessage = BoundedMap<UInt64, Lineage>(limit: limit)
+    private var writes = BoundedMap<Place, Write>(limit: limit)
+    /// The stamp of the last reported write of an object.
+    private var lastWritten = BoundedMap<PlaceKey, Lineage>(limit: limit)
+    /// The time of modification with which a stamp was first found: that of its write, or a later one.
+    private var firstSeen = BoundedMap<Place, Int64>(limit: limit)
+
+    /// Learns what the server's clock showed when something arrived.
+    mutating func learn(_ time: Int64?, arrivedAt: MonotonicInstant, now: MonotonicInstant) {
+        if let time { server.learn(time, at: min(arrivedAt, now)) }
+    }
+
+    /// Makes a stamp for what the handler of a message sends on.
+    mutating func make(_ lineage: Lineage, for messageID: UInt64, now: MonotonicInstant) -> Lineage {
+        let stamp = lineage.stamped(at: server.milliseconds(at: now))
+        own.add(stamp, madeAt: now, before: found[messageID] ?? .nothing)
+        ofMessage.set(messageID, stamp)
+        return stamp
+    }
+
+    /// Learns that the handler of a message has written an object, when by the server's clock, and whether the event of
+    /// it has come already.
+    mutating func wrote(
+        _ object: PlaceKey, _ modifiedAt: Int64, for messageID: UInt64, hasEvent: Bool, now: MonotonicInstant
+    ) {
+        server.learn(modifiedAt, at: now)
+        guard let stamp = ofMessage[messageID] else { return }
+        writes.set(Place(object: object, stamp: stamp), Write(modifiedAt: modifiedAt, hasEvent: hasEvent))
+        lastWritten.set(object, stamp)
+    }
+
+    /// Learns that the event of a reported write has come, so that the next event of the object is about another one.
+    mutating func ownEventCame(of object: PlaceKey) {
+        guard let stamp = lastWritten[object] else { return }
+        let place = Place(object: object, stamp: stamp)
+        guard var write = writes[place] else { return }
+        write.hasEvent = true
+        writes.set(place, write)
+    }
+
+    /// The stamp of the write that caused a message, where its handler has found a stamp in the object; see ``Lineage``.
+    mutating func cause(_ finding: Finding, now: MonotonicInstant) -> Lineage? {
+        var content = content(finding, now)
+        found.set(finding.messageID, content)
+        while case .own(let number) = content {
+            guard let entry = own[number] else { return nil }
+            switch relation(of: finding, to: entry) {
+            case .event: return entry.stamp
+            case .earlier: content = entry.before
+            case .later: return nil
+            }
+        }
+        guard case .other(let stamp) = content else { return nil }
+        return stamp
+    }
+
+    /// The stamp that was found, unless it is stale.
+    private mutating func content(_ finding: Finding, _ now: MonotonicInstant) -> OwnStamps.Content {
+        let place = finding.object.map { Place(object: $0, stamp: finding.stamp) }
+        let written = place.flatMap { writes[$0]?.modifiedAt ?? firstSeen[$0] }
+        if let written, let modifiedAt = finding.modifiedAt, modifiedAt > written { return .nothing }
+        if let number = own.number(of: finding.stamp) {
+            learnFirst(place, finding.modifiedAt)
+            return .own(number)
+        }
+        if let written, finding.tellsOfChange(after: written) { return .nothing }
+        guard Self.isOfItsWrite(finding, serverTime: server.milliseconds(at: now)) else { return .nothing }
+        learnFirst(place, finding.modifiedAt)
+        return .other(finding.stamp)
+    }
+
+    private mutating func learnFirst(_ place: Place?, _ modifiedAt: Int64?) {
+        if let place, let modifiedAt, firstSeen[place] == nil { firstSeen.set(place, modifiedAt) }
+    }
+
+    private func relation(of finding: Finding, to entry: OwnStamps.Entry) -> Relation {
+        let write = finding.object.flatMap { writes[Place(object: $0, stamp: entry.stamp)] }
+        if let write {
+            if let time = finding.eventModifiedAt {
+                return time == write.modifiedAt ? .event : time < write.modifiedAt ? .earlier : .later
+            }
+            if let time = finding.sentAt, time < write.modifiedAt { return .earlier }
+            if finding.tellsOfChange(after: write.modifiedAt) { return .later }
+        }
+        // What had arrived before the stamp was made was not caused by the write.
+        if finding.arrivedAt < entry.madeAt { return .earlier }
+        guard entry.madeAt.duration(to: finding.arrivedAt) <= Lineage.lifetime else { return .later }
+        // Whether another change is earlier or later is not known here: of a later one, the predecessors say nothing new.
+        return finding.isStrangers || write?.hasEvent == true ? .earlier : .event
+    }
+
+    /// Whether the times say that a stamp belongs to the object's last write.
+    static func isOfItsWrite(_ finding: Finding, serverTime: Int64?) -> Bool {
+        let reference = finding.modifiedAt ?? finding.eventModifiedAt ?? finding.sentAt ?? serverTime
+        guard let time = finding.stamp.time, let reference else { return false }
+        let lifetime = Lineage.lifetime.inNanoseconds / 1_000_000
+        // The object may have been written since the event was sent, but not later than now.
+        let latest = finding.modifiedAt ?? max(reference, serverTime ?? reference)
+        return time >= reference.addingClamped(-lifetime) && time <= latest.addingClamped(lifetime)
+    }
+}
+
+extension StampMemory.Finding {
+    /// Whether the object was modified after this time, as far as the object or its event tells.
+    fileprivate func tellsOfChange(after time: Int64) -> Bool {
+        if let modifiedAt = modifiedAt ?? eventModifiedAt { return modifiedAt > time }
+        // The push is made a moment after the write that it tells of.
+        return sentAt.map { $0 > time.addingClamped(1000) } ?? false
+    }
+}
+
+/// What the server's clock shows, as far as its times tell: the least that it can be ahead of the receiver's clock.
+///
+/// A time that arrives was true a while before, so the highest difference of some hours is nearest to the truth; an older
+/// one is forgotten, since clocks drift apart.
+struct ServerTime {
+    /// How long a difference counts at least; at most twice as long.
+    static let span = Duration.seconds(6 * 3600)
+
+    private var current: Int64?
+    private var earlier: Int64?
+    private var since = MonotonicInstant(nanoseconds: 0)
+
+    /// Learns that the server's clock showed this time, or a later one, at a moment of the receiver's clock.
+    mutating func learn(_ milliseconds: Int64, at moment: MonotonicInstant) {
+        guard Lineage.times.contains(milliseconds) else { return }
+        let difference = milliseconds - moment.nanoseconds / 1_000_000
+        let age = moment.nanoseconds.since(since.nanoseconds)
+        if current == nil || age >= Self.span.inNanoseconds {
+            earlier = age < Self.span.inNanoseconds * 2 ? current : nil
+            (current, since) = (difference, moment)
+        } else {
+            current = max(current ?? difference, difference)
+        }
+    }
+
+    /// What it shows now, if anything is known.
+    func milliseconds(at now: MonotonicInstant) -> Int64? {
+        guard let current else { return nil }
+        return max(current, earlier ?? current) + now.nanoseconds / 1_000_000
+    }
+}
+
+/// A dictionary that forgets the keys that came first when it has too many.
+struct BoundedMap<Key: Hashable, Value> {
+    private let limit: Int
+    private var values: [Key: Value] = [:]
+    private var order = ChunkedQueue<Key>()
+
+    init(limit: Int) { self.limit = limit }
+
+    subscript(key: Key) -> Value? { values[key] }
+
+    mutating func set(_ key: Key, _ value: Value) {
+        guard values.updateValue(value, forKey: key) == nil else { return }
+        order.append(key)
+        if order.count > limit, let oldest = order.popFirst() { values[oldest] = nil }
+    }
+}
+
+extension Int64 {
+    /// The sum, or the end of the range that it would leave.
+    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+}
