@@ -28,7 +28,8 @@ struct ArrivalRecord {
         let first = max(start / Self.bin, last - Int64(Self.bins) + 1), next = end / Self.bin
         guard first < next else { return (0, 0) }
         var count = 0
-        for number in first..<next { count += Int(arrived[Self.place(number)]) }
+        // Nothing came since the newest bin: behind it lie the oldest ones.
+        for number in first..<max(first, min(next, last + 1)) { count += Int(arrived[Self.place(number)]) }
         return (count, Double(next - first) / 4)
     }
 
@@ -56,10 +57,11 @@ struct ArrivalRecord {
         var excess = [Double](repeating: 0, count: count + 1)
         var sum = 0.0
         for index in 0..<count {
-            let place = Self.place(first + Int64(index))
-            arrivals[index] = Double(arrived[place])
+            let number = first + Int64(index)
+            let (came, went) = number > last ? (0, 0) : (arrived[Self.place(number)], handled[Self.place(number)])
+            arrivals[index] = Double(came)
             sum += arrivals[index]
-            excess[index + 1] = excess[index] + Double(handled[place]) - arrivals[index]
+            excess[index + 1] = excess[index] + Double(went) - arrivals[index]
         }
         let mean = sum / Double(count)
         var (evidence, power) = (-Double.infinity, Double.infinity)

@@ -287,8 +287,11 @@ struct Suspicion {
         phase = .trying
     }
 
-    /// What a try takes of the budget: what is more than would come anyway.
-    private func cost(of size: Int) -> Int { max(size - Int(2 * evidence.pace * watchSeconds), 1) }
+    /// What a try takes of the budget: what is more than came while nothing was handled.
+    private func cost(of size: Int) -> Int {
+        let idle = evidence.idle
+        return max(size - Int(2 * Double(idle.arrived) / max(idle.seconds, 0.1) * watchSeconds), 1)
+    }
 
     /// How many of a try the budget allows; nil when it allows none, and the key is released or waits.
     private mutating func affordable(_ size: Int, _ now: Int64) -> Int? {
