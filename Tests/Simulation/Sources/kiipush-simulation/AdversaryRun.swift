@@ -46,9 +46,9 @@ struct AdversaryRun {
         }
         begin(fleet, places)
         if adversary.honestPace > 0 { sendHonest(fleet, places, at: Double(adversary.spread) / 1000 + 0.1) }
-        var report = await fleet.run(for: .seconds(60), deliveries: cap)
-        for _ in 1..<60 where report.stop == .timeOver && (tokens.max() ?? 0) <= 5 * adversary.bound {
-            report = await fleet.run(for: .seconds(60), deliveries: cap)
+        var report = await fleet.run(for: .seconds(10), deliveries: cap)
+        for _ in 1..<360 where report.stop == .timeOver && (tokens.max() ?? 0) <= 5 * adversary.bound {
+            report = await fleet.run(for: .seconds(10), deliveries: cap)
         }
         var result = Result(handled: tokens.max() ?? 0, stop: report.stop)
         result.seconds = report.seconds

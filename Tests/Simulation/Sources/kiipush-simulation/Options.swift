@@ -36,6 +36,7 @@ struct Options {
             case "--help", "-h": return .failure(.help)
             case "--quick": isQuick = true
             case "--adversary": options.adversary = AdversaryOptions()
+            case "--honest": options.adversary = AdversaryOptions(isHonest: true)
             case "--seed":
                 options.adversary?.path = rest.popFirst()?.split(separator: ".").compactMap { UInt64($0) } ?? []
             case "--seeds": options.adversary?.seeds = rest.popFirst().flatMap { Int($0) } ?? 0
@@ -68,13 +69,16 @@ func complain(_ text: String) {
 
 /// Runs the search alone, or one adversary.
 struct AdversaryOptions {
+    var isHonest = false
     var path: [UInt64] = []
     var seeds = 200
     var rounds = 4
     var cost = 150_000
 
     func run() async {
+        if isHonest { return await runHonest() }
         if !path.isEmpty {
+            complain("\(Search.adversary(path, mostCost: cost))")
             let found = await Search.run(path, mostCost: cost)
             Self.show(found)
             return print("a minute:", found.result.timeline.prefix(60).map { "\($0)" }.joined(separator: " "))
@@ -86,6 +90,18 @@ struct AdversaryOptions {
         print("misses:")
         for found in search.misses.sorted(by: { $0.share > $1.share }).prefix(40) { Self.show(found) }
         print("\(search.runs) runs, \(search.deliveries) deliveries, \(search.misses.count) misses")
+    }
+
+    private func runHonest() async {
+        let work = HonestPattern.all.flatMap { pattern in
+            (path.isEmpty ? Array(1...UInt64(seeds)) : path).map { HonestRun(pattern: pattern, seed: $0) }
+        }
+        let results = await inParallel(work) { await $0.run() }
+        print(HonestFleet.titles)
+        for pattern in HonestPattern.all {
+            let own = zip(work, results).filter { $0.0.pattern == pattern }
+            print(HonestFleet(pattern: pattern, results: own.map { ($0.0.seed, $0.1) }).line)
+        }
     }
 
     static func show(_ found: Search.Found) {

@@ -52,7 +52,7 @@ struct Search {
 
     static func run(_ path: [UInt64], mostCost: Int) async -> Found {
         let adversary = adversary(path, mostCost: mostCost)
-        let run = AdversaryRun(name: "", adversary: adversary, cap: 20 * mostCost)
+        let run = AdversaryRun(name: "", adversary: adversary, cap: 5 * mostCost)
         let seed = path.reduce(0) { ($0 &* 1_000_003) &+ $1 }
         return Found(path: path, adversary: adversary, result: await run.run(seed))
     }
