@@ -96,11 +96,12 @@ struct AdversaryOptions {
         let work = HonestPattern.all.flatMap { pattern in
             (path.isEmpty ? Array(1...UInt64(seeds)) : path).map { HonestRun(pattern: pattern, seed: $0) }
         }
-        let results = await inParallel(work) { await $0.run() }
         print(HonestFleet.titles)
         for pattern in HonestPattern.all {
-            let own = zip(work, results).filter { $0.0.pattern == pattern }
-            print(HonestFleet(pattern: pattern, results: own.map { ($0.0.seed, $0.1) }).line)
+            let own = work.filter { $0.pattern == pattern }
+            let results = await inParallel(own) { await $0.run() }
+            print(HonestFleet(pattern: pattern, results: zip(own, results).map { ($0.0.seed, $0.1) }).line)
+            fflush(nil)
         }
     }
 

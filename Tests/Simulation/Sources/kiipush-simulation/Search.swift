@@ -54,7 +54,11 @@ struct Search {
         let adversary = adversary(path, mostCost: mostCost)
         let run = AdversaryRun(name: "", adversary: adversary, cap: 5 * mostCost)
         let seed = path.reduce(0) { ($0 &* 1_000_003) &+ $1 }
-        return Found(path: path, adversary: adversary, result: await run.run(seed))
+        let start = ContinuousClock.now
+        let result = await run.run(seed)
+        let time = ContinuousClock.now - start
+        if time > .seconds(5) { complain("\(path) took \(time): \(adversary), \(result.deliveries) deliveries, \(result.seconds) s") }
+        return Found(path: path, adversary: adversary, result: result)
     }
 
     mutating func search() async {
