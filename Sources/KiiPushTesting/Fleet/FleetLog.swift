@@ -61,6 +61,8 @@ struct FleetLog {
         return entries.count - 1
     }
 
+    func cause(of event: Int) -> SimulatedCloud.Cause { entries[event].cause }
+
     /// The cause of what a handler of this event writes.
     func next(after event: Int) -> SimulatedCloud.Cause {
         let cause = entries[event].cause

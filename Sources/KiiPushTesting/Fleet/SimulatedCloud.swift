@@ -25,6 +25,13 @@ public final class SimulatedCloud: Sendable {
         let cause: Cause
     }
 
+    /// Something that a handler does later than its message ends.
+    struct Planned {
+        let delay: Duration
+        let cause: Cause?
+        let action: @Sendable () throws -> Void
+    }
+
     private struct State {
         /// By URI, which is the same whether or not the bucket's type is known.
         var contents: [KiiURI: [String: DataValue]] = [:]
@@ -34,6 +41,8 @@ public final class SimulatedCloud: Sendable {
         /// What the event that a handler is called for was caused by; nil while no handler runs.
         var current: Cause?
         var events: [Event] = []
+        /// What handlers have put off, each with its time.
+        var planned: [Planned] = []
         var writes = 0
         var failedWrites = 0
         var random: SeededGenerator
@@ -73,6 +82,14 @@ public final class SimulatedCloud: Sendable {
         state.withLock { write(object, fields, sender, &$0) }
     }
 
+    /// Changes some fields of an object from outside the fleet and keeps the others, and so makes a new cause.
+    ///
+    /// - Returns: when the object was modified, in milliseconds since 1970.
+    @discardableResult
+    public func patch(_ object: KiiObject, _ fields: [String: DataValue], by sender: Sender? = nil) -> Int64 {
+        state.withLock { write(object, merged(object, fields, $0), sender, &$0) }
+    }
+
     /// Sends a message to a topic from outside the fleet, and so makes a new cause.
     public func send(_ data: [String: DataValue], to topic: KiiTopic, by sender: Sender? = nil) {
         state.withLock { send(data, topic, sender, &$0) }
@@ -84,6 +101,23 @@ public final class SimulatedCloud: Sendable {
             try mayFail(&state)
             return write(object, fields, sender, &state)
         }
+    }
+
+    /// Changes some fields for a device, unless the network is down.
+    func patchForDevice(_ object: KiiObject, _ fields: [String: DataValue], _ sender: Sender) throws -> Int64 {
+        try state.withLock { state in
+            try mayFail(&state)
+            return write(object, merged(object, fields, state), sender, &state)
+        }
+    }
+
+    private func merged(_ object: KiiObject, _ fields: [String: DataValue], _ state: State) -> [String: DataValue] {
+        (state.contents[object.uri] ?? [:]).merging(fields) { $1 }
+    }
+
+    /// Plans something for later, as an effect of the message that is handled now.
+    func plan(_ delay: Duration, _ action: @escaping @Sendable () throws -> Void) {
+        state.withLock { $0.planned.append(Planned(delay: delay, cause: $0.current, action: action)) }
     }
 
     /// Makes an object for a device, with an id of the cloud's choice.
@@ -170,6 +204,15 @@ public final class SimulatedCloud: Sendable {
         }
     }
 
+    /// What handlers have put off since the last call.
+    func takePlanned() -> [Planned] {
+        state.withLock { state in
+            guard !state.planned.isEmpty else { return [] }
+            defer { state.planned = [] }
+            return state.planned
+        }
+    }
+
     /// How many events there were, and how many writes failed.
     var counts: (writes: Int, failed: Int) { state.withLock { ($0.writes, $0.failedWrites) } }
 }
@@ -194,10 +237,26 @@ public struct SimulatedDevice: Sendable {
         self.cloud = cloud
     }
 
-    /// Writes an object; returns when it was modified, in milliseconds since 1970.
+    /// Writes an object, all of its fields; returns when it was modified, in milliseconds since 1970.
+    ///
+    /// - Parameters:
+    ///   - object: the object.
+    ///   - fields: what it has from now on.
+    ///   - sender: who writes; the device's own identity when it is left out.
     @discardableResult
-    public func put(_ object: KiiObject, _ fields: [String: DataValue] = [:]) throws -> Int64 {
-        try cloud.putForDevice(object, fields, identity)
+    public func put(_ object: KiiObject, _ fields: [String: DataValue] = [:], by sender: Sender? = nil) throws -> Int64 {
+        try cloud.putForDevice(object, fields, sender ?? identity)
+    }
+
+    /// Changes some fields of an object and keeps the others; returns when it was modified.
+    ///
+    /// - Parameters:
+    ///   - object: the object; made if there is none.
+    ///   - fields: those that change.
+    ///   - sender: who writes; the device's own identity when it is left out.
+    @discardableResult
+    public func patch(_ object: KiiObject, _ fields: [String: DataValue], by sender: Sender? = nil) throws -> Int64 {
+        try cloud.patchForDevice(object, fields, sender ?? identity)
     }
 
     /// Makes a new object; returns its id and when it was modified.
@@ -209,7 +268,19 @@ public struct SimulatedDevice: Sendable {
     }
 
     /// Sends a message to a topic.
-    public func send(_ data: [String: DataValue], to topic: KiiTopic) throws {
-        try cloud.sendForDevice(data, topic, identity)
+    ///
+    /// - Parameters:
+    ///   - data: what is sent.
+    ///   - topic: the topic.
+    ///   - sender: who sends; the device's own identity when it is left out.
+    public func send(_ data: [String: DataValue], to topic: KiiTopic, by sender: Sender? = nil) throws {
+        try cloud.sendForDevice(data, topic, sender ?? identity)
     }
+
+    /// Does something later, in a handler: what it writes then is caused by the handler's message, which has ended.
+    ///
+    /// - Parameters:
+    ///   - delay: how much later, in whole milliseconds.
+    ///   - action: what; a write of it that fails is lost.
+    public func later(_ delay: Duration, _ action: @escaping @Sendable () throws -> Void) { cloud.plan(delay, action) }
 }

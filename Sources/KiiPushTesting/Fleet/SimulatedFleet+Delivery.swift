@@ -5,6 +5,11 @@ extension SimulatedFleet {
 
     /// Puts what was written since onto its way to every device.
     func send() {
+        for planned in cloud.takePlanned() {
+            lastPlan += 1
+            plans[lastPlan] = planned
+            queue.add(Step(kind: .write(lastPlan), device: -1), at: now + planned.delay.inMilliseconds)
+        }
         for event in cloud.takeEvents() {
             let number = Int32(log.add(event))
             for device in devices.indices {
@@ -33,6 +38,8 @@ extension SimulatedFleet {
 
     func deliver(_ step: Step, _ event: Int, _ attempt: UInt8, _ style: PayloadFixture.KeyStyle) async {
         let device = Int(step.device)
+        var step = step
+        step.firstArrival = min(step.firstArrival, now)
         var payload = log.payload(of: event, style)
         payload.isRedelivered = attempt > 1
         log.reach(event, device)
@@ -59,7 +66,9 @@ extension SimulatedFleet {
         _ outcome: Outcome, _ step: Step, _ event: Int, _ attempt: UInt8, _ style: PayloadFixture.KeyStyle
     ) {
         switch outcome {
-        case .handled: log.handle(event, Int(step.device))
+        case .handled:
+            log.handle(event, Int(step.device))
+            report(step, event)
         case .looped, .deadLettered: log.stop(event, Int(step.device))
         default: break
         }
@@ -70,8 +79,18 @@ extension SimulatedFleet {
         }
         log.redelivered += 1
         log.expect(Int32(event))
-        let again = Step(kind: .deliver(event: Int32(event), attempt: attempt + 1, style: style), device: step.device)
+        var again = step
+        again.kind = .deliver(event: Int32(event), attempt: attempt + 1, style: style)
         queue.add(again, at: now + Self.redelivery.inMilliseconds)
+    }
+
+    private func report(_ step: Step, _ event: Int) {
+        guard let onHandled else { return }
+        let cause = log.cause(of: event)
+        onHandled(
+            Handling(
+                device: Int(step.device), cause: cause.number, generation: cause.generation,
+                arrivedAt: .milliseconds(step.firstArrival), delay: .milliseconds(now - step.firstArrival)))
     }
 
     // MARK: What a device holds

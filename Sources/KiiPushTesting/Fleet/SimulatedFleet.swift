@@ -41,6 +41,9 @@ public final class SimulatedFleet {
     var queue = EventQueue<Step>()
     var log: FleetLog
     var actions: [(SimulatedFleet) async -> Void] = []
+    /// What handlers have put off, by number.
+    var plans: [Int32: SimulatedCloud.Planned] = [:]
+    var lastPlan: Int32 = 0
     /// When each device is to look at what it holds, so that it need not look each millisecond.
     var nextLook: [Int64]
     /// What each held message was delivered as, by device and the held message's number.
@@ -57,10 +60,30 @@ public final class SimulatedFleet {
             case deliver(event: Int32, attempt: UInt8, style: PayloadFixture.KeyStyle)
             case look
             case act(Int32)
+            case write(Int32)
         }
-        let kind: Kind
+        var kind: Kind
         let device: Int32
+        /// When the message arrived for the first time.
+        var firstArrival: Int64 = .max
     }
+
+    /// A message that a device has handled.
+    public struct Handling {
+        /// The device's place in the fleet.
+        public let device: Int
+        /// Which write from outside was its cause, from 0.
+        public let cause: Int
+        /// How many handlers lie between the two.
+        public let generation: Int
+        /// When it arrived for the first time, from the clock's beginning.
+        public let arrivedAt: Duration
+        /// How long it was held, or waited to be delivered again, since then.
+        public let delay: Duration
+    }
+
+    /// Called with each message that a device has handled.
+    public var onHandled: ((Handling) -> Void)?
 
     /// Makes a fleet.
     ///
@@ -147,6 +170,12 @@ public final class SimulatedFleet {
         switch step.kind {
         case .deliver(let event, let attempt, let style): await deliver(step, Int(event), attempt, style)
         case .look: await look(Int(step.device))
+        case .write(let number):
+            guard let planned = plans.removeValue(forKey: number) else { return }
+            cloud.setCause(planned.cause)
+            try? planned.action()
+            cloud.setCause(nil)
+            send()
         case .act(let number):
             await actions[Int(number)](self)
             send()

@@ -79,8 +79,8 @@ enum Loop: String, CaseIterable {
     func bound(_ value: KeyPath<LoopBound, Int>, devices: Int, in time: Duration) -> Int {
         switch self {
         case .update: LoopBound(in: time)[keyPath: value]
-        case .create: LoopBound(isWide: true, in: time)[keyPath: value]
-        case .pingPong: 2 * (devices + 1) * LoopBound(in: time)[keyPath: value]
+        case .create: LoopBound(shape: .bucket, in: time)[keyPath: value]
+        case .pingPong: 2 * LoopBound(shape: .bucket, in: time)[keyPath: value]
         }
     }
 }

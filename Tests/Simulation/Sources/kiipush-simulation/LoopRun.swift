@@ -111,7 +111,7 @@ struct LoopRun {
     private var mostUnderRate: Int {
         let time = Duration.seconds(seconds)
         // One or two devices on a slow network need not reach the rate.
-        if chaos != .none { return loop.bound(devices > 2 ? \.stormWithLoss : \.anything, devices: devices, in: time) }
+        if chaos != .none { return loop.bound(\.anything, devices: devices, in: time) }
         return loop.bound(\.storm, devices: devices, in: time)
     }
 }

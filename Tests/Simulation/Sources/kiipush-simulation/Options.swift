@@ -1,8 +1,10 @@
 import Glibc
+import KiiPushTesting
 
 /// What the command line asks for.
 struct Options {
     var isJSON = false
+    var adversary: AdversaryOptions?
     var plan = Plan(isQuick: false, devices: nil)
 
     enum Problem: Error {
@@ -33,6 +35,13 @@ struct Options {
             switch argument {
             case "--help", "-h": return .failure(.help)
             case "--quick": isQuick = true
+            case "--adversary": options.adversary = AdversaryOptions()
+            case "--honest": options.adversary = AdversaryOptions(isHonest: true)
+            case "--seed":
+                options.adversary?.path = rest.popFirst()?.split(separator: ".").compactMap { UInt64($0) } ?? []
+            case "--seeds": options.adversary?.seeds = rest.popFirst().flatMap { Int($0) } ?? 0
+            case "--rounds": options.adversary?.rounds = rest.popFirst().flatMap { Int($0) } ?? 0
+            case "--cost": options.adversary?.cost = rest.popFirst().flatMap { Int($0) } ?? 0
             case "--storm": isStorm = true
             case "--devices":
                 guard let count = rest.popFirst().flatMap({ Int($0) }), (1...10_000).contains(count) else {
@@ -56,4 +65,51 @@ struct Options {
 func complain(_ text: String) {
     let line = Array("kiipush-simulation: \(text)\n".utf8)
     _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
+
+/// Runs the search alone, or one adversary.
+struct AdversaryOptions {
+    var isHonest = false
+    var path: [UInt64] = []
+    var seeds = 200
+    var rounds = 4
+    var cost = 150_000
+
+    func run() async {
+        if isHonest { return await runHonest() }
+        if !path.isEmpty {
+            complain("\(Search.adversary(path, mostCost: cost))")
+            let found = await Search.run(path, mostCost: cost)
+            Self.show(found)
+            return print("a minute:", found.result.timeline.prefix(60).map { "\($0)" }.joined(separator: " "))
+        }
+        var search = Search()
+        (search.seeds, search.rounds, search.mostCost) = (seeds, rounds, cost)
+        await search.search()
+        for (_, found) in search.worst.sorted(by: { $0.key < $1.key }) { Self.show(found) }
+        print("misses:")
+        for found in search.misses.sorted(by: { $0.share > $1.share }).prefix(40) { Self.show(found) }
+        print("\(search.runs) runs, \(search.deliveries) deliveries, \(search.misses.count) misses")
+    }
+
+    private func runHonest() async {
+        let work = HonestPattern.all.flatMap { pattern in
+            (path.isEmpty ? Array(1...UInt64(seeds)) : path).map { HonestRun(pattern: pattern, seed: $0) }
+        }
+        print(HonestFleet.titles)
+        for pattern in HonestPattern.all {
+            let own = work.filter { $0.pattern == pattern }
+            let results = await inParallel(own) { await $0.run() }
+            print(HonestFleet(pattern: pattern, results: zip(own, results).map { ($0.0.seed, $0.1) }).line)
+            fflush(nil)
+        }
+    }
+
+    static func show(_ found: Search.Found) {
+        let result = found.result
+        print(
+            "\(result.handled) of \(found.adversary.bound)", found.name, "\(found.adversary)",
+            "honest \(result.honest), lost \(result.honestLost), latest \(Int(result.latest)) s, \(result.deliveries)",
+            "deliveries,", result.stop.rawValue, result.seconds)
+    }
 }

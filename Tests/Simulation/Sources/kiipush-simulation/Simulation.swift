@@ -14,6 +14,10 @@ struct Simulation {
             complain("\(what)\n\(Options.usage)")
             exit(64)
         }
+        if let adversary = options.adversary {
+            await adversary.run()
+            return
+        }
         let rows = await inParallel(options.plan.loops) { await $0.run() }
         let honest = await inParallel(options.plan.honest) { await $0.run() }
         let report = Report(
@@ -21,22 +25,6 @@ struct Simulation {
         print(options.isJSON ? report.json : report.text)
         for broken in report.broken { complain(broken) }
         if !report.broken.isEmpty { exit(1) }
-    }
-
-    /// Does the work two at a time, and returns what came of each in the order of the work.
-    private static func inParallel<Work: Sendable, Result: Sendable>(
-        _ work: [Work], _ body: @escaping @Sendable (Work) async -> Result
-    ) async -> [Result] {
-        await withTaskGroup(of: (Int, Result).self) { group in
-            var results: [Int: Result] = [:]
-            // The dearest last ones first, so that none is left alone at the end.
-            for (number, index) in work.indices.reversed().enumerated() {
-                if number >= 2, let (index, result) = await group.next() { results[index] = result }
-                group.addTask { (index, await body(work[index])) }
-            }
-            for await (index, result) in group { results[index] = result }
-            return work.indices.compactMap { results[$0] }
-        }
     }
 }
 

@@ -1,0 +1,196 @@
+import KiiPush
+import KiiPushTesting
+import Synchronization
+
+/// Messages that nobody here causes, in some pattern.
+enum HonestPattern: Hashable {
+    /// So many a second of one object.
+    case stream(Double, isRegular: Bool)
+    /// So many a second, each of a new object in one bucket.
+    case newObjects(Double, isRegular: Bool)
+    /// So many a second, each of one of fifty objects in ten buckets.
+    case manyObjects(Double)
+    /// So many at once of one object, and so many a second behind them.
+    case burst(Int, behind: Double)
+    /// 5,000 new objects of a bucket, 200 a second.
+    case importing
+    /// What ten minutes brought of one object, so many a second, at once; six times.
+    case wakeUps(Double)
+
+    var name: String {
+        switch self {
+        case .stream(let pace, let isRegular): "\(plain(pace))/s, \(isRegular ? "regular" : "by chance")"
+        case .newObjects(let pace, let isRegular):
+            "\(plain(pace))/s, new objects, \(isRegular ? "regular" : "by chance")"
+        case .manyObjects(let pace): "\(plain(pace))/s, fifty objects, by chance"
+        case .burst(let count, let pace): "\(count) at once, \(plain(pace))/s behind"
+        case .importing: "import: 5,000 new objects, 200/s"
+        case .wakeUps(let pace): "wake-ups: 10 minutes of \(plain(pace))/s at once"
+        }
+    }
+
+    /// The most seconds that a message may be late.
+    var mostLate: Double {
+        switch self {
+        case .stream, .newObjects, .manyObjects, .importing: 8
+        case .burst, .wakeUps: 30
+        }
+    }
+
+    static let paces = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200]
+
+    static let all: [HonestPattern] =
+        paces.flatMap { pace in [true, false].map { .stream(pace, isRegular: $0) } }
+        + paces.flatMap { pace in [true, false].map { .newObjects(pace, isRegular: $0) } }
+        + paces.map { .manyObjects($0) }
+        + [60, 400].flatMap { count in [0, 0.3, 3, 50].map { .burst(count, behind: $0) } }
+        + [.importing] + [0.1, 0.3, 1].map { .wakeUps($0) }
+}
+
+/// A number as one would write it.
+func plain(_ number: Double) -> String { number == number.rounded() ? "\(Int(number))" : "\(number)" }
+
+/// One device that gets honest messages of a pattern, as one seed has it.
+struct HonestRun {
+    let pattern: HonestPattern
+    let seed: UInt64
+
+    struct Result {
+        var messages = 0
+        /// How many were not handled in the end, and how many of these are dead letters.
+        var lost = 0, deadLetters = 0
+        /// The longest delay, in seconds; how many were late by more than a second, and how often that began.
+        var latest = 0.0
+        var late = 0, times = 0
+    }
+
+    func run() async -> Result {
+        let fleet = SimulatedFleet(devices: 1, seed: seed, sample: .seconds(3600)) { device in
+            let receiver = PushReceiver(app: SimulatedCloud.app, me: [device.identity], clock: device.clock)
+            receiver.onPushToApp("honest", bucket: "*") { _, _ in }
+            return receiver
+        }
+        var result = Result()
+        var handlings: [(arrival: Double, delay: Double)] = []
+        fleet.onHandled = { handlings.append(($0.arrivedAt / .seconds(1), $0.delay / .seconds(1))) }
+        let random = Generator(seed)
+        plan(fleet, random)
+        let report = await fleet.run(for: .seconds(12 * 3600))
+        result.messages = report.events
+        result.lost = report.unhandled + report.stopped
+        result.deadLetters = report.stopped
+        var end = -1.0
+        for (arrival, delay) in handlings.sorted(by: { $0.arrival < $1.arrival }) {
+            result.latest = max(result.latest, delay)
+            guard delay > 1 else { continue }
+            result.late += 1
+            if arrival > end { result.times += 1 }
+            end = max(end, arrival + delay)
+        }
+        return result
+    }
+
+    private func plan(_ fleet: SimulatedFleet, _ random: Generator) {
+        switch pattern {
+        case .stream(let pace, let isRegular):
+            stream(fleet, random, pace, isRegular, from: 0.1, for: Self.length(pace)) { _ in ("sensors", "power") }
+        case .newObjects(let pace, let isRegular):
+            stream(fleet, random, pace, isRegular, from: 0.1, for: Self.length(pace)) { ("imported", "\($0)") }
+        case .manyObjects(let pace):
+            stream(fleet, random, pace, false, from: 0.1, for: Self.length(pace)) { _ in
+                let number = random.next(50)
+                return ("sensors-\(number % 10)", "\(number)")
+            }
+        case .burst(let count, let pace):
+            fleet.at(.seconds(1)) { fleet in for _ in 0..<count { Self.put(fleet, "sensors", "power") } }
+            if pace > 0 {
+                stream(fleet, random, pace, false, from: 1.1, for: Self.length(pace)) { _ in ("sensors", "power") }
+            }
+        case .importing:
+            stream(fleet, random, 200, true, from: 0.1, for: 25) { ("imported", "\($0)") }
+        case .wakeUps(let pace):
+            for time in 1...6 {
+                let count = random.poisson(pace * 600)
+                fleet.at(.seconds(600 * time)) { fleet in
+                    for _ in 0..<count { Self.put(fleet, "sensors", "power") }
+                }
+            }
+        }
+    }
+
+    /// How long a stream goes on: enough for a verdict, and for what comes after it.
+    private static func length(_ pace: Double) -> Double { min(max(120 / pace, 120), 1200) }
+
+    private static func put(_ fleet: SimulatedFleet, _ bucket: String, _ object: String) {
+        fleet.cloud.patch(
+            KiiObject(bucket: KiiBucket(scope: .app, name: bucket), id: object), [:], by: .thing(id: "th.meter"))
+    }
+
+    private func stream(
+        _ fleet: SimulatedFleet, _ random: Generator, _ pace: Double, _ isRegular: Bool, from start: Double,
+        for seconds: Double, number: Int = 0, _ place: @escaping (Int) -> (String, String)
+    ) {
+        let end = start + seconds
+        func next(_ time: Double, _ number: Int) {
+            guard time < end else { return }
+            fleet.at(.milliseconds(Int(time * 1000))) { fleet in
+                let (bucket, object) = place(number)
+                Self.put(fleet, bucket, object)
+                next(time + (isRegular ? 1 / pace : random.pause(pace)), number + 1)
+            }
+        }
+        next(start + (isRegular ? random.fraction() / pace : random.pause(pace)), 0)
+    }
+}
+
+/// A generator that closures share.
+final class Generator: Sendable {
+    private let state: Mutex<SeededGenerator>
+
+    init(_ seed: UInt64) { state = Mutex(SeededGenerator(seed: seed ^ 0x4071E57)) }
+
+    func fraction() -> Double { state.withLock { $0.fraction() } }
+    func next(_ count: Int) -> Int { state.withLock { Int($0.next() % UInt64(count)) } }
+    func pause(_ pace: Double) -> Double { -logarithm(1 - fraction()) / pace }
+
+    /// How many events there are by chance where so many are expected.
+    func poisson(_ mean: Double) -> Int {
+        var (count, time) = (0, pause(1))
+        while time < mean {
+            count += 1
+            time += pause(1)
+        }
+        return count
+    }
+}
+
+/// All seeds of a pattern.
+struct HonestFleet {
+    let pattern: HonestPattern
+    let results: [(seed: UInt64, result: HonestRun.Result)]
+
+    private var latest: [Double] { results.map(\.result.latest).sorted() }
+    private func quantile(_ share: Double) -> Double {
+        latest.isEmpty ? 0 : latest[min(Int(share * Double(latest.count)), latest.count - 1)]
+    }
+
+    /// The seeds that were later than they may be; than a minute; that lost something; and that were late again.
+    var tooLate: [UInt64] { results.filter { $0.result.latest > pattern.mostLate }.map(\.seed) }
+    var deceived: [UInt64] { results.filter { $0.result.latest > 60 }.map(\.seed) }
+    var lossy: [UInt64] { results.filter { $0.result.lost > 0 }.map(\.seed) }
+    var lateAgain: [UInt64] { results.filter { $0.result.times > 1 }.map(\.seed) }
+
+    var line: String {
+        func tenth(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
+        func list(_ seeds: [UInt64]) -> String {
+            seeds.isEmpty ? "0" : "\(seeds.count) (\(seeds.prefix(4).map { "\($0)" }.joined(separator: " ")))"
+        }
+        return [
+            pattern.name, "\(results.reduce(0) { $0 + $1.result.messages })", tenth(quantile(0.5)),
+            tenth(quantile(0.99)), tenth(latest.last ?? 0), list(tooLate), list(deceived), list(lateAgain), list(lossy),
+        ].joined(separator: " | ")
+    }
+
+    static let titles =
+        "pattern | messages | latest: median | 99 % | most | too late (seeds) | over 60 s | late again | lost"
+}
