@@ -57,7 +57,7 @@ struct LoopDemo {
                 Every write comes back as the next push. (The demo's own clock runs, so you need not wait.)
             """)
         await loop()
-        console.print("\n13  The guard looks for the cause: it handles some of what it holds, and sees what that brings")
+        console.print("\n13  The guard looks for the cause: it handles some of them, and sees what that brings")
         await goOn(for: .seconds(3600))
         console.print("\n14  The handler no longer writes. The next try brings nothing, and the guard lets all follow")
         handler.become(.reads)

@@ -110,7 +110,8 @@ struct MetricsFileTests {
         let traces = TraceList()
         receiver.onTrace { traces.add($0) }
         for number in 0..<4 {
-            _ = await receiver.receive(PayloadFixture.pushToApp(sentAt: Int64(number), modifiedAt: Int64(number)).payload(.long))
+            let fixture = PayloadFixture.pushToApp(sentAt: Int64(number), modifiedAt: Int64(number))
+            _ = await receiver.receive(fixture.payload(.long))
         }
         let loopGuard = try #require(receiver.loopGuard)
         try MetricsFile(path: folder["m"]).write(receiver.metrics, status, holds: loopGuard.holds)

@@ -88,9 +88,13 @@ struct ServiceHeldTests {
         try await bench.passTime { bench.log.events.contains("b 2") }
         try await until { bench.service.status.retrying == 1 }
         #expect(bench.receiver.metrics.received == 1, "it has no outcome meanwhile")
-        #expect(await intake.takeAndWait(ServiceBench.payload(2)) == "duplicate (inFlight)")
-        try await bench.passTime { receipt.word != "open" }
+        // In its turn it has its lane, in which the copy waits behind it; released by somebody, it has not.
+        let copy = try intake.take([ServiceBench.payload(2)])[0]
+        if way == "released" { #expect(await copy.end()?.description == "duplicate (inFlight)") }
+        try await bench.passTime { receipt.word != "open" && copy.word != "open" }
         #expect(receipt.word == "handled")
+        let repeated = way == "released" ? "inFlight" : "done"
+        #expect(copy.word == "duplicate (\(repeated))")
         #expect(bench.log.events == ["a 1", "b 1", "a 2", "b 2", "b 2", "b 2"])
         #expect(inbox.disk.numbers == [])
         #expect(
@@ -99,7 +103,7 @@ struct ServiceHeldTests {
                     "begun 2 (1)", "failed 2 [a]", "begun 2 (2)", "failed 2 [a]", "begun 2 (3)", "ended 2",
                 ].filter { $0.contains(" 2") })
         #expect(traces.traces.filter { $0.messageID == 2 }.map { "\($0.outcome)" } == ["held (rate)", "handled"])
-        #expect(bench.receiver.metrics.nonzero == ["handled: 2", "duplicate inFlight: 1"])
+        #expect(bench.receiver.metrics.nonzero == ["handled: 2", "duplicate \(repeated): 1"])
         #expect(try await bench.close(run) == DrainReport())
     }
 
@@ -182,8 +186,9 @@ struct ServiceHeldTests {
             log.add("r \(message.number)")
         }
         bench.loopGuard.settings = .standard
+        bench.loopGuard.heldBudget.messagesPerKey = 100
         let (intake, run) = await bench.open()
-        _ = try intake.take((1...102).map { ServiceBench.payload($0) })
+        _ = try intake.take((1...102).map { ServiceBench.topic($0, "t", sender: nil) })
         try await until {
             bench.service.status.held == 100 && bench.service.status.retrying + bench.service.status.onDisk == 1
         }

@@ -43,15 +43,14 @@ struct ArrivalRecord {
         }
     }
 
-    /// How much likelier it is that arrivals follow what was handled, at the likeliest delay, than that they do not; and
-    /// how much could be told at the delay of which the least can.
+    /// How much likelier it is that arrivals follow what was handled, at the likeliest delay, than that they do not.
     ///
     /// What is handled usually follows what arrives, so only the difference counts: a pause, and the messages that go
     /// together after it. If handling causes arrivals, they show the same pause a round trip later.
-    func following(since start: Int64, _ now: Int64) -> (evidence: Double, power: Double) {
+    func following(since start: Int64, _ now: Int64) -> Double {
         let first = max(start / Self.bin, last - Int64(Self.bins) + 1)
         let count = Int(now / Self.bin - first)
-        guard count > 16 else { return (0, 0) }
+        guard count > 16 else { return 0 }
         var arrivals = [Double](repeating: 0, count: count)
         // How many more were handled than arrived, up to each bin.
         var excess = [Double](repeating: 0, count: count + 1)
@@ -64,7 +63,7 @@ struct ArrivalRecord {
             excess[index + 1] = excess[index] + Double(went) - arrivals[index]
         }
         let mean = sum / Double(count)
-        var (evidence, power) = (-Double.infinity, Double.infinity)
+        var evidence = -Double.infinity
         for delay in Self.delays {
             let width = Double(delay.count)
             var (covariance, square, squares) = (0.0, 0.0, 0.0)
@@ -80,9 +79,8 @@ struct ArrivalRecord {
             let unexplained = (squares - 2 * covariance + square) / Double(count)
             let variance = max(mean, unexplained, 0.025)
             evidence = max(evidence, (covariance - square / 2) / variance)
-            power = min(power, square / 2 / variance)
         }
-        return (evidence, power)
+        return evidence
     }
 
     // MARK: Bins

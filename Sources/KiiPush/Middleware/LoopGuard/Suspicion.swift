@@ -136,14 +136,13 @@ struct Suspicion {
     private mutating func compare(_ now: Int64) -> Bool {
         guard let start = trust.comparedFrom, now >= trust.nextLook else { return false }
         trust.nextLook = now &+ .seconds(1)
-        let (following, power) = record.following(since: start, now)
+        let following = record.following(since: start, now)
         if following >= 7 {
             distrust(now)
             return true
         }
         guard now.since(trust.since) > .seconds(24) else { return false }
-        let isDecided = trust.isSecondPause ? following < 3 : following < 1 && power > 3 || trust.pace < 2
-        if isDecided {
+        if following < (trust.isSecondPause ? 3 : 1) || trust.pace < 2 {
             (trust.comparedFrom, trust.isProven) = (nil, true)
             (doubts, backoff, tries) = (0, 0, [])
             return false
