@@ -74,13 +74,12 @@ enum Loop: String, CaseIterable {
 
     /// How many messages of one cause a device handles at most.
     ///
-    /// A ping-pong has two topics, and in each of them every sender counts by itself: the devices, and the person who
-    /// began it.
+    /// A ping-pong has two topics, and in each of them every sender counts by itself, up to what the device may handle.
     func bound(_ value: KeyPath<LoopBound, Int>, devices: Int, in time: Duration) -> Int {
         switch self {
         case .update: LoopBound(in: time)[keyPath: value]
         case .create: LoopBound(shape: .bucket, in: time)[keyPath: value]
-        case .pingPong: 2 * LoopBound(shape: .bucket, in: time)[keyPath: value]
+        case .pingPong: LoopBound(shape: .device, in: time)[keyPath: value]
         }
     }
 }

@@ -10,8 +10,8 @@ struct LoopRun {
     var seconds = 3600
     /// The number of deliveries at which a loop that nothing stops is cut off.
     var cap = 10_000
-    /// The same for the runs with the rate layer, which stop by themselves.
-    var capOfRate = Int.max
+    /// The same for the runs with the rate layer, which should stop by themselves.
+    var capOfRate = 300_000
     var protections = Protection.allCases
 
     /// How a run with one protection ended.
@@ -99,11 +99,11 @@ struct LoopRun {
 
     /// Eight handlers may follow each other.
     ///
-    /// They write one object eight times, however many they are; but what each device makes anew doubles each time with
+    /// They write one object eight times, and each once more where a message waited meanwhile; but what each device makes anew doubles each time with
     /// two devices, and with ten there are a hundred million before the eighth.
     private var mostUnderLineage: Int? {
         switch loop {
-        case .update: 9
+        case .update: devices == 1 ? 9 : 9 + devices
         case .create, .pingPong: devices <= 2 ? (1 << 9) - 1 : nil
         }
     }
