@@ -102,7 +102,7 @@ public struct HandlerContext: Sendable {
     public var stamp: String {
         let found = lineage ?? message.lineage
         guard let loopGuard else {
-            return (found?.next ?? Lineage(hops: 1, origin: "-")).stamped(at: message.serverTime).stamp
+            return (found?.next ?? Lineage(hops: 1, origin: "-")).stamped(at: message.serverTime, by: "-").stamp
         }
         let next = found?.next ?? Lineage(hops: 1, origin: loopGuard.origin)
         return loopGuard.makeStamp(next, for: messageID, message, arrivedAt: arrivedAt).stamp

@@ -243,8 +243,12 @@ public struct SimulatedDevice: Sendable {
     ///   - object: the object.
     ///   - fields: what it has from now on.
     ///   - sender: who writes; the device's own identity when it is left out.
+    /// - Returns: when it was modified.
+    /// - Throws: where the cloud is set to fail.
     @discardableResult
-    public func put(_ object: KiiObject, _ fields: [String: DataValue] = [:], by sender: Sender? = nil) throws -> Int64 {
+    public func put(
+        _ object: KiiObject, _ fields: [String: DataValue] = [:], by sender: Sender? = nil
+    ) throws -> Int64 {
         try cloud.putForDevice(object, fields, sender ?? identity)
     }
 
@@ -254,6 +258,8 @@ public struct SimulatedDevice: Sendable {
     ///   - object: the object; made if there is none.
     ///   - fields: those that change.
     ///   - sender: who writes; the device's own identity when it is left out.
+    /// - Returns: when it was modified.
+    /// - Throws: where the cloud is set to fail.
     @discardableResult
     public func patch(_ object: KiiObject, _ fields: [String: DataValue], by sender: Sender? = nil) throws -> Int64 {
         try cloud.patchForDevice(object, fields, sender ?? identity)
@@ -273,6 +279,7 @@ public struct SimulatedDevice: Sendable {
     ///   - data: what is sent.
     ///   - topic: the topic.
     ///   - sender: who sends; the device's own identity when it is left out.
+    /// - Throws: where the cloud is set to fail.
     public func send(_ data: [String: DataValue], to topic: KiiTopic, by sender: Sender? = nil) throws {
         try cloud.sendForDevice(data, topic, sender ?? identity)
     }

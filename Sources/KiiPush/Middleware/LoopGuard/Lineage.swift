@@ -1,9 +1,10 @@
 /// Through how many handlers a message or an object has come, as its stamp says.
 ///
 /// A handler that sends a Push to User adds the stamp with ``HandlerContext/stamp``; each handler that answers
-/// it counts one more. Kii allows only flat data, so it is one string under the key `_kl`: `1;<hops>;<origin>;<time>`,
-/// where the time may be missing. A Push to App carries none itself; there the object does, and the handler that fetches
-/// it says so with ``HandlerContext/continuing(_:)``.
+/// it counts one more. Kii allows only flat data, so it is one string under the key `_kl`:
+/// `1;<hops>;<origin>;<time>;<maker>`, without the maker where that is the origin, and without both where the time is not
+/// known. A Push to App carries none itself; there the object does, and the handler that fetches it says so with
+/// ``HandlerContext/continuing(_:)``.
 ///
 /// The stamp of a message belongs to that message. The stamp of an object stays in it when somebody changes another
 /// field, so it is believed only for the write that it came with. Another device's stamp is stale if
@@ -16,6 +17,7 @@
 /// else one that arrived within ``lifetime`` after the stamp was made, names no sender that this device does not write
 /// as, and is not the second one after a reported write. For any other message the stamp that the object had before
 /// counts: however many messages wait for a handler, what it writes for one of them makes no other's lineage longer.
+/// Only where the object has come through too many handlers does the stamp count for the messages before it, too.
 ///
 /// A stale stamp counts as none, and the lineage begins anew. Doubt is decided for honest traffic: a loop whose stamps
 /// are not believed is still bounded by the rate.
@@ -42,11 +44,17 @@ public struct Lineage: Sendable, Hashable {
     /// When the stamp was made, by the server's clock, in milliseconds since 1970; nil where nobody knew.
     public let time: Int64?
 
-    /// Names a lineage.
-    public init(hops: Int, origin: String, time: Int64? = nil) {
+    /// Who made this stamp, in the form of an origin; two devices may answer one message within a millisecond.
+    ///
+    /// Only a stamp with a time tells; the maker of another one is taken to be its origin.
+    public let maker: String
+
+    /// Names a lineage; the maker is the origin unless you say otherwise.
+    public init(hops: Int, origin: String, time: Int64? = nil, maker: String? = nil) {
         self.hops = hops
         self.origin = origin
         self.time = time
+        self.maker = time == nil ? origin : maker ?? origin
     }
 
     /// Reads a stamp; nil when it is none, or of another version.
@@ -57,15 +65,16 @@ public struct Lineage: Sendable, Hashable {
         let bytes = stamp.utf8
         guard bytes.count <= Self.longestStamp else { return nil }
         let parts = bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-        guard (3...4).contains(parts.count), parts[0].elementsEqual("1".utf8) else { return nil }
+        guard (3...5).contains(parts.count), parts[0].elementsEqual("1".utf8) else { return nil }
         guard let hops = Self.number(parts[1], digits: 9), Self.isName(parts[2]) else { return nil }
-        time = parts.count == 4 ? Self.number(parts[3], digits: Self.timeDigits) : nil
-        guard parts.count == 3 || time != nil else { return nil }
-        self.hops = Int(hops)
-        origin = String(decoding: parts[2], as: UTF8.self)
+        let time = parts.count > 3 ? Self.number(parts[3], digits: Self.timeDigits) : nil
+        guard parts.count == 3 || time != nil, parts.count < 5 || Self.isName(parts[4]) else { return nil }
+        self.init(
+            hops: Int(hops), origin: String(decoding: parts[2], as: UTF8.self), time: time,
+            maker: parts.count == 5 ? String(decoding: parts[4], as: UTF8.self) : nil)
     }
 
-    private static let longestStamp = 128
+    private static let longestStamp = 192
     private static let timeDigits = 15
 
     /// The times that a stamp can tell.
@@ -87,15 +96,17 @@ public struct Lineage: Sendable, Hashable {
     /// The lineage of a message that a handler of this one sends, without the time.
     var next: Lineage { Lineage(hops: min(hops + 1, 999_999_999), origin: origin) }
 
-    /// The same, stamped at a time.
-    func stamped(at time: Int64?) -> Lineage {
-        Lineage(hops: hops, origin: origin, time: time.flatMap { Self.times.contains($0) ? $0 : nil })
+    /// The same, stamped at a time by somebody.
+    func stamped(at time: Int64?, by maker: String) -> Lineage {
+        Lineage(
+            hops: hops, origin: origin, time: time.flatMap { Self.times.contains($0) ? $0 : nil }, maker: maker)
     }
 
     /// The stamp's text.
     public var stamp: String {
         guard let time else { return "1;\(hops);\(origin)" }
-        return "1;\(hops);\(origin);\(time)"
+        let text = "1;\(hops);\(origin);\(time)"
+        return maker == origin ? text : text + ";\(maker)"
     }
 }
 

@@ -7,10 +7,10 @@ extension LoopGuard {
     func makeStamp(
         _ lineage: Lineage, for messageID: UInt64, _ message: PushMessage, arrivedAt: MonotonicInstant
     ) -> Lineage {
-        let (now, time) = (now, message.serverTime)
+        let (now, time, origin) = (now, message.serverTime, origin)
         return state.withLock { state in
             state.stamps.learn(time, arrivedAt: arrivedAt, now: now)
-            return state.stamps.make(lineage, for: messageID, now: now)
+            return state.stamps.make(lineage, by: origin, for: messageID, now: now)
         }
     }
 
@@ -30,7 +30,7 @@ extension LoopGuard {
             var finding = finding
             finding.isStrangers = state.identities.isStranger(message)
             state.stamps.learn(time, arrivedAt: arrivedAt, now: now)
-            return state.stamps.cause(finding, now: now)
+            return state.stamps.cause(finding, hops: state.settings.hops, now: now)
         }
     }
 }

@@ -23,14 +23,14 @@ struct OwnStamps {
     private let limit: Int
     /// A ring: each entry is at the remainder of its number.
     private var entries: [Entry] = []
-    /// The last number of each stamp; two of one millisecond may be equal.
+    /// The last number of each stamp; two without a time may be equal.
     private var numbers: [Lineage: UInt64] = [:]
     private var count: UInt64 = 0
 
     init(limit: Int) { self.limit = limit }
 
-    /// Keeps a stamp in place of the oldest one.
-    mutating func add(_ stamp: Lineage, madeAt: MonotonicInstant, before: Content) {
+    /// Keeps a stamp in place of the oldest one; returns its number.
+    mutating func add(_ stamp: Lineage, madeAt: MonotonicInstant, before: Content) -> UInt64 {
         let entry = Entry(number: count, stamp: stamp, madeAt: madeAt, before: before)
         if entries.count < limit {
             entries.append(entry)
@@ -42,6 +42,7 @@ struct OwnStamps {
         }
         numbers[stamp] = count
         count += 1
+        return entry.number
     }
 
     /// The number of a stamp; nil when this guard did not make it, or has forgotten it.

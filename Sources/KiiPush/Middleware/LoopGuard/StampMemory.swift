@@ -9,6 +9,12 @@ struct StampMemory {
         let stamp: Lineage
     }
 
+    /// A stamp of this device, by its number, written where.
+    private struct OwnPlace: Hashable {
+        let object: PlaceKey
+        let number: UInt64
+    }
+
     /// What is known when a stamp is found in an object.
     struct Finding {
         let stamp: Lineage
@@ -43,17 +49,19 @@ struct StampMemory {
         case earlier
         /// It tells of a later change, which left the stamp in the object.
         case later
+        /// It tells of an earlier change or of a later one.
+        case other
     }
 
     private(set) var server = ServerTime()
     private var own = OwnStamps(limit: limit)
     /// The stamp that the handler of a message found in its object.
     private var found = BoundedMap<UInt64, OwnStamps.Content>(limit: limit)
-    /// The last stamp that was made for a message.
-    private var ofMessage = BoundedMap<UInt64, Lineage>(limit: limit)
-    private var writes = BoundedMap<Place, Write>(limit: limit)
-    /// The stamp of the last reported write of an object.
-    private var lastWritten = BoundedMap<PlaceKey, Lineage>(limit: limit)
+    /// The number of the last stamp that was made for a message.
+    private var ofMessage = BoundedMap<UInt64, UInt64>(limit: limit)
+    private var writes = BoundedMap<OwnPlace, Write>(limit: limit)
+    /// The number of the stamp of an object's last reported write.
+    private var lastWritten = BoundedMap<PlaceKey, UInt64>(limit: limit)
     /// The time of modification with which a stamp was first found: that of its write, or a later one.
     private var firstSeen = BoundedMap<Place, Int64>(limit: limit)
 
@@ -63,10 +71,15 @@ struct StampMemory {
     }
 
     /// Makes a stamp for what the handler of a message sends on.
-    mutating func make(_ lineage: Lineage, for messageID: UInt64, now: MonotonicInstant) -> Lineage {
-        let stamp = lineage.stamped(at: server.milliseconds(at: now))
-        own.add(stamp, madeAt: now, before: found[messageID] ?? .nothing)
-        ofMessage.set(messageID, stamp)
+    mutating func make(_ lineage: Lineage, by maker: String, for messageID: UInt64, now: MonotonicInstant) -> Lineage {
+        var stamp = lineage.stamped(at: server.milliseconds(at: now), by: maker)
+        while let time = stamp.time, let number = own.number(of: stamp), time < Lineage.times.upperBound {
+            // The same handler has asked for it twice.
+            if number == ofMessage[messageID] { return stamp }
+            // A millisecond more tells it from another message's.
+            stamp = lineage.stamped(at: time + 1, by: maker)
+        }
+        ofMessage.set(messageID, own.add(stamp, madeAt: now, before: found[messageID] ?? .nothing))
         return stamp
     }
 
@@ -76,29 +89,33 @@ struct StampMemory {
         _ object: PlaceKey, _ modifiedAt: Int64, for messageID: UInt64, hasEvent: Bool, now: MonotonicInstant
     ) {
         server.learn(modifiedAt, at: now)
-        guard let stamp = ofMessage[messageID] else { return }
-        writes.set(Place(object: object, stamp: stamp), Write(modifiedAt: modifiedAt, hasEvent: hasEvent))
-        lastWritten.set(object, stamp)
+        guard let number = ofMessage[messageID] else { return }
+        writes.set(OwnPlace(object: object, number: number), Write(modifiedAt: modifiedAt, hasEvent: hasEvent))
+        lastWritten.set(object, number)
     }
 
     /// Learns that the event of a reported write has come, so that the next event of the object is about another one.
     mutating func ownEventCame(of object: PlaceKey) {
-        guard let stamp = lastWritten[object] else { return }
-        let place = Place(object: object, stamp: stamp)
+        guard let number = lastWritten[object] else { return }
+        let place = OwnPlace(object: object, number: number)
         guard var write = writes[place] else { return }
         write.hasEvent = true
         writes.set(place, write)
     }
 
     /// The stamp of the write that caused a message, where its handler has found a stamp in the object; see ``Lineage``.
-    mutating func cause(_ finding: Finding, now: MonotonicInstant) -> Lineage? {
+    ///
+    /// Where the object has come through more than `hops` handlers, that stamp stands for all that came before it, too:
+    /// there is a loop.
+    mutating func cause(_ finding: Finding, hops: Int, now: MonotonicInstant) -> Lineage? {
         var content = content(finding, now)
         found.set(finding.messageID, content)
         while case .own(let number) = content {
             guard let entry = own[number] else { return nil }
             switch relation(of: finding, to: entry) {
             case .event: return entry.stamp
-            case .earlier: content = entry.before
+            case .earlier where entry.stamp.hops > hops: return entry.stamp
+            case .earlier, .other: content = entry.before
             case .later: return nil
             }
         }
@@ -109,9 +126,10 @@ struct StampMemory {
     /// The stamp that was found, unless it is stale.
     private mutating func content(_ finding: Finding, _ now: MonotonicInstant) -> OwnStamps.Content {
         let place = finding.object.map { Place(object: $0, stamp: finding.stamp) }
-        let written = place.flatMap { writes[$0]?.modifiedAt ?? firstSeen[$0] }
+        let number = own.number(of: finding.stamp)
+        let written = finding.object.flatMap { reported(number, $0)?.modifiedAt } ?? place.flatMap { firstSeen[$0] }
         if let written, let modifiedAt = finding.modifiedAt, modifiedAt > written { return .nothing }
-        if let number = own.number(of: finding.stamp) {
+        if let number {
             learnFirst(place, finding.modifiedAt)
             return .own(number)
         }
@@ -126,7 +144,7 @@ struct StampMemory {
     }
 
     private func relation(of finding: Finding, to entry: OwnStamps.Entry) -> Relation {
-        let write = finding.object.flatMap { writes[Place(object: $0, stamp: entry.stamp)] }
+        let write = finding.object.flatMap { reported(entry.number, $0) }
         if let write {
             if let time = finding.eventModifiedAt {
                 return time == write.modifiedAt ? .event : time < write.modifiedAt ? .earlier : .later
@@ -138,7 +156,11 @@ struct StampMemory {
         if finding.arrivedAt < entry.madeAt { return .earlier }
         guard entry.madeAt.duration(to: finding.arrivedAt) <= Lineage.lifetime else { return .later }
         // Whether another change is earlier or later is not known here: of a later one, the predecessors say nothing new.
-        return finding.isStrangers || write?.hasEvent == true ? .earlier : .event
+        return finding.isStrangers || write?.hasEvent == true ? .other : .event
+    }
+
+    private func reported(_ number: UInt64?, _ object: PlaceKey) -> Write? {
+        number.flatMap { writes[OwnPlace(object: object, number: $0)] }
     }
 
     /// Whether the times say that a stamp belongs to the object's last write.

@@ -16,7 +16,8 @@ struct LineageTests {
         (#""_kl":"1;3;é""#, nil), (#""_kl":"1;3;a/b""#, nil), (#""_kl":"1;3;\u0000""#, nil),
         (#""_kl":"1;3;\u202e""#, nil),
         (#""_kl":"1;3;a;b""#, nil), (#""_kl":"1;3;a;""#, nil), (#""_kl":"1;3;a;-1""#, nil),
-        (#""_kl":"1;3;a;1;2""#, nil),
+        (#""_kl":"1;3;a;1;2""#, 3), (#""_kl":"1;3;a;1;th.x""#, 3), (#""_kl":"1;3;a;;th.x""#, nil),
+        (#""_kl":"1;3;a;1;""#, nil), (#""_kl":"1;3;a;1;b c""#, nil), (#""_kl":"1;3;a;1;b;c""#, nil),
         (#""_kl":"1;3;a;1000000000000000""#, nil),
         (#""_kl":"1;1000000000;x""#, nil), (#""_kl":"1;99999999999999999999999999;x""#, nil),
         (#""_kl":"1;-3;x""#, nil), (#""_kl":"1;+3;x""#, nil), (#""_kl":"1; 3;x""#, nil), (#""_kl":"1;3.0;x""#, nil),
@@ -82,7 +83,7 @@ struct LineageTests {
             data = [(Lineage.key, .string(try #require(sent.events.last)))]
         }
         #expect(outcomes == Array(repeating: "handled", count: 9) + ["looped (lineage)"])
-        #expect(sent.events == (1...9).map { "1;\($0);th.ping;\($0 - 1)" })
+        #expect(sent.events == (1...9).map { "1;\($0);th.ping;\($0 - 1)" + ($0.isMultiple(of: 2) ? ";th.pong" : "") })
     }
 
     @Test(
@@ -106,7 +107,7 @@ struct LineageTests {
         }
         let data: [(key: String, value: DataValue)] = incoming.map { [(Lineage.key, .string($0))] } ?? []
         _ = await receiver.receive(PayloadFixture.pushToUser(data: data).payload(.long))
-        let stamp = "\(outgoing);1700000000033"
+        let stamp = "\(outgoing);1700000000033" + (outgoing.hasSuffix("th.me") ? "" : ";th.me")
         #expect(log.events == ["\(stamp) \(stamp) \(stamp) 2"])
     }
 

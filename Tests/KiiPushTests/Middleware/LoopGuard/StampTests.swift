@@ -220,14 +220,14 @@ struct StampTests {
         ]
         for (style, manner) in shapes {
             for answer in Answer.allCases where devices > 1 || answer == .silent {
-                for overlap in [true, false] {
+                for duration in [0, 1, 30] {
                     let cloud = PatchedObject(clock)
                     let events = Mutex<[(payload: RawPayload, from: Int, at: MonotonicInstant)]>([])
                     let receivers = (0..<devices).map { number in
                         // One device: nothing tells that the writes are its own.
                         receiver(
                             number, cloud, manner, answer, me: devices > 1 ? nil : [],
-                            takes: .milliseconds(overlap ? 30 : 1)
+                            takes: .milliseconds(duration)
                         ) { [clock] in
                             let event = cloud.event(by: "th.\(number)", style)
                             events.withLock { $0.append((event, number, clock.now.advanced(by: .milliseconds(50)))) }
@@ -250,7 +250,7 @@ struct StampTests {
                     }
                     #expect(
                         handled < 100,
-                        "\(handled) \(style) \(manner) \(answer), \(overlap ? "with" : "without") overlap")
+                        "\(handled) \(style) \(manner) \(answer), \(duration) ms")
                 }
             }
         }
@@ -317,7 +317,7 @@ struct StampTests {
         func believes(_ finding: StampMemory.Finding, now: MonotonicInstant) -> Bool {
             var finding = finding
             finding.arrivedAt = now
-            return known.cause(finding, now: now) != nil
+            return known.cause(finding, hops: 8, now: now) != nil
         }
     }
 
@@ -381,14 +381,14 @@ struct StampTests {
     @Test("a stamp without a time is believed by the guard that made it, for thirty seconds of its own clock")
     func untimed() {
         let memory = Memory()
-        let stamp = memory.known.make(Lineage(hops: 1, origin: "x"), for: 1, now: .seconds(5))
+        let stamp = memory.known.make(Lineage(hops: 1, origin: "x"), by: "x", for: 1, now: .seconds(5))
         #expect(stamp.time == nil)
         let finding = StampMemory.Finding(
             stamp: stamp, modifiedAt: 1, eventModifiedAt: nil, sentAt: nil, object: nil)
         #expect(memory.believes(finding, now: .seconds(35)))
         #expect(!memory.believes(finding, now: .seconds(36)))
         for number in 0..<UInt64(StampMemory.limit) {
-            _ = memory.known.make(Lineage(hops: 2, origin: "\(number)"), for: number, now: .seconds(6))
+            _ = memory.known.make(Lineage(hops: 2, origin: "\(number)"), by: "x", for: number, now: .seconds(6))
         }
         #expect(!memory.believes(finding, now: .seconds(6)), "what was made first is forgotten")
     }
@@ -414,17 +414,33 @@ struct StampTests {
         let first = memory.cause(
             .init(
                 stamp: others, modifiedAt: Self.now, eventModifiedAt: Self.now, sentAt: nil, object: place,
-                messageID: 1), now: .seconds(0))
+                messageID: 1), hops: 8, now: .seconds(0))
         #expect(first == others)
-        let stamp = memory.make(others.next, for: 1, now: .seconds(1))
+        let stamp = memory.make(others.next, by: "y", for: 1, now: .seconds(1))
         let written = Self.now + 1010
         memory.wrote(place, written, for: 1, hasEvent: hasEvent, now: .seconds(1))
         let cause = memory.cause(
             .init(
                 stamp: stamp, modifiedAt: object.map { written + $0 }, eventModifiedAt: event.map { written + $0 },
                 sentAt: sent.map { written + $0 }, object: place, messageID: 2, arrivedAt: .seconds(2)),
-            now: .seconds(3))
+            hops: 8, now: .seconds(3))
         #expect(cause?.hops == hops)
+    }
+
+    @Test("two devices that answer one message within a millisecond make two stamps, and so does one")
+    func equalStamps() {
+        let memories = (0..<2).map { _ in Memory() }
+        var stamps: [Lineage] = []
+        for (number, memory) in memories.enumerated() {
+            memory.known.learn(Self.now, arrivedAt: .seconds(0), now: .seconds(0))
+            for id: UInt64 in 0..<2 {
+                let made = memory.known.make(
+                    Lineage(hops: 2, origin: "x"), by: "th.\(number)", for: id, now: .seconds(0))
+                #expect(Lineage(made.stamp) == made)
+                stamps.append(made)
+            }
+        }
+        #expect(Set(stamps.map(\.stamp)).count == 4)
     }
 
     // MARK: The server's time
@@ -462,7 +478,7 @@ struct StampTests {
         for time in [Int64.min, -1, 0, Self.now, .max] {
             memory.known.learn(time, arrivedAt: now, now: now)
             memory.known.learn(time, arrivedAt: .seconds(0), now: now)
-            let stamp = memory.known.make(Lineage(hops: 1, origin: "x"), for: 1, now: now)
+            let stamp = memory.known.make(Lineage(hops: 1, origin: "x"), by: "x", for: 1, now: now)
             #expect(Lineage(stamp.stamp) == stamp)
             memory.known.wrote(PlaceKey(1), time, for: 1, hasEvent: false, now: now)
             for stamp in [stamp, Lineage(hops: 1, origin: "y", time: time)] {

@@ -78,7 +78,13 @@ struct Adversary {
 
     /// About how many deliveries a run takes.
     var cost: Int {
-        let handled = [40, 250, 450, 850][change.shape == .object ? 0 : change.shape == .bucket ? 1 : change.shape == .route ? 2 : 3]
+        let handled =
+            switch change.shape {
+            case .object: 40
+            case .bucket: 250
+            case .route: 450
+            case .device: 850
+            }
         return devices * devices * (fanOut * handled + tokens) + Int(honestPace * 3600) * devices
     }
 }

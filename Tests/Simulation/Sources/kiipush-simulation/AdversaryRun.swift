@@ -121,7 +121,8 @@ final class Places: Sendable {
             return .object(KiiObject(bucket: other, id: "o"))
         case .object: return .object(KiiObject(bucket: own, id: "o-\(number)"))
         case .sender:
-            return .topic(KiiTopic(scope: .app, name: "news"), sender: .user(id: isHonest ? Self.honest : "U-\(number)"))
+            let sender = Sender.user(id: isHonest ? Self.honest : "U-\(number)")
+            return .topic(KiiTopic(scope: .app, name: "news"), sender: sender)
         case .topic:
             let sender = Sender.user(id: isHonest ? Self.honest : "U-loop")
             return .topic(KiiTopic(scope: .app, name: "news-\(number)"), sender: sender)

@@ -82,8 +82,7 @@ struct LoopRun {
         case .lineage: mostUnderLineage
         case .rate, .careless: mostUnderRate
         case .all:
-            [mostUnderIdentity, mostUnderEcho, mostUnderLineage].compactMap(\.self).min()
-                ?? loop.bound(\.anything, devices: devices, in: .seconds(seconds))
+            [mostUnderIdentity, mostUnderEcho, mostUnderLineage, mostUnderRate].compactMap(\.self).min()
         }
     }
 
@@ -108,8 +107,11 @@ struct LoopRun {
         }
     }
 
-    private var mostUnderRate: Int {
+    private var mostUnderRate: Int? {
         let time = Duration.seconds(seconds)
+        // A fleet whose messages need up to two seconds, are lost or come twice deceives it where keys cause each other:
+        // each key's messages seem to come anyway.
+        if loop == .pingPong, chaos == .rough, devices > 2 { return nil }
         // One or two devices on a slow network need not reach the rate.
         if chaos != .none { return loop.bound(\.anything, devices: devices, in: time) }
         return loop.bound(\.storm, devices: devices, in: time)

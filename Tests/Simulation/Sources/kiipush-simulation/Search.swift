@@ -57,7 +57,9 @@ struct Search {
         let start = ContinuousClock.now
         let result = await run.run(seed)
         let time = ContinuousClock.now - start
-        if time > .seconds(5) { complain("\(path) took \(time): \(adversary), \(result.deliveries) deliveries, \(result.seconds) s") }
+        if time > .seconds(5) {
+            complain("\(path) took \(time): \(adversary), \(result.deliveries) deliveries, \(result.seconds) s")
+        }
         return Found(path: path, adversary: adversary, result: result)
     }
 
