@@ -79,8 +79,8 @@ struct Picture {
         }
         return [
             panel.steps(arrived, "#b9b9b2", width: 5), panel.steps(handled, "#00695c"),
-            panel.label("held while the guard looks", panel.x(end) + 10, panel.y(60), "", isSmall: true),
-            panel.label("for the cause", panel.x(end) + 10, panel.y(60) + 15, "", isSmall: true),
+            panel.label("held while the guard looks", panel.x(end) + 26, panel.y(50), "", isSmall: true),
+            panel.label("for the cause", panel.x(end) + 26, panel.y(50) + 15, "", isSmall: true),
             panel.label(
                 "\(honestReport.handled) of \(HonestRun.changes) handled", panel.x(60), panel.y(600) - 10, "#00695c",
                 anchor: "end"),

@@ -98,11 +98,11 @@ struct LoopRun {
 
     /// Eight handlers may follow each other.
     ///
-    /// They write one object eight times, and each once more where a message waited meanwhile; but what each device makes anew doubles each time with
+    /// They write one object eight times, however many they are; but what each device makes anew doubles each time with
     /// two devices, and with ten there are a hundred million before the eighth.
     private var mostUnderLineage: Int? {
         switch loop {
-        case .update: devices == 1 ? 9 : 9 + devices
+        case .update: 9
         case .create, .pingPong: devices <= 2 ? (1 << 9) - 1 : nil
         }
     }
