@@ -105,7 +105,10 @@ private final class Sum: Sendable {
 }
 
 private func makeReceiver(routes: Int, rate: RouteLoopPolicy.Rate, _ sum: Sum) -> PushReceiver {
-    let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.1")], serving: [.app, .user("*")])
+    let receiver = PushReceiver(
+        app: "0123abcd", me: [.thing(id: "th.1")], serving: [.app, .user("*")],
+        // A rate that no benchmark reaches: each message is counted, and none is held.
+        loop: LoopSettings(rate: LoopRate(messages: 1_000_000)))
     for number in 1..<max(routes - 2, 1) { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
     receiver.onPushToApp(bucket: "bucketName", loop: RouteLoopPolicy(rate: rate)) { event, _ in
         let (bucket, object, scope) = (event.bucket, event.object, event.scope)

@@ -91,16 +91,18 @@ func chainStages(_ options: Options) throws -> [Row] {
 
 // MARK: Route
 
+/// A rate that a million messages a second do not exceed: each is counted, and none is held.
+private let neverHeld = LoopSettings(rate: LoopRate(messages: 1_000_000_000))
+
 /// A receiver with `count` routes, each for a bucket of its own; the last one is the sample's.
 private func receiver(
     routes count: Int, clock: any ReceiverClock = SystemClock(),
     handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
 ) -> PushReceiver {
-    let receiver = PushReceiver(app: app, me: [.thing(id: "th.1")], serving: [.app, .user("*")], clock: clock)
+    let receiver = PushReceiver(
+        app: app, me: [.thing(id: "th.1")], serving: [.app, .user("*")], loop: neverHeld, clock: clock)
     for number in 1..<count { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
-    // A rate that a million messages a second do not exceed: each is counted, and none is held.
-    let rate = LoopRate(messages: 1_000_000_000)
-    receiver.onPushToApp("wanted", bucket: "bucketName", loop: RouteLoopPolicy(rate: .own(rate)), handler: handler)
+    receiver.onPushToApp("wanted", bucket: "bucketName", handler: handler)
     return receiver
 }
 
