@@ -5,7 +5,7 @@ public struct DeadLetter: Sendable, Identifiable {
     /// Why a message was put aside.
     @nonexhaustive
     public enum Reason: String, Sendable, Hashable, CaseIterable {
-        /// The loop guard should hold it and had no more room: 100 of a key, 1,000 or 8 MiB in all.
+        /// The loop guard should hold it and had no capacity left, as ``LoopGuard`` says.
         case heldFull
         /// It was held, queued or to be tried again when its route, its bucket or everything was switched off.
         case killSwitch
