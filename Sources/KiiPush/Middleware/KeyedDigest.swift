@@ -57,6 +57,9 @@ struct KeyedDigest {
         if left > 0 { add(text.word(at: range.upperBound &- left, length: left)) }
     }
 
+    /// Takes in a part that is a text of its own.
+    mutating func add(_ meaning: UInt8, _ text: String) { add(meaning, text.utf8.span, 0..<text.utf8.count) }
+
     /// The digest of all that was taken in.
     consuming func finish() -> DedupeKey {
         let first = finishHalf()

@@ -99,10 +99,6 @@ struct ConversationDigest {
 }
 
 extension KeyedDigest {
-    fileprivate mutating func add(_ meaning: UInt8, _ text: String) {
-        add(meaning, text.utf8.span, 0..<text.utf8.count)
-    }
-
     fileprivate mutating func add(senderOf storage: MessageStorage) {
         let buffer = storage.buffer
         add(UInt64(storage.reading.senderKind.rawValue))

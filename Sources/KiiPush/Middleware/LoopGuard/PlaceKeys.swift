@@ -159,10 +159,6 @@ private enum Meaning {
 }
 
 extension KeyedDigest {
-    fileprivate mutating func add(_ meaning: UInt8, _ text: String) {
-        add(meaning, text.utf8.span, 0..<text.utf8.count)
-    }
-
     fileprivate mutating func add(scopeOf reading: Reading, _ text: Span<UInt8>) {
         add(UInt64(reading.scopeKind.number))
         add(Meaning.scope, text, reading.scopeID.range)
