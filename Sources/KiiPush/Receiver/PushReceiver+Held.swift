@@ -131,16 +131,21 @@ extension PushReceiver {
             if let keeper = held.keeper {
                 keeper.giveTurn(held, breaker)
             } else {
-                Task {
-                    if let receiver = held.owner.receiver {
-                        _ = await receiver.run(held, .breaker(breaker))
-                    } else {
-                        held.abandon()
-                    }
-                    loopGuard.turnEnded(breaker)
-                }
+                Task { _ = await Self.takeTurn(held, breaker, loopGuard) }
             }
         }
+    }
+
+    /// Handles a message whose turn it is, in its own receiver; nil when that is gone, or another breaker holds it now.
+    private static func takeTurn(
+        _ held: HeldMessage, _ breaker: RateBreakers.ID, _ loopGuard: LoopGuard
+    ) async -> Outcome? {
+        defer { loopGuard.turnEnded(breaker) }
+        guard let receiver = held.owner.receiver else {
+            held.abandon()
+            return nil
+        }
+        return await receiver.run(held, .breaker(breaker))
     }
 
     /// Handles the held message whose turn it is, after `willHandle` was called with it; nil when none is due.
@@ -151,14 +156,7 @@ extension PushReceiver {
     ) async -> (message: HeldMessage, outcome: Outcome?)? {
         guard let loopGuard, let (held, breaker) = loopGuard.takeDue() else { return nil }
         await willHandle(held)
-        var outcome: Outcome?
-        if let receiver = held.owner.receiver {
-            outcome = await receiver.run(held, .breaker(breaker))
-        } else {
-            held.abandon()
-        }
-        loopGuard.turnEnded(breaker)
-        return (held, outcome)
+        return (held, await Self.takeTurn(held, breaker, loopGuard))
     }
 
     /// Handles held messages when their turn comes, until the task is cancelled.
