@@ -14,6 +14,8 @@ struct Options {
 
     static let usage = """
         usage: kiipush-simulation [--quick | --storm] [--devices N] [--format text|json] [--help]
+               kiipush-simulation --adversary [--seeds N] [--rounds N] [--cost N] [--seed PATH]
+               kiipush-simulation --honest [--seeds N] [--seed N]
 
         Runs loops through fleets of devices, once with each layer of the loop guard, and honest traffic; exit 1 when a
         bound did not hold.
@@ -23,6 +25,10 @@ struct Options {
                        messages, some minutes and gigabytes
           --devices N  only fleets of so many devices, and no honest traffic
           --format     text: a table; json: one object a line for each run
+          --adversary  looks for loops that are handled more often than the bounds say: so many random ones (--seeds),
+                       then so many rounds of changes to the worst; --seed runs one, such as 93.2, and prints its minutes
+          --cost N     about how many deliveries a loop may take; a seed means the same only with the same cost
+          --honest     honest streams, bursts, imports and wake-ups, so many seeds of each
         """
 
     static func read(_ arguments: [String]) -> Result<Options, Problem> {
@@ -37,11 +43,10 @@ struct Options {
             case "--quick": isQuick = true
             case "--adversary": options.adversary = AdversaryOptions()
             case "--honest": options.adversary = AdversaryOptions(isHonest: true)
-            case "--seed":
-                options.adversary?.path = rest.popFirst()?.split(separator: ".").compactMap { UInt64($0) } ?? []
-            case "--seeds": options.adversary?.seeds = rest.popFirst().flatMap { Int($0) } ?? 0
-            case "--rounds": options.adversary?.rounds = rest.popFirst().flatMap { Int($0) } ?? 0
-            case "--cost": options.adversary?.cost = rest.popFirst().flatMap { Int($0) } ?? 0
+            case "--seed", "--seeds", "--rounds", "--cost":
+                guard options.adversary?.read(argument, rest.popFirst() ?? "") == true else {
+                    return .failure(.wrong("\(argument) takes a number, and comes behind --adversary or --honest"))
+                }
             case "--storm": isStorm = true
             case "--devices":
                 guard let count = rest.popFirst().flatMap({ Int($0) }), (1...10_000).contains(count) else {
@@ -74,6 +79,22 @@ struct AdversaryOptions {
     var seeds = 200
     var rounds = 4
     var cost = 150_000
+
+    /// Reads the value of one of its options; false where it is none.
+    mutating func read(_ option: String, _ text: String) -> Bool {
+        if option == "--seed" {
+            let numbers = text.split(separator: ".", omittingEmptySubsequences: false).map { UInt64($0) }
+            path = numbers.compactMap { $0 }
+            return path.count == numbers.count
+        }
+        guard let number = Int(text), number >= 0 else { return false }
+        switch option {
+        case "--seeds": seeds = number
+        case "--rounds": rounds = number
+        default: cost = number
+        }
+        return true
+    }
 
     func run() async {
         if isHonest { return await runHonest() }
