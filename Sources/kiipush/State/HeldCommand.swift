@@ -19,8 +19,9 @@ enum HeldCommand {
         }
         let ids = Set(chosen.map(\.id))
         if options.isDryRun || options.action == .list {
+            let holds = receiver.loopGuard?.holdsByMessage ?? [:]
             for held in chosen {
-                let line = Line(held: held, hold: receiver.loopGuard?.hold(of: held), now: receiver.clock.now)
+                let line = Line(held: held, hold: holds[held.id], now: receiver.clock.now)
                 let text = options.format == .json ? line.json : escaped(line.text)
                 console.print((options.isDryRun ? "would \(options.action.rawValue) " : "") + text)
             }

@@ -53,8 +53,7 @@ struct Breaker {
     var trustedPace: Double { opened.first?.trustedPace ?? 0 }
     var held: [HeldMessage] { opened.first?.held.all ?? [] }
     var heldCount: Int { opened.first?.held.count ?? 0 }
-    /// The oldest held messages, so many at most.
-    func oldestHeld(_ count: Int) -> [HeldMessage] { opened.first?.held.oldest(count) ?? [] }
+    var oldestHeld: HeldMessage? { opened.first?.held.first }
     /// When there is something to do; nil when nothing is, or messages of it run.
     var due: Int64? { opened.first?.due ?? nil }
 
@@ -121,6 +120,11 @@ struct Breaker {
     /// Takes out the held messages that a condition holds for.
     mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
         opened.isEmpty ? [] : opened[0].removeHeld(where: condition)
+    }
+
+    /// Takes the first message out that a condition holds for, among so many of the oldest.
+    mutating func takeHeld(amongOldest most: Int, where condition: (HeldMessage) -> Bool) -> HeldMessage? {
+        opened.isEmpty ? nil : opened[0].takeHeld(amongOldest: most, where: condition)
     }
 
     /// The message whose turn it is, oldest first; nil when none is due.

@@ -1,4 +1,6 @@
 /// Held messages in their order; taking the first costs the same however many there are.
+///
+/// Unlike ``ShortQueue`` it lets go at once of what is taken, since payloads count for the guard's budget.
 struct HeldQueue {
     private var messages: [HeldMessage?] = []
     private var head = 0
@@ -7,7 +9,7 @@ struct HeldQueue {
     var isEmpty: Bool { head == messages.count }
     var all: [HeldMessage] { messages[head...].compactMap { $0 } }
 
-    func oldest(_ count: Int) -> [HeldMessage] { messages[head...].prefix(count).compactMap { $0 } }
+    var first: HeldMessage? { isEmpty ? nil : messages[head] }
 
     mutating func append(_ message: HeldMessage) { messages.append(message) }
 
@@ -21,6 +23,16 @@ struct HeldQueue {
             head = 0
         }
         return first
+    }
+
+    /// Takes the first one out that a condition holds for, among so many of the oldest; those before it move up.
+    mutating func take(amongOldest most: Int, where condition: (HeldMessage) -> Bool) -> HeldMessage? {
+        let oldest = messages[head...].prefix(most)
+        guard let index = oldest.firstIndex(where: { $0.map(condition) ?? false }) else { return nil }
+        let taken = messages[index]
+        for place in stride(from: index, to: head, by: -1) { messages[place] = messages[place - 1] }
+        messages[head] = taken
+        return popFirst()
     }
 
     /// Takes out those that a condition holds for.

@@ -308,12 +308,9 @@ extension LoopGuard {
         let routes = message.held.ids
         return state.withLock { state in
             // Among the oldest only: to look through all of a full queue for each message would take too long.
-            guard
-                let older = state.breakers.breaker(breaker)?.oldestHeld(64).first(where: { held in
-                    held.message.object == object && held.routes.elementsEqual(routes) { $0.isExactly($1) }
-                })
-            else { return nil }
-            return state.breakers.removeHeld(of: breaker) { $0 === older }.first
+            state.breakers.takeHeld(of: breaker, amongOldest: 64) { held in
+                held.message.object == object && held.routes.elementsEqual(routes) { $0.isExactly($1) }
+            }
         }
     }
 

@@ -74,21 +74,11 @@ extension LoopHold.Level {
         case .device: "in all"
         }
     }
-
-    init(_ level: RateBreakers.Level) {
-        self =
-            switch level {
-            case .object: .object
-            case .bucket: .bucket
-            case .route: .route
-            case .device: .device
-            }
-    }
 }
 
 extension LoopHold {
     /// That of a breaker; nil when it is closed.
-    init?(_ breaker: Breaker, _ level: RateBreakers.Level) {
+    init?(_ breaker: Breaker, _ level: Level) {
         let (step, end): (Step, Int64?)
         switch breaker.phase {
         case .closed: return nil
@@ -98,11 +88,11 @@ extension LoopHold {
         case .waiting(let until): (step, end) = (.waiting, until)
         case .releasing: (step, end) = (.releasing, nil)
         }
-        self.level = Level(level)
+        self.level = level
         self.step = step
         until = end.map { MonotonicInstant(nanoseconds: $0) }
         messages = breaker.heldCount
-        oldest = breaker.oldestHeld(1).first?.arrivedAt
+        oldest = breaker.oldestHeld?.arrivedAt
         backoff = .nanoseconds(breaker.backoff)
     }
 }
@@ -116,6 +106,9 @@ extension LoopGuard {
         state.withLock { state in state.breakers.breaker(id).flatMap { LoopHold($0, id.level) } }
     }
 
+    /// Why each message waits, by its ``HeldMessage/id``: for a list of them, in one look.
+    package var holdsByMessage: [UInt64: LoopHold] { state.withLock { $0.breakers.holdsByMessage } }
+
     /// Why a message waits; nil when it does no more, or is being handled.
     public func hold(of message: HeldMessage) -> LoopHold? {
         state.withLock { $0.breakers.hold(of: message) }
@@ -125,6 +118,15 @@ extension LoopGuard {
 extension RateBreakers {
     fileprivate var holds: [LoopHold] {
         tripped.compactMap { id in breaker(id).flatMap { LoopHold($0, id.level) } }
+    }
+
+    fileprivate var holdsByMessage: [UInt64: LoopHold] {
+        var all: [UInt64: LoopHold] = [:]
+        for id in tripped {
+            guard let breaker = breaker(id), let hold = LoopHold(breaker, id.level) else { continue }
+            for message in breaker.held { all[message.id] = hold }
+        }
+        return all
     }
 
     fileprivate func hold(of message: HeldMessage) -> LoopHold? {

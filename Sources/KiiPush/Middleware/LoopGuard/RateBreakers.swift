@@ -7,17 +7,7 @@ struct RateBreakers {
     static let mostWide = 4096
     static let mostBroad = 4096
 
-    /// What a breaker counts.
-    enum Level: Int, Sendable, Hashable, CaseIterable {
-        /// Messages of one object, else of one topic and sender, else of one conversation.
-        case object
-        /// Messages of one bucket or topic.
-        case bucket
-        /// Messages of one route.
-        case route
-        /// All messages.
-        case device
-    }
+    typealias Level = LoopHold.Level
 
     /// One breaker, by its key.
     struct ID: Sendable, Hashable {
@@ -188,15 +178,21 @@ struct RateBreakers {
     /// Takes out the waiting messages that a condition holds for, oldest first.
     mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
         var removed: [HeldMessage] = []
-        for id in tripped { removed += removeHeld(of: id, where: condition) }
+        for id in tripped {
+            let some = use(id) { $0.removeHeld(where: condition) } ?? []
+            forget(some, of: id)
+            removed += some
+        }
         return removed.sorted { $0.id < $1.id }
     }
 
-    /// Takes out the messages of one breaker that a condition holds for, oldest first.
-    mutating func removeHeld(of id: ID, where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
-        let removed = use(id) { $0.removeHeld(where: condition) } ?? []
-        forget(removed, of: id)
-        return removed
+    /// Takes the first message out that a condition holds for, among so many of the oldest of a breaker.
+    mutating func takeHeld(
+        of id: ID, amongOldest most: Int, where condition: (HeldMessage) -> Bool
+    ) -> HeldMessage? {
+        guard let taken = use(id, { $0.takeHeld(amongOldest: most, where: condition) }) ?? nil else { return nil }
+        forget([taken], of: id)
+        return taken
     }
 
     /// The message whose turn it is by now, and the breaker that gives it its turn.

@@ -394,6 +394,11 @@ struct Suspicion {
     /// Takes out the held messages that a condition holds for.
     mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] { held.remove(where: condition) }
 
+    /// Takes the first message out that a condition holds for, among so many of the oldest.
+    mutating func takeHeld(amongOldest most: Int, where condition: (HeldMessage) -> Bool) -> HeldMessage? {
+        held.take(amongOldest: most, where: condition)
+    }
+
     /// The message whose turn it is, oldest first; nil when none is due.
     mutating func takeDue(_ now: Int64) -> HeldMessage? {
         step(now)
