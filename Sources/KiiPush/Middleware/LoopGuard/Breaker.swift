@@ -92,6 +92,9 @@ struct Breaker {
         return answer
     }
 
+    /// Takes down that a message came which a narrower breaker has judged.
+    mutating func note(_ arrivedAt: Int64, _ now: Int64) { if !opened.isEmpty { opened[0].note(arrivedAt, now) } }
+
     /// Takes back a message that passed and was not handled.
     mutating func takeBack() { passes.takeBack() }
 

@@ -82,6 +82,11 @@ struct BreakerTable {
         return use(place) { $0.judge(arrivedAt, now, limit, isNew: isNew) }
     }
 
+    /// Takes down that a message of a key came which a narrower breaker has judged.
+    mutating func note(_ key: PlaceKey, _ arrivedAt: Int64, _ now: Int64) {
+        if let place = find(key) { breakers[Int(place)].note(arrivedAt, now) }
+    }
+
     /// Lets `body` use a breaker where it lies, and keeps book of whether it is tripped.
     @inline(__always)
     mutating func use<Result>(_ place: UInt32, _ body: (inout Breaker) -> Result) -> Result {

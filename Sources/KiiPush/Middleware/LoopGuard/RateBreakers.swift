@@ -97,24 +97,34 @@ struct RateBreakers {
     ) -> Answer {
         let narrowPlace = narrow.place(of: keys.narrow, limits.narrow, now)
         switch narrowPlace.map({ narrow.judge($0, limits.narrow, arrivedAt, now, isNew: isNew) }) ?? .pass {
-        case .hold: return .hold(ID(level: .object, key: keys.narrow))
-        case .passTrusted: return .pass
+        case .hold:
+            if isNew { note(keys, above: .object, arrivedAt, now) }
+            return .hold(ID(level: .object, key: keys.narrow))
+        case .passTrusted:
+            if isNew { note(keys, above: .object, arrivedAt, now) }
+            return .pass
         case .pass: break
         }
         let widePlace = keys.wide.flatMap { wide.place(of: $0, limits.wide, now) }
         switch widePlace.map({ wide.judge($0, limits.wide, arrivedAt, now, isNew: isNew) }) ?? .pass {
         case .hold:
             if let place = narrowPlace { narrow.use(place) { $0.takeBack() } }
+            if isNew { note(keys, above: .bucket, arrivedAt, now) }
             return keys.wide.map { .hold(ID(level: .bucket, key: $0)) } ?? .pass
-        case .passTrusted: return .pass
+        case .passTrusted:
+            if isNew { note(keys, above: .bucket, arrivedAt, now) }
+            return .pass
         case .pass: break
         }
         let routePlace = broad.place(of: keys.route, limits.route, now)
         switch routePlace.map({ broad.judge($0, limits.route, arrivedAt, now, isNew: isNew) }) ?? .pass {
         case .hold:
             takeBack(narrowPlace, widePlace)
+            if isNew { note(keys, above: .route, arrivedAt, now) }
             return .hold(ID(level: .route, key: keys.route))
-        case .passTrusted: return .pass
+        case .passTrusted:
+            if isNew { note(keys, above: .route, arrivedAt, now) }
+            return .pass
         case .pass: break
         }
         let devicePlace = broad.place(of: .device, device, now)
@@ -124,6 +134,16 @@ struct RateBreakers {
         takeBack(narrowPlace, widePlace)
         if let place = routePlace { broad.use(place) { $0.takeBack() } }
         return .hold(ID(level: .device, key: .device))
+    }
+
+    /// Lets the wider breakers know of a message that a narrower one has judged: what comes of a key does not end for them
+    /// while that one holds it, or trusts it.
+    // Never inlined: few messages come here.
+    @inline(never)
+    private mutating func note(_ keys: RateKeys, above level: Level, _ arrivedAt: Int64, _ now: Int64) {
+        if level == .object, let key = keys.wide { wide.note(key, arrivedAt, now) }
+        if level == .object || level == .bucket { broad.note(keys.route, arrivedAt, now) }
+        broad.note(.device, arrivedAt, now)
     }
 
     private mutating func takeBack(_ narrowPlace: UInt32?, _ widePlace: UInt32?) {

@@ -117,7 +117,8 @@ struct Suspicion {
         return .hold
     }
 
-    private mutating func note(_ arrivedAt: Int64, _ now: Int64) {
+    /// Takes down that a message came.
+    mutating func note(_ arrivedAt: Int64, _ now: Int64) {
         record.addArrival(arrivedAt, now)
         if arrivedAt > batch.started { batch.answers += 1 }
     }
