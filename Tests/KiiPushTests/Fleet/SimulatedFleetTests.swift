@@ -174,9 +174,9 @@ struct SimulatedFleetTests {
     @Test("the bound follows from the settings")
     func numbers() {
         let hour = LoopBound(in: .seconds(3600))
-        #expect(hour.tries == 16 && hour.storm == 38 && hour.anything == 22 * 61 + 16)
+        #expect(hour.tries == 16 && hour.storm == 38 && hour.anything == 22 * 121 + 16)
         #expect(LoopBound(in: .seconds(3601)).tries == 32)
         let worst = LoopBound(shape: .device, in: .seconds(3599))
-        #expect(worst.storm == 816 && worst.anything == 816)
+        #expect(worst.storm == 816 && worst.anything == 800 * 3 + 16)
     }
 }

@@ -49,8 +49,8 @@ struct Breaker {
     var phase: Phase { opened.first?.phase ?? .closed }
     /// For how long it waits after a loop, or did the last time; 0 when there was none.
     var backoff: Int64 { opened.first?.backoff ?? 0 }
-    /// The pace that it is trusted with, in messages a second; 0 when it is not.
-    var trustedPace: Double { opened.first?.trustedPace ?? 0 }
+    /// Whether it is trusted and no wider breaker need count what passes.
+    var isIndependent: Bool { opened.first?.isIndependent ?? false }
     var held: [HeldMessage] { opened.first?.held.all ?? [] }
     var heldCount: Int { opened.first?.held.count ?? 0 }
     var oldestHeld: HeldMessage? { opened.first?.held.first }
@@ -130,10 +130,10 @@ struct Breaker {
         opened.isEmpty ? nil : opened[0].takeHeld(amongOldest: most, where: condition)
     }
 
-    /// The message whose turn it is, oldest first; nil when none is due.
-    mutating func takeDue(_ now: Int64) -> HeldMessage? {
+    /// The message whose turn it is, oldest first, where `others` were handled lately; nil when none is due.
+    mutating func takeDue(_ now: Int64, _ others: TimeBins) -> HeldMessage? {
         guard !opened.isEmpty else { return nil }
-        let message = opened[0].takeDue(now)
+        let message = opened[0].takeDue(now, others)
         resetPasses()
         return message
     }

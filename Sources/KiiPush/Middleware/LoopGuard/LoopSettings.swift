@@ -73,8 +73,8 @@ public struct LoopRate: Sendable, Hashable {
     /// How long a key waits after it was found to be a loop; doubled each time that it still is, up to an hour.
     public var coolDown: Duration
 
-    /// 20 messages in 10 seconds and 22 in 60; a first wait of 2 seconds.
-    public static let standard = LoopRate(sustained: Window(messages: 22, per: .seconds(60)))
+    /// 20 messages in 10 seconds and 22 in 30; a first wait of 2 seconds.
+    public static let standard = LoopRate(sustained: Window(messages: 22, per: .seconds(30)))
 
     /// Sets the numbers; fewer than one message counts as one, and a negative time as none.
     ///
@@ -92,15 +92,15 @@ public struct LoopRate: Sendable, Hashable {
         self.coolDown = max(coolDown, .zero)
     }
 
-    /// How many messages of one bucket or topic pass: 200 in 10 minutes; for a rate of your own without ``sustained``, 100
+    /// How many messages of one bucket or topic pass: 200 in 5 minutes; for a rate of your own without ``sustained``, 100
     /// times its messages in 60 times as long.
-    public var ofBucket: Window { wider(10, 60, own: 100) }
+    public var ofBucket: Window { wider(10, 30, own: 100) }
 
-    /// How many messages of one route pass: 400 in half an hour, or 200 times its messages in 60 times as long.
-    public var ofRoute: Window { wider(20, 180, own: 200) }
+    /// How many messages of one route pass: 400 in 10 minutes, or 200 times its messages in 60 times as long.
+    public var ofRoute: Window { wider(20, 60, own: 200) }
 
-    /// How many messages of all routes pass: 800 in an hour, or 400 times its messages in 60 times as long.
-    public var ofDevice: Window { wider(40, 360, own: 400) }
+    /// How many messages of all routes pass: 800 in 20 minutes, or 400 times its messages in 60 times as long.
+    public var ofDevice: Window { wider(40, 120, own: 400) }
 
     private func wider(_ factor: Int, _ times: Int, own: Int) -> Window {
         let (factor, times) = sustained == nil ? (own, 60) : (factor, times)

@@ -24,6 +24,8 @@ struct RateBreakers {
     private var narrow = BreakerTable(capacity: mostNarrow)
     private var wide = BreakerTable(capacity: mostWide, isWide: true)
     private var broad = BreakerTable(capacity: mostBroad, isWide: true)
+    /// What was handled lately and may cause messages: of all keys but those that were shown to be independent.
+    private var handled = TimeBins(0)
     var budget = HeldBudget()
     private var heldCount = 0
     private var heldBytes = 0
@@ -128,7 +130,11 @@ struct RateBreakers {
         case .pass: break
         }
         let devicePlace = broad.place(of: .device, device, now)
-        guard let devicePlace, broad.judge(devicePlace, device, arrivedAt, now, isNew: isNew) == .hold else {
+        switch devicePlace.map({ broad.judge($0, device, arrivedAt, now, isNew: isNew) }) ?? .pass {
+        case .hold: break
+        case .passTrusted: return .pass
+        case .pass:
+            handled.add(now, now)
             return .pass
         }
         takeBack(narrowPlace, widePlace)
@@ -155,7 +161,7 @@ struct RateBreakers {
     mutating func takeBack(_ keys: RateKeys) {
         let narrowPlace = narrow.find(keys.narrow)
         // Nobody wider counted what a trusted breaker let pass.
-        if let place = narrowPlace, narrow[place].trustedPace > 0 { return narrow.use(place) { $0.takeBack() } }
+        if let place = narrowPlace, narrow[place].isIndependent { return narrow.use(place) { $0.takeBack() } }
         takeBack(narrowPlace, keys.wide.flatMap { wide.find($0) })
         for key in [keys.route, .device] {
             if let place = broad.find(key) { broad.use(place) { $0.takeBack() } }
@@ -218,8 +224,10 @@ struct RateBreakers {
     /// The message whose turn it is by now, and the breaker that gives it its turn.
     mutating func takeDue(_ now: Int64) -> (message: HeldMessage, breaker: ID)? {
         for id in tripped where isDue(id, now) {
-            guard let message = use(id, { $0.takeDue(now) }) ?? nil else { continue }
+            let others = handled
+            guard let message = use(id, { $0.takeDue(now, others) }) ?? nil else { continue }
             forget([message], of: id)
+            if breaker(id)?.isIndependent != true { handled.add(now, now) }
             return (message, id)
         }
         return nil

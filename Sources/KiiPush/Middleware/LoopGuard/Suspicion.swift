@@ -8,8 +8,8 @@
 /// 3. *Watching*: do more come than before? ``CauseEvidence`` weighs it. If it says neither, more are tried.
 /// 4. If handling caused nothing, all held messages follow: *releasing*. The key is trusted with the pace that was
 ///    measured. A queue that no stream explains is released in batches, each four times the last.
-/// 5. If it did, the key waits 2, 4, 8 … seconds, up to an hour, and one message is tried again. Tries that do not end in
-///    a release may take ``budget`` messages an hour.
+/// 5. If it did, the key waits 2, 4, 8 … seconds, up to an hour, and one message is tried again. ``TryBudget`` bounds the
+///    tries that do not end in a release.
 ///
 /// Trust is provisional: for 24 seconds the breaker checks whether arrivals follow the pause that it made, at any delay
 /// up to ten seconds. A key that broke its trust is listened to for longer.
@@ -39,11 +39,10 @@ struct Suspicion {
     /// How often lately it was wrong about the key; more makes it listen and watch for longer.
     private var doubts = 0
     private var doubtedAt: Int64 = .min
-    /// What was tried within an hour without being released.
-    private var tries: [(time: Int64, count: Int)] = []
-    /// When the budget was exceeded to revise a verdict.
-    private var revisions: [Int64] = []
+    private var budget = TryBudget()
     private var isSteady = false
+    /// Whether so much else was handled while it listened that this may have caused what came.
+    private var isMixed = false
     private var trust = Trust()
 
     private struct Batch {
@@ -57,22 +56,6 @@ struct Suspicion {
         var isGrowing = false
     }
 
-    /// The pace that a key is trusted with; none where it is zero.
-    private struct Trust {
-        var pace = 0.0
-        var since: Int64 = .min
-        var lastUsed: Int64 = .min
-        /// From when on arrivals are compared with what was handled; nil when that is decided.
-        var comparedFrom: Int64?
-        var nextLook: Int64 = .min
-        /// Whether it paused a second time, since the first comparison told too little.
-        var isSecondPause = false
-        /// Whether the comparison showed that nothing is caused here.
-        var isProven = false
-    }
-
-    /// How many messages of an hour may be tried without being released.
-    static let budget = 16
     /// How many released messages run at once.
     private static let mostRunning = 16
 
@@ -92,8 +75,8 @@ struct Suspicion {
     }
 
     var isTrusted: Bool { trust.pace > 0 }
-    /// The pace that it is trusted with, in messages a second; 0 when it is not.
-    var trustedPace: Double { trust.pace }
+    /// Whether it is trusted and no wider breaker need count what passes.
+    var isIndependent: Bool { isTrusted && trust.isIndependent }
 
     // MARK: Messages that come
 
@@ -110,7 +93,7 @@ struct Suspicion {
         if !isOpened, mayPass(now, &passes) {
             record.addHandled(now)
             passes.add(now, limit.slowSpan, limit: limit.slowMessages)
-            return isTrusted ? .passTrusted : .pass
+            return isIndependent ? .passTrusted : .pass
         }
         open(now, passes)
         if isNew { note(arrivedAt, now) }
@@ -125,11 +108,8 @@ struct Suspicion {
 
     private mutating func mayPass(_ now: Int64, _ passes: inout PassWindow) -> Bool {
         guard isTrusted else { return limit.lets(&passes, now) }
-        let usual = trust.pace * Double(limit.span) / 1e9
-        let most = Int(1.5 * usual + 4 * usual.squareRoot()) + limit.messages
-        let count = passes.count(limit.span, now)
-        if count > limit.messages / 2 { trust.lastUsed = now }
-        return count < most
+        if passes.count(limit.slowSpan, now) > limit.slowMessages / 2 { trust.lastUsed = now }
+        return trust.lets(&passes, limit, now)
     }
 
     /// Compares arrivals with what was handled, while trust is provisional; whether they follow it, or it must pause
@@ -145,7 +125,10 @@ struct Suspicion {
         guard now.since(trust.since) > .seconds(24) else { return false }
         if following < (trust.isSecondPause ? 3 : 1) || trust.pace < 2 {
             (trust.comparedFrom, trust.isProven) = (nil, true)
-            (doubts, backoff, tries) = (0, 0, [])
+            // So few messages prove nothing.
+            guard trust.pace >= 2 || trust.pace > 0 && backoff == 0 else { return false }
+            (doubts, backoff) = (0, 0)
+            budget.release()
             return false
         }
         if trust.isSecondPause { doubt(now) }
@@ -209,17 +192,25 @@ struct Suspicion {
         }
     }
 
-    /// Does what is due.
-    private mutating func step(_ now: Int64) {
+    /// Does what is due, where `others` were handled meanwhile.
+    private mutating func step(_ now: Int64, _ others: TimeBins) {
         switch phase {
-        case .listening(let end) where end <= now: endListening(now)
+        case .listening(let end) where end <= now: endListening(now, others)
         case .watching(let end) where end <= now: weigh(now)
-        case .waiting(let end) where end <= now && !held.isEmpty: endWaiting(now)
+        case .waiting(let end) where end <= now && !held.isEmpty: endWaiting(now, others)
         case .closed, .listening, .watching, .waiting, .trying, .releasing: break
         }
     }
 
-    private mutating func endListening(_ now: Int64) {
+    /// Takes down whether what came since it is quiet may have been caused by `others` that were handled: one answer of
+    /// ten in a fleet, or to a message that several answer.
+    private mutating func compare(_ arrived: Int, with others: TimeBins, _ now: Int64) {
+        // Behind the bin in which what passed last of its own is counted, too.
+        let handled = others.count(from: quietSince &+ TimeBins.bin, to: now).count
+        isMixed = handled >= 2 && handled * 10 >= arrived
+    }
+
+    private mutating func endListening(_ now: Int64, _ others: TimeBins) {
         let listen = Self.listens[doubts]
         let from = quietSince &+ .seconds(listen.skip)
         let middle = from &+ now.since(from) / 2
@@ -238,20 +229,22 @@ struct Suspicion {
         evidence = CauseEvidence(
             CauseEvidence.Stretch(handled: 0, arrived: steady.0, seconds: max(steady.1, 0.25)))
         logRatio = 0
+        compare(count, with: others, now)
         begin(now)
     }
 
-    private mutating func endWaiting(_ now: Int64) {
+    private mutating func endWaiting(_ now: Int64, _ others: TimeBins) {
         let from = max(quietSince, now &- .seconds(60))
         let middle = from &+ now.since(from) / 2
         let (first, second) = (record.arrivals(from: from, to: middle), record.arrivals(from: middle, to: now))
         var (count, seconds) = (first.count + second.count, max(first.seconds + second.seconds, 0.5))
         isSteady = count >= 2 && first.count <= 2 * second.count + 4 && second.count <= 2 * first.count + 4
         // A slow stream needs some time to be seen as one.
-        if count >= 2, count < 8, seconds < 6, mayRevise(now) {
+        if count >= 2, count < 8, seconds < 6, budget.mayRevise(now) {
             phase = .waiting(until: now &+ .seconds(1))
             return
         }
+        compare(count, with: others, now)
         let usual = evidence.idle.seconds > 0 ? Double(evidence.idle.arrived) / evidence.idle.seconds * seconds : 0
         if seconds < 6, abs(Double(count) - usual) <= 1.5 * usual.squareRoot() + 0.5 {
             count += evidence.idle.arrived
@@ -263,11 +256,6 @@ struct Suspicion {
         begin(now)
     }
 
-    private mutating func mayRevise(_ now: Int64) -> Bool {
-        revisions.removeAll { now.since($0) >= .seconds(3600) }
-        return revisions.count < 2
-    }
-
     // MARK: Trying
 
     /// Tries as many as show against what comes anyway, but at least so many.
@@ -276,10 +264,9 @@ struct Suspicion {
         let (pace, watch) = (evidence.pace, watchSeconds)
         let strength: Double = self.pace * 0.4 <= pace ? 8 : 4
         let size = min(max(least, Int((strength * (pace * watch).squareRoot()).rounded(.up)), 1), held.count)
-        tries.removeAll { now.since($0.time) >= .seconds(3600) }
         if !isGrowing {
             guard let size = affordable(size, now) else { return }
-            tries.append((now, cost(of: size)))
+            budget.use(cost(of: size), now)
             batch = Batch(started: now, size: size, toGo: size)
         } else {
             batch = Batch(started: now, size: size, toGo: size, isGrowing: true)
@@ -296,20 +283,21 @@ struct Suspicion {
     /// How many of a try the budget allows; nil when it allows none, and the key is released or waits.
     private mutating func affordable(_ size: Int, _ now: Int64) -> Int? {
         let usual = evidence.pace * watchSeconds
-        let left = Self.budget - tries.reduce(0) { $0 + $1.count }
+        let left = budget.left(now)
         if cost(of: size) <= left { return size }
         if logRatio > 1 {
             accept(now)
             return nil
         }
-        if isSteady, mayRevise(now), size <= 32 + Int(usual / 2) {
-            revisions.append(now)
+        if isSteady, budget.mayRevise(now), size <= 32 + Int(usual / 2) {
+            budget.revise(now)
             return size
         }
         if left >= 1, evidence.pace < 0.2 { return left }
-        let refilled = (tries.first?.time ?? now) &+ .seconds(3600)
         quietSince = now
-        phase = .waiting(until: max(refilled, now &+ .seconds(60)))
+        // Not for an hour at once, if it may still turn out to be a stream.
+        let refilled = budget.mayRevise(now) ? now : budget.refilled ?? now
+        phase = .waiting(until: max(refilled, now &+ .seconds(30)))
         return nil
     }
 
@@ -355,15 +343,18 @@ struct Suspicion {
 
     /// Handling causes nothing: releases what is held, or as much of it as is safe.
     private mutating func accept(_ now: Int64) {
-        tries = []
+        if backoff == 0 { budget.release() }
         let explained = 1.5 * evidence.pace * Double(now.since(openedAt)) / 1e9 + 4
         guard Double(held.count) <= explained else {
             return begin(now, atLeast: batch.size * 4, isGrowing: true)
         }
         trust.pace = max(evidence.pace, min(evidence.highestPace, pace))
         (trust.since, trust.lastUsed, trust.nextLook) = (now, now, now)
+        trust.isIndependent = !isMixed
+        // Slower than its limit is no stream that would need trust, but a burst or a loop that is found again.
+        if trust.pace * Double(limit.slowSpan) / 1e9 < Double(limit.slowMessages) { trust.pace = 0 }
+        isPassesReset = backoff == 0
         backoff /= 2
-        isPassesReset = true
         phase = .releasing
     }
 
@@ -401,8 +392,8 @@ struct Suspicion {
     }
 
     /// The message whose turn it is, oldest first; nil when none is due.
-    mutating func takeDue(_ now: Int64) -> HeldMessage? {
-        step(now)
+    mutating func takeDue(_ now: Int64, _ others: TimeBins) -> HeldMessage? {
+        step(now, others)
         switch phase {
         case .trying where batch.toGo > 0:
             guard let message = held.popFirst() else {
@@ -444,7 +435,7 @@ struct Suspicion {
     /// Whether it need be remembered no longer: nothing is held, and nothing that it knows still counts.
     func isOver(_ now: Int64) -> Bool {
         guard held.isEmpty, promised == 0, running == 0, batch.running == 0 else { return false }
-        if let latest = tries.last?.time, now.since(latest) < .seconds(3600) { return false }
+        if let latest = budget.latest, now.since(latest) < .seconds(3600) { return false }
         return switch phase {
         case .closed: !isTrusted || now.since(trust.lastUsed) > .seconds(600)
         case .listening(let end), .watching(let end), .waiting(let end):
@@ -459,5 +450,5 @@ struct Suspicion {
 
 extension Int64 {
     /// So many seconds, in nanoseconds.
-    fileprivate static func seconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
+    static func seconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
 }

@@ -20,6 +20,8 @@ struct BreakerRun {
     private var lastHeld: UInt64 = 0
 
     var breaker: Breaker
+    /// What else the device handled.
+    var others = TimeBins(0)
     private(set) var now: Int64 = 0
     /// When each message was handled that came from outside, and how late that was, in the order of handling.
     private(set) var outside: [(time: Int64, late: Int64)] = []
@@ -75,7 +77,7 @@ struct BreakerRun {
     }
 
     private mutating func takeTurns() {
-        while let message = breaker.takeDue(now) {
+        while let message = breaker.takeDue(now, others) {
             if let (time, isOutside) = arrivedAt.removeValue(forKey: message.id) { handle(time, isOutside) }
             breaker.turnEnded(now)
         }
@@ -91,6 +93,7 @@ struct BreakerRun {
     }
 }
 
-extension Int64 {
-    static func seconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
+extension Breaker {
+    /// The message whose turn it is where nothing else was handled.
+    mutating func takeDue(_ now: Int64) -> HeldMessage? { takeDue(now, TimeBins(0)) }
 }

@@ -183,6 +183,22 @@ struct BreakerTests {
         #expect(breaker.phase == .closed)
     }
 
+    @Test(
+        "a stream is counted by the wider breakers, too, if it came while the device handled others that may cause it",
+        arguments: [(0, true), (1, true), (6, false), (100, false)])
+    func mixed(others: Int, isIndependent: Bool) throws {
+        var run = BreakerRun()
+        // So many while it listens; ten a second are its own.
+        for number in 0..<others {
+            let time = Int64.seconds(2.5 + 3 * Double(number) / Double(others))
+            run.others.add(time, time)
+        }
+        try run.run((0..<200).map { .seconds(Double($0) / 10) }, until: .seconds(20))
+        #expect(run.outside.count == 200)
+        let answer = run.breaker.judge(run.now, run.now, Breaker.Limits(.standard).narrow)
+        #expect(answer == (isIndependent ? .passTrusted : .pass))
+    }
+
     @Test("what is taken out meanwhile, as by a kill, leaves it as if it had been handled")
     func killed() throws {
         for time in [3.0, 4.6, 6.0] {

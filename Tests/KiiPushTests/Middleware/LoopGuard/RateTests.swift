@@ -93,7 +93,7 @@ struct RateTests {
 
     // MARK: Limits
 
-    @Test("twenty pass in ten seconds, 22 in a minute, and the next is held; at a slower pace all pass")
+    @Test("twenty pass in ten seconds, 22 in half a minute, and the next is held; at a slower pace all pass")
     func standard() throws {
         let payload = PayloadFixture.pushToApp().payload(.long)
         let loopGuard = LoopGuard(clock: clock)
@@ -102,13 +102,13 @@ struct RateTests {
         let sustained = PayloadFixture.pushToApp(object: "sustained").payload(.long)
         for _ in 0..<22 {
             #expect(try loopGuard.judge(sustained, at: clock.now) == "pass")
-            clock.advance(by: .seconds(2))
+            clock.advance(by: .seconds(1))
         }
         #expect(try loopGuard.judge(sustained, at: clock.now) == "held")
         let other = PayloadFixture.pushToApp(object: "slow").payload(.long)
         for _ in 0..<100 {
             #expect(try loopGuard.judge(other, at: clock.now) == "pass")
-            clock.advance(by: .seconds(5))
+            clock.advance(by: .milliseconds(1400))
         }
     }
 
@@ -216,7 +216,7 @@ struct RateTests {
     func takenBack() throws {
         let loopGuard = LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1)), clock: clock)
         let payload = PayloadFixture.pushToApp().payload(.long)
-        let failure = Outcome.Failure(place: "r", isStage: false, error: TestError(), handled: MatchedRoutes())
+        let failure = Outcome.Failure(place: "dedupe", isStage: true, error: TestError(), handled: MatchedRoutes())
         for outcome in [Outcome.failed(failure), .refused(.scope), .unrouted(.noRoute), .failed(failure)] {
             var message = try RoutedMessage(payload, routes: [Route("r")])
             #expect(loopGuard.admit(&message) == .pass)
@@ -227,6 +227,17 @@ struct RateTests {
         #expect(loopGuard.admit(&message) == .pass)
         // The handler ran, and what it wanted to write was refused: it may do so for ever, and all the while others run.
         loopGuard.settle(message, .looped(.ownBucket))
+        #expect(try loopGuard.judge(payload, at: clock.now) == "held")
+    }
+
+    @Test("a handler that fails may have written before: its message counts")
+    func failedHandler() throws {
+        let loopGuard = LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1)), clock: clock)
+        let payload = PayloadFixture.pushToApp().payload(.long)
+        let failure = Outcome.Failure(place: "r", isStage: false, error: TestError(), handled: MatchedRoutes())
+        var message = try RoutedMessage(payload, routes: [Route("r")])
+        #expect(loopGuard.admit(&message) == .pass)
+        loopGuard.settle(message, .failed(failure))
         #expect(try loopGuard.judge(payload, at: clock.now) == "held")
     }
 

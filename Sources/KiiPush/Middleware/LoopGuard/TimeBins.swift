@@ -1,0 +1,48 @@
+/// How many there were of something lately, in bins of a quarter of a second.
+///
+/// Keeps the last 64 seconds, in half a kilobyte. A bin counts up to 65,535, and more as so many. What is older than
+/// that, such as a message that an earlier process took in, is not counted.
+struct TimeBins {
+    /// The length of a bin, in nanoseconds.
+    static let bin: Int64 = 250_000_000
+    static let bins = 256
+
+    private var counts = [UInt16](repeating: 0, count: bins)
+    /// The number of the newest bin.
+    private var last: Int64
+
+    init(_ now: Int64) { last = now / Self.bin }
+
+    /// Counts one more; what lies in the future counts as of now.
+    mutating func add(_ time: Int64, _ now: Int64) {
+        advance(now / Self.bin)
+        let number = min(time, now) / Self.bin
+        guard number > last - Int64(Self.bins), number <= last else { return }
+        let place = Self.place(number)
+        if counts[place] < .max { counts[place] += 1 }
+    }
+
+    /// The oldest bin that is still known, if it is not before the one of `time`.
+    func first(since time: Int64) -> Int64 { max(time / Self.bin, last - Int64(Self.bins) + 1) }
+
+    /// How many there were in a bin.
+    subscript(number: Int64) -> Int { number > last ? 0 : Int(counts[Self.place(number)]) }
+
+    /// How many there were from the bin of `start` on, up to that of `end`, without it; and for how many seconds that is.
+    func count(from start: Int64, to end: Int64) -> (count: Int, seconds: Double) {
+        let first = first(since: start), next = end / Self.bin
+        guard first < next else { return (0, 0) }
+        // Nothing came since the newest bin: behind it lie the oldest ones.
+        let count = (first..<max(first, min(next, last + 1))).reduce(0) { $0 + self[$1] }
+        return (count, Double(next - first) / 4)
+    }
+
+    private static func place(_ number: Int64) -> Int { Int(truncatingIfNeeded: number) & (bins - 1) }
+
+    private mutating func advance(_ number: Int64) {
+        guard number > last else { return }
+        // Beyond all bins, each is emptied once.
+        for next in max(last + 1, number - Int64(Self.bins) + 1)...number { counts[Self.place(next)] = 0 }
+        last = number
+    }
+}
