@@ -79,14 +79,14 @@ struct OwnBucketTests {
                 == (isRefused ? (row.target == .ownBucket || row.target == .sameRoute ? "ownBucket" : nil) : "echo"))
     }
 
-    @Test("of two handlers, one refused and one failing, the message has failed; one handled, it is looped and counted")
+    @Test("of two handlers, one refused and one failing, the message has failed; one handled, it is looped; both count")
     func twoHandlers() async {
         let clock = ManualClock()
         let isFailing = Flag()
         let log = EventLog()
         let receiver = PushReceiver(clock: clock) {
             Deduplicator(clock: clock)
-            LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1)), clock: clock)
+            LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 2)), clock: clock)
         }
         receiver.onPushToApp("refused", bucket: "settings", then: .continue, loop: RouteLoopPolicy(ownBucket: .refuse))
         {

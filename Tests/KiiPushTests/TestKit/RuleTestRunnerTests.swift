@@ -11,7 +11,7 @@ struct RuleTestRunnerTests {
          "rules":[
           {"id":"settings","when":{"kind":"pushToApp","bucket":"settings"},"then":{"handler":"reload"},"loop":{"rate":false}},
           {"id":"log","when":{"data":{"level":{"greater":3}}},"then":{"run":["/nowhere/logger"]},"continue":true},
-          {"id":"loud","when":{"data":{"level":{"greater":5}}},"then":{"print":true}},
+          {"id":"loud","when":{"data":{"level":{"greater":5}}},"then":{"print":true},"loop":{"rate":{"messages":2,"per":"10s"}}},
           {"id":"odd","when":{"kind":"pushToUser"},"then":{"handler":"reload"}}],
          "tests":[
           {"name":"dedupe","steps":[

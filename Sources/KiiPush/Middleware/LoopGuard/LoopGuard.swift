@@ -105,9 +105,9 @@ public final class LoopGuard: Middleware {
         let handled: MatchedRoutes =
             switch outcome {
             case .handled(let routes): routes
-            case .failed(let failure): failure.handled
-            // Its handlers ran, all but what one of them was about to write or to send on.
-            case .looped(.ownBucket), .looped(.lineage): message.routes
+            case .failed(let failure) where failure.isStage: failure.handled
+            // Its handlers ran, and may have written before they failed, or before one was about to write or to send on.
+            case .failed, .looped(.ownBucket), .looped(.lineage): message.routes
             default: MatchedRoutes()
             }
         let failed = message.counted.filter { route in !handled.contains { $0 === route } }
