@@ -154,7 +154,25 @@ step "hostile payloads: none costs twenty times what an ordinary one does, byte 
 step "loops and honest traffic through fleets of devices: every bound holds"
 swift build --quiet -c release --package-path Tests/Simulation
 simulation="$(swift build -c release --package-path Tests/Simulation --show-bin-path)/kiipush-simulation"
-if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation"; else "$simulation" --quick; fi
+# Prints what the simulation prints, and fails unless the guide has each row of its tables with these first words.
+simulate() { # WORDS OPTION...
+    local words="$1" output rows
+    shift
+    output="$("$simulation" "$@")" || { printf '%s\n' "$output"; fail "the simulation, $*"; }
+    printf '%s\n' "$output"
+    rows="$(printf '%s\n' "$output" | sed -E 's/ +/ /g' | grep -E "^\| ($words)")"
+    while IFS= read -r row; do
+        grep -qxF -- "$row" Sources/KiiPush/KiiPush.docc/LoopSafety.md || fail "LoopSafety.md has another row than: $row"
+    done <<<"$rows"
+}
+if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation"; fi
+simulate 'update|create|ping-pong' --quick
+simulate 'one|a new|fifty|60|5,000|what' --honest --seeds 10
+
+step "an adversary against the loop guard"
+# How many of so many random loops exceed the bounds, as LoopSafety.md says; each of the same seeds gives the same.
+"$simulation" --adversary --seeds 270 --rounds 0 --cost 20000 --allow 49 | tail -n 1
+if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation" --adversary --seeds 2000 --rounds 4 --cost 20000 --allow 2000 | tail -n 60; fi
 
 need strace strace
 step "agents on a real broker, killed, cut off, out of disk: nothing acknowledged is lost"

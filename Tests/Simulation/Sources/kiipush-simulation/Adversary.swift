@@ -60,6 +60,8 @@ struct Adversary {
         case announces
         /// They patch one field, and leave the rest of the object as it is.
         case patches
+        /// They write, and then fail.
+        case fails
     }
 
     /// The slowest class of round trips that it belongs to.
@@ -136,7 +138,8 @@ extension Adversary {
         case .loss: loss = random.happens(0.7) ? 0 : 0.2 * random.fraction()
         case .layers:
             hasAllLayers = random.happens(0.3)
-            care = hasAllLayers ? Care.allCases[Int(random.next() % 3)] : .none
+            let cares: [Care] = hasAllLayers ? Care.allCases : [.none, .none, .fails]
+            care = cares[Int(random.next() % UInt64(cares.count))]
         }
         limit()
     }
@@ -188,7 +191,7 @@ extension Adversary: CustomStringConvertible {
             parts.append("\((honestPace * 1000).rounded() / 1000) honest/s\(answersHonest ? ", answered" : "")")
         }
         if loss > 0 { parts.append("\((loss * 1000).rounded() / 10) % lost") }
-        parts.append(hasAllLayers ? "all layers, care: \(care.rawValue)" : "rate only")
+        parts.append((hasAllLayers ? "all layers" : "rate only") + ", care: \(care.rawValue)")
         return parts.joined(separator: ", ")
     }
 }

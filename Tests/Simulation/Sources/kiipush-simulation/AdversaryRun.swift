@@ -47,10 +47,11 @@ struct AdversaryRun {
         begin(fleet, places)
         if adversary.honestPace > 0 { sendHonest(fleet, places, at: Double(adversary.spread) / 1000 + 0.1) }
         var report = await fleet.run(for: .seconds(10), deliveries: cap)
-        for _ in 1..<360 where report.stop == .timeOver && (tokens.max() ?? 0) <= 5 * adversary.bound {
+        var handled: Int { max(tokens.max() ?? 0, places.mostFailures) }
+        for _ in 1..<360 where report.stop == .timeOver && handled <= 5 * adversary.bound {
             report = await fleet.run(for: .seconds(10), deliveries: cap)
         }
-        var result = Result(handled: tokens.max() ?? 0, stop: report.stop)
+        var result = Result(handled: handled, stop: report.stop)
         result.seconds = report.seconds
         result.timeline = timeline.map { $0.max() ?? 0 }
         if adversary.honestPace > 0, report.stop != .cap, result.handled <= 5 * adversary.bound {
@@ -85,6 +86,8 @@ struct AdversaryRun {
 /// What an adversary writes to, and the handlers that do so.
 final class Places: Sendable {
     let isMended = Atomic<Bool>(false)
+    /// How often the handlers of each device wrote and failed.
+    private let failures = Mutex<[Int: Int]>([:])
     private let adversary: Adversary
     private let state: Mutex<(last: Int, random: SeededGenerator)>
     private static let bucket = KiiBucket(scope: .app, name: "settings")
@@ -94,6 +97,10 @@ final class Places: Sendable {
         self.adversary = adversary
         state = Mutex((0, SeededGenerator(seed: seed ^ 0xADE)))
     }
+
+    struct Failure: Error {}
+
+    var mostFailures: Int { failures.withLock { $0.values.max() ?? 0 } }
 
     enum Place {
         case object(KiiObject)
@@ -162,6 +169,10 @@ final class Places: Sendable {
                 continue
             }
             device.later(delay(device)) { [self] in try write(place, announced, stamp, device) }
+        }
+        if adversary.care == .fails {
+            failures.withLock { $0[device.number, default: 0] += 1 }
+            throw Failure()
         }
     }
 

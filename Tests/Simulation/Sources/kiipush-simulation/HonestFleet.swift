@@ -59,7 +59,8 @@ struct HonestRun {
         var messages = 0
         /// How many were not handled in the end, and how many of these are dead letters.
         var lost = 0, deadLetters = 0
-        /// The longest delay, in seconds; how many were late by more than a second, and how often that began.
+        /// The longest delay, in seconds; how many were late by more than a second, and how often that began after eight
+        /// seconds without one.
         var latest = 0.0
         var late = 0, times = 0
     }
@@ -84,7 +85,8 @@ struct HonestRun {
             result.latest = max(result.latest, delay)
             guard delay > 1 else { continue }
             result.late += 1
-            if arrival > end { result.times += 1 }
+            // What comes within some seconds is late for the same reason.
+            if arrival > end + 8 { result.times += 1 }
             end = max(end, arrival + delay)
         }
         return result
@@ -162,35 +164,4 @@ final class Generator: Sendable {
         }
         return count
     }
-}
-
-/// All seeds of a pattern.
-struct HonestFleet {
-    let pattern: HonestPattern
-    let results: [(seed: UInt64, result: HonestRun.Result)]
-
-    private var latest: [Double] { results.map(\.result.latest).sorted() }
-    private func quantile(_ share: Double) -> Double {
-        latest.isEmpty ? 0 : latest[min(Int(share * Double(latest.count)), latest.count - 1)]
-    }
-
-    /// The seeds that were later than they may be; than a minute; that lost something; and that were late again.
-    var tooLate: [UInt64] { results.filter { $0.result.latest > pattern.mostLate }.map(\.seed) }
-    var deceived: [UInt64] { results.filter { $0.result.latest > 60 }.map(\.seed) }
-    var lossy: [UInt64] { results.filter { $0.result.lost > 0 }.map(\.seed) }
-    var lateAgain: [UInt64] { results.filter { $0.result.times > 1 }.map(\.seed) }
-
-    var line: String {
-        func tenth(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
-        func list(_ seeds: [UInt64]) -> String {
-            seeds.isEmpty ? "0" : "\(seeds.count) (\(seeds.prefix(4).map { "\($0)" }.joined(separator: " ")))"
-        }
-        return [
-            pattern.name, "\(results.reduce(0) { $0 + $1.result.messages })", tenth(quantile(0.5)),
-            tenth(quantile(0.99)), tenth(latest.last ?? 0), list(tooLate), list(deceived), list(lateAgain), list(lossy),
-        ].joined(separator: " | ")
-    }
-
-    static let titles =
-        "pattern | messages | latest: median | 99 % | most | too late (seeds) | over 60 s | late again | lost"
 }

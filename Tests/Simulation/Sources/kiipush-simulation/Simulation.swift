@@ -15,7 +15,8 @@ struct Simulation {
             exit(64)
         }
         if let adversary = options.adversary {
-            await adversary.run()
+            let isFine = await adversary.run()
+            if !isFine { exit(1) }
             return
         }
         let rows = await inParallel(options.plan.loops) { await $0.run() }
