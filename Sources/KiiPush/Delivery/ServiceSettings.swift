@@ -90,6 +90,8 @@ public struct ServiceStatus: Sendable, Hashable {
     public var bytes = 0
     /// How many payloads wait in the inbox without a place.
     public var onDisk = 0
+    /// The bytes of those, but for what waits for room among the dead letters.
+    public var bytesOnDisk = 0
     /// How many handlers did not return after their time was over, and still run.
     public var overrunning = 0
     /// Whether it takes payloads in.
