@@ -24,8 +24,8 @@ struct Tool {
         case "demo": return await DemoCommand.run(rest, console)
         case "inspect": return InspectCommand.run(rest, console)
         case "rules": return await RulesCommand.run(rest, console)
-        case "kill": return KillCommand.kill(rest, console)
-        case "revive": return KillCommand.revive(rest, console)
+        case "kill": return await KillCommand.kill(rest, console)
+        case "revive": return await KillCommand.revive(rest, console)
         case "help", "--help", "-h":
             console.print(help)
             return .fine
@@ -60,7 +60,8 @@ struct Tool {
           --version prints the version
 
         'kiipush COMMAND --help' tells more about a command.
-        Exit codes: 0 fine; 1 an input or a test failed; 2 ambiguous under --strict; 64 wrong usage.
+        Exit codes: 0 fine; 1 an input or a test failed; 2 ambiguous under --strict,
+        or no agent there; 64 wrong usage.
         """
 }
 
@@ -74,6 +75,9 @@ enum ExitCode: Int32, Comparable {
     case ambiguous = 2
     /// The command line is wrong.
     case usage = 64
+
+    /// There is no agent that could take what was asked; the number is that of ``ambiguous``.
+    static let nobody = ExitCode.ambiguous
 
     /// Whether one code gives way to another: an error wins over an ambiguity.
     static func < (left: ExitCode, right: ExitCode) -> Bool { left.weight < right.weight }

@@ -105,20 +105,26 @@ package struct ControlSocket: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: the command.
+    ///   - patience: how long it may say nothing; nil for as long as it takes.
     ///   - print: called with each line of its output.
     ///   - error: called with each line about trouble.
     /// - Returns: the exit code.
     /// - Throws: why nobody answers.
     package func ask(
-        _ arguments: [String], print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void
+        _ arguments: [String], patience: Duration? = nil, print: @escaping @Sendable (String) -> Void,
+        error: @escaping @Sendable (String) -> Void
     ) async throws -> Int32 {
         try await withThread { [path] in
-            Result { () throws(SocketError) in try Self.ask(path, arguments, print, error) }
+            Result { () throws(SocketError) in try Self.ask(path, arguments, patience, print, error) }
         }.get()
     }
 
+    /// The answer ended before its end.
+    private static let brokenOff = ErrorNumber(rawValue: ECONNRESET)
+
     private static func ask(
-        _ path: String, _ arguments: [String], _ print: (String) -> Void, _ error: (String) -> Void
+        _ path: String, _ arguments: [String], _ patience: Duration?, _ print: (String) -> Void,
+        _ error: (String) -> Void
     ) throws(SocketError) -> Int32 {
         guard let address = UnixAddress(path: path) else { throw .badPath(path) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -143,8 +149,13 @@ package struct ControlSocket: Sendable {
                 default: break
                 }
             }
+            var polled = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+            pollAll(&polled, for: patience)
+            guard polled[0].revents != 0 || patience == nil else {
+                throw .nobodyAnswers(path: path, ErrorNumber(rawValue: ETIMEDOUT))
+            }
             let count = readOnce(descriptor, into: &buffer)
-            guard count > 0 else { throw .nobodyAnswers(path: path, .current) }
+            guard count > 0 else { throw .nobodyAnswers(path: path, count < 0 ? .current : Self.brokenOff) }
             splitter.append(buffer[..<count])
         }
     }

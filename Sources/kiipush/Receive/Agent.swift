@@ -17,6 +17,7 @@ final class Agent: Sendable {
     private let manager: ServiceManager
     private let stop: StopRequest
     private let counts = ServiceCounts()
+    private let since = UTCDate.now
     /// Whether what is left at the end is lost: it lies in memory, and nobody will bring it again.
     private let losesWhatIsLeft: Bool
     /// Takes down that there is a session; does nothing where there is none to be had.
@@ -94,6 +95,7 @@ final class Agent: Sendable {
     /// Runs until the transport has no more or it is asked to stop.
     func run() async throws -> ExitCode {
         let (service, log) = (service, log)
+        tellOfNoSwitch()
         let first = Mutex<RulesUpdate?>(nil)
         let rulesWatch = RulesWatch(path: options.rules, gate: gate) { update in
             let isFirst = first.withLock { first in
@@ -130,6 +132,15 @@ final class Agent: Sendable {
         return .failed
     }
 
+    /// Says when nobody can switch anything off from outside.
+    private func tellOfNoSwitch() {
+        if state == nil {
+            log.trouble("no kill switch: 'kiipush kill' works on a state directory; name one with --state DIR")
+        } else if receiver.loopGuard == nil {
+            log.trouble("no kill switch: the receiver's chain has no loop guard")
+        }
+    }
+
     /// Has outcomes and events told.
     private func watch() {
         let (log, counts, session, manager) = (log, counts, session, manager)
@@ -159,19 +170,22 @@ final class Agent: Sendable {
         let (log, receiver, service) = (log, receiver, service)
         var tasks: [Task<Void, Never>] = []
         if let state {
+            var desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
+            desk.agent = AgentIdentity(directory: state.directory, since: since)
             if let loopGuard = receiver.loopGuard {
                 let kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble("\($0)") }
                 kills.look()
                 tasks.append(Task { await kills.run() })
+                desk.lookAtKills = { kills.look() }
             }
-            let desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
+            let agentDesk = desk
             tasks.append(
                 Task {
                     do {
                         try await state.control.serve { arguments, reply in
                             let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
                             let rest = Array(arguments.dropFirst())
-                            return await DeskCommand.run(arguments.first ?? "", rest, desk, console).rawValue
+                            return await DeskCommand.run(arguments.first ?? "", rest, agentDesk, console).rawValue
                         }
                     } catch { log.trouble("no command can reach this agent: \(error)") }
                 })

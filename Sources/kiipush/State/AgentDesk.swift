@@ -9,20 +9,44 @@ struct AgentDesk: Sendable {
     var service: PushService?
     /// How many messages wait in the inbox for the next agent; nil while one runs.
     var waiting: Int?
+    /// The agent whose desk it is; nil when none runs.
+    var agent: AgentIdentity?
+    /// Has the agent look at its kill file, now.
+    var lookAtKills: @Sendable () -> Void = {}
 }
 
 /// Runs a command that was typed, on the desk of the agent: in its own process, or in one that opened its files.
 enum DeskCommand {
     /// The commands that can be sent to an agent.
-    static let names = ["dead-letters", "held"]
+    static let names = ["dead-letters", "held", "who"]
 
     static func run(_ name: String, _ arguments: [String], _ desk: AgentDesk, _ console: Console) async -> ExitCode {
         switch name {
         case "dead-letters": return await DeadLettersCommand.run(arguments, desk, console)
         case "held": return await HeldCommand.run(arguments, desk, console)
+        case "who": return who(arguments, desk, console)
         default:
             console.error("kiipush: an agent knows no command '\(escaped(name))'")
             return .usage
         }
+    }
+
+    /// Says which agent this is, and what is off in it, after a look at the kill file: one line of JSON.
+    private static func who(_ arguments: [String], _ desk: AgentDesk, _ console: Console) -> ExitCode {
+        guard var identity = desk.agent, let receiver = desk.receiver else {
+            console.error("kiipush: no agent runs here")
+            return .nobody
+        }
+        desk.lookAtKills()
+        identity.killed = receiver.loopGuard?.killed.map(\.description).sorted()
+        if let target = arguments.first {
+            if case .route(let id)? = KillTarget(target) {
+                identity.isKnown = receiver.routes.contains { $0.id.utf8.elementsEqual(id.utf8) }
+            } else {
+                identity.isKnown = true
+            }
+        }
+        console.print(identity.json)
+        return .fine
     }
 }

@@ -37,6 +37,16 @@ final class AgentState: Sendable {
         }
     }
 
+    /// Whether somebody has a directory, an agent or for a moment a command; makes nothing.
+    static func isTaken(_ directory: String) -> Bool {
+        let path = "\(directory)/agent.lock"
+        guard unsafe access(path, F_OK) == 0 else { return false }
+        do throws(ErrorNumber) {
+            try FileLock(path, limit: .zero).unlock()
+            return false
+        } catch { return error.rawValue == EWOULDBLOCK }
+    }
+
     private init(_ directory: String, _ lock: FileLock) throws {
         self.directory = directory
         self.lock = lock
