@@ -328,7 +328,7 @@ struct KillTests {
         let wrong = await ToolRun("kil")
         #expect(
             wrong.errors == [
-                "kiipush: there is no command 'kil'; the commands are demo, inspect, rules, receive, dead-letters, held, kill and revive"
+                "kiipush: there is no command 'kil'; the commands are demo, inspect, rules, receive, status, tap, top, dead-letters, held, kill and revive"
             ])
     }
 

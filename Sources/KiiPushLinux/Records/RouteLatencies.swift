@@ -17,6 +17,9 @@ public final class RouteLatencies: Sendable {
         public internal(set) var waiting = LatencyHistogram()
         /// Each run of the handler, those that failed too.
         public internal(set) var handling = LatencyHistogram()
+
+        /// Without any.
+        public init() {}
     }
 
     static let mostRoutes = 1024

@@ -28,7 +28,7 @@ public final class ServiceCounts: Sendable {
     }
 
     private let state = Mutex(State())
-    let clock: any ReceiverClock
+    package let clock: any ReceiverClock
     /// When it began to count.
     public let beginning: MonotonicInstant
 

@@ -17,6 +17,9 @@ final class Agent: Sendable {
     private let manager: ServiceManager
     private let stop: StopRequest
     private let counts = ServiceCounts()
+    private let latencies = RouteLatencies()
+    private let taps = TapBoard()
+    private let isDurable: Bool
     private let since = UTCDate.now
     /// Whether what is left at the end is lost: it lies in memory, and nobody will bring it again.
     private let losesWhatIsLeft: Bool
@@ -57,8 +60,12 @@ final class Agent: Sendable {
             if let path = options.capture {
                 CapturingTransport(transport: transport, file: CaptureFile(path: path), log: log)
             } else { transport }
+        // What is read from a descriptor is open from the start; all others say when they are.
+        let connects = if case .standardInput = options.source { false } else { true }
+        isDurable = stores.inbox.isDurable
         service = PushService(
-            receiver, [ready, source], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
+            receiver, [ready, WatchedTransport(source, counts, connects: connects)], inbox: stores.inbox,
+            settings: options.service, delivery: rules.delivery)
     }
 
     private static func transport(_ options: ReceiveOptions, _ state: AgentState?) throws -> any PushTransport {
@@ -94,7 +101,7 @@ final class Agent: Sendable {
 
     /// Runs until the transport has no more or it is asked to stop.
     func run() async throws -> ExitCode {
-        let (service, log) = (service, log)
+        let (service, log, receiver, latencies) = (service, log, receiver, latencies)
         tellOfNoSwitch()
         let first = Mutex<RulesUpdate?>(nil)
         let rulesWatch = RulesWatch(path: options.rules, gate: gate) { update in
@@ -102,7 +109,10 @@ final class Agent: Sendable {
                 defer { first = first ?? update }
                 return first == nil
             }
-            if case .loaded(let loaded) = update { service.setDelivery(loaded.rules.delivery) }
+            if case .loaded(let loaded) = update {
+                service.setDelivery(loaded.rules.delivery)
+                latencies.keep(receiver.routes.map(\.id))
+            }
             if !isFirst { log.tell(update) }
         }
         await rulesWatch.look()
@@ -122,7 +132,12 @@ final class Agent: Sendable {
         let run = Task { try await service.run() }
         stop.onMade { run.cancel() }
         defer { log.tellLeftOut(all: true) }
-        let report = try await run.value
+        let report: DrainReport
+        do { report = try await run.value } catch {
+            await taps.end()
+            throw error
+        }
+        await taps.end()
         log.note("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
         writeMetrics()
         guard losesWhatIsLeft, report.left > 0 else { return .fine }
@@ -144,7 +159,11 @@ final class Agent: Sendable {
     /// Has outcomes and events told.
     private func watch() {
         let (log, counts, session, manager) = (log, counts, session, manager)
-        receiver.onTrace { trace in log.tell(trace) }
+        receiver.onTrace { [latencies, taps] trace in
+            log.tell(trace)
+            latencies.count(trace)
+            taps.offer(trace)
+        }
         service.onEvent { event in
             log.tell(event)
             counts.count(event)
@@ -172,19 +191,23 @@ final class Agent: Sendable {
         if let state {
             var desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
             desk.agent = AgentIdentity(directory: state.directory, since: since)
+            desk.status = statusSource
             if let loopGuard = receiver.loopGuard {
                 let kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble("\($0)") }
                 kills.look()
                 tasks.append(Task { await kills.run() })
                 desk.lookAtKills = { kills.look() }
             }
-            let agentDesk = desk
+            let (agentDesk, taps, app) = (desk, taps, options.app ?? rules.app)
             tasks.append(
                 Task {
                     do {
                         try await state.control.serve { arguments, reply in
                             let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
                             let rest = Array(arguments.dropFirst())
+                            if arguments.first == "tap" {
+                                return await TapCommand.serve(rest, taps, app: app, reply).rawValue
+                            }
                             return await DeskCommand.run(arguments.first ?? "", rest, agentDesk, console).rawValue
                         }
                     } catch { log.trouble("no command can reach this agent: \(error)") }
@@ -213,10 +236,23 @@ final class Agent: Sendable {
 
     private func writeMetrics() {
         guard let path = options.metrics else { return }
-        let holds = receiver.loopGuard?.holds ?? []
-        do { try MetricsFile(path: path).write(receiver.metrics, service.status, counts, holds: holds) } catch {
-            log.trouble("\(error)")
-        }
+        let (holds, status) = (receiver.loopGuard?.holds ?? [], statusSource.status)
+        var gauges = MetricsGauges()
+        (gauges.deadLetters, gauges.areDeadLettersFull) = (
+            status.deadLetters.count.map { Int($0) }, status.deadLetters.isFull
+        )
+        (gauges.kills, gauges.shortages) = (status.kills.count, status.shortages.map(\.kind))
+        do {
+            try MetricsFile(path: path).write(
+                receiver.metrics, service.status, counts, holds: holds, latencies: latencies, gauges: gauges)
+        } catch { log.trouble("\(error)") }
+    }
+
+    /// What the agent's status is made of.
+    private var statusSource: StatusSource {
+        StatusSource(
+            identity: AgentIdentity(directory: state?.directory ?? "", since: since), receiver: receiver,
+            service: service, counts: counts, latencies: latencies, settings: options.service, isDurable: isDurable)
     }
 }
 

@@ -11,6 +11,8 @@ struct AgentDesk: Sendable {
     var waiting: Int?
     /// The agent whose desk it is; nil when none runs.
     var agent: AgentIdentity?
+    /// What the agent's status is made of; nil when none runs.
+    var status: StatusSource?
     /// Has the agent look at its kill file, now.
     var lookAtKills: @Sendable () -> Void = {}
 }
@@ -18,17 +20,28 @@ struct AgentDesk: Sendable {
 /// Runs a command that was typed, on the desk of the agent: in its own process, or in one that opened its files.
 enum DeskCommand {
     /// The commands that can be sent to an agent.
-    static let names = ["dead-letters", "held", "who"]
+    static let names = ["dead-letters", "held", "who", "status"]
 
     static func run(_ name: String, _ arguments: [String], _ desk: AgentDesk, _ console: Console) async -> ExitCode {
         switch name {
         case "dead-letters": return await DeadLettersCommand.run(arguments, desk, console)
         case "held": return await HeldCommand.run(arguments, desk, console)
         case "who": return who(arguments, desk, console)
+        case "status": return status(desk, console)
         default:
             console.error("kiipush: an agent knows no command '\(escaped(name))'")
             return .usage
         }
+    }
+
+    /// Says how the agent is doing: one line of JSON.
+    private static func status(_ desk: AgentDesk, _ console: Console) -> ExitCode {
+        guard let status = desk.status?.status else {
+            console.error("kiipush: no agent runs here")
+            return .nobody
+        }
+        console.print(status.json)
+        return status.isHealthy ? .fine : .failed
     }
 
     /// Says which agent this is, and what is off in it, after a look at the kill file: one line of JSON.

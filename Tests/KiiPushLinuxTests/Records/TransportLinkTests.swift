@@ -103,7 +103,7 @@ struct TransportLinkTests {
 /// An inbox that takes nothing.
 private struct FullInbox: Inbox {
     var isDurable: Bool { false }
-    var count: Int { 0 }
+    func entries(of ids: [UInt64]) throws -> [InboxEntry] { [] }
     func add(_ payloads: [RawPayload]) throws -> [UInt64] { throw TestFailure(what: "full", code: 28) }
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] { [] }
     func note(_ notes: [InboxNote]) async throws {}
