@@ -9,6 +9,8 @@ struct Console: Sendable {
     let error: @Sendable (String) -> Void
     /// Shows how far a long run has come, as it is, without a line end; nil where nobody looks.
     var progress: (@Sendable (String) -> Void)?
+    /// Reports a line as ``error`` does, and says whether that went well; nil where it always does.
+    var tryError: (@Sendable (String) -> Bool)?
 
     /// Standard output and standard error, each line at once, so that a pipe's reader need not wait.
     static let standard = Console(
@@ -17,7 +19,8 @@ struct Console: Sendable {
             do { try writeAll(line + "\n", to: STDOUT_FILENO) } catch { exitProcess(.failed) }
         },
         error: { line in try? writeAll(line + "\n", to: STDERR_FILENO) },
-        progress: isatty(STDERR_FILENO) == 1 ? { @Sendable text in try? writeAll(text, to: STDERR_FILENO) } : nil)
+        progress: isatty(STDERR_FILENO) == 1 ? { @Sendable text in try? writeAll(text, to: STDERR_FILENO) } : nil,
+        tryError: { line in (try? writeAll(line + "\n", to: STDERR_FILENO)) != nil })
 }
 
 /// Ends the process.

@@ -17,6 +17,8 @@ public import KiiPush
 /// | `kiipush_service_overrunning` | handlers that did not return in time, and still run |
 /// | `kiipush_service_open` | 1 while payloads are taken in |
 /// | `kiipush_loop_held{level,step}` | what the loop guard holds, as ``KiiPush/LoopHold`` says; absent while that is nothing |
+/// | `kiipush_shortage{kind}`, `kiipush_shortages_total{kind}` | 1 while it lacks `descriptors`, `memory`, `disk` or a reader of its `log`; how often it has |
+/// | `kiipush_log_lines_dropped_total` | lines of the log that nobody read |
 /// | `kiipush_retries_total`, `kiipush_overruns_total`, `kiipush_store_failures_total` | what the service told of |
 /// | `kiipush_transport_events_total{transport,event}` | `connected`, `disconnected`, `possibleGap`, `ignored` |
 ///
@@ -36,11 +38,16 @@ public struct MetricsFile: Sendable {
     ///   - status: what the service has on its hands.
     ///   - counts: what the service has told; nil leaves it out.
     ///   - holds: what the loop guard does, from its ``KiiPush/LoopGuard/holds``.
+    ///   - shortages: what the program lacks; nil leaves it out.
+    ///   - droppedLines: how many lines of the log were dropped; nil leaves it out.
     /// - Throws: ``WriteError``; the old file is still there.
     public func write(
-        _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts? = nil, holds: [LoopHold] = []
+        _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts? = nil, holds: [LoopHold] = [],
+        shortages: Shortages? = nil, droppedLines: Int? = nil
     ) throws(WriteError) {
-        let text = MetricsText.text(metrics, status, counts, holds)
+        var text = MetricsText.text(metrics, status, counts, holds)
+        if let shortages { text += MetricsText.text(shortages) }
+        if let droppedLines { text += MetricsText.text(droppedLines: droppedLines) }
         do throws(ErrorNumber) {
             try replaceFile(path, with: text, mode: 0o644, isDurable: false)
         } catch {

@@ -18,6 +18,21 @@ enum MetricsText {
         return text
     }
 
+    /// What a program lacks.
+    static func text(_ shortages: Shortages) -> String {
+        let kinds = Shortage.Kind.allCases
+        return family(
+            "shortage", .gauge, "1 while the agent lacks it, and waits.",
+            kinds.map { ([("kind", $0.rawValue)], shortages.isShort(of: $0) ? 1 : 0) })
+            + family(
+                "shortages_total", .counter, "How often it has begun to lack it.",
+                kinds.map { ([("kind", $0.rawValue)], shortages.begun($0)) })
+    }
+
+    static func text(droppedLines: Int) -> String {
+        family("log_lines_dropped_total", .counter, "Lines of the log that nobody read.", [([], droppedLines)])
+    }
+
     private static func routes(_ routes: [Metrics.RouteCount]) -> String {
         func samples(_ count: (Metrics.RouteCount) -> Int) -> [Sample] {
             routes.map { ([("route", $0.route)], count($0)) }

@@ -214,7 +214,12 @@ final class Agent: Sendable {
     private func writeMetrics() {
         guard let path = options.metrics else { return }
         let holds = receiver.loopGuard?.holds ?? []
-        do { try MetricsFile(path: path).write(receiver.metrics, service.status, counts, holds: holds) } catch {
+        let droppedLines = log.writer?.dropped ?? 0
+        do {
+            try MetricsFile(path: path).write(
+                receiver.metrics, service.status, counts, holds: holds, shortages: log.shortages,
+                droppedLines: droppedLines)
+        } catch {
             log.trouble("\(error)")
         }
     }

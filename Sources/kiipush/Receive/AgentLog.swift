@@ -9,6 +9,9 @@ struct AgentLog: Sendable {
     let isQuiet: Bool
     /// What keeps the lines of one key from filling the log.
     var quota = LineQuota()
+    /// What writes the lines, and what the agent lacks; nil in tests.
+    var writer: LogWriter?
+    var shortages: Shortages?
 
     /// Says how the agent is doing.
     func note(_ text: String) { write(JournalLine(.information, "kiipush: \(text)")) }
@@ -37,6 +40,17 @@ struct AgentLog: Sendable {
 
     func write(_ line: JournalLine) {
         if !isLeftOut(line) { console.error(line.description) }
+    }
+
+    /// Says that something is lacking, or is there again.
+    func tell(_ change: Shortages.Change) {
+        switch change {
+        // Those who read the log again are told by the line in the place of those that were dropped.
+        case .began(let shortage) where shortage.kind == .log: break
+        case .ended(let shortage) where shortage.kind == .log: break
+        case .began: trouble("\(change)")
+        case .ended: note("\(change)")
+        }
     }
 
     func tell(_ update: RulesUpdate) {

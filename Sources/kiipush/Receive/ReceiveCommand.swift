@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushLinux
 import KiiPushTesting
+import Synchronization
 
 /// `kiipush receive`: an agent that takes pushes in and does what a rules file says.
 struct ReceiveCommand {
@@ -22,7 +23,21 @@ struct ReceiveCommand {
             console.error("kiipush receive: \(error)")
             return .failed
         }
-        let log = AgentLog(console: console, isQuiet: options.isQuiet)
+        ignoreBrokenPipeSignal()
+        return await run(options, console)
+    }
+
+    private static func run(_ options: ReceiveOptions, _ given: Console) async -> ExitCode {
+        let told = Mutex<(@Sendable (Shortages.Change) -> Void)?>(nil)
+        let shortages = Shortages { change in told.withLock { $0 }?(change) }
+        let writer = LogWriter(shortages: shortages) { line in
+            if let tryError = given.tryError { return tryError(line) }
+            given.error(line)
+            return true
+        }
+        defer { writer.finish(within: .seconds(1)) }
+        let console = Console(print: given.print, error: { writer.add($0) })
+        let log = AgentLog(console: console, isQuiet: options.isQuiet, writer: writer, shortages: shortages)
         let (manager, stop) = (ServiceManager(), StopRequest())
         // Before anything that takes time: until then a signal ends the process as if it had crashed.
         let signals = StopSignals {
@@ -31,6 +46,12 @@ struct ReceiveCommand {
             manager.stopping()
         }
         defer { withExtendedLifetime(signals) {} }
+        told.withLock { told in
+            told = { change in
+                log.tell(change)
+                manager.status("\(change)")
+            }
+        }
         guard let rules = RulesFile.load(options.rules, console) else { return .failed }
         if stop.isMade {
             log.note("stopped before anything was taken in")
