@@ -25,15 +25,15 @@ final class Agent: Sendable {
 
     /// Puts an agent together; nothing is taken in before it runs.
     init(
-        _ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console, _ manager: ServiceManager,
-        _ stop: StopRequest
+        _ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console, _ log: AgentLog,
+        _ manager: ServiceManager, _ stop: StopRequest
     ) throws {
         self.options = options
         self.rules = rules
         self.console = console
         self.manager = manager
         self.stop = stop
-        log = AgentLog(console: console, isQuiet: options.isQuiet)
+        self.log = log
         var stores = AgentStores()
         switch try options.state.map({ try AgentState.open($0) }) {
         case .opened(let state):
@@ -45,7 +45,11 @@ final class Agent: Sendable {
         receiver = PushReceiver(
             rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator,
             breakers: stores.breakers)
-        gate = RulesGate(receiver, actions: ProgramActions(app: options.app ?? rules.app) { [log] in log.trouble($0) })
+        gate = RulesGate(
+            receiver,
+            actions: ProgramActions(app: options.app ?? rules.app, shortages: log.shortages ?? Shortages()) { [log] in
+                log.trouble($0)
+            })
         let transport = try Self.transport(options, state)
         session = Self.session(of: transport, state)
         // The transport of MQTT says by itself whether payloads come.

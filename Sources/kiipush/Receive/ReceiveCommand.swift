@@ -58,7 +58,7 @@ struct ReceiveCommand {
             return .fine
         }
         do {
-            let agent = try Agent(options, rules, console, manager, stop)
+            let agent = try Agent(fitted(options, log), rules, console, log, manager, stop)
             return try await agent.run()
         } catch let error as AgentError {
             console.error("kiipush receive: \(error)")
@@ -67,6 +67,19 @@ struct ReceiveCommand {
             console.error("kiipush receive: \(error)")
             return .failed
         }
+    }
+
+    /// The options with no more handlers at once than there are open files for.
+    private static func fitted(_ options: ReceiveOptions, _ log: AgentLog) -> ReceiveOptions {
+        var options = options
+        let asked = options.service.concurrency
+        let fitting = DescriptorLimit.makeRoom(for: asked)
+        guard fitting < asked else { return options }
+        options.service.concurrency = fitting
+        log.trouble(
+            "\(fitting) handled at once, not \(asked): there are too few open files for more; raise the limit with "
+                + "'ulimit -n' or LimitNOFILE=")
+        return options
     }
 
     static let help = """

@@ -39,7 +39,9 @@ struct AgentLogTests {
             #expect(unsafe write(feed, bytes, bytes.count) == bytes.count)
         }
         let end = ContinuousClock.now + .seconds(60)
-        while try output.contents().split(separator: "\n").count < count, ContinuousClock.now < end { _ = poll(nil, 0, 20) }
+        while try output.contents().split(separator: "\n").count < count, ContinuousClock.now < end {
+            _ = poll(nil, 0, 20)
+        }
         #expect(try output.contents().split(separator: "\n").count == count)
         kill(process, SIGTERM)
         var status: Int32 = 0
