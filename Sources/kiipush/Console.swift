@@ -9,6 +9,8 @@ struct Console: Sendable {
     let error: @Sendable (String) -> Void
     /// Shows how far a long run has come, as it is, without a line end; nil where nobody looks.
     var progress: (@Sendable (String) -> Void)?
+    /// Reports a line as ``error`` does, and says whether that went well; nil where it always does.
+    var tryError: (@Sendable (String) -> Bool)?
     /// Whether it is this process's own standard output and error.
     var isStandard = false
 
@@ -20,14 +22,14 @@ struct Console: Sendable {
         },
         error: { line in try? writeAll(line + "\n", to: STDERR_FILENO) },
         progress: isatty(STDERR_FILENO) == 1 ? { @Sendable text in try? writeAll(text, to: STDERR_FILENO) } : nil,
-        isStandard: true)
+        tryError: { line in (try? writeAll(line + "\n", to: STDERR_FILENO)) != nil }, isStandard: true)
 
     /// The same for a command that goes on until nobody reads any more, which is its end and no failure.
     ///
     /// Notices that also while it prints nothing.
     var untilClosed: Console {
         guard isStandard else { return self }
-        unsafe signal(SIGPIPE, SIG_IGN)
+        ignoreBrokenPipeSignal()
         startThread {
             var polled = [pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)]
             pollAll(&polled, for: nil)

@@ -57,6 +57,23 @@ struct DocumentedCodeTests {
         #expect(receiver.rulesGeneration == 0)
     }
 
+    @Test("links, latencies and silence are watched")
+    func watchingService() async throws {
+        let receiver = PushReceiver()
+        let transport = LinesTransport(descriptor: try Pipe().readEnd)
+        let counts = ServiceCounts()
+        let service = PushService(receiver, [WatchedTransport(transport, counts)])
+        service.onEvent { counts.count($0) }
+        let latencies = RouteLatencies()
+        receiver.onTrace { latencies.count($0) }
+        let silence = SilenceWatch([SilenceWatch.Limit(route: "news", length: .seconds(3600))])
+        receiver.onTrace { silence.saw($0) }
+        let watching = Task { await silence.run { change in print(change) } }
+        watching.cancel()
+        await watching.value
+        #expect(counts.links.map(\.name) == ["stdin"] && latencies.times.isEmpty)
+    }
+
     @Test("a text is made safe for a terminal where it is printed")
     func escaped() {
         let alert = (title: "t", body: "a\u{1B}[2J")

@@ -27,7 +27,9 @@ struct KillTests {
         try text.write(toFile: file, atomically: true, encoding: .utf8)
     }
 
-    /// Runs a command at a fixed time. That nobody obeys yet is its last word whenever it has written something, and 2 its
+    /// Runs a command at a fixed time.
+    ///
+    /// That nobody obeys yet is its last word whenever it has written something, and 2 its
     /// code: looked at here for all, and taken away.
     private func run(
         _ command: ([String], Console, UTCDate) async -> ExitCode, _ arguments: String...,

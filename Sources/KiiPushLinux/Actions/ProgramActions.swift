@@ -32,6 +32,7 @@ public final class ProgramActions: RuleActions {
     private let log: @Sendable (String) -> Void
     /// Held while a line is printed, so that two large ones do not mix.
     private let printing = Mutex<Void>(())
+    private let starts: ProgramStarts
 
     /// Makes the actions.
     ///
@@ -39,29 +40,35 @@ public final class ProgramActions: RuleActions {
     ///   - app: the receiver's app, which dedupe keys name where the payload does not.
     ///   - output: where messages are printed; 1 is standard output.
     ///   - grace: how long a program may take to end after SIGTERM; below the grace of the service, which is 5 s.
+    ///   - shortages: told when programs cannot be started for want of open files, memory or processes, and when they can
+    ///     again. Meanwhile ``run(_:for:_:)`` throws ``ProgramShortage``, and tries after a pause that grows from 50 ms to
+    ///     5 s; a service counts no attempt.
     ///   - log: called with each line that a program says, its name in front, without control characters; by a thread
     ///     that waits for it, so keep it short. Without one, it is written to standard error if nothing blocks there.
     public init(
         app: String? = nil, output: Int32 = 1, grace: Duration = .seconds(3),
-        log: (@Sendable (String) -> Void)? = nil
+        shortages: Shortages = Shortages(), log: (@Sendable (String) -> Void)? = nil
     ) {
         self.app = app
         self.output = output
         self.grace = min(max(grace, .zero), .seconds(3600))
+        starts = ProgramStarts(shortages)
         self.log = log ?? { writeIfReady($0 + "\n", to: STDERR_FILENO) }
     }
 
     /// Runs a program for a message and returns when it has ended.
     ///
-    /// - Throws: ``ProgramError``; `LoopRefusal` when it announced a write that its route refuses.
+    /// - Throws: ``ProgramError``; ``ProgramShortage`` when it was not started; `LoopRefusal` when it announced a write that its route refuses.
     public func run(_ arguments: [String], for message: PushMessage, _ context: HandlerContext) async throws {
         let name = ProgramWords.name(of: arguments)
+        try starts.check(name)
         let signal: ThreadSignal
         do throws(ErrorNumber) { signal = try ThreadSignal() } catch {
-            throw ProgramError.cannotRun(program: name, error)
+            throw starts.failed(name, error) ?? ProgramError.cannotRun(program: name, error)
         }
         let run = ProgramRun(
-            vector: arguments, name: name, stamp: context.stamp, input: Array(line(message).utf8), grace: grace)
+            vector: arguments, name: name, stamp: context.stamp, input: Array(line(message).utf8), grace: grace,
+            starts: starts)
         try await withTaskCancellationHandler {
             try await withThread { [log, app] in
                 blockBrokenPipeSignal()

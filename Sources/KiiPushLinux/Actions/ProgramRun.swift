@@ -8,16 +8,18 @@ struct ProgramRun: Sendable {
     let stamp: String
     let input: [UInt8]
     let grace: Duration
+    let starts: ProgramStarts
 
     /// Runs it, and blocks until it has ended.
     ///
     /// - Parameters:
     ///   - words: takes what it says.
     ///   - signal: ends it.
-    /// - Throws: ``ProgramError``; why it may not make a write that it announced.
+    /// - Throws: ``ProgramError``; ``ProgramShortage``; why it may not make a write that it announced.
     func untilEnd(_ words: inout ProgramWords, _ signal: ThreadSignal) throws {
         var stop = Stop()
         let end: ChildProcess.End
+        var isStarted = false
         do throws(ErrorNumber) {
             var streams = try ProgramStreams(input: input)
             let process = try RunningProcess(
@@ -25,13 +27,16 @@ struct ProgramRun: Sendable {
                 .init(
                     streams: streams.theirs, variables: ["KIIPUSH_STAMP": stamp], hidden: ServiceManager.variables,
                     isGroup: true))
+            isStarted = true
             streams.closeTheirs()
+            starts.succeeded()
             serve(process, &streams, &words, signal, &stop)
             // Until it is reaped nobody else's group can have its id.
             if stop.hasBegun { process.send(SIGKILL) }
             end = try process.reap()
             stop.attempt { try streams.drain(&words) }
         } catch {
+            if !isStarted, let shortage = starts.failed(name, error) { throw shortage }
             throw failure(error)
         }
         if let refusal = stop.refusal { throw refusal }

@@ -24,6 +24,21 @@ enum MetricsText {
         return text
     }
 
+    /// What a program lacks.
+    static func text(_ shortages: Shortages) -> String {
+        let kinds = Shortage.Kind.allCases
+        return family(
+            "shortage", .gauge, "1 while the agent lacks it, and waits.",
+            kinds.map { ([("kind", $0.rawValue)], shortages.isShort(of: $0) ? 1 : 0) })
+            + family(
+                "shortages_total", .counter, "How often it has begun to lack it.",
+                kinds.map { ([("kind", $0.rawValue)], shortages.begun($0)) })
+    }
+
+    static func text(droppedLines: Int) -> String {
+        family("log_lines_dropped_total", .counter, "Lines of the log that nobody read.", [([], droppedLines)])
+    }
+
     private static func routes(_ routes: [Metrics.RouteCount]) -> String {
         func samples(_ count: (Metrics.RouteCount) -> Int) -> [Sample] {
             routes.map { ([("route", $0.route)], count($0)) }
@@ -93,9 +108,6 @@ enum MetricsText {
                 "dead_letters_full", .gauge, "1 when there is no room for one more.",
                 gauges.areDeadLettersFull.map { [([], $0 ? 1 : 0)] } ?? [])
             + family("kills", .gauge, "What the kill switch has off.", gauges.kills.map { [([], $0)] } ?? [])
-            + family(
-                "shortage", .gauge, "1 while the agent lacks something.",
-                Set(gauges.shortages).sorted().map { ([("kind", $0)], 1) })
             + family(
                 "silent", .gauge, "1 while a route, or the agent, is silent for longer than it may be.",
                 gauges.silent.sorted { $0.key < $1.key }.map { ([("route", $0.key)], $0.value ? 1 : 0) })

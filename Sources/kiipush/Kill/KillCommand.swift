@@ -167,7 +167,10 @@ struct KillCommand {
 
     /// Says which agent obeys, or why none does.
     ///
-    /// - Parameter refusal: from what the agent has switched off, in what way it does not obey; nil when it does.
+    /// - Parameters:
+    ///   - presence: who has the state directory.
+    ///   - refusal: from what the agent has switched off, in what way it does not obey; nil when it does.
+    /// - Returns: the command's exit code.
     private func tell(_ presence: AgentPresence, _ refusal: ([String]) -> String?) -> ExitCode {
         let place = escaped(directory)
         switch presence {

@@ -19,6 +19,7 @@ final class Agent: Sendable {
     private let counts = ServiceCounts()
     private let latencies = RouteLatencies()
     private let taps = TapBoard()
+    private let silence: SilenceWatch
     private let isDurable: Bool
     private let since = UTCDate.now
     /// Whether what is left at the end is lost: it lies in memory, and nobody will bring it again.
@@ -28,15 +29,16 @@ final class Agent: Sendable {
 
     /// Puts an agent together; nothing is taken in before it runs.
     init(
-        _ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console, _ manager: ServiceManager,
-        _ stop: StopRequest
+        _ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console, _ log: AgentLog,
+        _ manager: ServiceManager, _ stop: StopRequest
     ) throws {
         self.options = options
+        silence = SilenceWatch(options.silentAfter)
         self.rules = rules
         self.console = console
         self.manager = manager
         self.stop = stop
-        log = AgentLog(console: console, isQuiet: options.isQuiet)
+        self.log = log
         var stores = AgentStores()
         switch try options.state.map({ try AgentState.open($0) }) {
         case .opened(let state):
@@ -48,7 +50,11 @@ final class Agent: Sendable {
         receiver = PushReceiver(
             rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator,
             breakers: stores.breakers)
-        gate = RulesGate(receiver, actions: ProgramActions(app: options.app ?? rules.app) { [log] in log.trouble($0) })
+        gate = RulesGate(
+            receiver,
+            actions: ProgramActions(app: options.app ?? rules.app, shortages: log.shortages ?? Shortages()) { [log] in
+                log.trouble($0)
+            })
         let transport = try Self.transport(options, state)
         session = Self.session(of: transport, state)
         // The transport of MQTT says by itself whether payloads come.
@@ -123,6 +129,7 @@ final class Agent: Sendable {
             return .failed
         }
         log.note("\(loaded.rules.rules.count) rules of \(escaped(options.rules))")
+        tellOfUnknownRoutes()
         watch()
         let beside = startBeside() + [Task { await rulesWatch.run() }]
         defer { for task in beside { task.cancel() } }
@@ -156,12 +163,21 @@ final class Agent: Sendable {
         }
     }
 
+    /// Says of each route that is watched for silence and is not there: it would seem to be silent for ever.
+    private func tellOfUnknownRoutes() {
+        let known = receiver.routes.map(\.id)
+        for limit in options.silentAfter where !limit.route.isEmpty && !known.contains(limit.route) {
+            log.trouble("--silent-after: \(NearestName.unknown("route", limit.route, known: known))")
+        }
+    }
+
     /// Has outcomes and events told.
     private func watch() {
         let (log, counts, session, manager) = (log, counts, session, manager)
-        receiver.onTrace { [latencies, taps] trace in
+        receiver.onTrace { [latencies, taps, silence] trace in
             log.tell(trace)
             latencies.count(trace)
+            silence.saw(trace)
             taps.offer(trace)
         }
         service.onEvent { event in
@@ -221,6 +237,7 @@ final class Agent: Sendable {
                     log.tellLeftOut()
                 }
             })
+        tasks.append(Task { [silence] in await silence.run { log.tell($0) } })
         let (manager, most) = (manager, options.service.concurrency)
         tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
         return tasks
@@ -241,18 +258,29 @@ final class Agent: Sendable {
         (gauges.deadLetters, gauges.areDeadLettersFull) = (
             status.deadLetters.count.map { Int($0) }, status.deadLetters.isFull
         )
-        (gauges.kills, gauges.shortages) = (status.kills.count, status.shortages.map(\.kind))
+        (gauges.kills, gauges.silent) = (status.kills.count, silence.states)
         do {
             try MetricsFile(path: path).write(
-                receiver.metrics, service.status, counts, holds: holds, latencies: latencies, gauges: gauges)
+                receiver.metrics, service.status, counts, holds: holds, shortages: log.shortages,
+                droppedLines: log.writer?.dropped ?? 0, latencies: latencies, gauges: gauges)
         } catch { log.trouble("\(error)") }
     }
 
     /// What the agent's status is made of.
     private var statusSource: StatusSource {
-        StatusSource(
+        var source = StatusSource(
             identity: AgentIdentity(directory: state?.directory ?? "", since: since), receiver: receiver,
             service: service, counts: counts, latencies: latencies, settings: options.service, isDurable: isDurable)
+        let (shortages, silence) = (log.shortages, silence)
+        source.shortages = {
+            (shortages?.current ?? []).map { shortage in
+                AgentStatus.Shortage(kind: shortage.kind.rawValue, since: shortage.since, what: shortage.detail)
+            }
+        }
+        source.silent = {
+            silence.silent.map { AgentStatus.Silence(route: $0.route, forSeconds: $0.length.components.seconds) }
+        }
+        return source
     }
 }
 

@@ -24,13 +24,30 @@ enum DeskCommand {
 
     static func run(_ name: String, _ arguments: [String], _ desk: AgentDesk, _ console: Console) async -> ExitCode {
         switch name {
-        case "dead-letters": return await DeadLettersCommand.run(arguments, desk, console)
-        case "held": return await HeldCommand.run(arguments, desk, console)
+        case "dead-letters":
+            let code = await DeadLettersCommand.run(arguments, desk, console)
+            if code != .usage { tellWho(desk, console) }
+            return code
+        case "held":
+            let code = await HeldCommand.run(arguments, desk, console)
+            // Without an agent that is its answer already.
+            if code != .usage, desk.agent != nil { tellWho(desk, console) }
+            return code
         case "who": return who(arguments, desk, console)
         case "status": return status(desk, console)
         default:
             console.error("kiipush: an agent knows no command '\(escaped(name))'")
             return .usage
+        }
+    }
+
+    /// Says which agent has answered, beside the answer: scripts read that alone.
+    private static func tellWho(_ desk: AgentDesk, _ console: Console) {
+        if let agent = desk.agent {
+            console.error(
+                "answered by agent \(agent.process), which runs in \(escaped(agent.state)) since \(agent.since)")
+        } else if desk.waiting != nil {
+            console.error("no agent runs here; its files were read")
         }
     }
 

@@ -24,6 +24,7 @@ enum AgentPresence: Sendable {
     /// - Parameters:
     ///   - directory: the state directory.
     ///   - target: what the agent is to look for among its routes; nil asks for none.
+    /// - Returns: who has the directory.
     static func of(_ directory: String, target: KillTarget? = nil) async -> AgentPresence {
         let end = ContinuousClock.now + patience
         while true {

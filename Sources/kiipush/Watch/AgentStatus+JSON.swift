@@ -51,6 +51,7 @@ extension AgentStatus {
             }
             writer.objects("shortages", shortages) { writer, shortage in
                 writer.member("kind", shortage.kind)
+                writer.member("since", shortage.since?.description)
                 writer.member("what", shortage.what)
             }
             writer.objects("silent", silent) { writer, silence in

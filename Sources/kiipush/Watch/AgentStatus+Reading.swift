@@ -38,7 +38,8 @@ extension AgentStatus {
         deadLetters = DeadLetters(
             count: root["deadLetters"]?["count"]?.integer, isFull: root["deadLetters"]?["full"]?.flag ?? false)
         shortages = root.objects("shortages").map { shortage in
-            Shortage(kind: shortage["kind"]?.text ?? "", what: shortage["what"]?.text ?? "")
+            Shortage(
+                kind: shortage["kind"]?.text ?? "", since: shortage["since"]?.date, what: shortage["what"]?.text ?? "")
         }
         silent = root.objects("silent").map { silence in
             Silence(route: silence["route"]?.text ?? "", forSeconds: silence.number("forSeconds"))

@@ -77,6 +77,7 @@ struct AgentStatus: Sendable, Equatable {
     struct Shortage: Sendable, Equatable {
         /// A short name, such as `descriptors`.
         var kind = ""
+        var since: UTCDate?
         /// What it is about and what the agent does about it, in one sentence.
         var what = ""
     }

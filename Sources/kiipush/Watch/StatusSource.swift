@@ -10,7 +10,7 @@ struct StatusSource: Sendable {
     let latencies: RouteLatencies
     let settings: ServiceSettings
     let isDurable: Bool
-    /// What the agent lacks now: whoever finds that something is short fills this in.
+    /// What the agent lacks now.
     var shortages: @Sendable () -> [AgentStatus.Shortage] = { [] }
     /// Who is silent for longer than it may be.
     var silent: @Sendable () -> [AgentStatus.Silence] = { [] }

@@ -41,7 +41,7 @@ struct StatusText {
             let end = kill.until.map { " until \($0.wholeSeconds)" } ?? ""
             lines += entry("killed", (kill.target == "*" ? "everything" : kill.target) + " is off" + end)
         }
-        for shortage in status.shortages { lines += entry("shortage", "\(shortage.kind): \(shortage.what)") }
+        for shortage in status.shortages { lines += entry("shortage", shortage.words) }
         for silence in status.silent {
             let who = silence.route.isEmpty ? "nothing came" : "nothing for route \(silence.route)"
             lines += entry("silent", "\(who) for \(Figures.seconds(silence.forSeconds))")
@@ -101,6 +101,11 @@ struct StatusText {
                     + zip(cells, columns).map { Figures.column($0, $1.1, isRight: true) }.joined()
             }
     }
+}
+
+extension AgentStatus.Shortage {
+    /// What is short, and since when.
+    fileprivate var words: String { "\(kind): \(what)\(since.map { ", since \($0.wholeSeconds)" } ?? "")" }
 }
 
 extension UTCDate {

@@ -11,6 +11,11 @@ final class TapBoard: Sendable {
         var readers: [TapReader] = []
         var isOver = false
         var waiter: CheckedContinuation<Void, Never>?
+
+        mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+            defer { waiter = nil }
+            return waiter
+        }
     }
 
     private let isAny = Atomic<Bool>(false)
@@ -67,13 +72,6 @@ final class TapBoard: Sendable {
             if isNow { waiter.resume() }
         }
         limit.cancel()
-    }
-}
-
-extension TapBoard.State {
-    fileprivate mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
-        defer { waiter = nil }
-        return waiter
     }
 }
 

@@ -105,6 +105,8 @@ struct AgentTests {
             if !isRunning { #expect(try agent.stop() == 0) }
             let list = try tool("dead-letters", "list")
             #expect(list.code == 0, "\(list.errors)")
+            let who = isRunning ? "answered by agent \(agent.process), which runs in " : "no agent runs here; its files"
+            #expect(list.errors.hasPrefix(who), "\(list.errors)")
             #expect(list.output.split(separator: "\n").map { $0.prefix(14) } == ["1: undecodable", "2: failed, arr"])
             #expect(list.output.contains("for broken, tried 2"))
             #expect(!list.output.contains("nonsense"))
@@ -156,7 +158,9 @@ struct AgentTests {
             isSeen = dropped == "dropped 1\n" && released == "released: handled\n"
         }
         #expect(isSeen)
-        #expect(try tool("held", "list").output == "nothing is held\n")
+        let nothing = try tool("held", "list")
+        #expect(nothing.output == "nothing is held\n")
+        #expect(nothing.errors.hasPrefix("answered by agent \(agent.process), which runs in "))
         #expect(try tool("kill", "settings", "--for", "1m").code == 0)
         let end = ContinuousClock.now + .seconds(20)
         var number = 30

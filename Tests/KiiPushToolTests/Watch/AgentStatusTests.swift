@@ -32,7 +32,11 @@ struct AgentStatusTests {
         status.breakers = [.init(level: "object", step: "waiting", messages: 2, why: "too many of one object: waits")]
         status.kills = [.init(target: "*", until: UTCDate("2026-11-22T14:00:00Z"))]
         status.deadLetters = .init(count: 7, isFull: false)
-        status.shortages = [.init(kind: "descriptors", what: "no program can be started; tried again each second")]
+        status.shortages = [
+            .init(
+                kind: "descriptors", since: UTCDate("2026-11-22T13:00:00Z"),
+                what: "no program can be started; tried again each second")
+        ]
         status.silent = [.init(route: "news", forSeconds: 7200)]
         return status
     }
