@@ -77,7 +77,7 @@ struct TopScreen {
         let text = StatusText(status: status, width: size.columns)
         var top = text.head + text.facts
         // Half of the screen at most, so that routes are seen.
-        let most = max(size.rows / 2, 3)
+        let most = max(min(size.rows / 2, size.rows - 4), 2)
         if top.count > most { top = top.prefix(most - 1) + ["… 'kiipush status' says the rest"] }
         let room = max(size.rows - top.count - (note == nil ? 2 : 3), 1)
         let rows = rows

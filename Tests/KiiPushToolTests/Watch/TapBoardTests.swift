@@ -88,7 +88,8 @@ struct TapBoardTests {
 
     @Test("a reader with a count is over when it has as many, and takes no more")
     func counted() async throws {
-        let reader = try #require(try board.add(try #require(try TapOptions.read(["--count", "2"]))))
+        let options = try #require(try TapOptions.read(["--count", "2"]))
+        let reader = try #require(try board.add(options))
         let receiver = receiver()
         for _ in 0..<3 { _ = await receiver.receive(RawPayload("nonsense")) }
         let taken = reader.take()
