@@ -30,7 +30,7 @@ struct TappedMessage: Sendable {
             parts.append("took \(Figures.time(Self.milliseconds(trace.handlingNanoseconds)))")
         }
         if let why { parts.append(escaped(why)) }
-        let outcome = escaped("\(trace.outcome.name)\(reason)").padded(to: 16)
+        let outcome = escaped("\(trace.outcome.name)\(reason)").padded(to: 21)
         return "\(clock) \(outcome) \(escaped(trace.routes.first ?? "-").padded(to: 12)) "
             + parts.joined(separator: "; ")
     }

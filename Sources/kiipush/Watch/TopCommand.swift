@@ -137,8 +137,9 @@ struct TopCommand {
         }
         var screen = TopScreen(status: last.status, order: order, size: size)
         screen.previous = previous.map { ($0.status, $0.at.duration(to: last.at) / .seconds(1)) }
-        let keys = "q quit  p pause  sort: b busy  r rate  f failed  w wait  n name"
-        screen.note = trouble.map { "\($0); the numbers are old" } ?? "\(isPaused ? "PAUSED  " : "")\(keys)  [\(order)]"
+        let keys = "q quit  p pause  s or b r f w n sort"
+        screen.note =
+            trouble.map { "\($0); the numbers are old" } ?? "\(isPaused ? "PAUSED  " : "")\(keys)  [by \(order)]"
         terminal.draw(screen.lines, header: screen.header)
     }
 
@@ -161,8 +162,8 @@ struct TopCommand {
           --plain          prints snapshots also on a terminal, as it does where there is none
           --state DIR      the agent's state directory; \(StateCommand.standardDirectory)
 
-        Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is how many handlers of a
-        route run at once on average, /S how many end in a second. NO_COLOR turns colours off. Exit codes: 0 ended; 1 the
+        Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is how much of the time
+        a route's handler runs, above 100% where several do at once, /S how many end in a second. NO_COLOR turns colours off. Exit codes: 0 ended; 1 the
         agent does not answer; 2 no agent there; 64 wrong usage.
         """
 }

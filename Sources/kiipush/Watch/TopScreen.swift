@@ -106,7 +106,7 @@ struct TopScreen {
     private func line(_ row: Row) -> String {
         let route = row.route
         let cells = [
-            Figures.short(row.busy), Figures.short(row.rate), Figures.count(route.handled),
+            "\(Int64((row.busy * 100).rounded()))%", Figures.short(row.rate), Figures.count(route.handled),
             Figures.count(route.failed), Figures.count(route.held), Figures.time(route.p50), Figures.time(route.p99),
             Figures.time(route.waitedP99),
         ]

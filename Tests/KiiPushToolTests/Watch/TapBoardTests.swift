@@ -106,7 +106,7 @@ struct TapBoardTests {
         for payload in [payload, payload, Self.news, RawPayload("no\nnse")] { _ = await receiver.receive(payload) }
         let messages = reader.take().messages
         let texts = messages.map { $0.line(.text, app: nil) }
-        #expect(texts[0].contains(" handled          settings     bucket settings/"), "\(texts[0])")
+        #expect(texts[0].contains(" handled               settings     bucket settings/"), "\(texts[0])")
         #expect(texts[0].hasSuffix("; waited 30 ms; took 2.0 ms"), "\(texts[0])")
         #expect(texts[1].contains("duplicate (done)") && texts[1].hasSuffix("drop: duplicate (done)"), "\(texts[1])")
         #expect(texts[2].hasSuffix("handle news: threw Failure"), "\(texts[2])")
