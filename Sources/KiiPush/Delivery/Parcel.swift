@@ -38,7 +38,7 @@ final class Parcel: Sendable {
         var killed: [String] = []
         /// The layer that ended a loop for one of them.
         var loopEnd: LoopLayer?
-        /// The type of what was thrown last.
+        /// What was thrown last: its type, or what it says of itself.
         var cause: String?
         /// What the loop guard held it as; told its end.
         var held: HeldMessage?

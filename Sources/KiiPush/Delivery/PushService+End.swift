@@ -12,7 +12,7 @@ extension PushService {
     func retry(_ parcel: Parcel, _ given: Parcel.Progress, _ failure: Outcome.Failure) async -> Outcome? {
         var progress = given
         progress.shortages = 0
-        progress.cause = "\(type(of: failure.error))"
+        progress.cause = ErrorReport.text(failure.error)
         let tries = progress.attempts + progress.stageFailures
         let isRunning = state.withLock { state in
             if state.isCancelling { state.report.cancelled += 1 }

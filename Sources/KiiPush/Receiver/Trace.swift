@@ -179,8 +179,8 @@ final class TraceRecorder: Sendable {
 
     func end(_ name: String, _ verdict: Verdict) { end(name, verdict.description) }
 
-    // The type only: an error's own text may hold what a handler read from the payload.
-    func end(_ name: String, failed error: any Error) { end(name, "threw \(type(of: error))") }
+    // Mostly the type only: an error's own text may hold what a handler read from the payload.
+    func end(_ name: String, failed error: any Error) { end(name, "threw \(ErrorReport.text(error))") }
 
     /// Tells the listener what was taken down of a message, and how it ended.
     func finish(_ message: RoutedMessage, _ outcome: Outcome) {

@@ -39,7 +39,8 @@ public struct DeadLetter: Sendable, Identifiable {
     public var attempts = 0
     /// How often rules had been loaded when it was put aside, as ``PushReceiver/rulesGeneration``; 0 without rules.
     public var rulesGeneration = 0
-    /// What went wrong at last: the type of an error or a decoder's code, and nothing of the payload.
+    /// What went wrong at last, and nothing of the payload: the type of an error, what a ``ReportedError`` says, or a
+    /// decoder's code.
     public var cause: String? = nil
     /// The number of the payload in the durable inbox of the service that puts it aside; nil where there is none.
     ///

@@ -16,8 +16,9 @@ import Synchronization
 /// - A line `write kiicloud://…` on its standard output announces a write that it is about to make, as
 ///   ``HandlerContext/willWrite(_:)`` does, and `delete kiicloud://…` announces a deletion: at once, as many as 1,000. They
 ///   have failed when the program fails. Where the route refuses the write, the program is ended.
-/// - All else that it says, on standard output and standard error, is handed to `log` line by line, up to 64 KiB a run;
-///   the rest is read and dropped, so that the program never waits for us.
+/// - All else that it says on standard error is handed to `log` line by line, and on standard output to `note`, up to
+///   64 KiB a run; the rest is read and dropped, so that the program never waits for us.
+/// - Where it fails, the ``ProgramError`` has its status or signal and the last lines of its standard error.
 /// - When the task is cancelled, as at the end of its time, the program and all that it has started in its process group get
 ///   SIGTERM, and after the grace SIGKILL. It is waited for whatever happens. What it leaves running when it ends by itself
 ///   is left alone.
@@ -30,6 +31,7 @@ public final class ProgramActions: RuleActions {
     private let output: Int32
     private let grace: Duration
     private let log: @Sendable (String) -> Void
+    private let note: @Sendable (String) -> Void
     /// Held while a line is printed, so that two large ones do not mix.
     private let printing = Mutex<Void>(())
     private let starts: ProgramStarts
@@ -43,17 +45,21 @@ public final class ProgramActions: RuleActions {
     ///   - shortages: told when programs cannot be started for want of open files, memory or processes, and when they can
     ///     again. Meanwhile ``run(_:for:_:)`` throws ``ProgramShortage``, and tries after a pause that grows from 50 ms to
     ///     5 s; a service counts no attempt.
+    ///   - note: called with each line that a program says on standard output, as `log` is; nil calls that one.
     ///   - log: called with each line that a program says, its name in front, without control characters; by a thread
     ///     that waits for it, so keep it short. Without one, it is written to standard error if nothing blocks there.
     public init(
         app: String? = nil, output: Int32 = 1, grace: Duration = .seconds(3),
-        shortages: Shortages = Shortages(), log: (@Sendable (String) -> Void)? = nil
+        shortages: Shortages = Shortages(), note: (@Sendable (String) -> Void)? = nil,
+        log: (@Sendable (String) -> Void)? = nil
     ) {
         self.app = app
         self.output = output
         self.grace = min(max(grace, .zero), .seconds(3600))
         starts = ProgramStarts(shortages)
-        self.log = log ?? { writeIfReady($0 + "\n", to: STDERR_FILENO) }
+        let log = log ?? { writeIfReady($0 + "\n", to: STDERR_FILENO) }
+        self.log = log
+        self.note = note ?? log
     }
 
     /// Runs a program for a message and returns when it has ended.
@@ -70,9 +76,9 @@ public final class ProgramActions: RuleActions {
             vector: arguments, name: name, stamp: context.stamp, input: Array(line(message).utf8), grace: grace,
             starts: starts)
         try await withTaskCancellationHandler {
-            try await withThread { [log, app] in
+            try await withThread { [log, note, app] in
                 blockBrokenPipeSignal()
-                var words = ProgramWords(name, context, app: app, log: log)
+                var words = ProgramWords(name, context, app: app, log: log, note: note)
                 let result = Result { try run.untilEnd(&words, signal) }
                 words.finish(succeeded: (try? result.get()) != nil)
                 return result

@@ -40,12 +40,13 @@ struct ProgramRun: Sendable {
             throw failure(error)
         }
         if let refusal = stop.refusal { throw refusal }
-        if stop.hasBegun { throw ProgramError.stopped(program: name) }
+        let said = words.lastErrors
+        if stop.hasBegun { throw ProgramError.stopped(program: name, said: said) }
         switch end {
         case .exited(0): return
-        case .exited(let status): throw ProgramError.exited(program: name, status: status)
-        case .signaled(let signal): throw ProgramError.signaled(program: name, signal: signal)
-        case .timedOut: throw ProgramError.stopped(program: name)
+        case .exited(let status): throw ProgramError.exited(program: name, status: status, said: said)
+        case .signaled(let signal): throw ProgramError.signaled(program: name, signal: signal, said: said)
+        case .timedOut: throw ProgramError.stopped(program: name, said: said)
         }
     }
 

@@ -5,7 +5,7 @@ import Synchronization
 /// A program was not started, since the system lacks what it takes: open files, memory or processes.
 ///
 /// A service does not count the attempt.
-public struct ProgramShortage: ResourceShortage, Sendable, Hashable, CustomStringConvertible {
+public struct ProgramShortage: ResourceShortage, ReportedError, Sendable, Hashable, CustomStringConvertible {
     /// What reports call the program.
     public let program: String
     /// What is lacking.
@@ -15,6 +15,9 @@ public struct ProgramShortage: ResourceShortage, Sendable, Hashable, CustomStrin
 
     /// One line for a person.
     public var description: String { "\(EscapedText(program)): cannot be started now: \(number)" }
+
+    /// The same line.
+    public var report: String { description }
 }
 
 /// Whether programs are started now: after a failure for want of something nobody tries for a while, and then again.

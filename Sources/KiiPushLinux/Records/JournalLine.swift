@@ -105,8 +105,8 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     private static func words(_ outcome: Outcome) -> String {
         let reason = outcome.reason.map { " (\(NearestName.shown($0)))" } ?? ""
         guard case .failed(let failure) = outcome else { return outcome.name + reason }
-        // Ours says nothing of a payload; of another's description nobody knows.
-        let cause = (failure.error as? ProgramError)?.description ?? "\(type(of: failure.error))"
+        // What is reported says nothing of a payload; of another's description nobody knows.
+        let cause = (failure.error as? any ReportedError)?.report ?? "\(type(of: failure.error))"
         return "\(outcome.name)\(reason): \(cause)"
     }
 

@@ -22,6 +22,8 @@ final class Agent: Sendable {
     private let silence: SilenceWatch
     private let isDurable: Bool
     private let since = UTCDate.now
+    /// What looks at the rules and the kills, once it runs.
+    private let looks = Mutex<[@Sendable () -> Void]>([])
     /// Whether what is left at the end is lost: it lies in memory, and nobody will bring it again.
     private let losesWhatIsLeft: Bool
     /// Takes down that there is a session; does nothing where there is none to be had.
@@ -40,10 +42,10 @@ final class Agent: Sendable {
         self.stop = stop
         self.log = log
         var stores = AgentStores()
-        switch try options.state.map({ try AgentState.open($0) }) {
+        switch try options.state.map({ try AgentState.open($0, patience: .seconds(2)) }) {
         case .opened(let state):
             self.state = state
-            stores = try state.stores(rules)
+            stores = try state.stores(rules, log.shortages)
         case .taken: throw AgentError("an agent runs on \(escaped(options.state ?? "")) already")
         case nil: state = nil
         }
@@ -52,9 +54,9 @@ final class Agent: Sendable {
             breakers: stores.breakers)
         gate = RulesGate(
             receiver,
-            actions: ProgramActions(app: options.app ?? rules.app, shortages: log.shortages ?? Shortages()) { [log] in
-                log.trouble($0)
-            })
+            actions: ProgramActions(
+                app: options.app ?? rules.app, shortages: log.shortages ?? Shortages(), note: { [log] in log.note($0) },
+                log: { [log] in log.trouble($0) }))
         let transport = try Self.transport(options, state)
         session = Self.session(of: transport, state)
         // The transport of MQTT says by itself whether payloads come.
@@ -122,6 +124,7 @@ final class Agent: Sendable {
             if !isFirst { log.tell(update) }
         }
         await rulesWatch.look()
+        looks.withLock { $0.append { Task { await rulesWatch.look() } } }
         guard case .loaded(let loaded)? = first.withLock({ $0 }) else {
             if case .refused(let problems)? = first.withLock({ $0 }) {
                 for problem in problems { console.error(escaped("\(problem)")) }
@@ -145,14 +148,22 @@ final class Agent: Sendable {
             throw error
         }
         await taps.end()
-        log.note("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
+        let ended = receiver.metrics.outcomes.filter { $0.outcome != "held" }.reduce(0) { $0 + $1.messages }
+        log.note(
+            "stopped: \(ended) ended in all, \(report.finished) of them while it stopped; \(report.cancelled) cancelled, "
+                + "\(report.left) left")
         writeMetrics()
+        // So that the file is whole without its log; what would still write is refused.
+        state?.close()
         guard losesWhatIsLeft, report.left > 0 else { return .fine }
         log.trouble(
             "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: what was taken in lay in memory, and "
                 + "nobody brings it again; keep it with --state DIR, in a build with the trait SQLite")
         return .failed
     }
+
+    /// Looks at the rules and the kills now.
+    func look() { for look in looks.withLock({ $0 }) { look() } }
 
     /// Says when nobody can switch anything off from outside.
     private func tellOfNoSwitch() {
@@ -213,6 +224,7 @@ final class Agent: Sendable {
                 kills.look()
                 tasks.append(Task { await kills.run() })
                 desk.lookAtKills = { kills.look() }
+                looks.withLock { $0.append { kills.look() } }
             }
             let (agentDesk, taps, app) = (desk, taps, options.app ?? rules.app)
             tasks.append(

@@ -42,13 +42,15 @@ struct ReceiveCommand {
         let console = Console(print: given.print, error: { writer.add($0) })
         let log = AgentLog(console: console, isQuiet: options.isQuiet, writer: writer, shortages: shortages)
         let (manager, stop) = (ServiceManager(), StopRequest())
+        let reload = Mutex<(@Sendable () -> Void)?>(nil)
         // Before anything that takes time: until then a signal ends the process as if it had crashed.
         let signals = StopSignals {
             stop.make()
             log.note("stopping")
             manager.stopping()
         }
-        defer { withExtendedLifetime(signals) {} }
+        let hangUp = HangUpSignal { reload.withLock { $0 }?() }
+        defer { withExtendedLifetime((signals, hangUp)) {} }
         told.withLock { told in
             told = { change in
                 log.tell(change)
@@ -62,6 +64,7 @@ struct ReceiveCommand {
         }
         do {
             let agent = try Agent(fitted(options, log), rules, console, log, manager, stop)
+            reload.withLock { $0 = { agent.look() } }
             return try await agent.run()
         } catch let error as AgentError {
             console.error("kiipush receive: \(error)")
@@ -114,9 +117,15 @@ struct ReceiveCommand {
           --client-id ID, --password-file FILE, --ca-file FILE, --mqtt-version 3.1|3.1.1|5, --clean-session
                                of MQTT; the password's file must be readable by its owner only
 
+        A program that a rule runs gets the message as JSON on standard input, and has handled it when it ends with 0; all
+        about it is in the guide "Programs as handlers" (Sources/KiiPush/KiiPush.docc/ProgramsAsHandlers.md).
+
         What a rule prints goes to standard output, the log to standard error, a line an outcome with the priority that
-        journald reads; in the journal itself with fields such as KIIPUSH_OUTCOME, on a terminal without either; of one route and bucket, topic or sender at most 10 a minute of a kind, then a line that counts the
-        others. SIGTERM or SIGINT stops it: nothing more is taken in, handlers finish, the rest is kept; a second
+        journald reads; in the journal itself with fields such as KIIPUSH_OUTCOME, on a terminal without either. Of one
+        route and bucket, topic or sender it logs at most 10 a minute of a kind, then a line that counts the others.
+
+        SIGHUP has it look at its rules and kills at once. SIGTERM or SIGINT stops it: nothing more is taken in, handlers
+        finish, the rest is kept; a second
         one ends it at once. Exit codes: 0 stopped cleanly; 1 it could not go on, or lost messages that lay in memory; 64
         wrong usage.
         """

@@ -81,6 +81,24 @@ struct AgentTests {
         let third = try agent()
         #expect(try send(event(2)) == [#"{"outcome":"duplicate","disposition":"accept","reason":"done"}"#])
         #expect(try third.stop() == 0)
+        // A clean end leaves one file, not its log.
+        let files = try FileManager.default.contentsOfDirectory(atPath: state)
+        #expect(files.filter { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") || $0.hasSuffix(".sock") } == [])
+    }
+
+    @Test("a dead letter says why its program failed, and a list the beginning of that")
+    func cause() throws {
+        let rules = ReceiveTests.rules.replacingOccurrences(
+            of: #"["/bin/false"]"#, with: #"["/bin/sh","-c","echo no such lamp >&2; printf '%0100d' 0 >&2; exit 3"]"#)
+        try rules.write(toFile: folder.path, atomically: true, encoding: .utf8)
+        let agent = try agent()
+        _ = try send(news)
+        let why = "sh: ended with exit status 3, saying: no such lamp / 00000"
+        #expect(agent.log.contains("attempt 1 failed (\(why)"), "\(agent.log)")
+        let list = try tool("dead-letters", "list").output
+        #expect(list.contains("last \(why)") && list.contains("…"))
+        #expect(try tool("dead-letters", "show", "1").output.contains(String(repeating: "0", count: 100)))
+        #expect(try agent.stop() == 0)
     }
 
     @Test("a second agent on the directory is refused, and nothing is harmed")
