@@ -25,6 +25,17 @@ struct DocumentedCodeTests {
         }
     }
 
+    @Test("a log and what is lacking are told of")
+    func shortages() {
+        let write: @Sendable (String) -> Bool = { _ in true }
+        let shortages = Shortages { change in print(change) }
+        let actions = ProgramActions(shortages: shortages)
+        let log = LogWriter { line in write(line) }
+        log.add("<6>kiipush: ready")
+        #expect(log.finish(within: .seconds(20)))
+        withExtendedLifetime(actions) {}
+    }
+
     /// Compiled only: a test has no standard input of its own.
     private func readLines() throws {
         var lines = LineReader(.standardInput(), limit: 65_536)

@@ -23,6 +23,9 @@ import Synchronization
 ///   SIGTERM, and after the grace SIGKILL. It is waited for whatever happens. What it leaves running when it ends by itself
 ///   is left alone.
 ///
+/// When this process ends while programs run, SIGKILL included, they and their process groups get SIGKILL: a shell that is
+/// started with the first program sees to that.
+///
 /// *`{"print": true}`* prints the same JSON object on a line of its own, by one `write` call where the system takes it.
 ///
 /// Each runs on a thread of its own, and holds up no task but the handler's; how many at once is the service's business.
@@ -35,6 +38,7 @@ public final class ProgramActions: RuleActions {
     /// Held while a line is printed, so that two large ones do not mix.
     private let printing = Mutex<Void>(())
     private let starts: ProgramStarts
+    private let guardian = ProgramGuardian()
 
     /// Makes the actions.
     ///
@@ -74,7 +78,7 @@ public final class ProgramActions: RuleActions {
         }
         let run = ProgramRun(
             vector: arguments, name: name, stamp: context.stamp, input: Array(line(message).utf8), grace: grace,
-            starts: starts)
+            starts: starts, guardian: guardian)
         try await withTaskCancellationHandler {
             try await withThread { [log, note, app] in
                 blockBrokenPipeSignal()

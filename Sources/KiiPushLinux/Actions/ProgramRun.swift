@@ -9,6 +9,7 @@ struct ProgramRun: Sendable {
     let input: [UInt8]
     let grace: Duration
     let starts: ProgramStarts
+    let guardian: ProgramGuardian
 
     /// Runs it, and blocks until it has ended.
     ///
@@ -28,11 +29,13 @@ struct ProgramRun: Sendable {
                     streams: streams.theirs, variables: ["KIIPUSH_STAMP": stamp], hidden: ServiceManager.variables,
                     isGroup: true))
             isStarted = true
+            guardian.began(process.id)
             streams.closeTheirs()
             starts.succeeded()
             serve(process, &streams, &words, signal, &stop)
             // Until it is reaped nobody else's group can have its id.
             if stop.hasBegun { process.send(SIGKILL) }
+            guardian.ended(process.id)
             end = try process.reap()
             stop.attempt { try streams.drain(&words) }
         } catch {

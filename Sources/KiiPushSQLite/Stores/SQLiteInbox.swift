@@ -108,7 +108,7 @@ public final class SQLiteInbox: Inbox {
         }
         if case .failure(let lack as InboxNoRoom) = answer { shortages?.begin(.disk, "nothing is taken in: \(lack)") }
         let numbers = try answer.get().map { UInt64($0) }
-        shortages?.end(.disk)
+        lookForRoom()
         return numbers
     }
 
@@ -120,11 +120,14 @@ public final class SQLiteInbox: Inbox {
         }
     }
 
+    /// How much room there must be beyond the reserve before a shortage is over, so that it does not come and go.
+    private static let spare = 32_768
+
     /// Takes down that the disk has room again, if it has.
     private func lookForRoom() {
         guard let shortages, shortages.isShort(of: .disk), let reserve = reserve.withLock({ $0 }) else { return }
         let lack = try? database.withConnection { connection throws(SQLiteError) in
-            try reserve.lack(for: 0, &connection) != nil
+            try reserve.lack(for: Self.spare, &connection) != nil
         }
         if lack == false { shortages.end(.disk) }
     }

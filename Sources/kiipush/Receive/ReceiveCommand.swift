@@ -62,6 +62,7 @@ struct ReceiveCommand {
             log.note("stopped before anything was taken in")
             return .fine
         }
+        guard await prove(options, rules, console) else { return .failed }
         do {
             let agent = try Agent(fitted(options, log), rules, console, log, manager, stop)
             reload.withLock { $0 = { agent.look() } }
@@ -73,6 +74,21 @@ struct ReceiveCommand {
             console.error("kiipush receive: \(error)")
             return .failed
         }
+    }
+
+    /// Whether rules prove themselves; asked here where there is no state directory yet, since a start that fails is to
+    /// leave none behind.
+    private static func prove(_ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console) async -> Bool {
+        guard let directory = options.state, !StateDirectory.isThere(directory) else { return true }
+        let receiver = PushReceiver(rules: rules, app: options.app)
+        let problems = Mutex<[String]>([])
+        let watch = RulesWatch(path: options.rules, gate: RulesGate(receiver, actions: ProgramActions())) { update in
+            if case .refused(let found) = update { problems.withLock { $0 = found.map { escaped("\($0)") } } }
+        }
+        await watch.look()
+        let found = problems.withLock { $0 }
+        for problem in found { console.error(problem) }
+        return found.isEmpty
     }
 
     /// The options with no more handlers at once than there are open files for.
