@@ -118,6 +118,22 @@ swift build --quiet "${agent[@]}"
 bash Samples/06-MQTTAgent/tour.sh "$(swift build "${agent[@]}" --show-bin-path)/MQTTAgent"
 systemd-analyze security --offline=true --threshold=15 Samples/06-MQTTAgent/mqtt-agent.service | tail -n 1
 
+step "alert rules: they can be read, and say what their tests want"
+# Debian's package, unpacked and not installed: it would start a server that listens on all addresses.
+promtool=$(command -v promtool || echo .build/prometheus/usr/bin/promtool)
+if [ ! -x "$promtool" ]; then
+    rm -rf .build/prometheus && mkdir -p .build/prometheus
+    (cd .build/prometheus && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb .) ||
+        fail "promtool is missing; install the Debian package prometheus"
+fi
+"$promtool" check rules Samples/Watching/alerts.yml
+"$promtool" test rules Samples/Watching/alerts-test.yml
+# A metric that a rule or the dashboard asks for, and that no agent writes, would be silent for ever.
+for metric in $(grep -ohE 'kiipush_[a-z_]+' Samples/Watching/alerts.yml Samples/Watching/dashboard.json | sort -u); do
+    name=${metric#kiipush_}
+    grep -rqE "\"${name%_bucket}\"|\"${name%_sum}\"" Sources/KiiPushLinux/Records || fail "no agent writes $metric"
+done
+
 step "linkage: the core and the tool load no Foundation"
 swift build --quiet -c release --product kiipush
 swift build --quiet -c release --package-path Tests/Linkage

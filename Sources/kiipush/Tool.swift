@@ -21,11 +21,14 @@ struct Tool {
         switch command {
         case "receive": return await ReceiveCommand.run(rest, console)
         case "dead-letters", "held": return await StateCommand.run(command, rest, console)
+        case "status": return await StatusCommand.run(rest, console)
+        case "tap": return await TapCommand.run(rest, console)
+        case "top": return await TopCommand.run(rest, console)
         case "demo": return await DemoCommand.run(rest, console)
         case "inspect": return InspectCommand.run(rest, console)
         case "rules": return await RulesCommand.run(rest, console)
-        case "kill": return KillCommand.kill(rest, console)
-        case "revive": return KillCommand.revive(rest, console)
+        case "kill": return await KillCommand.kill(rest, console)
+        case "revive": return await KillCommand.revive(rest, console)
         case "help", "--help", "-h":
             console.print(help)
             return .fine
@@ -33,7 +36,7 @@ struct Tool {
             console.print("kiipush \(version)")
             return .fine
         default:
-            let commands = "demo, inspect, rules, receive, dead-letters, held, kill and revive"
+            let commands = "demo, inspect, rules, receive, status, tap, top, dead-letters, held, kill and revive"
             console.error("kiipush: there is no command '\(escaped(command))'; the commands are \(commands)")
             return .usage
         }
@@ -51,6 +54,9 @@ struct Tool {
           inspect   says of a payload whether it is a Push to App, a Push to User or a Direct Push, and why
           rules     tests, lints, explains, compares and draws a rules file
           receive   takes pushes in and does what a rules file says, until it is stopped
+          status    says how an agent is doing, and whether it is healthy
+          tap       shows an agent's messages as they end, each with its outcome and the reason
+          top       shows what an agent does, alive on a terminal
           dead-letters
                     shows, replays and drops the messages that an agent has put aside
           held      shows, releases and drops the messages that an agent's loop guard holds
@@ -60,7 +66,8 @@ struct Tool {
           --version prints the version
 
         'kiipush COMMAND --help' tells more about a command.
-        Exit codes: 0 fine; 1 an input or a test failed; 2 ambiguous under --strict; 64 wrong usage.
+        Exit codes: 0 fine; 1 an input or a test failed; 2 ambiguous under --strict,
+        or no agent there; 64 wrong usage.
         """
 }
 
@@ -74,6 +81,9 @@ enum ExitCode: Int32, Comparable {
     case ambiguous = 2
     /// The command line is wrong.
     case usage = 64
+
+    /// There is no agent that could take what was asked; the number is that of ``ambiguous``.
+    static let nobody = ExitCode.ambiguous
 
     /// Whether one code gives way to another: an error wins over an ambiguity.
     static func < (left: ExitCode, right: ExitCode) -> Bool { left.weight < right.weight }

@@ -25,6 +25,17 @@ struct DocumentedCodeTests {
         }
     }
 
+    @Test("a log and what is lacking are told of")
+    func shortages() {
+        let write: @Sendable (String) -> Bool = { _ in true }
+        let shortages = Shortages { change in print(change) }
+        let actions = ProgramActions(shortages: shortages)
+        let log = LogWriter { line in write(line) }
+        log.add("<6>kiipush: ready")
+        #expect(log.finish(within: .seconds(20)))
+        withExtendedLifetime(actions) {}
+    }
+
     /// Compiled only: a test has no standard input of its own.
     private func readLines() throws {
         var lines = LineReader(.standardInput(), limit: 65_536)
@@ -55,6 +66,23 @@ struct DocumentedCodeTests {
         following.cancel()
         await following.value
         #expect(receiver.rulesGeneration == 0)
+    }
+
+    @Test("links, latencies and silence are watched")
+    func watchingService() async throws {
+        let receiver = PushReceiver()
+        let transport = LinesTransport(descriptor: try Pipe().readEnd)
+        let counts = ServiceCounts()
+        let service = PushService(receiver, [WatchedTransport(transport, counts)])
+        service.onEvent { counts.count($0) }
+        let latencies = RouteLatencies()
+        receiver.onTrace { latencies.count($0) }
+        let silence = SilenceWatch([SilenceWatch.Limit(route: "news", length: .seconds(3600))])
+        receiver.onTrace { silence.saw($0) }
+        let watching = Task { await silence.run { change in print(change) } }
+        watching.cancel()
+        await watching.value
+        #expect(counts.links.map(\.name) == ["stdin"] && latencies.times.isEmpty)
     }
 
     @Test("a text is made safe for a terminal where it is printed")

@@ -52,7 +52,9 @@ struct DeadLetterRestartTests {
         try process { (store, _) throws in for size in [400, 500] { _ = try store.add(letter(size)) } }
         try process { (store, _) throws in
             #expect(throws: DeadLettersFull(count: 2, bytes: 900)) { try store.add(letter(101)) }
+            #expect(!store.isFull)
             #expect(try store.add(letter(100)) == 3)
+            #expect(store.isFull)
         }
         try process(capacity: 2) { (store, _) throws in
             #expect(throws: DeadLettersFull(count: 3, bytes: 1000)) { try store.add(letter(0)) }

@@ -8,13 +8,14 @@ import Testing
 
 @Suite("kiipush kill and revive", .timeLimit(.minutes(5)))
 struct KillTests {
-    /// A state directory that is not made yet, in a folder that goes with the test.
+    /// A state directory in which no agent runs, in a folder that goes with the test.
     private let state: String
     private let folder: TemporaryFile
 
     init() throws {
         folder = try TemporaryFile("", name: "unused")
         state = URL(filePath: folder.path).deletingLastPathComponent().path + "/state/kiipush"
+        try StateDirectory.make(state)
     }
 
     private var file: String { "\(state)/kill.json" }
@@ -27,20 +28,30 @@ struct KillTests {
     }
 
     /// Runs a command at a fixed time.
+    ///
+    /// That nobody obeys yet is its last word whenever it has written something, and 2 its
+    /// code: looked at here for all, and taken away.
     private func run(
-        _ command: ([String], Console, UTCDate) -> ExitCode, _ arguments: String...,
+        _ command: ([String], Console, UTCDate) async -> ExitCode, _ arguments: String...,
         at time: String = "2026-11-21T12:00:00Z"
-    ) throws -> (code: ExitCode, output: [String], errors: [String]) {
+    ) async throws -> (code: ExitCode, output: [String], errors: [String]) {
         let lines = Mutex<(output: [String], errors: [String])>(([], []))
         let console = Console(
             print: { line in lines.withLock { $0.output.append(line) } },
             error: { line in lines.withLock { $0.errors.append(line) } })
-        let code = command(arguments + ["--state", state], console, try #require(UTCDate(time)))
-        return lines.withLock { (code, $0.output, $0.errors) }
+        let code = await command(arguments + ["--state", state], console, try #require(UTCDate(time)))
+        var (output, errors) = lines.withLock { ($0.output, $0.errors) }
+        let isOfNobody = errors.last?.hasSuffix(nobody) == true
+        #expect(isOfNobody == (code == .nobody))
+        #expect(isOfNobody || !output.contains { $0.hasPrefix("kept in") || $0.contains(" is on again") })
+        if isOfNobody { errors.removeLast() }
+        return (isOfNobody ? .fine : code, output, errors)
     }
 
-    private let kill = { KillCommand.kill($0, $1, now: $2) }
-    private let revive = { KillCommand.revive($0, $1, now: $2) }
+    private var nobody: String { ": no agent is running in \(state); the next one that starts there will obey" }
+
+    private let kill = { await KillCommand.kill($0, $1, now: $2) }
+    private let revive = { await KillCommand.revive($0, $1, now: $2) }
 
     // MARK: What is switched
 
@@ -50,15 +61,15 @@ struct KillTests {
             ("*", "everything"), ("settings", "route 'settings' (if the program has a route of that name)"),
             ("kiicloud://users/U/buckets/b", "bucket kiicloud://users/U/buckets/b"),
         ])
-    func killed(target: String, words: String) throws {
-        let run = try run(kill, target)
+    func killed(target: String, words: String) async throws {
+        let run = try await run(kill, target)
         #expect(run.code == .fine && run.errors.isEmpty)
         #expect(run.output == ["\(words) is off until 2026-11-21T13:00:00Z, for 1h", "kept in \(file)"])
         #expect(
             try contents()
                 == "{\"version\":1,\"kills\":[\n{\"target\":\"\(target)\",\"until\":\"2026-11-21T13:00:00Z\"}\n]}\n")
-        let attributes = try FileManager.default.attributesOfItem(atPath: state)
-        #expect(attributes[.posixPermissions] as? Int == 0o700)
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
     @Test(
@@ -68,18 +79,18 @@ struct KillTests {
             ("10m", "12:10:00Z, for 10m"),
             ("2h", "14:00:00Z, for 2h"), ("1.5h", "13:30:00Z, for 1h 30m"), ("0090s", "12:01:30Z, for 1m 30s"),
         ])
-    func durations(text: String, end: String) throws {
-        #expect(try run(kill, "*", "--for", text).output.first == "everything is off until 2026-11-21T\(end)")
+    func durations(text: String, end: String) async throws {
+        #expect(try await run(kill, "*", "--for", text).output.first == "everything is off until 2026-11-21T\(end)")
     }
 
     @Test("a duration is told as it was asked for, whatever the time is, and in whole seconds")
-    func betweenSeconds() throws {
+    func betweenSeconds() async throws {
         let time = "2026-11-21T12:00:00.870Z"
         #expect(
-            try run(kill, "*", "--for", "1.5s", at: time).output.first
+            try await run(kill, "*", "--for", "1.5s", at: time).output.first
                 == "everything is off until 2026-11-21T12:00:03Z, for 2s")
         #expect(
-            try run(kill, "--list", at: time).output == ["everything is off until 2026-11-21T12:00:03Z, for 3s"])
+            try await run(kill, "--list", at: time).output == ["everything is off until 2026-11-21T12:00:03Z, for 3s"])
     }
 
     @Test(
@@ -87,26 +98,26 @@ struct KillTests {
         arguments: [
             "", "10", "m", "-1h", "+1h", "0s", "1w", "1 h", "1H", "36501d", "99999999999999999999s", "1h30m",
         ])
-    func noDuration(text: String) throws {
-        let run = try run(kill, "a", "--for=\(text)")
+    func noDuration(text: String) async throws {
+        let run = try await run(kill, "a", "--for=\(text)")
         #expect(run.code == .usage && run.output.isEmpty && run.errors.count == 1)
         #expect(
             run.errors.first?.hasPrefix("kiipush kill: --for takes a number above 0 and ms, s, m, h or d") == true
         )
-        #expect(!FileManager.default.fileExists(atPath: state))
+        #expect(!FileManager.default.fileExists(atPath: file))
     }
 
     @Test("the longest kill is a hundred years")
-    func longest() throws {
+    func longest() async throws {
         #expect(
-            try run(kill, "*", "--for", "36500d").output.first
+            try await run(kill, "*", "--for", "36500d").output.first
                 == "everything is off until 2126-10-28T12:00:00Z, for 36500d")
     }
 
     @Test("a later end that a target has already stays, and the tool says so")
-    func later() throws {
-        _ = try run(kill, "*", "--for", "2h")
-        let run = try run(kill, "*", "--for", "10m")
+    func later() async throws {
+        _ = try await run(kill, "*", "--for", "2h")
+        let run = try await run(kill, "*", "--for", "10m")
         #expect(
             run.output.first
                 == "everything stays off until 2026-11-21T14:00:00Z, which is later; revive it first to end it sooner")
@@ -114,20 +125,20 @@ struct KillTests {
     }
 
     @Test("revive switches on again, and says when there was nothing to do")
-    func revived() throws {
-        _ = try run(kill, "*")
-        #expect(try run(revive, "*").output == ["everything is on again"])
-        let again = try run(revive, "*")
+    func revived() async throws {
+        _ = try await run(kill, "*")
+        #expect(try await run(revive, "*").output == ["everything is on again"])
+        let again = try await run(revive, "*")
         #expect(again.code == .fine && again.output == ["everything was not off, as \(file) says"])
     }
 
     @Test("the list shows what is off, the next to end first, and nothing that is over")
-    func list() throws {
-        #expect(try run(kill, "--list").output == ["nothing is off, as \(file) says"])
-        _ = try run(kill, "late", "--for", "3d")
-        _ = try run(kill, "*", "--for", "90m")
-        _ = try run(kill, "over", "--for", "1s")
-        let run = try run(kill, "--list", at: "2026-11-21T12:00:30Z")
+    func list() async throws {
+        #expect(try await run(kill, "--list").output == ["nothing is off, as \(file) says"])
+        _ = try await run(kill, "late", "--for", "3d")
+        _ = try await run(kill, "*", "--for", "90m")
+        _ = try await run(kill, "over", "--for", "1s")
+        let run = try await run(kill, "--list", at: "2026-11-21T12:00:30Z")
         #expect(
             run.output == [
                 "everything is off until 2026-11-21T13:30:00Z, for 1h 29m",
@@ -137,8 +148,8 @@ struct KillTests {
     }
 
     @Test("a clock that was never set is pointed out")
-    func noClock() throws {
-        let run = try run(kill, "a", at: "1970-01-01T00:00:05Z")
+    func noClock() async throws {
+        let run = try await run(kill, "a", at: "1970-01-01T00:00:05Z")
         #expect(run.code == .fine && run.output.first?.contains("1970-01-01T01:00:05Z") == true)
         #expect(
             run.errors.count == 1 && run.errors.first?.contains("once it is set right this kill may be over") == true)
@@ -147,14 +158,14 @@ struct KillTests {
     // MARK: Targets that nothing has
 
     @Test("every answer about a route leaves open whether the program has one", arguments: ["kill", "list", "revive"])
-    func unsure(command: String) throws {
+    func unsure(command: String) async throws {
         let words = "route 'a' (if the program has a route of that name)"
-        let killed = try run(kill, "a")
+        let killed = try await run(kill, "a")
         let output =
             switch command {
             case "kill": killed.output
-            case "list": try run(kill, "--list").output
-            default: try run(revive, "a").output + run(revive, "a").output
+            case "list": try await run(kill, "--list").output
+            default: try await run(revive, "a").output + run(revive, "a").output
             }
         #expect(output.filter { $0.hasPrefix("kept in ") == false }.allSatisfy { $0.hasPrefix(words + " ") })
         #expect(output.count == (command == "list" ? 1 : 2))
@@ -162,27 +173,27 @@ struct KillTests {
 
     @Test(
         "a word that people say for everything is an id, and the star is pointed out", arguments: ["all", "ALL", "any"])
-    func all(word: String) throws {
-        let run = try run(kill, word)
+    func all(word: String) async throws {
+        let run = try await run(kill, word)
         #expect(run.code == .fine && run.output.count == 2)
         #expect(run.errors == ["kiipush kill: '\(word)' is taken for a route's id; everything is '*'"])
     }
 
     @Test("with a rules file an id must be a rule's, else the nearest is named and nothing is written")
-    func rules() throws {
+    func rules() async throws {
         let rules = try TemporaryFile(#"{"version":1,"rules":[{"id":"ring","then":{"print":true}}]}"#)
-        let wrong = try run(kill, "rings", "--rules", rules.path)
+        let wrong = try await run(kill, "rings", "--rules", rules.path)
         #expect(wrong.code == .failed && wrong.output.isEmpty)
         #expect(
             wrong.errors == [
                 "kiipush kill: \(rules.path): unknown rule 'rings'; did you mean 'ring'?; for a route that code "
                     + "declares leave out --rules"
             ])
-        #expect(!FileManager.default.fileExists(atPath: state))
-        let right = try run(kill, "ring", "--rules", rules.path)
+        #expect(!FileManager.default.fileExists(atPath: file))
+        let right = try await run(kill, "ring", "--rules", rules.path)
         #expect(right.output.first == "route 'ring' is off until 2026-11-21T13:00:00Z, for 1h" && right.errors.isEmpty)
-        #expect(try run(kill, "*", "--rules", rules.path).code == .fine)
-        #expect(try run(kill, "ring", "--rules", rules.path + "x").code == .failed)
+        #expect(try await run(kill, "*", "--rules", rules.path).code == .fine)
+        #expect(try await run(kill, "ring", "--rules", rules.path + "x").code == .failed)
     }
 
     // MARK: What goes wrong
@@ -192,66 +203,81 @@ struct KillTests {
     }
 
     @Test("an empty file does not bar the way to an emergency switch", arguments: ["", " \n\t\r\n"])
-    func emptyFile(text: String) throws {
+    func emptyFile(text: String) async throws {
         try write(text)
-        let list = try run(kill, "--list")
+        let list = try await run(kill, "--list")
         #expect(list.code == .fine && list.errors.isEmpty && list.output == ["nothing is off, as \(file) says"])
-        #expect(try run(revive, "*").code == .fine)
+        #expect(try await run(revive, "*").code == .fine)
         try write(text)
-        #expect(try run(kill, "*").code == .fine)
+        #expect(try await run(kill, "*").code == .fine)
         #expect(try KillFile(path: file).read().kills.keys.first == .everything)
     }
 
     @Test(
         "a file that is broken as a whole is put out of the way, and kept", arguments: ["{", "{\"version\":2}", nil])
-    func reset(text: String?) throws {
+    func reset(text: String?) async throws {
         // Nil is one that is too large, whatever is in it.
         let broken = text ?? String(repeating: " ", count: KillFile.largestSize + 1)
         try write(broken)
-        let failed = try run(kill, "*")
+        let failed = try await run(kill, "*")
         #expect(failed.code == .failed && failed.errors.first?.hasSuffix(wayOut) == true)
-        let run = try run(kill, "--reset")
+        let run = try await run(kill, "--reset")
         #expect(run.code == .fine && run.errors.isEmpty)
         #expect(run.output == ["nothing is off any more; what could not be read is in \(file).broken"])
         #expect(try String(contentsOfFile: "\(file).broken", encoding: .utf8) == broken)
-        #expect(try self.run(kill, "*").code == .fine)
+        #expect(try await self.run(kill, "*").code == .fine)
     }
 
     @Test("a file that can be read is not reset, nor is one that is not there")
-    func noReset() throws {
+    func noReset() async throws {
         let answer = "\(file) can be read, or is not there; nothing was reset"
-        #expect(try run(kill, "--reset").output == [answer])
-        _ = try run(kill, "*")
-        #expect(try run(kill, "--reset").output == [answer])
-        #expect(try run(kill, "--list").output.count == 1 && KillFile(path: file).read().kills.count == 1)
+        #expect(try await run(kill, "--reset").output == [answer])
+        _ = try await run(kill, "*")
+        #expect(try await run(kill, "--reset").output == [answer])
+        #expect(try await run(kill, "--list").output.count == 1 && KillFile(path: file).read().kills.count == 1)
     }
 
     @Test("a bad entry is told on standard error with its place; edits go on, and a list has failed")
-    func badEntry() throws {
+    func badEntry() async throws {
         try write("{\"version\":1,\"kills\":[\n{\"target\":\"odd\",\"until\":\"soon\"}]}")
-        let list = try run(kill, "--list")
+        let list = try await run(kill, "--list")
         #expect(list.code == .failed)
         #expect(
             list.errors == [
                 "\(file):2:25: \"soon\" is no time; a time is a string such as \"2026-11-21T12:00:00Z\""
             ])
-        let edit = try run(kill, "a")
+        let edit = try await run(kill, "a")
         #expect(edit.code == .fine && edit.errors == list.errors && edit.output.count == 2)
-        #expect(try run(revive, "odd").errors.isEmpty)
+        #expect(try await run(revive, "odd").errors.isEmpty)
     }
 
     @Test("a file that is no kill file, and a directory that cannot be made, are exit code 1")
-    func failed() throws {
+    func failed() async throws {
         try write("{\"version\":1,\n\"kills\":]")
         for (command, arguments) in [(kill, ["a"]), (kill, ["--list"]), (revive, ["a"])] {
-            let run = try run(command, arguments[0])
+            let run = try await run(command, arguments[0])
             #expect(run.code == .failed && run.output.isEmpty)
             #expect(run.errors == ["\(file):2:9: unexpectedCharacter: a value is due here; \(wayOut)"])
         }
-        let lines = Mutex<[String]>([])
-        let console = Console(print: { _ in }, error: { line in lines.withLock { $0.append(line) } })
-        #expect(KillCommand.kill(["a", "--state", file], console) == .failed)
-        #expect(lines.withLock { $0 } == ["\(file): cannot be written: Not a directory"])
+    }
+
+    @Test(
+        "a state directory that is not there, or is none, is told, and nothing is made",
+        arguments: ["kill", "revive", "list", "reset"])
+    func noDirectory(action: String) async throws {
+        try write("")
+        for place in [state + "s", file] {
+            let command = action == "revive" ? "revive" : "kill"
+            let what = ["kill": "a", "revive": "a", "list": "--list", "reset": "--reset"][action] ?? ""
+            let run = await ToolRun(command, what, "--state", place)
+            #expect(run.code == .failed && run.output.isEmpty)
+            #expect(
+                run.errors == [
+                    "kiipush \(command): there is no state directory \(place), so nobody can obey; name with --state the "
+                        + "one that the agent was started with, or make it for an agent to come"
+                ])
+        }
+        #expect(!FileManager.default.fileExists(atPath: state + "s"))
     }
 
     @Test(
@@ -304,13 +330,13 @@ struct KillTests {
         let wrong = await ToolRun("kil")
         #expect(
             wrong.errors == [
-                "kiipush: there is no command 'kil'; the commands are demo, inspect, rules, receive, dead-letters, held, kill and revive"
+                "kiipush: there is no command 'kil'; the commands are demo, inspect, rules, receive, status, tap, top, dead-letters, held, kill and revive"
             ])
     }
 
     @Test("a target's control characters do not reach the terminal")
-    func controlCharacters() throws {
-        let run = try run(kill, "a\u{1B}[2J\n")
+    func controlCharacters() async throws {
+        let run = try await run(kill, "a\u{1B}[2J\n")
         #expect(
             run.output.first
                 == #"route 'a\u{1B}[2J\n' (if the program has a route of that name) is off until 2026-11-21T13:00:00Z, for 1h"#
@@ -341,7 +367,8 @@ struct KillTests {
             }
             return await group.reduce(into: []) { $0 += $1 }
         }
-        #expect(codes == [Int32](repeating: 0, count: 24))
+        // Nobody answers for a program that is no agent.
+        #expect(codes == [Int32](repeating: 2, count: 24))
         let left = (0..<4).flatMap { tool in [0, 1, 3, 4].map { KillTarget.route("\(tool)-\($0)") } }
         #expect(try Set(KillFile(path: file).read().kills.keys) == Set(left))
         #expect(watch.wait(timeout: .seconds(20)))

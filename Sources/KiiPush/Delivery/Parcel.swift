@@ -26,6 +26,8 @@ final class Parcel: Sendable {
         var chain = Chain.unasked
         /// How often its handlers were run.
         var attempts = 0
+        /// How often in a row its handlers could not begin, for want of what the machine lacks.
+        var shortages = 0
         /// How often a stage of the chain could not decide.
         var stageFailures = 0
         /// The routes that are done with it: their handlers have succeeded or ended a loop, or they were put aside.
@@ -36,7 +38,7 @@ final class Parcel: Sendable {
         var killed: [String] = []
         /// The layer that ended a loop for one of them.
         var loopEnd: LoopLayer?
-        /// The type of what was thrown last.
+        /// What was thrown last: its type, or what it says of itself.
         var cause: String?
         /// What the loop guard held it as; told its end.
         var held: HeldMessage?

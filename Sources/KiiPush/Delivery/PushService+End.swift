@@ -11,7 +11,8 @@ extension PushService {
     @discardableResult
     func retry(_ parcel: Parcel, _ given: Parcel.Progress, _ failure: Outcome.Failure) async -> Outcome? {
         var progress = given
-        progress.cause = "\(type(of: failure.error))"
+        progress.shortages = 0
+        progress.cause = ErrorReport.text(failure.error)
         let tries = progress.attempts + progress.stageFailures
         let isRunning = state.withLock { state in
             if state.isCancelling { state.report.cancelled += 1 }
@@ -34,6 +35,22 @@ extension PushService {
                 cause: progress.cause ?? "unknown"))
         schedule(parcel, progress, after: pause)
         return .failed(failure)
+    }
+
+    /// Tries a message again whose handlers could not begin, as if they had not been tried.
+    ///
+    /// - Returns: what is lacking; nil when the service leaves it.
+    func waitForResources(
+        _ parcel: Parcel, _ given: Parcel.Progress, _ shortage: Outcome.Failure
+    ) async -> Outcome? {
+        var progress = given
+        progress.attempts -= 1
+        progress.shortages += 1
+        // So that it does not look as if it had ended the process.
+        let isNoted = await note(.failed(parcel.number, handled: progress.done))
+        guard isNoted, state.withLock({ $0.isRunning }) else { return leave(parcel, progress) }
+        schedule(parcel, progress, after: DeliverySettings.pause(afterShortages: progress.shortages, jitter()))
+        return .failed(shortage)
     }
 
     /// Puts a message among the dead letters, for all routes that have not handled it.

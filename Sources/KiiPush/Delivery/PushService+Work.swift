@@ -135,7 +135,7 @@ extension PushService {
         progress.attempts += 1
         progress.message.attempt = UInt32(clamping: progress.attempts)
         guard await begin(parcel, attempt: progress.attempts, worker) else { return leave(parcel, progress) }
-        var failure: Outcome.Failure?
+        var (failure, shortage): (Outcome.Failure?, Outcome.Failure?)
         for route in progress.remaining {
             switch await run(route, parcel, progress) {
             case .handled: progress.done.append(route.id)
@@ -143,11 +143,13 @@ extension PushService {
                 progress.done.append(route.id)
                 progress.loopEnd = progress.loopEnd ?? layer
             case .expired: progress.expired.append(route.id)
+            case .failed(let reason) where reason.error is any ResourceShortage: shortage = shortage ?? reason
             case .failed(let reason): failure = failure ?? reason
             default: break
             }
         }
         if let aside = putAsideKilled(parcel, &progress) { failure = failure ?? aside }
+        if failure == nil, let shortage { return await waitForResources(parcel, progress, shortage) }
         guard let failure else {
             return await conclude(parcel, progress, progress.end, worker)
         }

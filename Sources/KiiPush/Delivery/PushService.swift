@@ -90,6 +90,7 @@ public final class PushService: Sendable {
             status.messages = state.messages
             status.bytes = state.bytes
             status.onDisk = state.onDisk
+            status.bytesOnDisk = state.spill.used.bytes
             status.overrunning = state.overrunning
             status.isOpen = state.phase == .open
             return status

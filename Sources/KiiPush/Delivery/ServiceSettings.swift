@@ -46,7 +46,8 @@ public struct ServiceSettings: Sendable, Hashable {
 
 /// What a service has to tell beside the outcomes, for logs and alarms.
 public enum ServiceEvent: Sendable {
-    /// A handler failed and the message is tried again after a pause; the cause is the type of what was thrown.
+    /// A handler failed and the message is tried again after a pause; the cause is the type of what was thrown, or what a
+    /// ``ReportedError`` says.
     case retry(messageID: UInt64, route: String, attempt: Int, pause: Duration, cause: String)
     /// A handler took longer than it may and was cancelled; `true` when it had not returned after the grace either, and
     /// its lane goes on without it.
@@ -90,6 +91,8 @@ public struct ServiceStatus: Sendable, Hashable {
     public var bytes = 0
     /// How many payloads wait in the inbox without a place.
     public var onDisk = 0
+    /// The bytes of those, but for what waits for room among the dead letters.
+    public var bytesOnDisk = 0
     /// How many handlers did not return after their time was over, and still run.
     public var overrunning = 0
     /// Whether it takes payloads in.

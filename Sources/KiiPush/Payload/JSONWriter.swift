@@ -34,6 +34,9 @@ package struct JSONWriter {
     /// Writes a number, or null.
     package mutating func integer(_ number: Int64?) { token(number.map { String($0) } ?? "null") }
 
+    /// Writes a number with a fraction, or null; null too for what is no number.
+    package mutating func number(_ number: Double?) { token(number.flatMap { $0.isFinite ? "\($0)" : nil } ?? "null") }
+
     /// Writes true, false or null.
     package mutating func bool(_ bool: Bool?) { token(bool.map { $0 ? "true" : "false" } ?? "null") }
 

@@ -14,6 +14,18 @@ public struct Trace: Sendable {
         public let nanoseconds: Int64
     }
 
+    /// One run of one handler.
+    public struct Call: Sendable, Hashable {
+        /// The route's id.
+        public let route: String
+        /// Whether the handler succeeded.
+        public let isHandled: Bool
+        /// How long after its arrival the message came to the handler; of a further attempt, pauses included.
+        public let waitedNanoseconds: Int64
+        /// How long the handler took.
+        public let nanoseconds: Int64
+    }
+
     /// What the end of a message means to the seen store.
     public enum SeenEffect: String, Sendable, Hashable, CaseIterable {
         /// It is remembered: the same message is a duplicate from now on.
@@ -37,6 +49,8 @@ public struct Trace: Sendable {
     /// The handlers that were called, in order, failed ones too: by the name that a rule calls one by, else by the
     /// route's id.
     public let handlers: [String]
+    /// The runs of its handlers that have ended, in order: one for each attempt.
+    public internal(set) var calls: [Call] = []
     /// The ids of the routes whose handlers were not called since the message was too old for them, in order.
     public let expired: [String]
     /// What the deduplicator told the seen store; nil when it had reserved nothing.
@@ -47,6 +61,11 @@ public struct Trace: Sendable {
     public let generation: Int
     /// How long all of it took.
     public let nanoseconds: Int64
+    /// How long the message waited: from its arrival to its first handler, or to its end where none was called.
+    public internal(set) var waitedNanoseconds: Int64 = 0
+
+    /// How long its handlers took in all, further attempts included.
+    public var handlingNanoseconds: Int64 { calls.reduce(0) { $0 + $1.nanoseconds } }
 }
 
 extension Trace: CustomStringConvertible {
@@ -67,6 +86,8 @@ final class TraceRecorder: Sendable {
         var stages: [Trace.Stage] = []
         var routes: [String] = []
         var handlers: [String] = []
+        var calls: [(route: String, isHandled: Bool, start: MonotonicInstant, nanoseconds: Int64)] = []
+        var firstCall: MonotonicInstant?
         var expired: [String] = []
         var seen: Trace.SeenEffect?
     }
@@ -107,15 +128,32 @@ final class TraceRecorder: Sendable {
 
     /// Takes down that a route's handler is called.
     func call(_ route: Route) {
-        begin()
-        record.withLock { $0.handlers.append(route.handlerName) }
+        let now = clock.now
+        record.withLock { record in
+            record.stageStart = now
+            record.firstCall = record.firstCall ?? now
+            record.handlers.append(route.handlerName)
+        }
     }
 
     /// Takes down that a route's handler has succeeded.
-    func handled(_ route: Route) { end("handle \(route.id)", "handled") }
+    func handled(_ route: Route) {
+        end("handle \(route.id)", "handled")
+        endCall(route, isHandled: true)
+    }
 
     /// Takes down that a route's handler has failed.
-    func failed(_ route: Route, _ error: any Error) { end("handle \(route.id)", failed: error) }
+    func failed(_ route: Route, _ error: any Error) {
+        end("handle \(route.id)", failed: error)
+        endCall(route, isHandled: false)
+    }
+
+    private func endCall(_ route: Route, isHandled: Bool) {
+        record.withLock { record in
+            let length = record.stages.last?.nanoseconds ?? 0
+            record.calls.append((route.id, isHandled, record.stageStart, length))
+        }
+    }
 
     /// Takes down that a route's handler is not called, since the message is too old for it.
     func expired(_ route: Route, _ age: Duration, _ limit: Duration) {
@@ -141,23 +179,36 @@ final class TraceRecorder: Sendable {
 
     func end(_ name: String, _ verdict: Verdict) { end(name, verdict.description) }
 
-    // The type only: an error's own text may hold what a handler read from the payload.
-    func end(_ name: String, failed error: any Error) { end(name, "threw \(type(of: error))") }
+    // Mostly the type only: an error's own text may hold what a handler read from the payload.
+    func end(_ name: String, failed error: any Error) { end(name, "threw \(ErrorReport.text(error))") }
 
     /// Tells the listener what was taken down of a message, and how it ended.
     func finish(_ message: RoutedMessage, _ outcome: Outcome) {
-        finish(message.id, message.message, message.message.storage.transport, outcome)
+        finish(message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt)
     }
 
     /// Tells the listener what was taken down.
-    func finish(_ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome) {
-        let record = record.withLock { $0 }
+    func finish(
+        _ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome,
+        _ arrivedAt: MonotonicInstant? = nil
+    ) {
+        let (record, now) = (record.withLock { $0 }, clock.now)
+        // An arrival that an earlier process took down may be of another clock.
+        func waited(until instant: MonotonicInstant) -> Int64 {
+            max(0, (arrivedAt ?? start).duration(to: instant).inNanoseconds)
+        }
         listener(
             Trace(
                 messageID: id, message: message, transport: transport, stages: record.stages, routes: record.routes,
-                handlers: record.handlers, expired: record.expired, seen: record.seen, outcome: outcome,
-                generation: generation,
-                nanoseconds: start.duration(to: clock.now).inNanoseconds))
+                handlers: record.handlers,
+                calls: record.calls.map { call in
+                    Trace.Call(
+                        route: call.route, isHandled: call.isHandled, waitedNanoseconds: waited(until: call.start),
+                        nanoseconds: call.nanoseconds)
+                },
+                expired: record.expired, seen: record.seen, outcome: outcome, generation: generation,
+                nanoseconds: start.duration(to: now).inNanoseconds,
+                waitedNanoseconds: waited(until: record.firstCall ?? now)))
     }
 }
 

@@ -39,7 +39,8 @@ public struct DeadLetter: Sendable, Identifiable {
     public var attempts = 0
     /// How often rules had been loaded when it was put aside, as ``PushReceiver/rulesGeneration``; 0 without rules.
     public var rulesGeneration = 0
-    /// What went wrong at last: the type of an error or a decoder's code, and nothing of the payload.
+    /// What went wrong at last, and nothing of the payload: the type of an error, what a ``ReportedError`` says, or a
+    /// decoder's code.
     public var cause: String? = nil
     /// The number of the payload in the durable inbox of the service that puts it aside; nil where there is none.
     ///
@@ -106,11 +107,20 @@ public protocol DeadLetterStore: Sendable {
     /// Asked often, for metrics and alarms, so give a store a way that reads no payload; without one, all letters are
     /// read and counted.
     var count: Int { get throws }
+
+    /// Whether there is no room for one more letter of any kind, so that nothing can be put aside until some are replayed
+    /// or dropped.
+    ///
+    /// Asked often, for metrics and health checks. A store that says nothing is never full.
+    var isFull: Bool { get throws }
 }
 
 extension DeadLetterStore {
     /// False: a store that says nothing else promises nothing.
     public var isDurable: Bool { false }
+
+    /// False: a store that says nothing else has room.
+    public var isFull: Bool { false }
 
     /// How many letters there are, counted by reading all of them.
     public var count: Int { get throws { try letters().count } }
@@ -186,6 +196,9 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
 
     /// How many letters there are, in constant time.
     public var count: Int { state.withLock { $0.letters.count } }
+
+    /// Whether it has as many letters or bytes as it may, in constant time.
+    public var isFull: Bool { state.withLock { $0.room.isFull } }
 
     /// All letters, oldest first.
     public func letters() -> [DeadLetter] { state.withLock { $0.letters } }

@@ -35,6 +35,9 @@ package struct LetterRoom: Sendable {
     /// How many letters there are.
     package var count: Int { all.count }
 
+    /// Whether it has no room for one more letter, however small.
+    package var isFull: Bool { all.count >= capacity || all.bytes >= mostBytes }
+
     /// An empty store's room.
     package init(capacity: Int, bytes: Int) {
         self.capacity = max(capacity, 0)

@@ -16,11 +16,15 @@ import Synchronization
 /// - A line `write kiicloud://…` on its standard output announces a write that it is about to make, as
 ///   ``HandlerContext/willWrite(_:)`` does, and `delete kiicloud://…` announces a deletion: at once, as many as 1,000. They
 ///   have failed when the program fails. Where the route refuses the write, the program is ended.
-/// - All else that it says, on standard output and standard error, is handed to `log` line by line, up to 64 KiB a run;
-///   the rest is read and dropped, so that the program never waits for us.
+/// - All else that it says on standard error is handed to `log` line by line, and on standard output to `note`, up to
+///   64 KiB a run; the rest is read and dropped, so that the program never waits for us.
+/// - Where it fails, the ``ProgramError`` has its status or signal and the last lines of its standard error.
 /// - When the task is cancelled, as at the end of its time, the program and all that it has started in its process group get
 ///   SIGTERM, and after the grace SIGKILL. It is waited for whatever happens. What it leaves running when it ends by itself
 ///   is left alone.
+///
+/// When this process ends while programs run, SIGKILL included, they and their process groups get SIGKILL: a shell that is
+/// started with the first program sees to that.
 ///
 /// *`{"print": true}`* prints the same JSON object on a line of its own, by one `write` call where the system takes it.
 ///
@@ -30,8 +34,11 @@ public final class ProgramActions: RuleActions {
     private let output: Int32
     private let grace: Duration
     private let log: @Sendable (String) -> Void
+    private let note: @Sendable (String) -> Void
     /// Held while a line is printed, so that two large ones do not mix.
     private let printing = Mutex<Void>(())
+    private let starts: ProgramStarts
+    private let guardian = ProgramGuardian()
 
     /// Makes the actions.
     ///
@@ -39,33 +46,43 @@ public final class ProgramActions: RuleActions {
     ///   - app: the receiver's app, which dedupe keys name where the payload does not.
     ///   - output: where messages are printed; 1 is standard output.
     ///   - grace: how long a program may take to end after SIGTERM; below the grace of the service, which is 5 s.
+    ///   - shortages: told when programs cannot be started for want of open files, memory or processes, and when they can
+    ///     again. Meanwhile ``run(_:for:_:)`` throws ``ProgramShortage``, and tries after a pause that grows from 50 ms to
+    ///     5 s; a service counts no attempt.
+    ///   - note: called with each line that a program says on standard output, as `log` is; nil calls that one.
     ///   - log: called with each line that a program says, its name in front, without control characters; by a thread
     ///     that waits for it, so keep it short. Without one, it is written to standard error if nothing blocks there.
     public init(
         app: String? = nil, output: Int32 = 1, grace: Duration = .seconds(3),
+        shortages: Shortages = Shortages(), note: (@Sendable (String) -> Void)? = nil,
         log: (@Sendable (String) -> Void)? = nil
     ) {
         self.app = app
         self.output = output
         self.grace = min(max(grace, .zero), .seconds(3600))
-        self.log = log ?? { writeIfReady($0 + "\n", to: STDERR_FILENO) }
+        starts = ProgramStarts(shortages)
+        let log = log ?? { writeIfReady($0 + "\n", to: STDERR_FILENO) }
+        self.log = log
+        self.note = note ?? log
     }
 
     /// Runs a program for a message and returns when it has ended.
     ///
-    /// - Throws: ``ProgramError``; `LoopRefusal` when it announced a write that its route refuses.
+    /// - Throws: ``ProgramError``; ``ProgramShortage`` when it was not started; `LoopRefusal` when it announced a write that its route refuses.
     public func run(_ arguments: [String], for message: PushMessage, _ context: HandlerContext) async throws {
         let name = ProgramWords.name(of: arguments)
+        try starts.check(name)
         let signal: ThreadSignal
         do throws(ErrorNumber) { signal = try ThreadSignal() } catch {
-            throw ProgramError.cannotRun(program: name, error)
+            throw starts.failed(name, error) ?? ProgramError.cannotRun(program: name, error)
         }
         let run = ProgramRun(
-            vector: arguments, name: name, stamp: context.stamp, input: Array(line(message).utf8), grace: grace)
+            vector: arguments, name: name, stamp: context.stamp, input: Array(line(message).utf8), grace: grace,
+            starts: starts, guardian: guardian)
         try await withTaskCancellationHandler {
-            try await withThread { [log, app] in
+            try await withThread { [log, note, app] in
                 blockBrokenPipeSignal()
-                var words = ProgramWords(name, context, app: app, log: log)
+                var words = ProgramWords(name, context, app: app, log: log, note: note)
                 let result = Result { try run.untilEnd(&words, signal) }
                 words.finish(succeeded: (try? result.get()) != nil)
                 return result

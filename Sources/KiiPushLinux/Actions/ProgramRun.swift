@@ -8,16 +8,19 @@ struct ProgramRun: Sendable {
     let stamp: String
     let input: [UInt8]
     let grace: Duration
+    let starts: ProgramStarts
+    let guardian: ProgramGuardian
 
     /// Runs it, and blocks until it has ended.
     ///
     /// - Parameters:
     ///   - words: takes what it says.
     ///   - signal: ends it.
-    /// - Throws: ``ProgramError``; why it may not make a write that it announced.
+    /// - Throws: ``ProgramError``; ``ProgramShortage``; why it may not make a write that it announced.
     func untilEnd(_ words: inout ProgramWords, _ signal: ThreadSignal) throws {
         var stop = Stop()
         let end: ChildProcess.End
+        var isStarted = false
         do throws(ErrorNumber) {
             var streams = try ProgramStreams(input: input)
             let process = try RunningProcess(
@@ -25,22 +28,28 @@ struct ProgramRun: Sendable {
                 .init(
                     streams: streams.theirs, variables: ["KIIPUSH_STAMP": stamp], hidden: ServiceManager.variables,
                     isGroup: true))
+            isStarted = true
+            guardian.began(process.id)
             streams.closeTheirs()
+            starts.succeeded()
             serve(process, &streams, &words, signal, &stop)
             // Until it is reaped nobody else's group can have its id.
             if stop.hasBegun { process.send(SIGKILL) }
+            guardian.ended(process.id)
             end = try process.reap()
             stop.attempt { try streams.drain(&words) }
         } catch {
+            if !isStarted, let shortage = starts.failed(name, error) { throw shortage }
             throw failure(error)
         }
         if let refusal = stop.refusal { throw refusal }
-        if stop.hasBegun { throw ProgramError.stopped(program: name) }
+        let said = words.lastErrors
+        if stop.hasBegun { throw ProgramError.stopped(program: name, said: said) }
         switch end {
         case .exited(0): return
-        case .exited(let status): throw ProgramError.exited(program: name, status: status)
-        case .signaled(let signal): throw ProgramError.signaled(program: name, signal: signal)
-        case .timedOut: throw ProgramError.stopped(program: name)
+        case .exited(let status): throw ProgramError.exited(program: name, status: status, said: said)
+        case .signaled(let signal): throw ProgramError.signaled(program: name, signal: signal, said: said)
+        case .timedOut: throw ProgramError.stopped(program: name, said: said)
         }
     }
 

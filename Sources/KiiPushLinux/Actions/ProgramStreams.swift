@@ -75,7 +75,7 @@ struct ProgramStreams: ~Copyable {
         let count = readOnce(errors.readEnd, into: &buffer)
         if count > 0 { errorLines.append(buffer[..<count]) }
         if count == 0 { errors.closeReadEnd() }
-        while let line = errorLines.next() { words.say(line) }
+        while let line = errorLines.next() { words.error(line) }
         return count > 0
     }
 
@@ -85,7 +85,7 @@ struct ProgramStreams: ~Copyable {
     mutating func drain(_ words: inout ProgramWords) throws {
         let most = 64
         for _ in 0..<most where !readErrors(&words) { break }
-        if let line = errorLines.finish() { words.say(line) }
+        if let line = errorLines.finish() { words.error(line) }
         for _ in 0..<most where try !readOutput(&words) { break }
         if let line = outputLines.finish() { try words.output(line) }
     }

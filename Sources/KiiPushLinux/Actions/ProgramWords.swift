@@ -12,15 +12,23 @@ struct ProgramWords {
     private let context: HandlerContext
     private let app: String?
     private let log: @Sendable (String) -> Void
+    private let note: @Sendable (String) -> Void
     private var writes: [OwnWrite] = []
     private var announced = 0
     private var bytes = 0
+    /// The last lines of its standard error.
+    private var tail: [String] = []
 
-    init(_ name: String, _ context: HandlerContext, app: String?, log: @escaping @Sendable (String) -> Void) {
+    /// `log` takes what it says on standard error, and what is wrong with its announcements, `note` all else.
+    init(
+        _ name: String, _ context: HandlerContext, app: String?, log: @escaping @Sendable (String) -> Void,
+        note: @escaping @Sendable (String) -> Void
+    ) {
         self.name = name
         self.context = context
         self.app = app
         self.log = log
+        self.note = note
     }
 
     /// What reports call a program: the file's name, without the directories.
@@ -37,20 +45,20 @@ struct ProgramWords {
     mutating func output(_ line: InputLine) throws {
         guard case .bytes(let bytes, _) = line,
             let announcement = Self.announcements.first(where: { bytes.starts(with: $0.utf8) })
-        else { return say(line) }
+        else { return say(line, note) }
         let isDeletion = announcement == Self.announcements[1]
         let verb = isDeletion ? "delete " : "write "
         let text = String(decoding: bytes.dropFirst(verb.utf8.count), as: UTF8.self)
         let uri = KiiURI(String(text.reversed().drop { $0 == " " }.reversed()))
         guard let uri, let bucket = uri.bucket, !isDeletion || uri.object != nil else {
             let places = isDeletion ? "an object" : "an object or a bucket"
-            return say("what it announces is no URI of \(places); a line is: \(announcement)…")
+            return say("what it announces is no URI of \(places); a line is: \(announcement)…", log)
         }
         // No event of another app's object comes here.
         if let app, let other = uri.appID, other != app { return }
         announced += 1
         guard announced <= Self.mostWrites else {
-            if announced == Self.mostWrites + 1 { say("more than \(Self.mostWrites) writes cannot be announced") }
+            if announced == Self.mostWrites + 1 { say("more than \(Self.mostWrites) writes cannot be announced", log) }
             return
         }
         if let object = uri.object {
@@ -60,21 +68,45 @@ struct ProgramWords {
         }
     }
 
-    /// Takes a line that is for the log alone.
-    mutating func say(_ line: InputLine) {
+    /// Takes a line of its standard error.
+    mutating func error(_ line: InputLine) {
+        if case .bytes(let bytes, _) = line {
+            tail.append(EscapedText(String(decoding: bytes.prefix(Self.mostTail), as: UTF8.self)).description)
+            if tail.count > Self.mostTailLines { tail.removeFirst() }
+        }
+        say(line, log)
+    }
+
+    /// The last lines of its standard error, within the bounds of a report.
+    var lastErrors: [String] {
+        var (lines, left): ([String], Int) = ([], Self.mostTail)
+        for line in tail.reversed() where left > 0 {
+            let part = line.utf8.count <= left ? line : String(decoding: line.utf8.prefix(left), as: UTF8.self) + "…"
+            left -= line.utf8.count
+            lines.append(part)
+        }
+        return lines.reversed()
+    }
+
+    /// How much of its standard error a report has.
+    private static let mostTail = 512
+    private static let mostTailLines = 4
+
+    private mutating func say(_ line: InputLine, _ to: @Sendable (String) -> Void) {
         switch line {
-        case .bytes(let bytes, _):
-            guard self.bytes <= Self.mostBytes else { return }
-            self.bytes += bytes.count
-            guard self.bytes <= Self.mostBytes else {
-                return say("says more than \(Self.mostBytes) bytes; the rest is dropped")
-            }
-            say(String(decoding: bytes, as: UTF8.self))
-        case .tooLong(let number): say("line \(number) is longer than \(Self.longestLine) bytes and is dropped")
+        case .bytes(let bytes, _): say(String(decoding: bytes, as: UTF8.self), to)
+        case .tooLong(let number): say("line \(number) is longer than \(Self.longestLine) bytes and is dropped", to)
         }
     }
 
-    private func say(_ text: String) { log("\(EscapedText(name)): \(EscapedText(text))") }
+    /// Hands words on, unless there were too many; ours count as the program's, since it is what makes us say them.
+    private mutating func say(_ text: String, _ to: @Sendable (String) -> Void) {
+        guard bytes <= Self.mostBytes else { return }
+        bytes += text.utf8.count
+        let isTooMuch = bytes > Self.mostBytes
+        let words = isTooMuch ? "says more than \(Self.mostBytes) bytes; the rest is dropped" : text
+        to("\(EscapedText(name)): \(EscapedText(words))")
+    }
 
     /// Tells the loop guard whether the announced writes were made.
     mutating func finish(succeeded: Bool) {

@@ -3,13 +3,13 @@ import Synchronization
 
 /// A socket over which the commands of one service reach the process that runs it.
 ///
-/// Only the user who runs the service, and root, may use it: its mode is 0600, and the system is asked who connects. Four
-/// commands run at once; a fifth waits. Who sends no whole command within five seconds is turned away, and so is who
+/// Only the user who runs the service, and root, may use it: its mode is 0600, and the system is asked who connects. Eight
+/// commands run at once; a ninth waits. Who sends no whole command within five seconds is turned away, and so is who
 /// does not read the answer for as long.
 package struct ControlSocket: Sendable {
     package let path: String
 
-    private static let mostClients = 4
+    private static let mostClients = 8
     private static let patience = Duration.seconds(5)
 
     /// Names a socket; nothing is there before it is served.
@@ -105,20 +105,23 @@ package struct ControlSocket: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: the command.
+    ///   - patience: how long it may say nothing; nil for as long as it takes.
     ///   - print: called with each line of its output.
     ///   - error: called with each line about trouble.
     /// - Returns: the exit code.
     /// - Throws: why nobody answers.
     package func ask(
-        _ arguments: [String], print: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void
+        _ arguments: [String], patience: Duration? = nil, print: @escaping @Sendable (String) -> Void,
+        error: @escaping @Sendable (String) -> Void
     ) async throws -> Int32 {
         try await withThread { [path] in
-            Result { () throws(SocketError) in try Self.ask(path, arguments, print, error) }
+            Result { () throws(SocketError) in try Self.ask(path, arguments, patience, print, error) }
         }.get()
     }
 
     private static func ask(
-        _ path: String, _ arguments: [String], _ print: (String) -> Void, _ error: (String) -> Void
+        _ path: String, _ arguments: [String], _ patience: Duration?, _ print: (String) -> Void,
+        _ error: (String) -> Void
     ) throws(SocketError) -> Int32 {
         guard let address = UnixAddress(path: path) else { throw .badPath(path) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -131,7 +134,8 @@ package struct ControlSocket: Sendable {
         guard unsafe send(descriptor, command, command.count, Int32(MSG_NOSIGNAL)) == command.count else {
             throw .nobodyAnswers(path: path, .current)
         }
-        var splitter = LineSplitter(limit: 1 << 20)
+        // A line for each of ten thousand routes, and more: what an agent is asked for has its bound there.
+        var splitter = LineSplitter(limit: 1 << 24)
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             while case .bytes(let bytes, _)? = splitter.next() {
@@ -143,8 +147,13 @@ package struct ControlSocket: Sendable {
                 default: break
                 }
             }
+            var polled = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+            pollAll(&polled, for: patience)
+            guard polled[0].revents != 0 || patience == nil else {
+                throw .nobodyAnswers(path: path, ErrorNumber(rawValue: ETIMEDOUT))
+            }
             let count = readOnce(descriptor, into: &buffer)
-            guard count > 0 else { throw .nobodyAnswers(path: path, .current) }
+            guard count > 0 else { throw .nobodyAnswers(path: path, count < 0 ? .current : SocketError.brokenOff) }
             splitter.append(buffer[..<count])
         }
     }
@@ -152,7 +161,7 @@ package struct ControlSocket: Sendable {
 
 /// Where the answer to a command goes, line by line.
 package final class ControlReply: Sendable {
-    private let client: Mutex<Int32?>
+    fileprivate let client: Mutex<Int32?>
 
     init(_ client: Int32) { self.client = Mutex(client) }
 
@@ -192,6 +201,64 @@ package final class ControlReply: Sendable {
                 }
             }
         }
+    }
+}
+
+extension SocketError {
+    /// Why nobody answers who began to, and was gone before the end.
+    package static let brokenOff = ErrorNumber(rawValue: ECONNRESET)
+}
+
+extension ControlReply {
+    /// What comes next of an answer that goes on and on.
+    package enum Part {
+        case lines([String])
+        /// Nothing now; the signal is raised when there is more.
+        case later
+        case end
+    }
+
+    /// Sends parts of an answer as they come, on a thread of its own, until there are no more or the client is gone.
+    ///
+    /// A client that is slow is waited for, and meanwhile nothing is asked for; one that has gone is noticed at once.
+    ///
+    /// - Parameters:
+    ///   - signal: is raised when there may be more.
+    ///   - next: what comes next; called by one thread.
+    /// - Returns: whether all was sent.
+    package func stream(_ signal: ThreadSignal, _ next: @escaping @Sendable () -> Part) async -> Bool {
+        await withThread { [self] in
+            guard let descriptor = client.withLock({ $0 }) else { return false }
+            var left: [UInt8] = []
+            var isOver = false
+            while true {
+                if left.isEmpty {
+                    if isOver { return true }
+                    signal.clear()
+                    switch next() {
+                    case .lines(let lines): left = lines.flatMap { ControlMessage.lines("o", $0) }
+                    case .end: isOver = true
+                    case .later:
+                        guard Self.wait(for: signal, descriptor, 0) else { return false }
+                    }
+                    continue
+                }
+                guard Self.wait(for: nil, descriptor, Int16(POLLOUT)) else { return false }
+                let sent = unsafe Glibc.send(
+                    descriptor, left, left.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+                if sent > 0 { left.removeFirst(sent) } else if ![EAGAIN, EINTR].contains(errno) { return false }
+            }
+        }
+    }
+
+    /// Waits for the signal or for the client; false when that one has gone.
+    private static func wait(for signal: ThreadSignal?, _ descriptor: Int32, _ events: Int16) -> Bool {
+        var polled = [
+            pollfd(fd: signal?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: descriptor, events: events, revents: 0),
+        ]
+        pollAll(&polled, for: nil)
+        return polled[1].revents & (Int16(POLLHUP) | Int16(POLLERR)) == 0
     }
 }
 

@@ -33,6 +33,37 @@ public struct ByteReader: ~Copyable, Sendable {
         closesDescriptor = true
     }
 
+    /// Opens a file that has to be one, and never waits for another program: for what is read while a program runs.
+    ///
+    /// A pipe, a device, a socket or a directory in its place is refused. Symbolic links are followed.
+    ///
+    /// - Parameter path: the file's path.
+    /// - Throws: ``ReadError/unreadable(name:_:)``, ``ReadError/notAFile(name:)``.
+    public init(regularFile path: String) throws(ReadError) {
+        let descriptor = try Self.openRegularFile(path)
+        name = path
+        self.descriptor = descriptor
+        closesDescriptor = true
+    }
+
+    private static func openRegularFile(_ path: String) throws(ReadError) -> Int32 {
+        guard !path.utf8.contains(0) else { throw .unreadable(name: path, ErrorNumber(rawValue: EINVAL)) }
+        // A pipe's other end may never come.
+        let descriptor = retrying { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
+        // A socket cannot be opened at all.
+        guard descriptor >= 0 else { throw errno == ENXIO ? .notAFile(name: path) : .unreadable(name: path, .current) }
+        var status = stat()
+        let failure: ReadError? =
+            if unsafe fstat(descriptor, &status) != 0 {
+                .unreadable(name: path, .current)
+            } else {
+                status.st_mode & S_IFMT == S_IFREG ? nil : .notAFile(name: path)
+            }
+        guard let failure else { return descriptor }
+        close(descriptor)
+        throw failure
+    }
+
     /// Reads from a descriptor that somebody else opened, and closes after the reader is gone.
     ///
     /// - Parameters:

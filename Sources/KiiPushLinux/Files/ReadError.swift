@@ -3,6 +3,8 @@
 public enum ReadError: Error, Sendable, Hashable {
     /// It cannot be opened or read; `name` is its path, or what the stream was called.
     case unreadable(name: String, ErrorNumber)
+    /// There is something else in the file's place, such as a directory, a pipe or a device.
+    case notAFile(name: String)
     /// It is longer than the reader was told to take.
     case tooLarge(name: String, limit: Int)
 }
@@ -12,6 +14,7 @@ extension ReadError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unreadable(let name, let number): "\(EscapedText(name)): cannot be read: \(number)"
+        case .notAFile(let name): "\(EscapedText(name)): cannot be read: it is no regular file"
         case .tooLarge(let name, let limit): "\(EscapedText(name)): larger than \(limit) bytes, the most that are read"
         }
     }

@@ -45,6 +45,7 @@ package struct SecretFile: Sendable {
             bytes = try ByteReader(descriptor: descriptor, name: path).readAll(limit: limit)
         } catch {
             switch error {
+            case .notAFile: throw .notAFile(path)
             case .unreadable(_, let number): throw .unreadable(path, number)
             case .tooLarge(_, let limit): throw .tooLarge(path, limit: limit)
             }

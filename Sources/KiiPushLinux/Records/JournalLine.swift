@@ -1,6 +1,7 @@
 public import KiiPush
 
-/// A line for a log that journald reads: its priority in front, as `<6>`, and no control characters.
+/// A line for a log that journald reads: its priority in front, as `<6>`, and no control characters; ``LogOutput`` writes
+/// it as what reads it likes best.
 ///
 /// ```swift
 /// receiver.onTrace { trace in print(JournalLine(trace)) }
@@ -25,6 +26,8 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     public let priority: Priority
     /// What it says, without the priority; control characters are escaped.
     public let text: String
+    /// The same as fields of the journal, for ``LogOutput``.
+    public private(set) var fields: [Field] = []
 
     /// The whole line, without its end.
     public var description: String { "<\(priority.rawValue)>\(text)" }
@@ -55,6 +58,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         if !carried.isEmpty { parts.append(carried) }
         parts.append(Self.milliseconds(trace.nanoseconds))
         self.init(Self.priority(trace.outcome), parts.joined(separator: "; "))
+        fields = Self.fields(trace)
     }
 
     /// What a service tells beside the outcomes.
@@ -73,6 +77,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         case .notDurable(let what): self.init(.warning, what)
         case .transport(let name, let event): self.init(event, of: NearestName.shown(name))
         }
+        fields = Self.fields(event)
     }
 
     private init(_ event: TransportEvent, of name: String) {
@@ -100,8 +105,8 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     private static func words(_ outcome: Outcome) -> String {
         let reason = outcome.reason.map { " (\(NearestName.shown($0)))" } ?? ""
         guard case .failed(let failure) = outcome else { return outcome.name + reason }
-        // Ours says nothing of a payload; of another's description nobody knows.
-        let cause = (failure.error as? ProgramError)?.description ?? "\(type(of: failure.error))"
+        // What is reported says nothing of a payload; of another's description nobody knows.
+        let cause = (failure.error as? any ReportedError)?.report ?? "\(type(of: failure.error))"
         return "\(outcome.name)\(reason): \(cause)"
     }
 

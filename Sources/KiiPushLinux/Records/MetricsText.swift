@@ -3,7 +3,8 @@ import KiiPush
 /// Metrics in the text format of Prometheus.
 enum MetricsText {
     static func text(
-        _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts?, _ holds: [LoopHold]
+        _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts?, _ holds: [LoopHold],
+        _ times: [String: RouteLatencies.Times], _ gauges: MetricsGauges
     ) -> String {
         var text = ""
         // Held is no end: what is held now stands among the service's messages.
@@ -14,8 +15,28 @@ enum MetricsText {
         text += routes(metrics.routes)
         text += service(status)
         text += loops(holds)
-        if let counts { text += told(counts.counts) }
+        text += latencies(times)
+        text += told(gauges)
+        if let counts {
+            text += links(counts)
+            text += told(counts.counts)
+        }
         return text
+    }
+
+    /// What a program lacks.
+    static func text(_ shortages: Shortages) -> String {
+        let kinds = Shortage.Kind.allCases
+        return family(
+            "shortage", .gauge, "1 while the agent lacks it, and waits.",
+            kinds.map { ([("kind", $0.rawValue)], shortages.isShort(of: $0) ? 1 : 0) })
+            + family(
+                "shortages_total", .counter, "How often it has begun to lack it.",
+                kinds.map { ([("kind", $0.rawValue)], shortages.begun($0)) })
+    }
+
+    static func text(droppedLines: Int) -> String {
+        family("log_lines_dropped_total", .counter, "Lines of the log that nobody read.", [([], droppedLines)])
     }
 
     private static func routes(_ routes: [Metrics.RouteCount]) -> String {
@@ -52,6 +73,60 @@ enum MetricsText {
             samples.map { ([("level", $0.key[0]), ("step", $0.key[1])], $0.value) })
     }
 
+    private static func latencies(_ times: [String: RouteLatencies.Times]) -> String {
+        let routes = times.sorted { $0.key < $1.key }
+        return histograms(
+            "route_waiting_seconds", "From a message's arrival to a route's first attempt.",
+            routes.map { ($0.key, $0.value.waiting) })
+            + histograms(
+                "route_handling_seconds", "Each run of a route's handler.", routes.map { ($0.key, $0.value.handling) })
+    }
+
+    private static func histograms(
+        _ name: String, _ help: String, _ histograms: [(route: String, histogram: LatencyHistogram)]
+    ) -> String {
+        guard !histograms.isEmpty else { return "" }
+        var text = "# HELP kiipush_\(name) \(help)\n# TYPE kiipush_\(name) histogram\n"
+        for (route, histogram) in histograms {
+            let label = "route=\"\(escaped(route))\""
+            var below = 0
+            for (index, bucket) in histogram.buckets.enumerated() {
+                below += bucket
+                let bound = index < LatencyHistogram.bounds.count ? seconds(LatencyHistogram.bounds[index]) : "+Inf"
+                text += "kiipush_\(name)_bucket{\(label),le=\"\(bound)\"} \(below)\n"
+            }
+            text += "kiipush_\(name)_sum{\(label)} \(seconds(histogram.sum))\n"
+            text += "kiipush_\(name)_count{\(label)} \(histogram.count)\n"
+        }
+        return text
+    }
+
+    private static func told(_ gauges: MetricsGauges) -> String {
+        family(
+            "dead_letters", .gauge, "Messages that were put aside.", gauges.deadLetters.map { [([], $0)] } ?? [])
+            + family(
+                "dead_letters_full", .gauge, "1 when there is no room for one more.",
+                gauges.areDeadLettersFull.map { [([], $0 ? 1 : 0)] } ?? [])
+            + family("kills", .gauge, "What the kill switch has off.", gauges.kills.map { [([], $0)] } ?? [])
+            + family(
+                "silent", .gauge, "1 while a route, or the agent, is silent for longer than it may be.",
+                gauges.silent.sorted { $0.key < $1.key }.map { ([("route", $0.key)], $0.value ? 1 : 0) })
+    }
+
+    private static func links(_ counts: ServiceCounts) -> String {
+        let (links, now) = (counts.links, counts.clock.now)
+        func age(_ instant: MonotonicInstant) -> Int { max(0, Int(instant.duration(to: now).components.seconds)) }
+        func samples(_ value: (TransportLink) -> Int) -> [Sample] {
+            links.map { ([("transport", $0.name)], value($0)) }
+        }
+        return family("uptime_seconds", .gauge, "Since the agent began.", [([], age(counts.beginning))])
+            + family("transport_up", .gauge, "1 while the link is up.", samples { $0.isUp ? 1 : 0 })
+            + family(
+                "transport_silence_seconds", .gauge, "Since the last payload, or the beginning.",
+                samples { age($0.lastMessageAt ?? counts.beginning) })
+            + family("transport_payloads_total", .counter, "Payloads that were taken in.", samples(\.messages))
+    }
+
     private static func told(_ counts: ServiceCounts.State) -> String {
         let transports = counts.transports.sorted { $0.key < $1.key }.flatMap { name, counts in
             [
@@ -84,6 +159,12 @@ enum MetricsText {
             text += "kiipush_\(name)\(list.isEmpty ? "" : "{\(list)}") \(value)\n"
         }
         return text
+    }
+
+    /// Nanoseconds as seconds with a fraction, as the format writes numbers.
+    private static func seconds(_ nanoseconds: Int64) -> String {
+        let text = "\(Double(nanoseconds) / 1_000_000_000)"
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
     /// A label's value with what the format cannot take escaped.

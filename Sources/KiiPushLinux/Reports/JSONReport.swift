@@ -9,8 +9,11 @@ package enum JSONReport {
     ///   - message: the message.
     ///   - source: what the payload is called.
     ///   - app: the receiver's app, for dedupe keys of payloads that name none.
+    ///   - more: writes further members.
     /// - Returns: the line.
-    package static func line(_ message: PushMessage, source: String, app: String?) -> String {
+    package static func line(
+        _ message: PushMessage, source: String, app: String?, more: (inout JSONWriter) -> Void = { _ in }
+    ) -> String {
         var writer = JSONWriter()
         writer.object { writer in
             writer.key("source")
@@ -24,12 +27,15 @@ package enum JSONReport {
                 writer.member("key", keys.primary.description)
                 writer.member("strength", keys.strength.rawValue)
             }
+            more(&writer)
         }
         return writer.text
     }
 
     /// The line for a payload that could not be decoded, without its end.
-    package static func line(_ error: DecodeError, source: String) -> String {
+    package static func line(
+        _ error: DecodeError, source: String, more: (inout JSONWriter) -> Void = { _ in }
+    ) -> String {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("source", source)
@@ -39,6 +45,7 @@ package enum JSONReport {
                 writer.integer(Int64(error.offset))
                 writer.member("message", error.detail)
             }
+            more(&writer)
         }
         return writer.text
     }

@@ -32,6 +32,12 @@ struct ProgramPipe: ~Copyable {
         writeEnd = -1
     }
 
+    /// Takes the end for writing out, which is not closed with the value then.
+    mutating func takeWriteEnd() -> Int32 {
+        defer { writeEnd = -1 }
+        return writeEnd
+    }
+
     /// Makes an end non-blocking for this process; the program's end stays as it is.
     static func makeNonBlocking(_ end: Int32) { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
 }

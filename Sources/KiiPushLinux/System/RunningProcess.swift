@@ -13,6 +13,8 @@ struct RunningProcess: ~Copyable {
         var hidden: Set<String> = []
         /// Whether it leads a process group of its own, so that it and what it has started can be ended together.
         var isGroup = false
+        /// Whether it is left alone: nobody calls ``reap()``, and it is reaped as soon as it ends.
+        var isLeft = false
     }
 
     /// Its process id, nobody else's until it is reaped.
@@ -42,7 +44,7 @@ struct RunningProcess: ~Copyable {
             close(ends[1])
             throw error
         }
-        do throws(ErrorNumber) { try WaitingThread.start(process, ends[1]) } catch {
+        do throws(ErrorNumber) { try WaitingThread.start(process, ends[1], reaps: surroundings.isLeft) } catch {
             kill(surroundings.isGroup ? -process : process, SIGKILL)
             _ = retrying { waitpid(process, nil, 0) }
             close(ends[0])
@@ -56,6 +58,9 @@ struct RunningProcess: ~Copyable {
 
     /// Sends a signal, to the whole group where it leads one.
     func send(_ signal: Int32) { kill(isGroup ? -id : id, signal) }
+
+    /// Lets a program run by itself that was started to be left.
+    consuming func leave() { close(endDescriptor) }
 
     /// Blocks until the program has ended or the time is over; whether it has ended.
     func waitForEnd(within limit: Duration) -> Bool {
@@ -151,14 +156,16 @@ struct RunningProcess: ~Copyable {
 private struct WaitingThread {
     let process: pid_t
     let writeEnd: Int32
+    /// Whether nobody else reaps it: whoever waits for any child would find the dead one again and again.
+    let reaps: Bool
 
     /// Starts the thread.
     ///
     /// - Throws: why there is none; the pipe is still open then.
-    static func start(_ process: pid_t, _ writeEnd: Int32) throws(ErrorNumber) {
+    static func start(_ process: pid_t, _ writeEnd: Int32, reaps: Bool) throws(ErrorNumber) {
         // The thread takes it over, and frees it.
         let context = UnsafeMutablePointer<WaitingThread>.allocate(capacity: 1)
-        unsafe context.initialize(to: WaitingThread(process: process, writeEnd: writeEnd))
+        unsafe context.initialize(to: WaitingThread(process: process, writeEnd: writeEnd, reaps: reaps))
         var thread = pthread_t()
         let error = unsafe pthread_create(&thread, nil, { unsafe waitUntilEnd($0) }, context)
         guard error == 0 else {
@@ -175,7 +182,7 @@ private func waitUntilEnd(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableR
     unsafe context.deallocate()
     var information = unsafe siginfo_t()
     // Not reaped here: until then nobody else can have the id, and it is safe to send it signals.
-    _ = retrying { unsafe waitid(P_PID, id_t(waiting.process), &information, WEXITED | WNOWAIT) }
+    _ = retrying { unsafe waitid(P_PID, id_t(waiting.process), &information, WEXITED | (waiting.reaps ? 0 : WNOWAIT)) }
     close(waiting.writeEnd)
     return nil
 }

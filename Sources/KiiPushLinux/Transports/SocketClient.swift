@@ -14,6 +14,9 @@ struct SocketClient {
     /// Its answers in the order of its lines.
     private(set) var answers: [DueAnswer] = []
 
+    /// When it sent something last.
+    private(set) var lastSent = ContinuousClock.now
+
     private var splitter: LineSplitter
     private var output: [UInt8] = []
     /// Whether it sends no more.
@@ -55,6 +58,9 @@ struct SocketClient {
         return isGone || answers.isEmpty && output.isEmpty
     }
 
+    /// Whether nothing of it is on its way.
+    var isIdle: Bool { waiting.isEmpty && answers.isEmpty && output.isEmpty && !splitter.hasPartialLine }
+
     // MARK: Reading
 
     /// Takes down what the system told of it.
@@ -68,6 +74,7 @@ struct SocketClient {
         guard events & Int16(POLLIN) != 0, mayRead else { return }
         let count = readOnce(descriptor, into: &buffer)
         if count > 0 {
+            lastSent = .now
             splitter.append(buffer[..<count])
         } else if count == 0 {
             inputHasEnded = true

@@ -122,11 +122,29 @@ struct SocketServer: ~Copyable {
             tellOnce("a client was turned away whose user may not use the socket")
             return turnAway(client, SocketAnswer.notAllowed)
         }
+        if clients.count >= settings.clients { dropIdlest() }
         guard clients.count < settings.clients else {
             tellOnce("a client was turned away, since there were \(settings.clients) already")
             return turnAway(client, SocketAnswer.tooManyClients)
         }
         clients.append(SocketClient(client, limit: settings.limit))
+    }
+
+    /// Lets go of the client that has been silent for the longest time, if that is long enough.
+    private mutating func dropIdlest() {
+        let idle = clients.indices.filter { clients[$0].isIdle && !hasUnread(clients[$0].descriptor) }.min {
+            clients[$0].lastSent < clients[$1].lastSent
+        }
+        guard let idle, clients[idle].lastSent + settings.idleLimit <= .now else { return }
+        tellOnce("a client was let go that had been silent for long, to make room for another")
+        close(clients.remove(at: idle).descriptor)
+    }
+
+    /// Whether a client has sent what nobody has read yet.
+    private func hasUnread(_ client: Int32) -> Bool {
+        var polled = [pollfd(fd: client, events: Int16(POLLIN), revents: 0)]
+        pollAll(&polled, for: .zero)
+        return polled[0].revents & Int16(POLLIN) != 0
     }
 
     private func turnAway(_ client: Int32, _ answer: String) {

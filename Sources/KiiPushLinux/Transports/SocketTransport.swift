@@ -24,6 +24,9 @@ public import KiiPush
 /// root may. Its directory must be one that only this user and root may write to. A socket that an earlier process left is
 /// replaced, and the socket is removed at the end.
 ///
+/// When all places are taken, one who connects gets that of the client who has sent nothing for the longest time, if that
+/// is at least 30 seconds and nothing of it is unanswered; so clients who are silent close the socket to nobody.
+///
 /// One thread serves all clients, and none keeps it waiting. A client may have 256 payloads that are not answered and
 /// 64 KiB of answers that it has not read; beyond, and while the service is full, nothing is read from it. When it is
 /// cancelled it takes no more, and answers what it has taken: within a second, or two for clients that are slow to read.
@@ -36,6 +39,8 @@ public struct SocketTransport: PushTransport {
         let clients: Int
         let limit: Int
         let answerAfter: Duration
+        /// How long a client may be silent before another one may have its place.
+        var idleLimit = Duration.seconds(30)
 
         /// How long payloads may go on, and then answers be read, once the transport is stopped.
         static let longestStop = Duration.seconds(1)
@@ -50,7 +55,7 @@ public struct SocketTransport: PushTransport {
     /// It tells clients what became of their payloads, also that one was not taken; it brings none again.
     public var abilities: TransportAbilities { [.acknowledges, .refuses] }
 
-    private let settings: Settings
+    private var settings: Settings
 
     /// Makes a transport; nothing is there to connect to before it runs.
     ///
@@ -71,6 +76,13 @@ public struct SocketTransport: PushTransport {
             path: path, transport: transport, users: users ?? [geteuid(), 0], clients: min(max(clients, 1), 512),
             limit: limit, answerAfter: min(max(answerAfter, .zero), .seconds(3600)))
         self.name = name
+    }
+
+    /// The same, with another limit for silent clients.
+    package func idle(_ limit: Duration) -> SocketTransport {
+        var other = self
+        other.settings.idleLimit = limit
+        return other
     }
 
     /// Listens, and serves clients until the task is cancelled.

@@ -158,6 +158,8 @@ struct Link: ~Copyable {
             case MOSQ_ERR_EAI.rawValue:
                 unsafe "the host was not found: \(String(cString: gai_strerror(number.rawValue)))"
             case MOSQ_ERR_ERRNO.rawValue where number.rawValue == EPROTO: "the encrypted link was refused"
+            // No call has failed: the other end has closed the link without a word.
+            case MOSQ_ERR_ERRNO.rawValue where number.rawValue == 0: "the broker closed the link"
             case MOSQ_ERR_ERRNO.rawValue: "\(number)"
             case MOSQ_ERR_KEEPALIVE.rawValue: "the broker did not answer within the keep-alive"
             default: unsafe String(cString: mosquitto_strerror(code))

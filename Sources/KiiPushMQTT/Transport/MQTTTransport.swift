@@ -90,8 +90,9 @@ public final class MQTTTransport: PushTransport {
     /// libmosquitto would only say that an argument is wrong.
     private func checkCAFile() throws(MQTTError) {
         guard let path = settings.caFile else { return }
-        do throws(ReadError) { _ = try ByteReader(path: path).readAll(limit: 1) } catch {
-            if case .unreadable = error { throw .settings(error.description) }
+        do throws(ReadError) { _ = try ByteReader(regularFile: path).readAll(limit: 1) } catch {
+            if case .tooLarge = error { return }
+            throw .settings(error.description)
         }
     }
 

@@ -14,7 +14,8 @@ enum DatabaseFile {
         }
         try checkDirectory(directory)
         let lock: FileLock
-        do throws(ErrorNumber) { lock = try FileLock("\(path).lock", limit: .zero) } catch {
+        // Of a process that was killed a program may have the lock still, one that was just being started.
+        do throws(ErrorNumber) { lock = try FileLock("\(path).lock", limit: .seconds(2)) } catch {
             throw error.rawValue == EWOULDBLOCK ? .inUse(path: path) : .cannotOpen(path: "\(path).lock", error)
         }
         do throws(SQLiteError) { try checkFile(path) } catch {
@@ -33,8 +34,11 @@ enum DatabaseFile {
         guard status.st_mode & 0o022 == 0 else { throw .openToOthers(path: path, mode: status.st_mode & 0o777) }
     }
 
+    /// After how many pages the log is taken into the database.
+    static func logPages(beside path: String) -> Int { hasLittleRoom(beside: path) ? 100 : 1000 }
+
     /// Whether less than 32 MB are free on the disk of a file; false where the system does not say.
-    static func hasLittleRoom(beside path: String) -> Bool {
+    private static func hasLittleRoom(beside path: String) -> Bool {
         var system = statvfs()
         // The call reads the path and fills in `system`.
         guard unsafe statvfs(path, &system) == 0 else { return false }

@@ -17,7 +17,7 @@ import Synchronization
 /// ```
 ///
 /// Open one for each service, when it starts, and keep it until it ends: it has a lock on `kiipush.db.lock` beside the
-/// file, so that a second process that opens the same directory is refused, and so is the same process.
+/// file, so that a second process that opens the same directory is refused after two seconds, and so is the same process.
 ///
 /// What a call has written when it returns survives the process's end, however that comes, and a loss of power, if the
 /// disk keeps what it confirms: the file is in SQLite's WAL mode with `synchronous=FULL`, which is read back. Where a
@@ -155,7 +155,7 @@ extension Connection {
         try Schema.check(&self, path: path)
         guard try text("PRAGMA journal_mode = WAL") == "wal" else { throw .notDurable(path: path, setting: "WAL") }
         // What the log has taken it keeps, and a small disk would be full of it: the database could not grow any more.
-        let pages = DatabaseFile.hasLittleRoom(beside: path) ? 100 : 1000
+        let pages = DatabaseFile.logPages(beside: path)
         try script(
             """
             PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(pages); PRAGMA journal_size_limit = \(8192 * pages)

@@ -33,6 +33,7 @@ final class LetterTable: Sendable {
     }
 
     var count: Int { state.withLock { $0.room.count } }
+    var isFull: Bool { state.withLock { $0.room.isFull } }
 
     /// Gives a letter its number, or that of the letter that is to stand for it, and makes room for it.
     ///

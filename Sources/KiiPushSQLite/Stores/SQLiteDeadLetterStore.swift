@@ -191,6 +191,9 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
     /// How many letters there are.
     public var count: Int { table.count }
 
+    /// Whether it has as many letters or bytes as it may, in constant time.
+    public var isFull: Bool { table.isFull }
+
     /// Forgets a letter; whether there was one of that number.
     ///
     /// - Throws: ``SQLiteError``, when that cannot be written; the letter is still there then.

@@ -1,5 +1,6 @@
 #if SQLite
 public import KiiPush
+public import KiiPushLinux
 import Synchronization
 
 /// An inbox that keeps its payloads through a crash, a reboot and a loss of power.
@@ -16,6 +17,8 @@ import Synchronization
 ///   blocking a thread: one thread, which is there while there are notes and a second longer, takes all that wait, up to 1,024 of
 ///   them, to the disk in one transaction. One that fails has failed for all notes in it, and changed nothing.
 /// - It refuses payloads beyond its bounds, rather than forget one.
+/// - It takes none in when the disk has no room but a reserve, about 2 MB on a small disk and 10 MB on another, so that
+///   what it has can always end; then that makes room.
 /// - Of a seen store that it writes, what was committed before a note is on disk when that note is; of a dead-letter
 ///   store, a letter when the next note of its payload is, and not before.
 /// - A payload that came without its time of arrival has the time when it was added.
@@ -28,6 +31,8 @@ public final class SQLiteInbox: Inbox {
     private let scale: TimeScale
     /// The number of the last payload of an earlier process.
     private let lastOfOthers: Int64
+    private let reserve: Mutex<DiskReserve?>
+    private let shortages: Shortages?
 
     /// Makes an inbox of the payloads that the database has.
     ///
@@ -36,18 +41,24 @@ public final class SQLiteInbox: Inbox {
     ///   - capacity: how many payloads it keeps; what is there beyond that stays.
     ///   - bytes: how many bytes they may have in all; a payload of more is never taken.
     ///   - clock: the receiver's clock.
+    ///   - shortages: told when the disk has no room for more, and when it has again.
     /// - Throws: ``SQLiteError``, when the file cannot be read.
     public init(
         _ database: SQLiteDatabase, capacity: Int = 100_000, bytes: Int = 128 << 20,
-        clock: any ReceiverClock = SystemClock()
+        clock: any ReceiverClock = SystemClock(), shortages: Shortages? = nil
     ) throws(SQLiteError) {
         try database.claim(Self.kind)
         self.database = database
+        self.shortages = shortages
         self.capacity = max(capacity, 0)
         mostBytes = bytes
         self.clock = clock
         scale = database.timeScale(clock)
         do throws(SQLiteError) {
+            let pages = try database.withConnection { connection throws(SQLiteError) in
+                try connection.number("PRAGMA wal_autocheckpoint") ?? 1000
+            }
+            reserve = Mutex(DiskReserve(path: database.path, logPages: pages))
             let rows = try database.withConnection { connection throws(SQLiteError) in try InboxRows(&connection) }
             lastOfOthers = rows.last
             writer = InboxWriter(database, rows)
@@ -74,29 +85,66 @@ public final class SQLiteInbox: Inbox {
     ///
     /// It blocks the thread for one write, and for another if notes are being written.
     ///
-    /// - Throws: ``InboxFull`` when they are beyond a bound, ``SQLiteError`` when they cannot be written.
+    /// - Throws: ``InboxFull`` when they are beyond a bound, ``InboxNoRoom`` when only the disk's reserve is left,
+    ///   ``SQLiteError`` when they cannot be written.
     public func add(_ payloads: [RawPayload]) throws -> [UInt64] {
         if payloads.isEmpty { return [] }
         let size = payloads.reduce(0) { $0 + $1.bytes.count }
         let (time, now) = (clock.now, database.machineTime)
-        let answer = try writer.write { connection, changes throws(SQLiteError) -> Result<[Int64], InboxFull> in
-            let (count, bytes) = writer.rows.withLock { ($0.count, $0.bytes) }
-            guard count + payloads.count <= capacity, bytes + size <= mostBytes else {
-                return .failure(InboxFull(count: count, bytes: bytes))
+        let reserve = reserve.withLock { $0 }
+        let answer = try telling { () throws(SQLiteError) in
+            try writer.write { connection, changes throws(SQLiteError) -> Result<[Int64], any Error> in
+                let (count, bytes) = writer.rows.withLock { ($0.count, $0.bytes) }
+                guard count + payloads.count <= capacity, bytes + size <= mostBytes else {
+                    return .failure(InboxFull(count: count, bytes: bytes))
+                }
+                if let lack = try reserve?.lack(for: size, &connection) { return .failure(lack) }
+                for payload in payloads {
+                    let id = try connection.insert(payload, scale.stored(payload.arrivedAt ?? time, now: now))
+                    changes.added.append((id, payload.bytes.count))
+                }
+                return .success(changes.added.map(\.id))
             }
-            for payload in payloads {
-                let id = try connection.insert(payload, scale.stored(payload.arrivedAt ?? time, now: now))
-                changes.added.append((id, payload.bytes.count))
-            }
-            return .success(changes.added.map(\.id))
         }
-        return try answer.get().map { UInt64($0) }
+        if case .failure(let lack as InboxNoRoom) = answer { shortages?.begin(.disk, "nothing is taken in: \(lack)") }
+        let numbers = try answer.get().map { UInt64($0) }
+        lookForRoom()
+        return numbers
     }
+
+    /// Does what writes, and tells when there was no room for it.
+    private func telling<Result>(_ body: () throws(SQLiteError) -> Result) throws(SQLiteError) -> Result {
+        do throws(SQLiteError) { return try body() } catch {
+            if case .full = error { shortages?.begin(.disk, "\(error)") }
+            throw error
+        }
+    }
+
+    /// How much room there must be beyond the reserve before a shortage is over, so that it does not come and go.
+    private static let spare = 32_768
+
+    /// Takes down that the disk has room again, if it has.
+    private func lookForRoom() {
+        guard let shortages, shortages.isShort(of: .disk), let reserve = reserve.withLock({ $0 }) else { return }
+        let lack = try? database.withConnection { connection throws(SQLiteError) in
+            try reserve.lack(for: Self.spare, &connection) != nil
+        }
+        if lack == false { shortages.end(.disk) }
+    }
+
+    /// Sets how much room there must be; for tests, nil asks for none.
+    func setReserve(_ reserve: DiskReserve?) { self.reserve.withLock { $0 = reserve } }
 
     /// Takes down what became of payloads, on disk when it returns; many tasks may wait at once, and share a write.
     ///
     /// - Throws: ``SQLiteError``, when they cannot be written; they have changed nothing then.
-    public func note(_ notes: [InboxNote]) async throws { try await writer.write(notes) }
+    public func note(_ notes: [InboxNote]) async throws {
+        do { try await writer.write(notes) } catch let error as SQLiteError {
+            if case .full = error { shortages?.begin(.disk, "\(error)") }
+            throw error
+        }
+        lookForRoom()
+    }
 
     /// What an earlier process left, oldest first; with 0 for `id`, each payload that was in flight has one crash more
     /// from then on.

@@ -11,7 +11,8 @@ import Synchronization
 /// ```
 ///
 /// The file's directory is watched, so a file that an editor or a deployment puts in the old one's place counts. A file
-/// that is missing, unreadable, half written or wrong changes nothing, and is reported.
+/// that is missing, unreadable, half written or wrong changes nothing, and is reported; so does a pipe, a device or a
+/// directory in its place, for which nobody waits.
 public final class RulesWatch: Sendable {
     /// The file.
     public let path: String
@@ -61,7 +62,7 @@ public final class RulesWatch: Sendable {
 
     private func read() -> Contents {
         do {
-            return .bytes(try ByteReader(path: path).readAll(limit: RoutingRules.mostBytes))
+            return .bytes(try ByteReader(regularFile: path).readAll(limit: RoutingRules.mostBytes))
         } catch {
             return .unreadable("\(error)")
         }

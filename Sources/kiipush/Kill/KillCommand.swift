@@ -3,20 +3,22 @@ import KiiPushLinux
 
 /// `kiipush kill` and `kiipush revive`: the kill switch of a program that runs elsewhere.
 struct KillCommand {
+    private let name: String
     private let console: Console
+    private let directory: String
     private let file: KillFile
     private let now: UTCDate
 
     /// Runs `kiipush kill`.
-    static func kill(_ arguments: [String], _ console: Console, now: UTCDate = .now) -> ExitCode {
-        run("kill", KillOptions.killHelp, console, now) { () throws(Arguments.Mistake) in
+    static func kill(_ arguments: [String], _ console: Console, now: UTCDate = .now) async -> ExitCode {
+        await run("kill", KillOptions.killHelp, console, now) { () throws(Arguments.Mistake) in
             try KillOptions.kill(arguments)
         }
     }
 
     /// Runs `kiipush revive`.
-    static func revive(_ arguments: [String], _ console: Console, now: UTCDate = .now) -> ExitCode {
-        run("revive", KillOptions.reviveHelp, console, now) { () throws(Arguments.Mistake) in
+    static func revive(_ arguments: [String], _ console: Console, now: UTCDate = .now) async -> ExitCode {
+        await run("revive", KillOptions.reviveHelp, console, now) { () throws(Arguments.Mistake) in
             try KillOptions.revive(arguments)
         }
     }
@@ -24,27 +26,39 @@ struct KillCommand {
     private static func run(
         _ name: String, _ help: String, _ console: Console, _ now: UTCDate,
         _ read: () throws(Arguments.Mistake) -> KillOptions
-    ) -> ExitCode {
+    ) async -> ExitCode {
         let options: KillOptions
         do throws(Arguments.Mistake) { options = try read() } catch {
             console.error("kiipush \(name): \(error.text); try 'kiipush \(name) --help'")
             return .usage
         }
-        let command = KillCommand(console: console, file: KillFile(directory: options.directory), now: now)
-        do throws(KillFileError) {
-            switch options.action {
-            case .help: console.print(help)
-            case .list: return try command.list()
-            case .reset: try command.reset(options.directory)
-            case .kill(let target, let duration):
-                if let rules = options.rules, !command.check(target, against: rules) { return .failed }
-                try command.kill(target, for: duration, options.directory, isChecked: options.rules != nil)
-            case .revive(let target): try command.revive(target)
-            }
+        if case .help = options.action {
+            console.print(help)
             return .fine
-        } catch {
+        }
+        let directory = options.directory
+        let command = KillCommand(
+            name: name, console: console, directory: directory, file: KillFile(directory: directory), now: now)
+        if case .kill(let target, _) = options.action, let rules = options.rules,
+            !command.check(target, against: rules)
+        {
+            return .failed
+        }
+        guard command.hasDirectory() else { return .failed }
+        do throws(KillFileError) { return try await command.run(options) } catch {
             console.error("\(error)")
             return .failed
+        }
+    }
+
+    private func run(_ options: KillOptions) async throws(KillFileError) -> ExitCode {
+        switch options.action {
+        case .help: return .fine
+        case .list: return try await list()
+        case .reset: return try await reset()
+        case .kill(let target, let duration):
+            return try await kill(target, for: duration, isChecked: options.rules != nil)
+        case .revive(let target): return try await revive(target)
         }
     }
 
@@ -61,20 +75,23 @@ struct KillCommand {
         return false
     }
 
-    private func makeDirectory(_ directory: String) throws(KillFileError) {
-        do throws(ErrorNumber) { try StateDirectory.make(directory) } catch {
-            throw .unwritable(path: directory, error)
-        }
+    /// Whether there is a state directory; says so when there is none, since a typing error must be seen at once.
+    private func hasDirectory() -> Bool {
+        if StateDirectory.isThere(directory) { return true }
+        console.error(
+            "kiipush \(name): there is no state directory \(escaped(directory)), so nobody can obey; name with --state "
+                + "the one that the agent was started with, or make it for an agent to come")
+        return false
     }
 
     private func kill(
-        _ target: KillTarget, for duration: Duration, _ directory: String, isChecked: Bool
-    ) throws(KillFileError) {
-        try makeDirectory(directory)
-        let words = isChecked ? bareWords(target) : words(target)
+        _ target: KillTarget, for duration: Duration, isChecked: Bool
+    ) async throws(KillFileError) -> ExitCode {
         let end = now.advanced(by: duration).roundedUpToSecond
         let edit = try file.kill(target, until: end, now: now)
+        let presence = await AgentPresence.of(directory, target: target)
         report(edit.problems)
+        let words = words(target, isChecked: isChecked || presence.knows)
         let after = edit.after ?? end
         if after > end {
             console.print(
@@ -91,42 +108,91 @@ struct KillCommand {
             console.error(
                 "kiipush kill: the clock says \(now.shortText); once it is set right this kill may be over at once")
         }
+        return tell(presence) { killed in
+            guard killed.contains(target.description) else { return "has not switched it off" }
+            return presence.lacks ? "has no such route, so that nothing is off there" : nil
+        }
     }
 
     private static let namesOfEverything: Set<String> = ["all", "everything", "any"]
 
     private static let beginningOf2025: Int64 = 1_735_689_600_000
 
-    private func revive(_ target: KillTarget) throws(KillFileError) {
+    private func revive(_ target: KillTarget) async throws(KillFileError) -> ExitCode {
         let edit = try file.revive(target, now: now)
+        let presence = await AgentPresence.of(directory, target: target)
         report(edit.problems)
+        let words = words(target, isChecked: presence.knows)
         if edit.before == nil {
-            console.print("\(words(target)) was not off, as \(escaped(file.path)) says")
+            console.print("\(words) was not off, as \(escaped(file.path)) says")
         } else {
-            console.print("\(words(target)) is on again")
+            console.print("\(words) is on again")
         }
+        return tell(presence) { $0.contains(target.description) ? "keeps it off" : nil }
     }
 
-    private func reset(_ directory: String) throws(KillFileError) {
-        try makeDirectory(directory)
-        if let kept = try file.reset() {
-            console.print("nothing is off any more; what could not be read is in \(escaped(kept))")
-        } else {
+    private func reset() async throws(KillFileError) -> ExitCode {
+        guard let kept = try file.reset() else {
             console.print("\(escaped(file.path)) can be read, or is not there; nothing was reset")
+            return .fine
         }
+        console.print("nothing is off any more; what could not be read is in \(escaped(kept))")
+        return tell(await AgentPresence.of(directory)) { $0.isEmpty ? nil : "keeps something off" }
     }
 
-    private func list() throws(KillFileError) -> ExitCode {
+    private func list() async throws(KillFileError) -> ExitCode {
         let contents = try file.read()
         let kills = contents.kills.filter { $0.value > now }.sorted {
             ($0.value, "\($0.key)") < ($1.value, "\($1.key)")
         }
         for (target, end) in kills {
-            console.print("\(words(target)) is off until \(end.shortText), for \(now.duration(to: end).inWords)")
+            console.print(
+                "\(words(target, isChecked: false)) is off until \(end.shortText), for \(now.duration(to: end).inWords)"
+            )
         }
         if kills.isEmpty { console.print("nothing is off, as \(escaped(file.path)) says") }
         report(contents.problems)
-        return contents.problems.isEmpty ? .fine : .failed
+        let code: ExitCode = contents.problems.isEmpty ? .fine : .failed
+        // Without an agent the list is what it is: what the next one will obey.
+        let presence = await AgentPresence.of(directory)
+        if case .nobody = presence { return code }
+        return max(
+            code,
+            tell(presence) { killed in
+                Set(killed).isSuperset(of: kills.map(\.key.description)) ? nil : "has not switched all of that off"
+            })
+    }
+
+    // MARK: Who obeys
+
+    /// Says which agent obeys, or why none does.
+    ///
+    /// - Parameters:
+    ///   - presence: who has the state directory.
+    ///   - refusal: from what the agent has switched off, in what way it does not obey; nil when it does.
+    /// - Returns: the command's exit code.
+    private func tell(_ presence: AgentPresence, _ refusal: ([String]) -> String?) -> ExitCode {
+        let place = escaped(directory)
+        switch presence {
+        case .agent(let agent):
+            let name = "agent \(agent.process), which runs in \(escaped(agent.state)) since \(escaped(agent.since))"
+            guard let killed = agent.killed else {
+                console.error("kiipush \(self.name): \(name), has no loop guard, so that nothing can be switched off")
+                return .failed
+            }
+            if let refusal = refusal(killed) {
+                console.error("kiipush \(self.name): \(name), \(refusal)")
+                return .failed
+            }
+            console.print("obeyed by \(name)")
+            return .fine
+        case .silent(let why):
+            console.error("kiipush \(name): an agent has \(place), and did not say that it obeys: \(why)")
+            return .failed
+        case .nobody:
+            console.error("kiipush \(name): no agent is running in \(place); the next one that starts there will obey")
+            return .nobody
+        }
     }
 
     // MARK: Words
@@ -136,8 +202,9 @@ struct KillCommand {
     }
 
     /// A target's words; the file cannot know which routes a program has, and a name that none has switches nothing off.
-    private func words(_ target: KillTarget) -> String {
+    private func words(_ target: KillTarget, isChecked: Bool) -> String {
         let words = bareWords(target)
+        if isChecked { return words }
         return if case .route = target { "\(words) (if the program has a route of that name)" } else { words }
     }
 

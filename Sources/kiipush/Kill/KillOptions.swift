@@ -134,11 +134,16 @@ struct KillOptions {
           --help           shows this
 
         The kills are kept in DIR/kill.json, which a running program watches: no restart and no
-        new release. Exit codes: 0 fine; 1 the file cannot be read or written; 64 wrong usage.
+        new release. The agent of DIR is asked whether it obeys, and its process id is told. A
+        program of your own that watches the file obeys within two seconds, and cannot be asked.
+        Exit codes: 0 the agent obeys; 1 there is no DIR, the file cannot be read or written, or an
+        agent is there and does not obey; 2 kept, but no agent runs in DIR, and the next one that
+        starts there will obey; 64 wrong usage.
 
         Try it:
 
-          kiipush kill settings --for 10m --state /tmp/state && kiipush kill --list --state /tmp/state
+          mkdir -p /tmp/state; kiipush kill settings --for 10m --state /tmp/state
+          kiipush kill --list --state /tmp/state
         """
 
     static let reviveHelp = """
@@ -151,7 +156,8 @@ struct KillOptions {
         \(state)
           --help           shows this
 
-        Exit codes: 0 fine, also when it was not off; 1 the file cannot be read or written;
+        Exit codes: 0 the agent obeys, also when it was not off; 1 there is no DIR, the file cannot
+        be read or written, or an agent is there and does not obey; 2 no agent runs in DIR;
         64 wrong usage.
         """
 }

@@ -17,6 +17,13 @@ final class Agent: Sendable {
     private let manager: ServiceManager
     private let stop: StopRequest
     private let counts = ServiceCounts()
+    private let latencies = RouteLatencies()
+    private let taps = TapBoard()
+    private let silence: SilenceWatch
+    private let isDurable: Bool
+    private let since = UTCDate.now
+    /// What looks at the rules and the kills, once it runs.
+    private let looks = Mutex<[@Sendable () -> Void]>([])
     /// Whether what is left at the end is lost: it lies in memory, and nobody will bring it again.
     private let losesWhatIsLeft: Bool
     /// Takes down that there is a session; does nothing where there is none to be had.
@@ -24,27 +31,32 @@ final class Agent: Sendable {
 
     /// Puts an agent together; nothing is taken in before it runs.
     init(
-        _ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console, _ manager: ServiceManager,
-        _ stop: StopRequest
+        _ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console, _ log: AgentLog,
+        _ manager: ServiceManager, _ stop: StopRequest
     ) throws {
         self.options = options
+        silence = SilenceWatch(options.silentAfter)
         self.rules = rules
         self.console = console
         self.manager = manager
         self.stop = stop
-        log = AgentLog(console: console, isQuiet: options.isQuiet)
+        self.log = log
         var stores = AgentStores()
-        switch try options.state.map({ try AgentState.open($0) }) {
+        switch try options.state.map({ try AgentState.open($0, patience: .seconds(2)) }) {
         case .opened(let state):
             self.state = state
-            stores = try state.stores(rules)
+            stores = try state.stores(rules, log.shortages)
         case .taken: throw AgentError("an agent runs on \(escaped(options.state ?? "")) already")
         case nil: state = nil
         }
         receiver = PushReceiver(
             rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator,
             breakers: stores.breakers)
-        gate = RulesGate(receiver, actions: ProgramActions(app: options.app ?? rules.app) { [log] in log.trouble($0) })
+        gate = RulesGate(
+            receiver,
+            actions: ProgramActions(
+                app: options.app ?? rules.app, shortages: log.shortages ?? Shortages(), note: { [log] in log.note($0) },
+                log: { [log] in log.trouble($0) }))
         let transport = try Self.transport(options, state)
         session = Self.session(of: transport, state)
         // The transport of MQTT says by itself whether payloads come.
@@ -56,8 +68,12 @@ final class Agent: Sendable {
             if let path = options.capture {
                 CapturingTransport(transport: transport, file: CaptureFile(path: path), log: log)
             } else { transport }
+        // What is read from a descriptor is open from the start; all others say when they are.
+        let connects = if case .standardInput = options.source { false } else { true }
+        isDurable = stores.inbox.isDurable
         service = PushService(
-            receiver, [ready, source], inbox: stores.inbox, settings: options.service, delivery: rules.delivery)
+            receiver, [ready, WatchedTransport(source, counts, connects: connects)], inbox: stores.inbox,
+            settings: options.service, delivery: rules.delivery)
     }
 
     private static func transport(_ options: ReceiveOptions, _ state: AgentState?) throws -> any PushTransport {
@@ -93,17 +109,22 @@ final class Agent: Sendable {
 
     /// Runs until the transport has no more or it is asked to stop.
     func run() async throws -> ExitCode {
-        let (service, log) = (service, log)
+        let (service, log, receiver, latencies) = (service, log, receiver, latencies)
+        tellOfNoSwitch()
         let first = Mutex<RulesUpdate?>(nil)
         let rulesWatch = RulesWatch(path: options.rules, gate: gate) { update in
             let isFirst = first.withLock { first in
                 defer { first = first ?? update }
                 return first == nil
             }
-            if case .loaded(let loaded) = update { service.setDelivery(loaded.rules.delivery) }
+            if case .loaded(let loaded) = update {
+                service.setDelivery(loaded.rules.delivery)
+                latencies.keep(receiver.routes.map(\.id))
+            }
             if !isFirst { log.tell(update) }
         }
         await rulesWatch.look()
+        looks.withLock { $0.append { Task { await rulesWatch.look() } } }
         guard case .loaded(let loaded)? = first.withLock({ $0 }) else {
             if case .refused(let problems)? = first.withLock({ $0 }) {
                 for problem in problems { console.error(escaped("\(problem)")) }
@@ -111,6 +132,7 @@ final class Agent: Sendable {
             return .failed
         }
         log.note("\(loaded.rules.rules.count) rules of \(escaped(options.rules))")
+        tellOfUnknownRoutes()
         watch()
         let beside = startBeside() + [Task { await rulesWatch.run() }]
         defer { for task in beside { task.cancel() } }
@@ -120,9 +142,19 @@ final class Agent: Sendable {
         let run = Task { try await service.run() }
         stop.onMade { run.cancel() }
         defer { log.tellLeftOut(all: true) }
-        let report = try await run.value
-        log.note("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
+        let report: DrainReport
+        do { report = try await run.value } catch {
+            await taps.end()
+            throw error
+        }
+        await taps.end()
+        let ended = receiver.metrics.outcomes.filter { $0.outcome != "held" }.reduce(0) { $0 + $1.messages }
+        log.note(
+            "stopped: \(ended) ended in all, \(report.finished) of them while it stopped; \(report.cancelled) cancelled, "
+                + "\(report.left) left")
         writeMetrics()
+        // So that the file is whole without its log; what would still write is refused.
+        state?.close()
         guard losesWhatIsLeft, report.left > 0 else { return .fine }
         log.trouble(
             "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: what was taken in lay in memory, and "
@@ -130,10 +162,35 @@ final class Agent: Sendable {
         return .failed
     }
 
+    /// Looks at the rules and the kills now.
+    func look() { for look in looks.withLock({ $0 }) { look() } }
+
+    /// Says when nobody can switch anything off from outside.
+    private func tellOfNoSwitch() {
+        if state == nil {
+            log.trouble("no kill switch: 'kiipush kill' works on a state directory; name one with --state DIR")
+        } else if receiver.loopGuard == nil {
+            log.trouble("no kill switch: the receiver's chain has no loop guard")
+        }
+    }
+
+    /// Says of each route that is watched for silence and is not there: it would seem to be silent for ever.
+    private func tellOfUnknownRoutes() {
+        let known = receiver.routes.map(\.id)
+        for limit in options.silentAfter where !limit.route.isEmpty && !known.contains(limit.route) {
+            log.trouble("--silent-after: \(NearestName.unknown("route", limit.route, known: known))")
+        }
+    }
+
     /// Has outcomes and events told.
     private func watch() {
         let (log, counts, session, manager) = (log, counts, session, manager)
-        receiver.onTrace { trace in log.tell(trace) }
+        receiver.onTrace { [latencies, taps, silence] trace in
+            log.tell(trace)
+            latencies.count(trace)
+            silence.saw(trace)
+            taps.offer(trace)
+        }
         service.onEvent { event in
             log.tell(event)
             counts.count(event)
@@ -159,19 +216,27 @@ final class Agent: Sendable {
         let (log, receiver, service) = (log, receiver, service)
         var tasks: [Task<Void, Never>] = []
         if let state {
+            var desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
+            desk.agent = AgentIdentity(directory: state.directory, since: since)
+            desk.status = statusSource
             if let loopGuard = receiver.loopGuard {
                 let kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble("\($0)") }
                 kills.look()
                 tasks.append(Task { await kills.run() })
+                desk.lookAtKills = { kills.look() }
+                looks.withLock { $0.append { kills.look() } }
             }
-            let desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
+            let (agentDesk, taps, app) = (desk, taps, options.app ?? rules.app)
             tasks.append(
                 Task {
                     do {
                         try await state.control.serve { arguments, reply in
                             let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
                             let rest = Array(arguments.dropFirst())
-                            return await DeskCommand.run(arguments.first ?? "", rest, desk, console).rawValue
+                            if arguments.first == "tap" {
+                                return await TapCommand.serve(rest, taps, app: app, reply).rawValue
+                            }
+                            return await DeskCommand.run(arguments.first ?? "", rest, agentDesk, console).rawValue
                         }
                     } catch { log.trouble("no command can reach this agent: \(error)") }
                 })
@@ -184,6 +249,7 @@ final class Agent: Sendable {
                     log.tellLeftOut()
                 }
             })
+        tasks.append(Task { [silence] in await silence.run { log.tell($0) } })
         let (manager, most) = (manager, options.service.concurrency)
         tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
         return tasks
@@ -199,10 +265,34 @@ final class Agent: Sendable {
 
     private func writeMetrics() {
         guard let path = options.metrics else { return }
-        let holds = receiver.loopGuard?.holds ?? []
-        do { try MetricsFile(path: path).write(receiver.metrics, service.status, counts, holds: holds) } catch {
-            log.trouble("\(error)")
+        let (holds, status) = (receiver.loopGuard?.holds ?? [], statusSource.status)
+        var gauges = MetricsGauges()
+        (gauges.deadLetters, gauges.areDeadLettersFull) = (
+            status.deadLetters.count.map { Int($0) }, status.deadLetters.isFull
+        )
+        (gauges.kills, gauges.silent) = (status.kills.count, silence.states)
+        do {
+            try MetricsFile(path: path).write(
+                receiver.metrics, service.status, counts, holds: holds, shortages: log.shortages,
+                droppedLines: log.writer?.dropped ?? 0, latencies: latencies, gauges: gauges)
+        } catch { log.trouble("\(error)") }
+    }
+
+    /// What the agent's status is made of.
+    private var statusSource: StatusSource {
+        var source = StatusSource(
+            identity: AgentIdentity(directory: state?.directory ?? "", since: since), receiver: receiver,
+            service: service, counts: counts, latencies: latencies, settings: options.service, isDurable: isDurable)
+        let (shortages, silence) = (log.shortages, silence)
+        source.shortages = {
+            (shortages?.current ?? []).map { shortage in
+                AgentStatus.Shortage(kind: shortage.kind.rawValue, since: shortage.since, what: shortage.detail)
+            }
         }
+        source.silent = {
+            silence.silent.map { AgentStatus.Silence(route: $0.route, forSeconds: $0.length.components.seconds) }
+        }
+        return source
     }
 }
 

@@ -9,6 +9,9 @@ struct AgentLog: Sendable {
     let isQuiet: Bool
     /// What keeps the lines of one key from filling the log.
     var quota = LineQuota()
+    /// What writes the lines, and what the agent lacks; nil in tests.
+    var writer: LogWriter?
+    var shortages: Shortages?
 
     /// Says how the agent is doing.
     func note(_ text: String) { write(JournalLine(.information, "kiipush: \(text)")) }
@@ -36,7 +39,23 @@ struct AgentLog: Sendable {
     private func isLeftOut(_ line: JournalLine) -> Bool { isQuiet && line.priority == .information }
 
     func write(_ line: JournalLine) {
-        if !isLeftOut(line) { console.error(line.description) }
+        if !isLeftOut(line) { console.error(line.encoded) }
+    }
+
+    /// Says that something is lacking, or is there again.
+    func tell(_ change: Shortages.Change) {
+        switch change {
+        // Those who read the log again are told by the line in the place of those that were dropped.
+        case .began(let shortage) where shortage.kind == .log: break
+        case .ended(let shortage) where shortage.kind == .log: break
+        case .began: trouble("\(change)")
+        case .ended: note("\(change)")
+        }
+    }
+
+    /// Says that nothing comes any more, or again.
+    func tell(_ change: SilenceWatch.Change) {
+        if change.isSilent { trouble(change.description) } else { note(change.description) }
     }
 
     func tell(_ update: RulesUpdate) {

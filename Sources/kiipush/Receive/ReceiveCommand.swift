@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushLinux
 import KiiPushTesting
+import Synchronization
 
 /// `kiipush receive`: an agent that takes pushes in and does what a rules file says.
 struct ReceiveCommand {
@@ -22,22 +23,49 @@ struct ReceiveCommand {
             console.error("kiipush receive: \(error)")
             return .failed
         }
-        let log = AgentLog(console: console, isQuiet: options.isQuiet)
+        ignoreBrokenPipeSignal()
+        return await run(options, console)
+    }
+
+    private static func run(_ options: ReceiveOptions, _ given: Console) async -> ExitCode {
+        let told = Mutex<(@Sendable (Shortages.Change) -> Void)?>(nil)
+        let shortages = Shortages { change in told.withLock { $0 }?(change) }
+        let output = LogOutput.standardError
+        let writer = LogWriter(shortages: shortages) { line in
+            output.write(line) { line in
+                if let tryError = given.tryError { return tryError(line) }
+                given.error(line)
+                return true
+            }
+        }
+        defer { writer.finish(within: .seconds(1)) }
+        let console = Console(print: given.print, error: { writer.add($0) })
+        let log = AgentLog(console: console, isQuiet: options.isQuiet, writer: writer, shortages: shortages)
         let (manager, stop) = (ServiceManager(), StopRequest())
+        let reload = Mutex<(@Sendable () -> Void)?>(nil)
         // Before anything that takes time: until then a signal ends the process as if it had crashed.
         let signals = StopSignals {
             stop.make()
             log.note("stopping")
             manager.stopping()
         }
-        defer { withExtendedLifetime(signals) {} }
+        let hangUp = HangUpSignal { reload.withLock { $0 }?() }
+        defer { withExtendedLifetime((signals, hangUp)) {} }
+        told.withLock { told in
+            told = { change in
+                log.tell(change)
+                manager.status("\(change)")
+            }
+        }
         guard let rules = RulesFile.load(options.rules, console) else { return .failed }
         if stop.isMade {
             log.note("stopped before anything was taken in")
             return .fine
         }
+        guard await prove(options, rules, console) else { return .failed }
         do {
-            let agent = try Agent(options, rules, console, manager, stop)
+            let agent = try Agent(fitted(options, log), rules, console, log, manager, stop)
+            reload.withLock { $0 = { agent.look() } }
             return try await agent.run()
         } catch let error as AgentError {
             console.error("kiipush receive: \(error)")
@@ -46,6 +74,34 @@ struct ReceiveCommand {
             console.error("kiipush receive: \(error)")
             return .failed
         }
+    }
+
+    /// Whether rules prove themselves; asked here where there is no state directory yet, since a start that fails is to
+    /// leave none behind.
+    private static func prove(_ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console) async -> Bool {
+        guard let directory = options.state, !StateDirectory.isThere(directory) else { return true }
+        let receiver = PushReceiver(rules: rules, app: options.app)
+        let problems = Mutex<[String]>([])
+        let watch = RulesWatch(path: options.rules, gate: RulesGate(receiver, actions: ProgramActions())) { update in
+            if case .refused(let found) = update { problems.withLock { $0 = found.map { escaped("\($0)") } } }
+        }
+        await watch.look()
+        let found = problems.withLock { $0 }
+        for problem in found { console.error(problem) }
+        return found.isEmpty
+    }
+
+    /// The options with no more handlers at once than there are open files for.
+    private static func fitted(_ options: ReceiveOptions, _ log: AgentLog) -> ReceiveOptions {
+        var options = options
+        let asked = options.service.concurrency
+        let fitting = DescriptorLimit.makeRoom(for: asked)
+        guard fitting < asked else { return options }
+        options.service.concurrency = fitting
+        log.trouble(
+            "\(fitting) handled at once, not \(asked): there are too few open files for more; raise the limit with "
+                + "'ulimit -n' or LimitNOFILE=")
+        return options
     }
 
     static let help = """
@@ -70,13 +126,22 @@ struct ReceiveCommand {
           --drain DURATION     how long handlers may finish after SIGTERM, before they are cancelled: 10s
           --metrics FILE       counts for Prometheus, written every five seconds
           --capture FILE       keeps what comes in, as a corpus for 'kiipush rules diff'; bounded, with the payloads
+          --silent-after [ROUTE=]TIME
+                               warns when nothing came for so long, such as 10m; or nothing for a route, such as news=1h.
+                               May be given several times; also in the metrics and in 'kiipush status'
           --quiet              logs troubles only
           --client-id ID, --password-file FILE, --ca-file FILE, --mqtt-version 3.1|3.1.1|5, --clean-session
                                of MQTT; the password's file must be readable by its owner only
 
+        A program that a rule runs gets the message as JSON on standard input, and has handled it when it ends with 0; all
+        about it is in the guide "Programs as handlers" (Sources/KiiPush/KiiPush.docc/ProgramsAsHandlers.md).
+
         What a rule prints goes to standard output, the log to standard error, a line an outcome with the priority that
-        journald reads; of one route and bucket, topic or sender at most 10 a minute of a kind, then a line that counts the
-        others. SIGTERM or SIGINT stops it: nothing more is taken in, handlers finish, the rest is kept; a second
+        journald reads; in the journal itself with fields such as KIIPUSH_OUTCOME, on a terminal without either. Of one
+        route and bucket, topic or sender it logs at most 10 a minute of a kind, then a line that counts the others.
+
+        SIGHUP has it look at its rules and kills at once. SIGTERM or SIGINT stops it: nothing more is taken in, handlers
+        finish, the rest is kept; a second
         one ends it at once. Exit codes: 0 stopped cleanly; 1 it could not go on, or lost messages that lay in memory; 64
         wrong usage.
         """

@@ -22,6 +22,8 @@ struct ReceiveOptions {
     var capture: String?
     var service = ServiceSettings.standard
     var isQuiet = false
+    /// For how long the agent, or one of its routes, may be silent before that is told.
+    var silentAfter: [SilenceWatch.Limit] = []
 }
 
 extension ReceiveOptions {
@@ -64,6 +66,7 @@ extension ReceiveOptions {
             case "--concurrency": options.service.concurrency = try number(of: option, &arguments, 1...1000)
             case "--drain": options.service.drain = try duration(of: option, &arguments)
             case "--quiet": options.isQuiet = true
+            case "--silent-after": options.silentAfter.append(try silence(arguments.value(of: option)))
             case "--help", "-h": return nil
             default:
                 guard try named.take(option, &arguments) else {
@@ -83,6 +86,7 @@ extension ReceiveOptions {
 
     static let known = [
         "--rules", "--state", "--app", "--transport", "--metrics", "--capture", "--concurrency", "--drain", "--quiet",
+        "--silent-after",
         "--stdin", "--unix", "--mqtt", "--endpoint", "--client-id", "--ca-file", "--password-file", "--mqtt-version",
         "--clean-session",
     ]
@@ -107,6 +111,20 @@ extension ReceiveOptions {
                 text: "\(option) takes a number and ms, s, m, h or d, such as 10s; not '\(escaped(text))'")
         }
         return duration
+    }
+
+    /// Reads `10m`, for the agent, or `news=1h`, for a route; a route's own id may hold the sign.
+    private static func silence(_ text: String) throws(Arguments.Mistake) -> SilenceWatch.Limit {
+        let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+        let route = parts.dropLast().joined(separator: "=")
+        guard let length = Duration(rule: String(parts.last ?? "")), length >= .seconds(1),
+            parts.count == 1 || !route.isEmpty
+        else {
+            throw Arguments.Mistake(
+                text: "--silent-after takes a time of 1s or more, such as 10m, or one of a route, such as news=1h; "
+                    + "not '\(escaped(text))'")
+        }
+        return SilenceWatch.Limit(route: route, length: length)
     }
 
     // MARK: Sources

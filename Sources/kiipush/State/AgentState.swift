@@ -20,14 +20,19 @@ final class AgentState: Sendable {
 
     /// Opens a directory, and makes it where it is missing, unless an agent has it.
     ///
+    /// - Parameters:
+    ///   - directory: the state directory.
+    ///   - patience: how long to wait for it. Of an agent that was killed a program may have the lock still, one that was
+    ///     just being started; it lets go of it a moment later.
+    /// - Returns: the directory, or who has it.
     /// - Throws: why it cannot be opened.
-    static func open(_ directory: String) throws -> Opening {
+    static func open(_ directory: String, patience: Duration = .zero) throws -> Opening {
         do throws(ErrorNumber) { try StateDirectory.make(directory) } catch {
             throw StateError(path: directory, what: "cannot be made: \(error)")
         }
         let path = "\(directory)/agent.lock"
         let lock: FileLock
-        do throws(ErrorNumber) { lock = try FileLock(path, limit: .zero) } catch {
+        do throws(ErrorNumber) { lock = try FileLock(path, limit: patience) } catch {
             if error.rawValue == EWOULDBLOCK { return .taken(ControlSocket(path: "\(directory)/control.sock")) }
             throw StateError(path: path, what: "cannot be locked: \(error)")
         }
@@ -35,6 +40,16 @@ final class AgentState: Sendable {
             lock.unlock()
             throw error
         }
+    }
+
+    /// Whether somebody has a directory, an agent or for a moment a command; makes nothing.
+    static func isTaken(_ directory: String) -> Bool {
+        let path = "\(directory)/agent.lock"
+        guard unsafe access(path, F_OK) == 0 else { return false }
+        do throws(ErrorNumber) {
+            try FileLock(path, limit: .zero).unlock()
+            return false
+        } catch { return error.rawValue == EWOULDBLOCK }
     }
 
     private init(_ directory: String, _ lock: FileLock) throws {
@@ -46,6 +61,13 @@ final class AgentState: Sendable {
     }
 
     deinit { lock.unlock() }
+
+    /// Closes the stores, as at a clean end.
+    func close() {
+        #if SQLite
+        database.close()
+        #endif
+    }
 
     /// Whether what is taken in survives the process in this build.
     static var isDurable: Bool {
@@ -62,9 +84,9 @@ final class AgentState: Sendable {
     var killFile: KillFile { KillFile(directory: directory) }
 
     /// The stores of an agent.
-    func stores(_ rules: RoutingRules) throws -> AgentStores {
+    func stores(_ rules: RoutingRules, _ shortages: Shortages?) throws -> AgentStores {
         #if SQLite
-        let inbox = try SQLiteInbox(database)
+        let inbox = try SQLiteInbox(database, shortages: shortages)
         let seen = try SQLiteSeenStore(writtenBy: inbox, window: rules.dedupe)
         return AgentStores(
             inbox: inbox, deadLetters: try SQLiteDeadLetterStore(writtenBy: inbox),

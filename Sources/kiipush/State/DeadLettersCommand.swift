@@ -112,14 +112,19 @@ extension StateOptions {
 }
 
 extension DeadLetter {
-    /// Why, when, for which routes and how large, on one line.
-    var line: String {
+    /// Why, when, for which routes and how large, on one line; with the beginning of the cause, where that is long.
+    var line: String { line(mostOfCause: 80) }
+
+    private func line(mostOfCause: Int) -> String {
         var parts = [reason.rawValue]
         if let receivedAt, let date = UTCDate(milliseconds: receivedAt) { parts.append("arrived \(date.shortText)") }
         if let transport = payload.transport { parts.append("by \(escaped(transport.name))") }
         parts.append(routes.isEmpty ? "no route" : "for \(routes.map(escaped).joined(separator: " "))")
         if attempts > 0 { parts.append("tried \(attempts)") }
-        if let cause { parts.append("last \(escaped(cause))") }
+        if let cause {
+            let shown = cause.count > mostOfCause ? cause.prefix(mostOfCause) + "…" : cause[...]
+            parts.append("last \(escaped(String(shown)))")
+        }
         parts.append("\(payload.bytes.count) bytes")
         if let summary { parts.append(summary.text) }
         return parts.joined(separator: ", ")
@@ -130,7 +135,7 @@ extension DeadLetter {
         case .json: return json(withPayload: options.action == .show)
         case .text:
             guard options.action == .show else { return "\(id): \(line)" }
-            return "\(id): \(line)\n  \(escaped(String(decoding: payload.bytes, as: UTF8.self)))"
+            return "\(id): \(line(mostOfCause: .max))\n  \(escaped(String(decoding: payload.bytes, as: UTF8.self)))"
         }
     }
 

@@ -48,7 +48,7 @@ struct SessionFiles {
     /// The first line of a file; nil when there is no file.
     private func read(_ path: String) throws -> String? {
         let bytes: [UInt8]
-        do throws(ReadError) { bytes = try ByteReader(path: path).readAll(limit: Self.limit) } catch {
+        do throws(ReadError) { bytes = try ByteReader(regularFile: path).readAll(limit: Self.limit) } catch {
             if case .unreadable(_, let number) = error, number.rawValue == ENOENT { return nil }
             throw error
         }

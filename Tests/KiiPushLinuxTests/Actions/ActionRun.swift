@@ -9,7 +9,7 @@ final class ActionRun: Sendable {
     let receiver: PushReceiver
     let loopGuard: LoopGuard
     private let errors = Mutex<[any Error]>([])
-    private let lines = Mutex<[String]>([])
+    private let lines = Mutex<[(text: String, isNote: Bool)]>([])
 
     /// Runs a script by a shell; `ownBucket` is what the route does about writes to its own bucket.
     convenience init(
@@ -24,9 +24,10 @@ final class ActionRun: Sendable {
         let loopGuard = LoopGuard(clock: clock)
         self.loopGuard = loopGuard
         receiver = PushReceiver(app: "0123abcd", clock: clock) { loopGuard }
-        let actions = ProgramActions(app: "0123abcd", grace: grace) { [weak self] line in
-            self?.lines.withLock { $0.append(line) }
-        }
+        let actions = ProgramActions(
+            app: "0123abcd", grace: grace,
+            note: { [weak self] line in self?.lines.withLock { $0.append((line, true)) } },
+            log: { [weak self] line in self?.lines.withLock { $0.append((line, false)) } })
         receiver.onAny("r", loop: RouteLoopPolicy(ownBucket: ownBucket)) { [weak self] message, context in
             do { try await actions.run(vector, for: message, context) } catch {
                 self?.errors.withLock { $0.append(error) }
@@ -36,7 +37,10 @@ final class ActionRun: Sendable {
     }
 
     /// What the program said, for the log.
-    var log: [String] { lines.withLock { $0 } }
+    var log: [String] { lines.withLock { $0.map(\.text) } }
+
+    /// What of that was no trouble.
+    var notes: [String] { lines.withLock { $0.filter(\.isNote).map(\.text) } }
 
     /// What the program's failure was; nil when it succeeded.
     var error: ProgramError? { errors.withLock { $0.last } as? ProgramError }

@@ -102,6 +102,29 @@ struct MetricsFileTests {
             ])
     }
 
+    @Test("what is lacking is in the file, now and how often, and so are the log's dropped lines")
+    func shortages() throws {
+        let shortages = Shortages()
+        for _ in 0..<2 {
+            shortages.begin(.disk, "full")
+            shortages.begin(.disk, "still full")
+            shortages.end(.disk)
+        }
+        shortages.begin(.log, "nobody reads")
+        try MetricsFile(path: folder["m"]).write(metrics, status, shortages: shortages, droppedLines: 7)
+        let lines = try folder.read("m").split(separator: "\n").filter {
+            $0.contains("shortage") || $0.contains("dropped")
+        }
+        #expect(
+            lines.filter { !$0.hasPrefix("#") } == [
+                #"kiipush_shortage{kind="descriptors"} 0"#, #"kiipush_shortage{kind="memory"} 0"#,
+                #"kiipush_shortage{kind="disk"} 0"#, #"kiipush_shortage{kind="log"} 1"#,
+                #"kiipush_shortages_total{kind="descriptors"} 0"#, #"kiipush_shortages_total{kind="memory"} 0"#,
+                #"kiipush_shortages_total{kind="disk"} 2"#, #"kiipush_shortages_total{kind="log"} 1"#,
+                "kiipush_log_lines_dropped_total 7",
+            ])
+    }
+
     @Test("what the loop guard holds is in the file by level and step, and a trace says why")
     func holds() async throws {
         let clock = ManualClock()

@@ -50,4 +50,42 @@ struct RulesWatchTests {
         following.cancel()
         await following.value
     }
+
+    @Test(
+        "a pipe, a directory, a device or a socket in the file's place is refused, and the next file counts",
+        arguments: ["pipe", "directory", "device", "socket"])
+    func noFile(kind: String) async throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.write(Self.rules("first"), to: "rules.json")
+        let receiver = PushReceiver(clock: ManualClock())
+        receiver.register("note") { _, _ in }
+        let (updates, feed) = AsyncStream.makeStream(of: String.self)
+        let watch = RulesWatch(path: path, gate: RulesGate(receiver)) { feed.yield("\($0)") }
+        let following = Task { await watch.run() }
+        var update = updates.makeAsyncIterator()
+        #expect(await update.next()?.hasSuffix("generation 1") == true)
+
+        let other = directory.file("other")
+        switch kind {
+        case "pipe": #expect(unsafe mkfifo(other, 0o600) == 0)
+        case "directory": #expect(unsafe mkdir(other, 0o700) == 0)
+        case "device": #expect(unsafe symlink("/dev/zero", other) == 0)
+        default: #expect(unsafe mknod(other, S_IFSOCK | 0o600, 0) == 0)
+        }
+        #expect(unsafe rename(path, directory.file("away")) == 0)
+        // A look between the two finds no file.
+        #expect(unsafe rename(other, path) == 0)
+        var refusal = await update.next()
+        if refusal?.contains("No such file") == true { refusal = await update.next() }
+        #expect(refusal == "\(path):1:1: \(path): cannot be read: it is no regular file", "\(refusal ?? "-")")
+        #expect(receiver.routes.map(\.id) == ["first"])
+
+        #expect(unsafe rename(path, directory.file("gone")) == 0)
+        #expect(await update.next()?.contains("No such file") == true)
+        let new = try directory.write(Self.rules("second"), to: "rules.new")
+        #expect(unsafe rename(new, path) == 0)
+        #expect(await update.next()?.hasSuffix("generation 2") == true && receiver.routes.map(\.id) == ["second"])
+        following.cancel()
+        await following.value
+    }
 }

@@ -14,13 +14,14 @@ final class RunningSocket {
 
     init(
         isDurable: Bool = false, clients: Int = 16, limit: Int = 1000, answerAfter: Duration = .seconds(3600),
-        users: Set<UInt32>? = nil
+        users: Set<UInt32>? = nil, idle: Duration = .seconds(30)
     ) async throws {
         folder = try Folder()
         path = folder["push.sock"]
         let intake = TrialIntake(isDurable: isDurable)
         let transport = SocketTransport(
-            path: path, transport: .mqtt, users: users, clients: clients, limit: limit, answerAfter: answerAfter)
+            path: path, transport: .mqtt, users: users, clients: clients, limit: limit, answerAfter: answerAfter
+        ).idle(idle)
         task = Task { try await transport.run(intake.intake(for: transport.name)) }
         self.intake = intake
         #expect(await comes { intake.events.contains(.connected("listens at \(path)")) })
@@ -233,6 +234,21 @@ struct SocketTransportTests {
         #expect(third.answer() == nil)
         #expect(
             socket.intake.events.last == .ignored("a client was turned away, since there were 2 already"))
+    }
+
+    @Test("a client who has been silent for long makes room for one who has something to send")
+    func silent() async throws {
+        let socket = try await RunningSocket(clients: 2, idle: .zero)
+        let busy = try SocketPeer(socket.path)
+        busy.send("busy\n")
+        #expect(await comes { socket.intake.payloads.count == 1 })
+        let silent = try SocketPeer(socket.path)
+        let third = try SocketPeer(socket.path)
+        third.send("third\n")
+        #expect(await comes { socket.intake.texts.last == "third" })
+        #expect(silent.answer() == nil)
+        socket.intake.end(0, .handled(MatchedRoutes()))
+        #expect(busy.answer() == handled)
     }
 
     @Test("a client of a user who is not listed is turned away, and nothing of it taken")

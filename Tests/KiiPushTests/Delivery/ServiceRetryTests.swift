@@ -68,6 +68,36 @@ struct ServiceRetryTests {
             bench.told.events.map { $0.prefix { $0 != "(" } } == ["notDurable", "retry", "retry"])
     }
 
+    private struct Lack: ResourceShortage {}
+
+    @Test("a handler that could not begin for want of something has used up no attempt, however often")
+    func shortage() async throws {
+        let attempts = EventLog()
+        let inbox = SpyInbox()
+        let calls = Atomic<Int>(0)
+        let bench = ServiceBench(routes: [("a", nil), ("b", nil)], inbox: inbox) { _, context in
+            attempts.add("\(context.route) \(context.attempt)")
+            if context.route == "b", calls.add(1, ordering: .relaxed).newValue <= 20 { throw Lack() }
+            if context.route == "b", context.attempt < 2 { throw TestError() }
+        }
+        let (intake, run) = await bench.open()
+        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        try await bench.passTime { receipt.word != "open" }
+        let expected = ["a 1"] + [String](repeating: "b 1", count: 21) + ["b 2"]
+        #expect(attempts.events == expected)
+        #expect(receipt.outcome?.name == "handled")
+        #expect(try await bench.close(run) == DrainReport())
+        // Only what failed is told of; nothing is in flight while it waits.
+        #expect(bench.told.events.map { $0.prefix { $0 != "(" } } == ["notDurable", "retry"])
+        #expect(inbox.log.events.filter { $0 == "failed 1 [a]" }.count == 21)
+    }
+
+    @Test("the pauses of a shortage grow from 100 ms to 10 s")
+    func pausesOfShortage() {
+        let pauses = [1, 2, 5, 8, 9, 1000].map { DeliverySettings.pause(afterShortages: $0, 0) }
+        #expect(pauses == [100, 200, 1600, 10_000, 10_000, 10_000].map { .milliseconds($0) })
+    }
+
     @Test("an attempt is in the inbox before the handler runs")
     func attemptFirst() async throws {
         let inbox = SpyInbox()

@@ -65,6 +65,12 @@ struct TraceTests {
         #expect(trace.stages.map(\.nanoseconds) == [0, 0, 30, 400, 5000])
         #expect(trace.nanoseconds == 5430)
         #expect(
+            trace.calls == [
+                Trace.Call(route: "a", isHandled: true, waitedNanoseconds: 30, nanoseconds: 400),
+                Trace.Call(route: "b", isHandled: false, waitedNanoseconds: 430, nanoseconds: 5000),
+            ])
+        #expect(trace.waitedNanoseconds == 30 && trace.handlingNanoseconds == 5400)
+        #expect(
             trace.description == """
                 message 1, Push to App, certain: failed (b), 5430 ns
                   decode: Push to App, certain (0 ns)
@@ -73,6 +79,18 @@ struct TraceTests {
                   handle a: handled (400 ns)
                   handle b: threw TestError (5000 ns)
                 """)
+    }
+
+    @Test("a message waits from its arrival on, to its end where no handler is called")
+    func waited() async throws {
+        let receiver = PushReceiver(clock: clock) {}
+        receiver.onTrace { [traces] in traces.add($0) }
+        var payload = event
+        payload.arrivedAt = clock.now
+        clock.advance(by: .nanoseconds(70))
+        _ = await receiver.receive(payload)
+        #expect(traces.traces.first?.waitedNanoseconds == 70)
+        #expect(traces.traces.first?.calls == [])
     }
 
     // MARK: Silence

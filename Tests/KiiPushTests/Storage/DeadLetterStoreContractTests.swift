@@ -20,6 +20,20 @@ struct DeadLetterStoreContractTests {
         #expect(promises.contains { $0.hasPrefix(fault.promise) }, "broken: \(promises.sorted())")
     }
 
+    @Test("a store is full when it has as many letters or bytes as it may", arguments: [(2, 100), (100, 6)])
+    func full(capacity: Int, bytes: Int) throws {
+        let store = InMemoryDeadLetterStore(capacity: capacity, bytes: bytes)
+        for _ in 0..<2 {
+            #expect(!store.isFull)
+            let payload = RawPayload([1, 2, 3])
+            _ = try store.add(
+                DeadLetter(payload: payload, reason: .failed, routes: [], arrivedAt: MonotonicInstant(nanoseconds: 0)))
+        }
+        #expect(store.isFull)
+        store.remove(1)
+        #expect(!store.isFull)
+    }
+
     @Test("a failure is an issue that names the promise and what the store did instead")
     func issue() async {
         await withKnownIssue {

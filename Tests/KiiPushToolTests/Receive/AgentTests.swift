@@ -81,6 +81,24 @@ struct AgentTests {
         let third = try agent()
         #expect(try send(event(2)) == [#"{"outcome":"duplicate","disposition":"accept","reason":"done"}"#])
         #expect(try third.stop() == 0)
+        // A clean end leaves one file, not its log.
+        let files = try FileManager.default.contentsOfDirectory(atPath: state)
+        #expect(files.filter { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") || $0.hasSuffix(".sock") } == [])
+    }
+
+    @Test("a dead letter says why its program failed, and a list the beginning of that")
+    func cause() throws {
+        let rules = ReceiveTests.rules.replacingOccurrences(
+            of: #"["/bin/false"]"#, with: #"["/bin/sh","-c","echo no such lamp >&2; printf '%0100d' 0 >&2; exit 3"]"#)
+        try rules.write(toFile: folder.path, atomically: true, encoding: .utf8)
+        let agent = try agent()
+        _ = try send(news)
+        let why = "sh: ended with exit status 3, saying: no such lamp / 00000"
+        #expect(agent.log.contains("attempt 1 failed (\(why)"), "\(agent.log)")
+        let list = try tool("dead-letters", "list").output
+        #expect(list.contains("last \(why)") && list.contains("…"))
+        #expect(try tool("dead-letters", "show", "1").output.contains(String(repeating: "0", count: 100)))
+        #expect(try agent.stop() == 0)
     }
 
     @Test("a second agent on the directory is refused, and nothing is harmed")
@@ -105,6 +123,8 @@ struct AgentTests {
             if !isRunning { #expect(try agent.stop() == 0) }
             let list = try tool("dead-letters", "list")
             #expect(list.code == 0, "\(list.errors)")
+            let who = isRunning ? "answered by agent \(agent.process), which runs in " : "no agent runs here; its files"
+            #expect(list.errors.hasPrefix(who), "\(list.errors)")
             #expect(list.output.split(separator: "\n").map { $0.prefix(14) } == ["1: undecodable", "2: failed, arr"])
             #expect(list.output.contains("for broken, tried 2"))
             #expect(!list.output.contains("nonsense"))
@@ -156,7 +176,9 @@ struct AgentTests {
             isSeen = dropped == "dropped 1\n" && released == "released: handled\n"
         }
         #expect(isSeen)
-        #expect(try tool("held", "list").output == "nothing is held\n")
+        let nothing = try tool("held", "list")
+        #expect(nothing.output == "nothing is held\n")
+        #expect(nothing.errors.hasPrefix("answered by agent \(agent.process), which runs in "))
         #expect(try tool("kill", "settings", "--for", "1m").code == 0)
         let end = ContinuousClock.now + .seconds(20)
         var number = 30

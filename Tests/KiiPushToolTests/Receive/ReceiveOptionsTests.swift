@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushLinux
 import KiiPushMQTT
 import Testing
 
@@ -35,6 +36,10 @@ struct ReceiveOptionsTests {
                 "--drain takes a number and ms, s, m, h or d, such as 10s; not 'soon'"
             ),
             (
+                ["--rules", "r", "--stdin", "--silent-after", "=10m"],
+                "--silent-after takes a time of 1s or more, such as 10m, or one of a route, such as news=1h; not '=10m'"
+            ),
+            (
                 ["--rules", "r", "--mqtt", "mqtt://h/t", "--mqtt-version", "4"],
                 "--mqtt-version takes one of 3.1, 3.1.1, 5, not '4'"
             ),
@@ -49,6 +54,15 @@ struct ReceiveOptionsTests {
         #expect(run.code == .usage)
         #expect(run.output.isEmpty)
         #expect(run.errors == ["kiipush receive: \(what); try 'kiipush receive --help'"])
+    }
+
+    @Test("silences are watched of the agent and of routes, whatever their ids")
+    func silences() throws {
+        let options = try #require(
+            try ReceiveOptions.read(
+                ["--rules", "r", "--stdin", "--silent-after", "10m", "--silent-after", "a=b=1h"]))
+        #expect(options.silentAfter.map(\.route) == ["", "a=b"])
+        #expect(options.silentAfter.map(\.length) == [.seconds(600), .seconds(3600)])
     }
 
     @Test(

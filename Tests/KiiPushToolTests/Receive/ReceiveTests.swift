@@ -76,6 +76,11 @@ struct ReceiveTests {
         #expect(run.output.isEmpty)
         #expect(run.errors.contains(what), "\(run.errors)")
         #expect(!run.errors.contains("ready"))
+        // Nor does it leave a state directory behind.
+        let state = rules.path + ".state"
+        let kept = try ChildRun(["receive", "--rules", rules.path, "--stdin", "--state", state])
+        #expect(kept.code == 1 && kept.errors.contains(what))
+        #expect(unsafe access(state, F_OK) != 0)
     }
 
     @Test("a file that is not there is told", arguments: [["--stdin"], ["--unix", "/nowhere/at/all.sock"]])

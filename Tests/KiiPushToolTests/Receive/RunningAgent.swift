@@ -22,6 +22,15 @@ final class RunningAgent {
         try wait(isThere)
     }
 
+    /// Starts another command that goes on until it is ended; its output goes into a file of its own, or where it is
+    /// told.
+    init(command arguments: [String], output: String? = nil) throws {
+        printed = try TemporaryFile("", name: "output")
+        reported = try TemporaryFile("", name: "errors")
+        process = try ChildRun.start(
+            arguments, input: "/dev/null", output: output ?? printed.path, errors: reported.path)
+    }
+
     deinit { if !isReaped { _ = try? stop(SIGKILL) } }
 
     var output: String { (try? printed.contents()) ?? "" }

@@ -1,0 +1,60 @@
+import KiiPush
+
+// What a line of the log says, as fields by which the journal can be searched: `journalctl KIIPUSH_OUTCOME=deadLettered`.
+
+extension JournalLine {
+    /// A field of the journal.
+    public struct Field: Sendable, Hashable {
+        /// Its name: capitals and underscores.
+        public let name: String
+        /// Its value, with control characters escaped.
+        public let value: String
+
+        init(_ name: String, _ value: String) { (self.name, self.value) = (name, EscapedText(value).description) }
+    }
+
+    /// The most routes that are named, each by a field of its own.
+    private static let mostRoutes = 8
+
+    static func fields(_ trace: Trace) -> [Field] {
+        var fields = [Field("KIIPUSH_MESSAGE", "\(trace.messageID)"), Field("KIIPUSH_OUTCOME", trace.outcome.name)]
+        if let reason = trace.outcome.reason { fields.append(Field("KIIPUSH_REASON", NearestName.shown(reason))) }
+        fields += trace.routes.prefix(mostRoutes).map { Field("KIIPUSH_ROUTE", $0) }
+        if let message = trace.message {
+            fields.append(Field("KIIPUSH_KIND", message.kind.rawValue))
+            fields.append(Field("KIIPUSH_BYTES", "\(message.raw.bytes.count)"))
+        }
+        if let transport = trace.transport {
+            fields.append(Field("KIIPUSH_NETWORK", NearestName.shown(transport.name)))
+        }
+        fields.append(Field("KIIPUSH_WAITED_MS", "\(trace.waitedNanoseconds / 1_000_000)"))
+        if !trace.calls.isEmpty { fields.append(Field("KIIPUSH_TOOK_MS", "\(trace.handlingNanoseconds / 1_000_000)")) }
+        return fields
+    }
+
+    static func fields(_ event: ServiceEvent) -> [Field] {
+        switch event {
+        case .retry(let id, let route, let attempt, _, let cause):
+            return [
+                Field("KIIPUSH_EVENT", "retry"), Field("KIIPUSH_MESSAGE", "\(id)"), Field("KIIPUSH_ROUTE", route),
+                Field("KIIPUSH_ATTEMPT", "\(attempt)"), Field("KIIPUSH_CAUSE", cause),
+            ]
+        case .overrun(let id, let route, let isLeft):
+            return [
+                Field("KIIPUSH_EVENT", isLeft ? "left" : "overrun"), Field("KIIPUSH_MESSAGE", "\(id)"),
+                Field("KIIPUSH_ROUTE", route),
+            ]
+        case .storeFailed: return [Field("KIIPUSH_EVENT", "storeFailed")]
+        case .notDurable: return [Field("KIIPUSH_EVENT", "notDurable")]
+        case .transport(let name, let event):
+            let kind =
+                switch event {
+                case .connected: "connected"
+                case .disconnected: "disconnected"
+                case .possibleGap: "possibleGap"
+                case .ignored: "ignored"
+                }
+            return [Field("KIIPUSH_EVENT", kind), Field("KIIPUSH_TRANSPORT", name)]
+        }
+    }
+}

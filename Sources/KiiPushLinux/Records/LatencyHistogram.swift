@@ -1,0 +1,56 @@
+/// How often something took how long, in buckets whose bounds are fixed: constant memory, whatever is counted.
+///
+/// The bounds are 0.1, 0.2 and 0.5 ms, and so on in steps of one, two and five up to 60 s; a last bucket has what took longer.
+public struct LatencyHistogram: Sendable, Hashable {
+    /// The upper bounds of all buckets but the last, in nanoseconds.
+    static let bounds: [Int64] = [
+        100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000, 100_000_000,
+        200_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000, 10_000_000_000, 20_000_000_000,
+        60_000_000_000,
+    ]
+
+    private(set) var buckets = [Int](repeating: 0, count: bounds.count + 1)
+    /// How many were counted.
+    public private(set) var count = 0
+    /// The sum of all, in nanoseconds; at most what the number holds, 292 years.
+    public private(set) var sum: Int64 = 0
+    /// The longest, in nanoseconds.
+    public private(set) var longest: Int64 = 0
+
+    /// Begins empty.
+    public init() {}
+
+    /// Counts something that took so many nanoseconds; less than none count as none.
+    public mutating func add(_ nanoseconds: Int64) {
+        let length = max(nanoseconds, 0)
+        let bucket = Self.bounds.firstIndex { length <= $0 } ?? Self.bounds.count
+        buckets[bucket] += 1
+        count += 1
+        let (total, overflow) = sum.addingReportingOverflow(length)
+        sum = overflow ? .max : total
+        longest = max(longest, length)
+    }
+
+    /// The time that a share of all stayed within, in nanoseconds, as far as the buckets tell.
+    ///
+    /// Within a bucket it assumes that all lengths are equally frequent, as Prometheus does, and is never more than
+    /// ``longest``.
+    ///
+    /// - Parameter share: the share, from 0 to 1: 0.5 for the median.
+    /// - Returns: the time; nil where nothing was counted.
+    public func quantile(_ share: Double) -> Int64? {
+        guard count > 0 else { return nil }
+        let rank = min(max(share, 0), 1) * Double(count)
+        var below = 0
+        for (index, bucket) in buckets.enumerated() {
+            if bucket > 0, Double(below + bucket) >= rank {
+                let low = index == 0 ? 0 : Self.bounds[index - 1]
+                let high = index < Self.bounds.count ? min(Self.bounds[index], longest) : longest
+                let part = (rank - Double(below)) / Double(bucket)
+                return min(longest, low + Int64(Double(max(high - low, 0)) * part))
+            }
+            below += bucket
+        }
+        return longest
+    }
+}

@@ -1,0 +1,137 @@
+import Synchronization
+
+/// Writes a log's lines on a thread of its own, so that a reader who is slow, or gone, holds up nobody.
+///
+/// ```swift
+/// let log = LogWriter { line in write(line) }
+/// log.add("<6>kiipush: ready")
+/// ```
+///
+/// What finds no room in the queue is dropped and counted. When lines are read again, a line in the place of the dropped
+/// ones says how many they were.
+public final class LogWriter: Sendable {
+    fileprivate struct State {
+        var lines: [String] = []
+        /// How many lines were ever queued, and how many of those are written or dropped by now.
+        var queued = 0
+        var taken = 0
+        var bytes = 0
+        var dropped = 0
+        /// How many of those no line has told of.
+        var untold = 0
+        /// How many lines were queued before the first of them.
+        var untoldBehind = 0
+        var isOver = false
+    }
+
+    /// The most lines that wait.
+    public static let mostLines = 1000
+    /// The most bytes that wait.
+    public static let mostBytes = 256 << 10
+
+    private let state = Mutex(State())
+    private let write: @Sendable (String) -> Bool
+    private let shortages: Shortages?
+    private let work = ThreadSemaphore()
+    private let end = ThreadSemaphore()
+
+    /// Starts the thread, which lasts until ``finish(within:)``.
+    ///
+    /// - Parameters:
+    ///   - shortages: told while lines are dropped, as ``Shortage/Kind/log``.
+    ///   - write: writes a line, and may take as long as it likes; whether it was written. Called by the thread alone.
+    public init(shortages: Shortages? = nil, _ write: @escaping @Sendable (String) -> Bool) {
+        self.write = write
+        self.shortages = shortages
+        startThread { self.run() }
+    }
+
+    /// How many lines were dropped.
+    public var dropped: Int { state.withLock { $0.dropped } }
+
+    /// Has a line written, or drops it; returns at once.
+    ///
+    /// - Parameter line: the line, without its end.
+    public func add(_ line: String) {
+        let isDropped = state.withLock { state in
+            if state.isOver || !state.hasRoom(for: line) {
+                state.drop()
+                return true
+            }
+            state.append(line)
+            return false
+        }
+        if isDropped { shortages?.begin(.log, "nobody reads it, and lines are dropped") }
+        work.raise()
+    }
+
+    /// Writes what waits, but for no longer than a time; what comes later is dropped.
+    ///
+    /// - Parameter limit: how long to wait.
+    /// - Returns: whether all was written.
+    @discardableResult
+    public func finish(within limit: Duration) -> Bool {
+        state.withLock { $0.isOver = true }
+        work.raise()
+        return end.wait(for: limit)
+    }
+
+    private func run() {
+        while true {
+            let (lines, isOver) = state.withLock { state in
+                defer { state.lines = [] }
+                return (state.lines, state.isOver)
+            }
+            tellDropped()
+            for line in lines { take(line) }
+            if lines.isEmpty {
+                if isOver { return end.raise() }
+                _ = work.wait(for: .seconds(3600))
+            }
+        }
+    }
+
+    /// Writes a line that has waited.
+    private func take(_ line: String) {
+        let isWritten = write(line)
+        state.withLock { state in
+            state.taken += 1
+            state.bytes -= line.utf8.count
+            if !isWritten { state.drop() }
+        }
+        if !isWritten { shortages?.begin(.log, "it cannot be written, and lines are dropped") }
+    }
+
+    /// Writes how many lines were dropped, if nobody knows yet.
+    private func tellDropped() {
+        // Behind what waited when there was no more room, and before what has come since.
+        let count = state.withLock { $0.untoldBehind <= $0.taken ? $0.untold : 0 }
+        guard count > 0 else { return }
+        let lines = count == 1 ? "line was" : "lines were"
+        let text = "kiipush: \(count) \(lines) dropped here, since nobody read the log"
+        guard write(JournalLine(.warning, text).description) else { return }
+        let left = state.withLock { state in
+            state.untold -= count
+            return state.untold
+        }
+        if left == 0 { shortages?.end(.log) }
+    }
+}
+
+extension LogWriter.State {
+    fileprivate func hasRoom(for line: String) -> Bool {
+        queued - taken < LogWriter.mostLines && bytes + line.utf8.count <= LogWriter.mostBytes
+    }
+
+    fileprivate mutating func append(_ line: String) {
+        lines.append(line)
+        queued += 1
+        bytes += line.utf8.count
+    }
+
+    fileprivate mutating func drop() {
+        if untold == 0 { untoldBehind = queued }
+        dropped += 1
+        untold += 1
+    }
+}

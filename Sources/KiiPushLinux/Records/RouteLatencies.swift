@@ -1,0 +1,57 @@
+public import KiiPush
+import Synchronization
+
+/// How long messages wait for each route's handler, and how long the handlers take; for a ``MetricsFile``.
+///
+/// ```swift
+/// let latencies = RouteLatencies()
+/// receiver.onTrace { latencies.count($0) }
+/// ```
+///
+/// It keeps two histograms a route, 400 bytes, of at most 1,024 routes: those of further ones are counted under the name
+/// `other`, which ``keep(_:)`` makes room for.
+public final class RouteLatencies: Sendable {
+    /// The histograms of one route.
+    public struct Times: Sendable, Hashable {
+        /// From a message's arrival to the start of its first attempt: in lanes, on disk, and held by the loop guard.
+        public internal(set) var waiting = LatencyHistogram()
+        /// Each run of the handler, those that failed too.
+        public internal(set) var handling = LatencyHistogram()
+
+        /// Without any.
+        public init() {}
+    }
+
+    static let mostRoutes = 1024
+    static let others = "other"
+
+    private let routes = Mutex<[String: Times]>([:])
+
+    /// Begins without any.
+    public init() {}
+
+    /// Counts what a message's handlers took.
+    public func count(_ trace: Trace) {
+        guard !trace.calls.isEmpty else { return }
+        routes.withLock { routes in
+            var first: Set<String> = []
+            for call in trace.calls {
+                let isKnown = routes[call.route] != nil || routes.count < Self.mostRoutes
+                let name = isKnown ? call.route : Self.others
+                routes[name, default: Times()].handling.add(call.nanoseconds)
+                if first.insert(call.route).inserted {
+                    routes[name, default: Times()].waiting.add(call.waitedNanoseconds)
+                }
+            }
+        }
+    }
+
+    /// Forgets the routes that are no more, when rules have been loaded again.
+    public func keep(_ ids: some Sequence<String>) {
+        let ids = Set(ids)
+        routes.withLock { routes in routes = routes.filter { ids.contains($0.key) } }
+    }
+
+    /// The histograms by route; those without a call are missing.
+    public var times: [String: Times] { routes.withLock { $0 } }
+}

@@ -1,0 +1,77 @@
+import Glibc
+import KiiPush
+import KiiPushLinux
+
+/// Who a running agent is, and what it has switched off: the answer to `who` on its control socket.
+///
+/// `{"process":1234,"state":"/var/lib/kiipush","since":"2026-11-22T10:00:00Z","version":"0.1.0","killed":["settings"]}`,
+/// on one line. `killed` is null where the agent has no loop guard to obey. Asked `who TARGET`, it adds `"known"`: whether
+/// it has a route of that name; true for what is no route.
+struct AgentIdentity: Sendable, Equatable {
+    /// Its process id.
+    let process: Int32
+    /// Its state directory, without symbolic links.
+    let state: String
+    /// Since when it runs, to the second.
+    let since: String
+    /// What is off, as targets are typed; nil where nothing can be switched off.
+    var killed: [String]?
+    /// Whether it has what was asked for; nil when nothing was.
+    var isKnown: Bool?
+
+    /// Names this process as the agent of a directory.
+    init(directory: String, since: UTCDate = .now) {
+        process = getpid()
+        state = Self.resolved(directory)
+        self.since = since.shortText
+    }
+
+    private static func resolved(_ path: String) -> String {
+        guard let real = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(real) }
+        return unsafe String(cString: real)
+    }
+
+    /// What it says of itself.
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("process")
+            writer.integer(Int64(process))
+            writer.key("state")
+            writer.string(state)
+            writer.key("since")
+            writer.string(since)
+            writer.key("version")
+            writer.string(Tool.version)
+            writer.key("killed")
+            if let killed {
+                writer.array { writer in for target in killed { writer.string(target) } }
+            } else {
+                writer.null()
+            }
+            if let isKnown {
+                writer.key("known")
+                writer.bool(isKnown)
+            }
+        }
+        return writer.text
+    }
+
+    /// Reads what an agent has said of itself; nil when that is something else.
+    init?(json: String) {
+        guard let root = try? PlacedValue(Array(json.utf8), limits: PayloadLimits(bytes: 1 << 20, members: .max)),
+            case .object(let members) = root.content
+        else { return nil }
+        var fields: [String: PlacedValue.Content] = [:]
+        for member in members { fields[member.key] = member.value.content }
+        guard case .number(let number)? = fields["process"], let process = Int32(number),
+            case .string(let state)? = fields["state"], case .string(let since)? = fields["since"]
+        else { return nil }
+        (self.process, self.state, self.since) = (process, state, since)
+        if case .array(let targets)? = fields["killed"] {
+            killed = targets.compactMap { if case .string(let text) = $0.content { text } else { nil } }
+        }
+        if case .bool(let isKnown)? = fields["known"] { self.isKnown = isKnown }
+    }
+}

@@ -1,0 +1,120 @@
+import KiiPush
+import KiiPushLinux
+
+extension AgentStatus {
+    /// The status as one object on one line; times of routes in milliseconds.
+    var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("version", version)
+            writer.member("process", process)
+            writer.member("state", state)
+            writer.member("since", since.description)
+            writer.member("uptimeSeconds", uptime)
+            writer.key("healthy")
+            writer.bool(isHealthy)
+            writer.list("problems", problems) { $0.string($1) }
+            writer.key("open")
+            writer.bool(isOpen)
+            writer.objects("transports", transports) { writer, link in
+                writer.member("name", link.name)
+                writer.member("state", link.state.rawValue)
+                writer.member("forSeconds", link.forSeconds)
+                writer.member("detail", link.detail)
+                writer.member("lastMessageAt", link.lastMessageAt?.description)
+                writer.member("lastMessageSecondsAgo", link.lastMessageAgo)
+                writer.member("messages", link.messages)
+            }
+            writer.key("queue")
+            writer.object { writer in queue.write(&writer) }
+            writer.objects("routes", routes) { writer, route in route.write(&writer) }
+            writer.objects("outcomes", outcomes) { writer, count in
+                writer.member("outcome", count.outcome)
+                writer.member("reason", count.reason)
+                writer.member("messages", count.messages)
+            }
+            writer.objects("breakers", breakers) { writer, breaker in
+                writer.member("level", breaker.level)
+                writer.member("step", breaker.step)
+                writer.member("messages", breaker.messages)
+                writer.member("why", breaker.why)
+            }
+            writer.objects("kills", kills) { writer, kill in
+                writer.member("target", kill.target)
+                writer.member("until", kill.until?.shortText)
+            }
+            writer.key("deadLetters")
+            writer.object { writer in
+                writer.member("count", deadLetters.count)
+                writer.key("full")
+                writer.bool(deadLetters.isFull)
+            }
+            writer.objects("shortages", shortages) { writer, shortage in
+                writer.member("kind", shortage.kind)
+                writer.member("since", shortage.since?.description)
+                writer.member("what", shortage.what)
+            }
+            writer.objects("silent", silent) { writer, silence in
+                writer.member("route", silence.route)
+                writer.member("forSeconds", silence.forSeconds)
+            }
+        }
+        return writer.text
+    }
+}
+
+extension AgentStatus.Queue {
+    fileprivate func write(_ writer: inout JSONWriter) {
+        writer.member("messages", messages)
+        writer.member("bytes", bytes)
+        writer.member("waiting", waiting)
+        writer.member("handling", handling)
+        writer.member("retrying", retrying)
+        writer.member("held", held)
+        writer.member("onDisk", onDisk)
+        writer.member("overrunning", overrunning)
+        writer.key("full")
+        writer.bool(isFull)
+    }
+}
+
+extension AgentStatus.Route {
+    fileprivate func write(_ writer: inout JSONWriter) {
+        writer.member("id", id)
+        writer.member("handled", handled)
+        writer.member("failed", failed)
+        writer.member("held", held)
+        writer.member("expired", expired)
+        for (name, value) in [("p50", p50), ("p99", p99), ("waitedP50", waitedP50), ("waitedP99", waitedP99)] {
+            writer.key(name)
+            writer.number(value)
+        }
+        writer.key("handlingSeconds")
+        writer.number(handlingSeconds)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ key: String, _ value: String?) {
+        self.key(key)
+        string(value)
+    }
+
+    fileprivate mutating func member(_ key: String, _ value: Int64?) {
+        self.key(key)
+        integer(value)
+    }
+
+    fileprivate mutating func list<Element>(
+        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
+    ) {
+        self.key(key)
+        array { writer in for element in elements { body(&writer, element) } }
+    }
+
+    fileprivate mutating func objects<Element>(
+        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
+    ) {
+        list(key, elements) { writer, element in writer.object { body(&$0, element) } }
+    }
+}

@@ -1,0 +1,88 @@
+import KiiPush
+import KiiPushLinux
+
+extension AgentStatus {
+    /// Reads what an agent has said of itself; nil when that is something else.
+    ///
+    /// What is missing, as from an agent of another version, counts as empty; what nobody knows is passed over.
+    init?(json: String) {
+        let limits = PayloadLimits(bytes: 1 << 24, members: .max)
+        guard let root = try? PlacedValue(Array(json.utf8), limits: limits), let since = root["since"]?.date,
+            let process = root["process"]?.integer
+        else { return nil }
+        self.init()
+        (self.since, self.process) = (since, process)
+        (version, state) = (root["version"]?.text ?? "", root["state"]?.text ?? "")
+        (uptime, isOpen) = (root.number("uptimeSeconds"), root["open"]?.flag ?? false)
+        transports = root.objects("transports").map { link in
+            Transport(
+                name: link["name"]?.text ?? "",
+                state: link["state"]?.text.flatMap { TransportLink.State(rawValue: $0) } ?? .starting,
+                forSeconds: link.number("forSeconds"), detail: link["detail"]?.text,
+                lastMessageAgo: link["lastMessageSecondsAgo"]?.integer, lastMessageAt: link["lastMessageAt"]?.date,
+                messages: link.number("messages"))
+        }
+        if let queue = root["queue"] { self.queue = Queue(queue) }
+        routes = root.objects("routes").map { Route($0) }
+        outcomes = root.objects("outcomes").map { count in
+            Outcome(
+                outcome: count["outcome"]?.text ?? "", reason: count["reason"]?.text, messages: count.number("messages")
+            )
+        }
+        breakers = root.objects("breakers").map { breaker in
+            Breaker(
+                level: breaker["level"]?.text ?? "", step: breaker["step"]?.text ?? "",
+                messages: breaker.number("messages"), why: breaker["why"]?.text ?? "")
+        }
+        kills = root.objects("kills").map { Kill(target: $0["target"]?.text ?? "", until: $0["until"]?.date) }
+        deadLetters = DeadLetters(
+            count: root["deadLetters"]?["count"]?.integer, isFull: root["deadLetters"]?["full"]?.flag ?? false)
+        shortages = root.objects("shortages").map { shortage in
+            Shortage(
+                kind: shortage["kind"]?.text ?? "", since: shortage["since"]?.date, what: shortage["what"]?.text ?? "")
+        }
+        silent = root.objects("silent").map { silence in
+            Silence(route: silence["route"]?.text ?? "", forSeconds: silence.number("forSeconds"))
+        }
+    }
+}
+
+extension AgentStatus.Queue {
+    fileprivate init(_ value: PlacedValue) {
+        self.init(
+            messages: value.number("messages"), bytes: value.number("bytes"), waiting: value.number("waiting"),
+            handling: value.number("handling"), retrying: value.number("retrying"), held: value.number("held"),
+            onDisk: value.number("onDisk"), overrunning: value.number("overrunning"),
+            isFull: value["full"]?.flag ?? false)
+    }
+}
+
+extension AgentStatus.Route {
+    fileprivate init(_ value: PlacedValue) {
+        self.init(
+            id: value["id"]?.text ?? "", handled: value.number("handled"), failed: value.number("failed"),
+            held: value.number("held"), expired: value.number("expired"), p50: value["p50"]?.fraction,
+            p99: value["p99"]?.fraction, waitedP50: value["waitedP50"]?.fraction,
+            waitedP99: value["waitedP99"]?.fraction, handlingSeconds: value["handlingSeconds"]?.fraction ?? 0)
+    }
+}
+
+extension PlacedValue {
+    fileprivate subscript(key: String) -> PlacedValue? {
+        guard case .object(let members) = content else { return nil }
+        return members.first { $0.key == key }?.value
+    }
+
+    fileprivate func objects(_ key: String) -> [PlacedValue] {
+        guard case .array(let elements)? = self[key]?.content else { return [] }
+        return elements
+    }
+
+    fileprivate var text: String? { if case .string(let text) = content { text } else { nil } }
+    fileprivate var flag: Bool? { if case .bool(let flag) = content { flag } else { nil } }
+    fileprivate var integer: Int64? { if case .number(let text) = content { Int64(text) } else { nil } }
+    fileprivate var fraction: Double? { if case .number(let text) = content { Double(text) } else { nil } }
+    fileprivate var date: UTCDate? { text.flatMap { UTCDate($0) } }
+
+    fileprivate func number(_ key: String) -> Int64 { self[key]?.integer ?? 0 }
+}

@@ -1,0 +1,70 @@
+import KiiPushLinux
+
+/// Numbers as people read them in a narrow column.
+enum Figures {
+    /// A count with its thousands set apart: `12,345`.
+    static func count(_ number: Int64) -> String {
+        var digits = Array(String(number.magnitude))
+        var place = digits.count - 3
+        while place > 0 {
+            digits.insert(",", at: place)
+            place -= 3
+        }
+        return (number < 0 ? "-" : "") + String(digits)
+    }
+
+    /// Milliseconds in the unit that fits: `0.3 ms`, `12 ms`, `1.5 s`, `2 min`; `-` where there is none.
+    static func time(_ milliseconds: Double?) -> String {
+        guard let milliseconds else { return "-" }
+        if milliseconds >= 99_500 { return "\(Int64((milliseconds / 60_000).rounded())) min" }
+        if milliseconds >= 999.5 { return "\(short(milliseconds / 1000)) s" }
+        return "\(short(milliseconds)) ms"
+    }
+
+    /// Bytes in the unit that fits: `812 B`, `3.4 KiB`.
+    static func bytes(_ bytes: Int64) -> String {
+        if bytes < 1024 { return "\(bytes) B" }
+        var (value, units) = (Double(bytes) / 1024, ["KiB", "MiB", "GiB", "TiB"][...])
+        while value >= 1023.5, units.count > 1 { (value, units) = (value / 1024, units.dropFirst()) }
+        return "\(short(value)) \(units.first ?? "")"
+    }
+
+    /// A number below 1,024 with at most one digit behind the point, and none from 10 on.
+    static func short(_ value: Double) -> String {
+        guard value.isFinite else { return "-" }
+        if value >= 9.95 { return String(Int64(value.rounded())) }
+        let tenths = Int64((value * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    /// Seconds in their two largest units: `3h 2m`.
+    static func seconds(_ seconds: Int64) -> String { Duration.seconds(seconds).inWords }
+
+    /// A text on so many columns: with spaces in front or behind, or cut, which shows as `…`.
+    static func column(_ text: String, _ width: Int, isRight: Bool = false) -> String {
+        let shown = escaped(text)
+        guard shown.count <= width else { return width > 0 ? String(shown.prefix(width - 1)) + "…" : "" }
+        let spaces = String(repeating: " ", count: width - shown.count)
+        return isRight ? spaces + shown : shown + spaces
+    }
+
+    /// A text in lines of at most so many columns, broken at spaces where there are some.
+    static func wrapped(_ text: String, _ width: Int) -> [String] {
+        let width = max(width, 8)
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ", omittingEmptySubsequences: true) {
+            var word = String(word)
+            if !line.isEmpty, line.count + 1 + word.count > width {
+                lines.append(line)
+                line = ""
+            }
+            while word.count > width {
+                lines.append(String(word.prefix(width)))
+                word = String(word.dropFirst(width))
+            }
+            line += (line.isEmpty ? "" : " ") + word
+        }
+        return line.isEmpty && !lines.isEmpty ? lines : lines + [line]
+    }
+}

@@ -1,0 +1,85 @@
+import KiiPush
+import KiiPushLinux
+
+/// What an agent's status is made of, gathered each time that somebody asks.
+struct StatusSource: Sendable {
+    let identity: AgentIdentity
+    let receiver: PushReceiver
+    let service: PushService
+    let counts: ServiceCounts
+    let latencies: RouteLatencies
+    let settings: ServiceSettings
+    let isDurable: Bool
+    /// What the agent lacks now.
+    var shortages: @Sendable () -> [AgentStatus.Shortage] = { [] }
+    /// Who is silent for longer than it may be.
+    var silent: @Sendable () -> [AgentStatus.Silence] = { [] }
+
+    /// How the agent is doing now.
+    var status: AgentStatus {
+        let (now, wall) = (counts.clock.now, UTCDate.now)
+        func seconds(since instant: MonotonicInstant) -> Int64 { max(0, instant.duration(to: now).components.seconds) }
+        // By the monotonic clock, so that a wall clock that is set later makes no agent older than the machine.
+        func date(_ instant: MonotonicInstant) -> UTCDate { wall.advanced(by: now.duration(to: instant)) }
+        var status = AgentStatus()
+        (status.version, status.process, status.state) = (Tool.version, Int64(identity.process), identity.state)
+        (status.since, status.uptime) = (date(counts.beginning), seconds(since: counts.beginning))
+        status.transports = counts.links.map { link in
+            AgentStatus.Transport(
+                name: link.name, state: link.state, forSeconds: seconds(since: link.since), detail: link.detail,
+                lastMessageAgo: link.lastMessageAt.map { seconds(since: $0) },
+                lastMessageAt: link.lastMessageAt.map { date($0) }, messages: Int64(link.messages))
+        }
+        fillQueue(&status)
+        fillRoutes(&status)
+        let clock = receiver.clock
+        status.breakers = (receiver.loopGuard?.holds ?? []).map { hold in
+            AgentStatus.Breaker(
+                level: hold.level.rawValue, step: hold.step.rawValue, messages: Int64(hold.messages),
+                why: hold.sentence(at: clock.now))
+        }
+        status.kills = (receiver.loopGuard?.killedUntil ?? [:]).map { target, end in
+            AgentStatus.Kill(
+                target: target.description, until: wall.advanced(by: clock.now.duration(to: end)).roundedUpToSecond)
+        }.sorted { $0.target < $1.target }
+        let letters = receiver.deadLetters
+        status.deadLetters = AgentStatus.DeadLetters(
+            count: (try? letters.count).map { Int64($0) }, isFull: (try? letters.isFull) ?? false)
+        (status.shortages, status.silent) = (shortages(), silent())
+        return status
+    }
+
+    private func fillQueue(_ status: inout AgentStatus) {
+        let now = service.status
+        status.isOpen = now.isOpen
+        status.queue = AgentStatus.Queue(
+            messages: Int64(now.messages + now.onDisk), bytes: Int64(now.bytes + now.bytesOnDisk),
+            waiting: Int64(now.waiting), handling: Int64(now.handling), retrying: Int64(now.retrying),
+            held: Int64(now.held), onDisk: Int64(now.onDisk), overrunning: Int64(now.overrunning))
+        status.queue.isFull =
+            isDurable
+            ? now.onDisk >= settings.messagesOnDisk || now.bytesOnDisk >= settings.bytesOnDisk
+            : now.messages >= settings.messages || now.bytes >= settings.bytes
+    }
+
+    private func fillRoutes(_ status: inout AgentStatus) {
+        let (metrics, times) = (receiver.metrics, latencies.times)
+        status.outcomes = metrics.outcomes.filter { $0.messages != 0 }.map { count in
+            AgentStatus.Outcome(outcome: count.outcome, reason: count.reason, messages: Int64(count.messages))
+        }
+        status.routes = metrics.routes.map { count in
+            let times = times[count.route] ?? RouteLatencies.Times()
+            return AgentStatus.Route(
+                id: count.route, handled: Int64(count.handled), failed: Int64(count.failed), held: Int64(count.held),
+                expired: Int64(count.expired), p50: Self.milliseconds(times.handling, 0.5),
+                p99: Self.milliseconds(times.handling, 0.99), waitedP50: Self.milliseconds(times.waiting, 0.5),
+                waitedP99: Self.milliseconds(times.waiting, 0.99),
+                handlingSeconds: Double(times.handling.sum / 1_000_000) / 1000)
+        }
+    }
+
+    /// A share's time in milliseconds, to the microsecond.
+    private static func milliseconds(_ histogram: LatencyHistogram, _ share: Double) -> Double? {
+        histogram.quantile(share).map { Double($0 / 1000) / 1000 }
+    }
+}

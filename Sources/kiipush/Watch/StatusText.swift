@@ -1,0 +1,116 @@
+import KiiPush
+import KiiPushLinux
+
+/// An agent's status for a person, in lines of at most so many columns.
+struct StatusText {
+    let status: AgentStatus
+    let width: Int
+
+    private static let margin = 12
+
+    /// All of it: head, what is going on, a table of the routes.
+    var lines: [String] { head + facts + [""] + routes(status.routes) }
+
+    /// Who it is and whether it is healthy.
+    var head: [String] {
+        let health = status.isHealthy ? "healthy" : "NOT HEALTHY"
+        let who = "agent \(status.process), kiipush \(escaped(status.version)): \(health)"
+        let since = "up \(Figures.seconds(status.uptime)), since \(status.since.wholeSeconds)"
+        // On one line where there is room for both.
+        let first = who.count + since.count + 2 <= width ? [who + "; " + since] : [who, since]
+        return first + status.problems.flatMap { entry("problem", $0) }
+    }
+
+    /// What is going on, a line or two each.
+    var facts: [String] {
+        var lines = entry("state", status.state)
+        for link in status.transports {
+            let detail = link.detail.map { "; \($0)" } ?? ""
+            lines += entry(
+                "link", "\(link.name) \(link.state.rawValue) for \(Figures.seconds(link.forSeconds))\(detail)")
+            let ago = link.lastMessageAgo.map { "last message \(Figures.seconds($0)) ago" } ?? "no message yet"
+            lines += entry("", "\(ago), \(Figures.count(link.messages)) in all")
+        }
+        lines += entry("queue", queue)
+        lines += entry("ended", outcomes)
+        lines += entry("letters", letters)
+        for breaker in status.breakers {
+            lines += entry("loop guard", "\(Figures.count(breaker.messages)) held; \(breaker.why)")
+        }
+        for kill in status.kills {
+            let end = kill.until.map { " until \($0.wholeSeconds)" } ?? ""
+            lines += entry("killed", (kill.target == "*" ? "everything" : kill.target) + " is off" + end)
+        }
+        for shortage in status.shortages { lines += entry("shortage", shortage.words) }
+        for silence in status.silent {
+            let who = silence.route.isEmpty ? "nothing came" : "nothing for route \(silence.route)"
+            lines += entry("silent", "\(who) for \(Figures.seconds(silence.forSeconds))")
+        }
+        return lines
+    }
+
+    private var queue: String {
+        let queue = status.queue
+        let parts = [
+            (queue.handling, "handled now"), (queue.waiting, "waiting"), (queue.retrying, "tried again"),
+            (queue.held, "held"), (queue.onDisk, "on disk"), (queue.overrunning, "beyond their time"),
+        ].filter { $0.0 > 0 }.map { "\(Figures.count($0.0)) \($0.1)" }
+        if queue.messages == 0, parts.isEmpty { return "empty" }
+        let count = "\(Figures.count(queue.messages)) \(queue.messages == 1 ? "message" : "messages")"
+        return "\(count), \(Figures.bytes(queue.bytes))\(queue.isFull ? ", FULL" : "")"
+            + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
+    }
+
+    private var outcomes: String {
+        let ended = status.outcomes.filter { $0.outcome != "held" }.sorted { $0.messages > $1.messages }
+        if ended.isEmpty { return "nothing yet" }
+        return ended.map { count in
+            "\(Figures.count(count.messages)) \(count.outcome)\(count.reason.map { " (\($0))" } ?? "")"
+        }.joined(separator: ", ")
+    }
+
+    private var letters: String {
+        guard let count = status.deadLetters.count else { return "the dead letters cannot be read" }
+        if count == 0 { return "no dead letters" }
+        return "\(Figures.count(count)) dead \(count == 1 ? "letter" : "letters")"
+            + (status.deadLetters.isFull ? ", FULL: replay or drop some" : "")
+    }
+
+    /// A name in the margin and a text beside it, on as many lines as it takes.
+    private func entry(_ name: String, _ text: String) -> [String] {
+        Figures.wrapped(escaped(text), width - Self.margin).enumerated().map { index, line in
+            Figures.column(index == 0 ? name : "", Self.margin) + line
+        }
+    }
+
+    /// A table of routes, as they come.
+    func routes(_ routes: [AgentStatus.Route]) -> [String] {
+        if routes.isEmpty { return ["no routes"] }
+        let columns = [("HANDLED", 10), ("FAILED", 8), ("HELD", 7), ("P50", 8), ("P99", 8), ("WAIT P99", 9)]
+        let rest = columns.reduce(0) { $0 + $1.1 }
+        let longest = routes.map(\.id.count).max() ?? 0
+        let name = min(max(width - rest, 8), max(longest, 20) + 1)
+        let head = Figures.column("ROUTE", name) + columns.map { Figures.column($0.0, $0.1, isRight: true) }.joined()
+        return [head]
+            + routes.map { route in
+                let cells = [
+                    Figures.count(route.handled), Figures.count(route.failed), Figures.count(route.held),
+                    Figures.time(route.p50), Figures.time(route.p99), Figures.time(route.waitedP99),
+                ]
+                return Figures.column(route.id, name - 1) + " "
+                    + zip(cells, columns).map { Figures.column($0, $1.1, isRight: true) }.joined()
+            }
+    }
+}
+
+extension AgentStatus.Shortage {
+    /// What is short, and since when.
+    fileprivate var words: String { "\(kind): \(what)\(since.map { ", since \($0.wholeSeconds)" } ?? "")" }
+}
+
+extension UTCDate {
+    /// The time without what is below a second.
+    var wholeSeconds: String {
+        UTCDate(milliseconds: milliseconds - ((milliseconds % 1000) + 1000) % 1000)?.shortText ?? shortText
+    }
+}

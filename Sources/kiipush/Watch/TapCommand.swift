@@ -1,0 +1,92 @@
+import KiiPush
+import KiiPushLinux
+
+/// `kiipush tap`: the messages of a running agent, as they end.
+enum TapCommand {
+    /// Watches the agent of a state directory, until it ends or somebody ends this.
+    static func run(_ arguments: [String], _ given: Console) async -> ExitCode {
+        let agent: WatchedAgent
+        do throws(Arguments.Mistake) {
+            guard let options = try TapOptions.read(arguments) else {
+                given.print(help)
+                return .fine
+            }
+            agent = WatchedAgent(directory: try WatchedAgent.directory(options.directory))
+        } catch {
+            given.error("kiipush tap: \(error.text); try 'kiipush tap --help'")
+            return .usage
+        }
+        let console = given.untilClosed
+        do {
+            let code = try await agent.control.ask(["tap"] + arguments, print: console.print, error: console.error)
+            return ExitCode(rawValue: code) ?? .failed
+        } catch SocketError.nobodyAnswers(_, let number) where number == SocketError.brokenOff {
+            console.error("kiipush tap: the agent is gone, without a word")
+            return .failed
+        } catch {
+            return agent.tell(agent.silence("\(error)"), "tap", console)
+        }
+    }
+
+    /// Serves one who watches, in the agent, until it has enough, has gone, or the agent ends.
+    static func serve(_ arguments: [String], _ board: TapBoard, app: String?, _ reply: ControlReply) async -> ExitCode {
+        let reader: TapReader
+        do throws(Arguments.Mistake) {
+            let options = try TapOptions.read(arguments) ?? TapOptions()
+            do throws(ErrorNumber) {
+                guard let added = try board.add(options) else {
+                    reply.error(
+                        "kiipush tap: \(TapBoard.mostReaders) watch already, or the agent ends; end one of them")
+                    return .failed
+                }
+                reader = added
+            } catch {
+                reply.error("kiipush tap: the agent cannot be watched: \(error)")
+                return .failed
+            }
+        } catch {
+            reply.error("kiipush tap: \(error.text)")
+            return .usage
+        }
+        defer { board.remove(reader) }
+        let format = reader.options.format
+        let isWhole = await reply.stream(reader.signal) {
+            let (messages, leftOut, isOver) = reader.take()
+            var lines = messages.map { $0.line(format, app: app) }
+            if leftOut > 0 { lines.append(Self.note(leftOut, format)) }
+            if !lines.isEmpty { return .lines(lines) }
+            return isOver ? .end : .later
+        }
+        if isWhole, reader.hasAgentEnded { reply.error("kiipush tap: the agent has ended") }
+        return .fine
+    }
+
+    /// Says how many messages a slow reader has missed.
+    private static func note(_ count: Int, _ format: ReportFormat) -> String {
+        switch format {
+        case .json: #"{"leftOut":\#(count)}"#
+        case .text: "-- \(count) left out here: they came faster than they were read"
+        }
+    }
+
+    static let help = """
+        kiipush tap: the messages of a running agent, as they end
+
+        usage: kiipush tap [FILTER…] [--count N] [--format text|json] [--state DIR]
+
+          --route ID       those that this route takes
+          --outcome NAME   those that end so: handled, duplicate, looped, held, deadLettered, …
+          --kind KIND      pushToApp, pushToUser or directPush
+          --bucket NAME    those about this bucket
+          --count N        ends after so many
+          --format FORMAT  text (the default): time, outcome, route, what it is about, how long it waited and took, and
+                           why it was dropped; json: what 'kiipush inspect' prints, with time, message, outcome,
+                           reason, why, route, routes, waited and took (milliseconds)
+          --state DIR      the agent's state directory; \(StateCommand.standardDirectory)
+
+        It shows payloads: only the agent's user and root may watch, four at once. Nobody is slowed down: of
+        what comes faster than it is read, 256 messages wait, others are left out and counted. Ctrl-C ends it, and so
+        does a pipe that nobody reads. Exit codes: 0 the agent ended, or --count is reached; 1 it is gone without a word;
+        2 no agent there; 64 wrong usage.
+        """
+}

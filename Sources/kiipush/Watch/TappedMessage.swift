@@ -1,0 +1,80 @@
+import KiiPush
+import KiiPushLinux
+
+/// A message that has ended, as `kiipush tap` shows it.
+struct TappedMessage: Sendable {
+    let trace: Trace
+    let time: UTCDate
+
+    /// Why it was not handled, in the words of the stage that decided; nil for one that was.
+    var why: String? {
+        if case .handled = trace.outcome { return nil }
+        let stage = trace.stages.last { $0.verdict != "pass" && $0.verdict != "handled" }
+        return stage.map { "\($0.name): \($0.verdict)" }
+    }
+
+    func line(_ format: ReportFormat, app: String?) -> String {
+        switch format {
+        case .text: text
+        case .json: json(app: app)
+        }
+    }
+
+    /// One line: time, outcome, route, what it is about, how long it waited and took, and why it was dropped.
+    var text: String {
+        let clock = time.description.dropFirst(11).prefix(12)
+        let reason = trace.outcome.reason.map { " (\($0))" } ?? ""
+        var parts = [escaped(place)]
+        parts.append("waited \(Figures.time(Self.milliseconds(trace.waitedNanoseconds)))")
+        if !trace.calls.isEmpty {
+            parts.append("took \(Figures.time(Self.milliseconds(trace.handlingNanoseconds)))")
+        }
+        if let why { parts.append(escaped(why)) }
+        let outcome = escaped("\(trace.outcome.name)\(reason)").padded(to: 21)
+        return "\(clock) \(outcome) \(escaped(trace.routes.first ?? "-").padded(to: 12)) "
+            + parts.joined(separator: "; ")
+    }
+
+    /// The bucket with its object, the topic, or the kind.
+    private var place: String {
+        guard let message = trace.message else { return "no push message" }
+        if let bucket = message.bucket {
+            return "bucket \(bucket.name)" + (message.object.map { "/\($0.id)" } ?? "")
+        }
+        if let topic = message.topic { return "topic \(topic.name)" }
+        return message.kind.description
+    }
+
+    private func json(app: String?) -> String {
+        let source = trace.transport?.name ?? "-"
+        if let message = trace.message {
+            return JSONReport.line(message, source: source, app: app) { writer in write(&writer) }
+        }
+        let error = if case .undecodable(let error) = trace.outcome { error } else { DecodeError?.none }
+        return JSONReport.line(error ?? DecodeError(.empty, at: 0, "unknown"), source: source) { write(&$0) }
+    }
+
+    private func write(_ writer: inout JSONWriter) {
+        writer.key("time")
+        writer.string(time.description)
+        writer.key("message")
+        writer.integer(Int64(clamping: trace.messageID))
+        writer.key("outcome")
+        writer.string(trace.outcome.name)
+        writer.key("reason")
+        writer.string(trace.outcome.reason)
+        writer.key("why")
+        writer.string(why)
+        writer.key("route")
+        writer.string(trace.routes.first)
+        writer.key("routes")
+        writer.array { writer in for route in trace.routes { writer.string(route) } }
+        writer.key("waited")
+        writer.number(Self.milliseconds(trace.waitedNanoseconds))
+        writer.key("took")
+        writer.number(trace.calls.isEmpty ? nil : Self.milliseconds(trace.handlingNanoseconds))
+    }
+
+    /// Milliseconds, to the microsecond.
+    private static func milliseconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds / 1000) / 1000 }
+}

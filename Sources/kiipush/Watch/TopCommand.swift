@@ -1,0 +1,169 @@
+import Glibc
+import KiiPush
+import KiiPushLinux
+
+/// `kiipush top`: what a running agent does, alive on a terminal, or as plain snapshots.
+struct TopCommand {
+    private var directory: String?
+    private var interval = Duration.seconds(2)
+    private var count: Int?
+    private var order = TopScreen.Order.busy
+    private var isPlain = false
+
+    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
+        let (command, agent): (TopCommand, WatchedAgent)
+        do throws(Arguments.Mistake) {
+            guard let read = try TopCommand(arguments) else {
+                console.print(help)
+                return .fine
+            }
+            command = read
+            agent = WatchedAgent(directory: try WatchedAgent.directory(read.directory))
+        } catch {
+            console.error("kiipush top: \(error.text); try 'kiipush top --help'")
+            return .usage
+        }
+        if console.isStandard, !command.isPlain, command.count == nil, let terminal = TopTerminal() {
+            return await command.show(agent, terminal)
+        }
+        return await command.print(agent, console.untilClosed)
+    }
+
+    private init?(_ arguments: [String]) throws(Arguments.Mistake) {
+        var arguments = Arguments(arguments)
+        while let option = try arguments.nextOption() {
+            switch option {
+            case "--state": directory = try arguments.value(of: option)
+            case "--interval": interval = try Self.interval(arguments.value(of: option))
+            case "--count": count = try TapOptions.count(arguments.value(of: option))
+            case "--sort":
+                order = try arguments.value(of: option, among: TopScreen.Order.allCases.map { ($0.rawValue, $0) })
+            case "--plain": isPlain = true
+            case "--help", "-h": return nil
+            default: throw Arguments.Mistake(unknown: option, known: Self.known)
+            }
+        }
+        if let operand = arguments.operands.first {
+            throw Arguments.Mistake(text: "'\(escaped(operand))' is no option; the directory goes behind --state")
+        }
+    }
+
+    private static let known = ["--state", "--interval", "--count", "--sort", "--plain"]
+
+    private static func interval(_ text: String) throws(Arguments.Mistake) -> Duration {
+        // A plain number is one of seconds.
+        let duration = Duration(rule: text) ?? Duration(rule: text + "s")
+        guard let duration, duration >= .milliseconds(100), duration <= .seconds(3600) else {
+            throw Arguments.Mistake(text: "--interval takes a time from 100ms to 1h, not '\(escaped(text))'")
+        }
+        return duration
+    }
+
+    // MARK: Snapshots
+
+    /// Prints a snapshot each interval, with an empty line between them.
+    private func print(_ agent: WatchedAgent, _ console: Console) async -> ExitCode {
+        var previous: (status: AgentStatus, at: ContinuousClock.Instant)?
+        var left = count
+        while true {
+            let (status, now): (AgentStatus, ContinuousClock.Instant)
+            do throws(WatchedAgent.Silence) { (status, now) = (try await agent.status().status, .now) } catch {
+                return agent.tell(error, "top", console)
+            }
+            if previous != nil { console.print("") }
+            var screen = TopScreen(status: status, order: order)
+            screen.previous = previous.map { ($0.status, $0.at.duration(to: now) / .seconds(1)) }
+            // As many rows as there are: nothing scrolls away.
+            screen.size = ScreenSize(columns: ScreenSize.current.columns, rows: 10_000)
+            for line in screen.lines { console.print(line) }
+            previous = (status, now)
+            left = left.map { $0 - 1 }
+            if left == 0 { return .fine }
+            do { try await Task.sleep(for: interval) } catch { return .fine }
+        }
+    }
+
+    // MARK: Alive
+
+    /// Draws the screen again and again, until a key or a signal ends it.
+    private func show(_ agent: WatchedAgent, _ terminal: TopTerminal) async -> ExitCode {
+        let signals = StopSignals {
+            terminal.restore()
+            exitProcess(.fine)
+        }
+        defer {
+            terminal.restore()
+            withExtendedLifetime(signals) {}
+        }
+        var (order, isPaused) = (order, false)
+        var (last, previous): (Look?, Look?) = (nil, nil)
+        var trouble: String?
+        while true {
+            if !isPaused, last.map({ $0.at.duration(to: .now) >= interval }) ?? true {
+                do throws(WatchedAgent.Silence) {
+                    let status = try await agent.status().status
+                    (previous, last, trouble) = (last, Look(status: status, at: .now), nil)
+                } catch {
+                    trouble = Self.words(error, agent)
+                }
+            }
+            draw(last, previous, order, isPaused, trouble, terminal)
+            let wait = last.map { ContinuousClock.now.duration(to: $0.at + interval) } ?? interval
+            let key = await terminal.key(within: isPaused || trouble != nil ? interval : max(wait, .milliseconds(10)))
+            switch key {
+            case "q", "Q", "\u{3}", "\u{4}": return .fine
+            case "p", " ": isPaused.toggle()
+            case "s": order = order.next
+            case let key?: order = TopScreen.Order.allCases.first { $0.key == key } ?? order
+            case nil: break
+            }
+        }
+    }
+
+    /// What an agent said, and when.
+    private struct Look {
+        let status: AgentStatus
+        let at: ContinuousClock.Instant
+    }
+
+    private func draw(
+        _ last: Look?, _ previous: Look?, _ order: TopScreen.Order, _ isPaused: Bool, _ trouble: String?,
+        _ terminal: TopTerminal
+    ) {
+        let size = ScreenSize.current
+        guard let last else {
+            terminal.draw([Figures.column(trouble ?? "", size.columns), "q quits"], header: "")
+            return
+        }
+        var screen = TopScreen(status: last.status, order: order, size: size)
+        screen.previous = previous.map { ($0.status, $0.at.duration(to: last.at) / .seconds(1)) }
+        let keys = "q quit  p pause  s or b r f w n sort"
+        screen.note =
+            trouble.map { "\($0); the numbers are old" } ?? "\(isPaused ? "PAUSED  " : "")\(keys)  [by \(order)]"
+        terminal.draw(screen.lines, header: screen.header)
+    }
+
+    private static func words(_ silence: WatchedAgent.Silence, _ agent: WatchedAgent) -> String {
+        switch silence {
+        case .nobody: "no agent runs on \(escaped(agent.directory))"
+        case .silent(let why): "the agent does not answer: \(why)"
+        }
+    }
+
+    static let help = """
+        kiipush top: what a running agent does, alive on a terminal
+
+        usage: kiipush top [--interval TIME] [--sort ORDER] [--count N] [--plain] [--state DIR]
+
+          --interval TIME  how often it looks: 2s
+          --sort ORDER     the routes that come first: busy (those whose handlers run longest), rate, failed, wait
+                           or name
+          --count N        prints so many snapshots and ends; the first one tells the time since the agent began
+          --plain          prints snapshots also on a terminal, as it does where there is none
+          --state DIR      the agent's state directory; \(StateCommand.standardDirectory)
+
+        Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is how much of the time
+        a route's handler runs, above 100% where several do at once, /S how many end in a second. NO_COLOR turns colours off. Exit codes: 0 ended; 1 the
+        agent does not answer; 2 no agent there; 64 wrong usage.
+        """
+}

@@ -1,0 +1,68 @@
+import Glibc
+import KiiPushLinux
+import Synchronization
+
+/// A terminal on which one program draws a whole screen; given back as it was, also when a signal ends the program.
+final class TopTerminal: Sendable {
+    /// The terminal's mode from before; nil when it was given back.
+    private let before: Mutex<termios?>
+    private let hasColour: Bool
+
+    /// Takes the terminal over; nil when standard input and output are not one.
+    init?() {
+        guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return nil }
+        var mode = termios()
+        guard unsafe tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
+        before = Mutex(mode)
+        hasColour = Self.isSet("TERM") && !Self.isSet("NO_COLOR") && Self.value("TERM") != "dumb"
+        // Keys come one by one and unseen, those too that would be signals: Ctrl-C is the key that quits.
+        mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
+        unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)
+        // Another screen, so that what was there comes back at the end, without a cursor.
+        write("\u{1B}[?1049h\u{1B}[?25l")
+    }
+
+    private static func value(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
+    private static func isSet(_ name: String) -> Bool { value(name)?.isEmpty == false }
+
+    /// Gives the terminal back; once, whoever calls it.
+    func restore() {
+        let mode = before.withLock { mode in
+            defer { mode = nil }
+            return mode
+        }
+        guard var mode else { return }
+        write("\u{1B}[?25h\u{1B}[?1049l")
+        unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)
+    }
+
+    /// Draws lines in place of all that was there; `header` stands out, and what is wrong does.
+    func draw(_ lines: [String], header: String) {
+        guard before.withLock({ $0 != nil }) else { return }
+        let drawn = lines.map { line in
+            guard hasColour else { return line }
+            if line.hasPrefix("ROUTE"), line == header { return "\u{1B}[7m\(line)\u{1B}[0m" }
+            return line.contains("NOT HEALTHY") || line.hasPrefix("problem") ? "\u{1B}[1;31m\(line)\u{1B}[0m" : line
+        }
+        write("\u{1B}[H" + drawn.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
+    }
+
+    private func write(_ text: String) { try? writeAll(text, to: STDOUT_FILENO) }
+
+    /// Waits for a key, so long at most; nil when none was pressed, or the terminal has another size now.
+    func key(within limit: Duration) async -> Character? {
+        await withThread {
+            let (end, size) = (ContinuousClock.now + limit, ScreenSize.current)
+            repeat {
+                var polled = [pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)]
+                pollAll(&polled, for: min(.milliseconds(250), ContinuousClock.now.duration(to: end)))
+                if polled[0].revents != 0 {
+                    var byte: UInt8 = 0
+                    // A terminal that is gone has no more keys.
+                    return unsafe read(STDIN_FILENO, &byte, 1) == 1 ? Character(Unicode.Scalar(byte)) : "q"
+                }
+            } while ContinuousClock.now < end && ScreenSize.current == size
+            return nil
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Glibc
+import KiiPush
+import KiiPushLinux
+import Synchronization
+
+/// What `status`, `tap` and `top` share: the agent of a state directory, and how to ask it.
+struct WatchedAgent: Sendable {
+    let directory: String
+
+    /// Why an agent did not answer.
+    enum Silence: Error {
+        /// None runs on the directory.
+        case nobody
+        /// One does, and does not answer, or not so that it can be understood.
+        case silent(String)
+    }
+
+    /// How long an agent may take to answer.
+    private static let patience = Duration.seconds(5)
+
+    var control: ControlSocket { ControlSocket(path: "\(directory)/control.sock") }
+
+    /// Asks the agent how it is doing.
+    ///
+    /// - Returns: the line that it answered, and what that says.
+    func status() async throws(Silence) -> (line: String, status: AgentStatus) {
+        let heard = Mutex<[String]>([])
+        do {
+            _ = try await control.ask(
+                ["status"], patience: Self.patience, print: { line in heard.withLock { $0.append(line) } },
+                error: { line in heard.withLock { $0.append(line) } })
+        } catch {
+            throw silence("\(error)")
+        }
+        let line = heard.withLock { $0.first } ?? ""
+        guard let status = AgentStatus(json: line) else { throw .silent("it said '\(escaped(line))'") }
+        return (line, status)
+    }
+
+    /// Why nobody answered: there is no agent, or one that cannot.
+    func silence(_ why: String) -> Silence { AgentState.isTaken(directory) ? .silent(why) : .nobody }
+
+    /// Tells why nobody answered; the exit code for it.
+    func tell(_ silence: Silence, _ name: String, _ console: Console) -> ExitCode {
+        switch silence {
+        case .nobody:
+            console.error("kiipush \(name): no agent runs on \(escaped(directory))")
+            return .nobody
+        case .silent(let why):
+            console.error("kiipush \(name): the agent of \(escaped(directory)) does not answer: \(why)")
+            return .failed
+        }
+    }
+
+    /// The state directory that was named, or else the standard one.
+    static func directory(_ named: String?) throws(Arguments.Mistake) -> String {
+        guard let directory = named ?? StateDirectory.standard else {
+            throw Arguments.Mistake(text: "no home directory is known; name the state directory with --state DIR")
+        }
+        return directory
+    }
+}
+
+/// How many columns and rows standard output has.
+struct ScreenSize: Equatable {
+    var columns: Int
+    var rows: Int
+
+    /// The terminal's size; `$COLUMNS`, or 80 by 24, where it is none.
+    static var current: ScreenSize {
+        var size = winsize()
+        if unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 {
+            return ScreenSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
+        }
+        let columns = unsafe getenv("COLUMNS").flatMap { unsafe Int(String(cString: $0)) } ?? 80
+        return ScreenSize(columns: min(max(columns, 40), 1000), rows: 24)
+    }
+}

@@ -1,0 +1,39 @@
+import Glibc
+import Testing
+
+@testable import kiipush
+
+@Suite("programs of an agent that is killed", .timeLimit(.minutes(5)))
+struct OrphanTests {
+    @Test("a program and what it has started end with the agent, also by SIGKILL")
+    func killed() throws {
+        let pids = try TemporaryFile("", name: "pids")
+        let script = "echo $$ >> \(pids.path); sleep 1000 & echo $! >> \(pids.path); wait"
+        let rules = try TemporaryFile(
+            #"{"version":1,"rules":[{"id":"all","then":{"run":["/bin/sh","-c","\#(script)"]}}]}"#, name: "rules.json")
+        let input = rules.path + ".in"
+        #expect(unsafe mkfifo(input, 0o600) == 0)
+        let feed = unsafe open(input, O_RDWR | O_CLOEXEC)
+        defer { close(feed) }
+        let agent = try RunningAgent(["--rules", rules.path, "--stdin"], input: input)
+        for line in ReceiveTests.lines.split(separator: "\n").suffix(2) {
+            #expect(unsafe write(feed, "\(line)\n", line.utf8.count + 1) == line.utf8.count + 1)
+        }
+        func processes() -> [pid_t] {
+            ((try? pids.contents()) ?? "").split(separator: "\n").compactMap { pid_t($0) }
+        }
+        try agent.wait { _ in processes().count == 4 }
+        #expect(try agent.stop(SIGKILL) == 256 + SIGKILL)
+        try agent.wait { _ in processes().allSatisfy { Self.isOver($0) } }
+    }
+
+    /// Whether a process is gone, or waits for nothing but its parent.
+    private static func isOver(_ process: pid_t) -> Bool {
+        let file = unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return true }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = unsafe read(file, &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).contains(") Z ")
+    }
+}
