@@ -123,6 +123,7 @@ step "alert rules: they can be read, and say what their tests want"
 promtool=$(command -v promtool || echo .build/prometheus/usr/bin/promtool)
 if [ ! -x "$promtool" ]; then
     rm -rf .build/prometheus && mkdir -p .build/prometheus
+    apt-cache show prometheus >/dev/null 2>&1 || apt-get update -qq
     (cd .build/prometheus && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb .) ||
         fail "promtool is missing; install the Debian package prometheus"
 fi
