@@ -7,7 +7,7 @@ struct ArrivalRecord {
 
     mutating func addArrival(_ time: Int64, _ now: Int64) { arrived.add(time, now) }
 
-    mutating func addHandled(_ now: Int64) { handled.add(now, now) }
+    mutating func addHandled(_ now: Int64) { handled.add(now) }
 
     /// How many arrived from the bin of `start` on, up to that of `end`, without it; and for how many seconds that is.
     func arrivals(from start: Int64, to end: Int64) -> (count: Int, seconds: Double) {

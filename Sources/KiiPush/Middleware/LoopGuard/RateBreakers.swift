@@ -98,58 +98,51 @@ struct RateBreakers {
         isNew: Bool
     ) -> Answer {
         let narrowPlace = narrow.place(of: keys.narrow, limits.narrow, now)
-        switch narrowPlace.map({ narrow.judge($0, limits.narrow, arrivedAt, now, isNew: isNew) }) ?? .pass {
-        case .hold:
-            if isNew { note(keys, above: .object, arrivedAt, now) }
-            return .hold(ID(level: .object, key: keys.narrow))
-        case .passTrusted:
-            if isNew { note(keys, above: .object, arrivedAt, now) }
-            return .pass
-        case .pass: break
-        }
+        let ofNarrow = narrowPlace.map { narrow.judge($0, limits.narrow, arrivedAt, now, isNew: isNew) } ?? .pass
+        guard ofNarrow == .pass else { return decided(ofNarrow, .object, keys, nil, nil, arrivedAt, now, isNew) }
         let widePlace = keys.wide.flatMap { wide.place(of: $0, limits.wide, now) }
-        switch widePlace.map({ wide.judge($0, limits.wide, arrivedAt, now, isNew: isNew) }) ?? .pass {
-        case .hold:
-            if let place = narrowPlace { narrow.use(place) { $0.takeBack() } }
-            if isNew { note(keys, above: .bucket, arrivedAt, now) }
-            return keys.wide.map { .hold(ID(level: .bucket, key: $0)) } ?? .pass
-        case .passTrusted:
-            if isNew { note(keys, above: .bucket, arrivedAt, now) }
-            return .pass
-        case .pass: break
-        }
+        let ofWide = widePlace.map { wide.judge($0, limits.wide, arrivedAt, now, isNew: isNew) } ?? .pass
+        guard ofWide == .pass else { return decided(ofWide, .bucket, keys, narrowPlace, nil, arrivedAt, now, isNew) }
         let routePlace = broad.place(of: keys.route, limits.route, now)
-        switch routePlace.map({ broad.judge($0, limits.route, arrivedAt, now, isNew: isNew) }) ?? .pass {
-        case .hold:
-            takeBack(narrowPlace, widePlace)
-            if isNew { note(keys, above: .route, arrivedAt, now) }
-            return .hold(ID(level: .route, key: keys.route))
-        case .passTrusted:
-            if isNew { note(keys, above: .route, arrivedAt, now) }
-            return .pass
-        case .pass: break
+        let ofRoute = routePlace.map { broad.judge($0, limits.route, arrivedAt, now, isNew: isNew) } ?? .pass
+        guard ofRoute == .pass else {
+            return decided(ofRoute, .route, keys, narrowPlace, widePlace, arrivedAt, now, isNew)
         }
         let devicePlace = broad.place(of: .device, device, now)
-        switch devicePlace.map({ broad.judge($0, device, arrivedAt, now, isNew: isNew) }) ?? .pass {
-        case .hold: break
-        case .passTrusted: return .pass
-        case .pass:
-            handled.add(now, now)
-            return .pass
+        let ofDevice = devicePlace.map { broad.judge($0, device, arrivedAt, now, isNew: isNew) } ?? .pass
+        guard ofDevice == .pass else {
+            if ofDevice == .hold, let place = routePlace { broad.use(place) { $0.takeBack() } }
+            return decided(ofDevice, .device, keys, narrowPlace, widePlace, arrivedAt, now, isNew)
         }
+        handled.add(now)
+        return .pass
+    }
+
+    /// What a breaker says that holds a message, or trusts it: narrower ones do not count what is held, and wider ones are
+    /// not asked.
+    // Never inlined: few messages come here.
+    @inline(never)
+    private mutating func decided(
+        _ answer: Breaker.Answer, _ level: Level, _ keys: RateKeys, _ narrowPlace: UInt32?, _ widePlace: UInt32?,
+        _ arrivedAt: Int64, _ now: Int64, _ isNew: Bool
+    ) -> Answer {
+        if isNew { note(keys, above: level, arrivedAt, now) }
+        guard answer == .hold else { return .pass }
         takeBack(narrowPlace, widePlace)
-        if let place = routePlace { broad.use(place) { $0.takeBack() } }
-        return .hold(ID(level: .device, key: .device))
+        return switch level {
+        case .object: .hold(ID(level: .object, key: keys.narrow))
+        case .bucket: keys.wide.map { .hold(ID(level: .bucket, key: $0)) } ?? .pass
+        case .route: .hold(ID(level: .route, key: keys.route))
+        case .device: .hold(ID(level: .device, key: .device))
+        }
     }
 
     /// Lets the wider breakers know of a message that a narrower one has judged: what comes of a key does not end for them
     /// while that one holds it, or trusts it.
-    // Never inlined: few messages come here.
-    @inline(never)
     private mutating func note(_ keys: RateKeys, above level: Level, _ arrivedAt: Int64, _ now: Int64) {
         if level == .object, let key = keys.wide { wide.note(key, arrivedAt, now) }
         if level == .object || level == .bucket { broad.note(keys.route, arrivedAt, now) }
-        broad.note(.device, arrivedAt, now)
+        if level != .device { broad.note(.device, arrivedAt, now) }
     }
 
     private mutating func takeBack(_ narrowPlace: UInt32?, _ widePlace: UInt32?) {
@@ -227,7 +220,7 @@ struct RateBreakers {
             let others = handled
             guard let message = use(id, { $0.takeDue(now, others) }) ?? nil else { continue }
             forget([message], of: id)
-            if breaker(id)?.isIndependent != true { handled.add(now, now) }
+            if breaker(id)?.isIndependent != true { handled.add(now) }
             return (message, id)
         }
         return nil

@@ -7,17 +7,33 @@ struct TimeBins {
     static let bin: Int64 = 250_000_000
     static let bins = 256
 
+    /// All but the newest.
     private var counts = [UInt16](repeating: 0, count: bins)
-    /// The number of the newest bin.
+    /// The number of the newest bin, when it ends, and its count.
+    ///
+    /// Kept here, since one is counted for each message: a look at the array for each would cost more than all else.
     private var last: Int64
+    private var end: Int64
+    private var newest = 0
 
-    init(_ now: Int64) { last = now / Self.bin }
+    init(_ now: Int64) {
+        last = now / Self.bin
+        end = (last &+ 1) &* Self.bin
+    }
 
-    /// Counts one more; what lies in the future counts as of now.
+    /// Counts one more as of now; where the clock went back, in the newest bin.
+    @inline(__always)
+    mutating func add(_ now: Int64) {
+        if now >= end { advance(now / Self.bin) }
+        newest &+= 1
+    }
+
+    /// Counts one more of an earlier time; what lies in the future counts as of now.
     mutating func add(_ time: Int64, _ now: Int64) {
         advance(now / Self.bin)
         let number = min(time, now) / Self.bin
-        guard number > last - Int64(Self.bins), number <= last else { return }
+        if number == last { return newest &+= 1 }
+        guard number > last - Int64(Self.bins), number < last else { return }
         let place = Self.place(number)
         if counts[place] < .max { counts[place] += 1 }
     }
@@ -26,7 +42,9 @@ struct TimeBins {
     func first(since time: Int64) -> Int64 { max(time / Self.bin, last - Int64(Self.bins) + 1) }
 
     /// How many there were in a bin.
-    subscript(number: Int64) -> Int { number > last ? 0 : Int(counts[Self.place(number)]) }
+    subscript(number: Int64) -> Int {
+        number < last ? Int(counts[Self.place(number)]) : number == last ? newest : 0
+    }
 
     /// How many there were from the bin of `start` on, up to that of `end`, without it; and for how many seconds that is.
     func count(from start: Int64, to end: Int64) -> (count: Int, seconds: Double) {
@@ -39,10 +57,14 @@ struct TimeBins {
 
     private static func place(_ number: Int64) -> Int { Int(truncatingIfNeeded: number) & (bins - 1) }
 
+    // Never inlined: it is called four times a second.
+    @inline(never)
     private mutating func advance(_ number: Int64) {
         guard number > last else { return }
+        counts[Self.place(last)] = UInt16(clamping: newest)
         // Beyond all bins, each is emptied once.
         for next in max(last + 1, number - Int64(Self.bins) + 1)...number { counts[Self.place(next)] = 0 }
-        last = number
+        (last, newest) = (number, 0)
+        end = number == .max / Self.bin ? .max : (number + 1) * Self.bin
     }
 }
