@@ -15,6 +15,13 @@ struct Arguments {
         }
     }
 
+    /// What to say of a command that there is not: which one was probably meant, else all that there are.
+    static func unknown(command: String, known: [String]) -> String {
+        let nearest = NearestName.of(command, among: known).map { "did you mean '\($0)'?" }
+        let all = known.dropLast().joined(separator: ", ") + " and " + (known.last ?? "")
+        return "there is no command '\(escaped(command))'; " + (nearest ?? "the commands are \(all)")
+    }
+
     private var left: ArraySlice<String>
     /// What is no option, in order.
     private(set) var operands: [String] = []

@@ -32,15 +32,18 @@ struct Tool {
         case "help", "--help", "-h":
             console.print(help)
             return .fine
-        case "--version":
+        case "--version", "-V":
             console.print("kiipush \(version)")
             return .fine
         default:
-            let commands = "demo, inspect, rules, receive, status, tap, top, dead-letters, held, kill and revive"
-            console.error("kiipush: there is no command '\(escaped(command))'; the commands are \(commands)")
+            console.error("kiipush: " + Arguments.unknown(command: command, known: commands))
             return .usage
         }
     }
+
+    private static let commands = [
+        "demo", "inspect", "rules", "receive", "status", "tap", "top", "dead-letters", "held", "kill", "revive", "help",
+    ]
 
     /// The version of the tool and of the libraries that it is built with.
     static let version = "0.1.0"
@@ -63,7 +66,8 @@ struct Tool {
           kill      switches off a route, a bucket or everything in a program that runs, for a time
           revive    switches it on again
           help      shows this, or with a command's name that command's help
-          --version prints the version
+          --version, -V
+                    prints the version
 
         'kiipush COMMAND --help' tells more about a command.
         Exit codes: 0 fine; 1 an input or a test failed; 2 ambiguous under --strict,

@@ -211,8 +211,8 @@ struct InspectTests {
             (["inspect", "--fromat", "json"], "there is no option --fromat; did you mean --format?"),
             (["rules", "test", "--covrage", "f"], "there is no option --covrage; did you mean --coverage?"),
             (["rules", "diff", "--hlep"], "there is no option --hlep; did you mean --help?"),
-            (["help", "inspekt"], "there is no command 'inspekt'"),
-            (["rules", "help", "tset"], "there is no command 'tset'"),
+            (["help", "inspekt"], "there is no command 'inspekt'; did you mean 'inspect'?"),
+            (["rules", "help", "tset"], "there is no command 'tset'; did you mean 'test'?"),
             (["inspect", "--transport"], "--transport needs a value"),
             (
                 ["inspect", "--transport", "pigeon"],
@@ -221,7 +221,9 @@ struct InspectTests {
             (["inspect", "--format=xml"], "--format takes one of text, json, not 'xml'"),
             (["inspect", "--strict=yes"], "--strict takes no value"),
             (["demo", "loudly"], "it takes no arguments"),
-            (["inspekt"], "there is no command 'inspekt'"),
+            (["inspekt"], "there is no command 'inspekt'; did you mean 'inspect'?"),
+            (["rules", "prove"], "there is no command 'prove'; the commands are test, lint, explain, diff, graph,"),
+            (["kill", "--fro", "5m"], "there is no option --fro; did you mean --for?"),
         ])
     func usage(arguments: [String], message: String) async {
         let run = await ToolRun(arguments)

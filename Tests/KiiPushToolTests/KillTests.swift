@@ -327,10 +327,10 @@ struct KillTests {
             let run = await ToolRun(command, "a", option)
             #expect(run.code == .fine && run.output.first?.hasPrefix("kiipush \(command): ") == true)
         }
-        let wrong = await ToolRun("kil")
+        let wrong = await ToolRun("silence")
         #expect(
             wrong.errors == [
-                "kiipush: there is no command 'kil'; the commands are demo, inspect, rules, receive, status, tap, top, dead-letters, held, kill and revive"
+                "kiipush: there is no command 'silence'; the commands are demo, inspect, rules, receive, status, tap, top, dead-letters, held, kill, revive and help"
             ])
     }
 

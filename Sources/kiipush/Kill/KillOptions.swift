@@ -35,7 +35,9 @@ struct KillOptions {
             case "--rules": rules = try arguments.value(of: option)
             case "--state": directory = try arguments.value(of: option)
             case "--help", "-h": return KillOptions(.help, "")
-            default: throw Arguments.Mistake(text: "there is no option \(escaped(option))")
+            default:
+                let known = ["--for", "--list", "--reset", "--rules", "--state"]
+                throw Arguments.Mistake(unknown: option, known: known)
             }
         }
         if let flag = flags.first {
@@ -57,7 +59,7 @@ struct KillOptions {
             switch option {
             case "--state": directory = try arguments.value(of: option)
             case "--help", "-h": return KillOptions(.help, "")
-            default: throw Arguments.Mistake(text: "there is no option \(escaped(option))")
+            default: throw Arguments.Mistake(unknown: option, known: ["--state"])
             }
         }
         let target = try target(arguments.operands)

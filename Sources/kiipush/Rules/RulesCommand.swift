@@ -16,9 +16,8 @@ enum RulesCommand {
             console.print(help)
             return .fine
         case let command?:
-            let commands = "test, lint, explain, diff, graph and schema"
-            console.error(
-                "kiipush rules: there is no command '\(escaped(command))'; the commands are \(commands)")
+            let known = ["test", "lint", "explain", "diff", "graph", "schema", "help"]
+            console.error("kiipush rules: " + Arguments.unknown(command: command, known: known))
             return .usage
         case nil:
             console.error(help)

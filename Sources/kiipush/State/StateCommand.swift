@@ -43,8 +43,7 @@ enum StateCommand {
             return (nil, .fine)
         }
         guard let action = actions[first] else {
-            let known = actions.keys.sorted().joined(separator: ", ")
-            console.error("kiipush \(name): there is no command '\(escaped(first))'; the commands are \(known)")
+            console.error("kiipush \(name): " + Arguments.unknown(command: first, known: actions.keys.sorted()))
             return (nil, .usage)
         }
         do throws(Arguments.Mistake) {

@@ -9,9 +9,9 @@ struct StateOptionsTests {
         arguments: [
             (
                 ["dead-letters", "lsit"],
-                "dead-letters: there is no command 'lsit'; the commands are drop, list, replay, show"
+                "dead-letters: there is no command 'lsit'; did you mean 'list'?"
             ),
-            (["held", "replay"], "held: there is no command 'replay'; the commands are drop, list, release"),
+            (["held", "replay"], "held: there is no command 'replay'; the commands are drop, list and release"),
             (
                 ["dead-letters", "drop"],
                 "dead-letters drop: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters --help'"
