@@ -41,6 +41,7 @@ final class TestIntake: IntakeService {
     }
     var gaps: [String] { events.compactMap { if case .possibleGap(let why) = $0 { why } else { nil } } }
     var losses: [String] { events.compactMap { if case .disconnected(let why, _) = $0 { why } else { nil } } }
+    var refusals: [String] { events.compactMap { if case .refused(let why, _) = $0 { why } else { nil } } }
     var pauses: [Duration] { events.compactMap { if case .disconnected(_, let pause) = $0 { pause } else { nil } } }
     var ignored: [String] { events.compactMap { if case .ignored(let what) = $0 { what } else { nil } } }
 

@@ -89,6 +89,10 @@ public struct MQTTSettings: Sendable, Hashable {
     public var backoff = Duration.seconds(1)
     /// The longest pause: 2 minutes.
     public var maxBackoff = Duration.seconds(120)
+    /// The longest pause after the broker has refused the login or the subscription: 5 minutes.
+    ///
+    /// The first is ``backoff``, each further one twice as long, up to 20% longer or shorter, until one is granted.
+    public var maxRefusalBackoff = Duration.seconds(300)
     /// How long it may take from the first packet until the subscription is granted: 30 s.
     public var connectLimit = Duration.seconds(30)
     /// How long Kii's topic is good for after its endpoint was asked for; nil when nothing says so.

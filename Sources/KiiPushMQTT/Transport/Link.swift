@@ -93,15 +93,19 @@ struct Link: ~Copyable {
     }
 
     /// Asks for the topic; the answer comes as an arrival.
-    func subscribe(_ topic: String, _ quality: MQTTSettings.Quality) throws(Failure) {
+    ///
+    /// - Returns: the id that the answer has.
+    func subscribe(_ topic: String, _ quality: MQTTSettings.Quality) throws(Failure) -> Int32 {
         let quality = Int32(quality.rawValue)
+        var id: Int32 = 0
         if version == .v5 {
             // What is retained is sent when the subscription is new, not at each connection.
             let options = Int32(MQTT_SUB_OPT_SEND_RETAIN_NEW.rawValue)
-            try check(unsafe mosquitto_subscribe_v5(handle, nil, topic, quality, options, nil))
+            try check(unsafe mosquitto_subscribe_v5(handle, &id, topic, quality, options, nil))
         } else {
-            try check(unsafe mosquitto_subscribe(handle, nil, topic, quality))
+            try check(unsafe mosquitto_subscribe(handle, &id, topic, quality))
         }
+        return id
     }
 
     /// Queues the last packet; the link is gone once it is written.

@@ -21,6 +21,8 @@ final class Serving {
         case stopped
         /// The link is gone; another one may hold.
         case lost(String)
+        /// The broker does not let it in; it may change its mind.
+        case refused(String)
         /// No link will ever hold.
         case final(MQTTError)
     }
@@ -35,6 +37,9 @@ final class Serving {
     private let clientID: String
     private let publish: (MQTTCounts) -> Void
     private var backoff: Backoff
+    private var refusalBackoff: Backoff
+    /// Why the broker does not let it in, as it was told; nil while another event was told since.
+    private var toldRefusal: String?
 
     private var batches: BatchedIntake
     /// What the link has brought and no disk has.
@@ -54,6 +59,8 @@ final class Serving {
     /// Whether the broker has accepted the link, which it may do long before it grants the subscription.
     var isAccepted = false
     var isSessionPresent = false
+    /// The id of the subscription that was asked for and not answered; nil when there is none.
+    var subscription: Int32?
     /// Since when the link is subscribed; nil while it is not.
     var subscribedAt: Instant?
 
@@ -71,6 +78,7 @@ final class Serving {
         self.control = control
         self.publish = publish
         backoff = Backoff(first: settings.backoff, longest: settings.maxBackoff)
+        refusalBackoff = Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
         // Of 23 characters, as many as MQTT 3.1 allows.
         clientID =
             settings.clientID.isEmpty
@@ -91,7 +99,8 @@ final class Serving {
             } catch {
                 publish(arrivals.counts)
                 if case .final(let error) = error { return .failure(error) }
-                if case .lost(let what) = error, pause(what) { continue }
+                if case .lost(let what) = error, pause(tellLoss(what)) { continue }
+                if case .refused(let why) = error, pause(tellRefusal(why)) { continue }
                 reportLeft()
                 return .success(())
             }
@@ -101,13 +110,9 @@ final class Serving {
     /// Waits before the next link, and hands over what nobody sends again; false when the transport is to end.
     ///
     /// Where there was no room, the wait is over when there is: that the link went says nothing of the broker then.
-    private func pause(_ what: String) -> Bool {
+    private func pause(_ pause: Duration) -> Bool {
         arrivals.removeWhatComesAgain()
         let wasFull = isFull
-        let held = subscribedAt?.duration(to: .now) ?? .zero
-        subscribedAt = nil
-        let pause = backoff.next(afterLinkOf: held, random: start.random())
-        intake.report(.disconnected(what, retryIn: pause))
         let end = Instant.now + pause
         while !control.isStopped, end > .now || !arrivals.payloads.isEmpty {
             if (try? handOver()) == nil { return false }
@@ -115,6 +120,30 @@ final class Serving {
             _ = wait(-1, 0, until: [arrivals.payloads.isEmpty ? end : nextTry])
         }
         return !control.isStopped
+    }
+
+    /// Tells that the link is gone, and returns how long to wait for another.
+    private func tellLoss(_ what: String) -> Duration {
+        let held = subscribedAt?.duration(to: .now) ?? .zero
+        (subscribedAt, toldRefusal) = (nil, nil)
+        let pause = backoff.next(afterLinkOf: held, random: start.random())
+        intake.report(.disconnected(what, retryIn: pause))
+        return pause
+    }
+
+    /// Tells that the broker refuses, unless that is what was told last, and returns how long to wait.
+    private func tellRefusal(_ why: String) -> Duration {
+        subscribedAt = nil
+        let pause = refusalBackoff.next(afterLinkOf: .zero, random: start.random())
+        if toldRefusal != why { intake.report(.refused(why, retryIn: pause)) }
+        toldRefusal = why
+        return pause
+    }
+
+    /// Has the next refusal be the first.
+    func noteAdmission() {
+        toldRefusal = nil
+        refusalBackoff = Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
     }
 
     private func reportLeft() {
@@ -129,7 +158,7 @@ final class Serving {
     private func serveLink() throws(End) {
         try awaitRoom()
         let link = try makeLink()
-        (isBehind, isSending, isAccepted, nextPing) = (false, false, false, nil)
+        (isBehind, isSending, isAccepted, nextPing, subscription) = (false, false, false, nil, nil)
         (unended, unacknowledged) = (Unended(), 0)
         var deadline = Instant.now + settings.connectLimit
         while true {
