@@ -25,6 +25,21 @@ struct SettingsTests {
             ("user", { $0.password = .text("x") }), ("user", { $0.user = "a\0" }), ("payload", { $0.payloadLimit = 0 }),
             ("CA file", { $0.caFile = "ca.pem" }),
             (
+                "needs its certificate",
+                {
+                    $0.usesTLS = true
+                    $0.keyFile = "k"
+                }
+            ),
+            (
+                "needs its key",
+                {
+                    $0.usesTLS = true
+                    $0.certificateFile = "c"
+                }
+            ),
+            ("without TLS", { ($0.certificateFile, $0.keyFile) = ("c", "k") }),
+            (
                 "NUL",
                 {
                     $0.user = "u"

@@ -79,6 +79,48 @@ struct TLSTests {
         }
     }
 
+    @Test("a broker that asks for our certificate is shown it; a key that others can read ends the transport")
+    func ownCertificate() async throws {
+        let broker = try Self.broker(.right, ["require_certificate true", "use_identity_as_username true"])
+        let folder = broker.folder.path
+        _ = chmod("\(folder)/key.pem", 0o600)
+        let settings = Self.settings(broker) {
+            ($0.certificateFile, $0.keyFile) = ("\(folder)/right.crt", "\(folder)/key.pem")
+        }
+        let intake = TestIntake()
+        try await running(settings, intake) { _ in
+            try await eventually("connected: \(intake.losses)") { !intake.connections.isEmpty }
+        }
+        #expect(intake.losses.isEmpty && broker.log.contains("u'broker'"), "\(broker.log)")
+        _ = chmod("\(folder)/key.pem", 0o640)
+        let exposed = try await failure(settings, TestIntake())
+        #expect("\(try #require(exposed))".contains("chmod 600"))
+        _ = unlink("\(folder)/right.crt")
+        let missing = try await failure(settings, TestIntake())
+        #expect("\(try #require(missing))".contains("right.crt: cannot be read"))
+    }
+
+    @Test("a key with a passphrase is a lost link, and nobody is asked for it")
+    func passphrase() async throws {
+        let broker = try Self.broker(.right, ["require_certificate true"])
+        let folder = broker.folder.path
+        try run(
+            [
+                "openssl", "ec", "-aes128", "-passout", "pass:secret", "-in", "\(folder)/key.pem", "-out",
+                "\(folder)/locked",
+            ],
+            output: "\(folder)/openssl.log")
+        _ = chmod("\(folder)/locked", 0o600)
+        let intake = TestIntake()
+        let settings = Self.settings(broker) {
+            ($0.certificateFile, $0.keyFile) = ("\(folder)/right.crt", "\(folder)/locked")
+        }
+        try await running(settings, intake) { _ in
+            try await eventually("told") { !intake.losses.isEmpty }
+        }
+        #expect(intake.connections.isEmpty && intake.losses[0].contains("key"), "\(intake.losses)")
+    }
+
     @Test("a CA file that cannot be read ends the transport")
     func noFile() async throws {
         var settings = MQTTSettings(host: "localhost", topic: "push", usesTLS: true)

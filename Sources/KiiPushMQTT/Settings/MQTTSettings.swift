@@ -52,6 +52,15 @@ public struct MQTTSettings: Sendable, Hashable {
     public var usesTLS = false
     /// A file of certificates, as PEM, to trust instead of the system's.
     public var caFile: String?
+    /// This device's own certificate, as PEM, for a broker that asks for one; behind it those up to the broker's authority.
+    ///
+    /// Needs TLS and a ``keyFile``; nil for none.
+    public var certificateFile: String?
+    /// The certificate's key, as PEM, without a passphrase; a name without a slash is looked for in
+    /// `$CREDENTIALS_DIRECTORY` first.
+    ///
+    /// At most 64 KiB; a regular file of this user or root that nobody else can read, else it is refused.
+    public var keyFile: String?
     /// The user's name there; nil for none.
     public var user: String?
     /// The user's password.

@@ -11,7 +11,7 @@ final class Serving {
     /// What it begins with.
     struct Start: Sendable {
         let settings: MQTTSettings
-        let password: String?
+        let files: LinkFiles
         let random: @Sendable () -> Double
     }
 
@@ -184,10 +184,12 @@ final class Serving {
     }
 
     private func makeLink() throws(End) -> Link {
+        let files: LinkFiles.Contents
+        do throws(MQTTError) { files = try start.files.read() } catch { throw .lost(error.description) }
         guard control.goAway() else { throw .stopped }
         do throws(Link.Failure) {
             let link = try Link(settings, clientID: clientID, arrivals)
-            try link.connect(settings, password: start.password)
+            try link.connect(settings, files)
             // Nobody may be there any more; the first round would find out too late.
             if control.comeBack() { return link }
         } catch {
