@@ -176,5 +176,21 @@ struct Certificates {
             "-days", "\(days)", "-extfile", path("names"), "-out", path("\(name).crt"),
         ])
     }
+
+    /// Makes a key and a certificate of the authority for a name, `name.key` and `name.crt`.
+    static func sign(_ name: String, _ folder: Folder) throws {
+        let path = "\(folder.path)/\(name)"
+        let log = "\(folder.path)/openssl.log"
+        try run(
+            [
+                "openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
+                "\(path).key", "-out", "\(path).csr", "-subj", "/CN=\(name)",
+            ], output: log)
+        try run(
+            [
+                "openssl", "x509", "-req", "-in", "\(path).csr", "-CA", "\(folder.path)/ca.crt", "-CAkey",
+                "\(folder.path)/ca.key", "-CAcreateserial", "-days", "2", "-out", "\(path).crt",
+            ], output: log)
+    }
 }
 #endif

@@ -53,6 +53,7 @@ public enum TransportEvent: Sendable, Hashable {
     /// Messages may have been lost that nobody can bring back, and why: a session that the broker forgot, a queue that
     /// ran over, a quality of service without acknowledgement.
     case possibleGap(String)
-    /// Something came that is no push, such as a message of another topic, and was ignored; of many, the first is told.
+    /// Something came that is of no use, such as a message of another topic or a changed file that cannot be read, and was
+    /// ignored; of many, the first is told.
     case ignored(String)
 }

@@ -63,6 +63,11 @@ package struct SecretFile: Sendable {
         return path.hasPrefix("/") ? path : nil
     }
 
+    /// Where a secret lies, as the path or the name in the credentials directory says.
+    package static func location(of path: String, credentials: String? = Self.credentialsDirectory) -> String {
+        place(of: path, credentials).path
+    }
+
     private static func place(of path: String, _ credentials: String?) -> (path: String, isCredential: Bool) {
         guard let credentials, !path.isEmpty else { return (path, false) }
         if !path.utf8.contains(UInt8(ascii: "/")) {

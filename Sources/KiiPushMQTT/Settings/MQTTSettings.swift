@@ -104,6 +104,11 @@ public struct MQTTSettings: Sendable, Hashable {
     public var maxRefusalBackoff = Duration.seconds(300)
     /// How long it may take from the first packet until the subscription is granted: 30 s.
     public var connectLimit = Duration.seconds(30)
+    /// How often the files of certificates, key and password are looked at: 60 s; at least 10 ms.
+    ///
+    /// When one has changed, and all are of use, the link is made anew with them, in the same session; else it stays as it
+    /// is. Files that go together should be replaced within a second.
+    public var fileInterval = Duration.seconds(60)
     /// How long Kii's topic is good for after its endpoint was asked for; nil when nothing says so.
     ///
     /// Nothing here acts on it: when it is over, ask for another endpoint.

@@ -15,6 +15,14 @@ struct LinkFiles: Sendable {
 
     init(_ settings: MQTTSettings) { self.settings = settings }
 
+    /// What tells this state of them from another; empty where there are none.
+    var stamps: [FileStamp] {
+        var paths = [settings.caFile, settings.certificateFile].compactMap(\.self)
+        if let keyFile = settings.keyFile { paths.append(SecretFile.location(of: keyFile)) }
+        if case .file(let path)? = settings.password { paths.append(SecretFile.location(of: path)) }
+        return paths.map { FileStamp($0) }
+    }
+
     /// Reads them, as they are now.
     ///
     /// - Throws: ``MQTTError/settings(_:)`` with the file that is of no use, since libmosquitto would only say that an

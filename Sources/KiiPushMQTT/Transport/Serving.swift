@@ -23,6 +23,8 @@ final class Serving {
         case lost(String)
         /// The broker does not let it in; it may change its mind.
         case refused(String)
+        /// The files have changed, and the link is to be made with them.
+        case renewed
         /// No link will ever hold.
         case final(MQTTError)
     }
@@ -38,6 +40,7 @@ final class Serving {
     private let publish: (MQTTCounts) -> Void
     private var backoff: Backoff
     private var refusalBackoff: Backoff
+    var fileLook: FileLook
     /// Why the broker does not let it in, as it was told; nil while another event was told since.
     private var toldRefusal: String?
 
@@ -78,6 +81,7 @@ final class Serving {
         self.control = control
         self.publish = publish
         backoff = Backoff(first: settings.backoff, longest: settings.maxBackoff)
+        fileLook = FileLook(start.files, every: settings.fileInterval)
         refusalBackoff = Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
         // Of 23 characters, as many as MQTT 3.1 allows.
         clientID =
@@ -99,6 +103,10 @@ final class Serving {
             } catch {
                 publish(arrivals.counts)
                 if case .final(let error) = error { return .failure(error) }
+                if case .renewed = error {
+                    tellRenewal()
+                    continue
+                }
                 if case .lost(let what) = error, pause(tellLoss(what)) { continue }
                 if case .refused(let why) = error, pause(tellRefusal(why)) { continue }
                 reportLeft()
@@ -117,7 +125,9 @@ final class Serving {
         while !control.isStopped, end > .now || !arrivals.payloads.isEmpty {
             if (try? handOver()) == nil { return false }
             if wasFull, !isFull, arrivals.payloads.isEmpty { break }
-            _ = wait(-1, 0, until: [arrivals.payloads.isEmpty ? end : nextTry])
+            // With another password or certificate the broker may think otherwise.
+            if arrivals.payloads.isEmpty, fileLook.areOthers() { break }
+            _ = wait(-1, 0, until: arrivals.payloads.isEmpty ? [end, fileLook.due] : [nextTry])
         }
         return !control.isStopped
     }
@@ -129,6 +139,12 @@ final class Serving {
         let pause = backoff.next(afterLinkOf: held, random: start.random())
         intake.report(.disconnected(what, retryIn: pause))
         return pause
+    }
+
+    /// Tells that the link is made anew at once.
+    private func tellRenewal() {
+        (subscribedAt, toldRefusal) = (nil, nil)
+        intake.report(.disconnected("a file of a certificate, key or password has changed", retryIn: .zero))
     }
 
     /// Tells that the broker refuses, unless that is what was told last, and returns how long to wait.
@@ -171,6 +187,7 @@ final class Serving {
             if subscribedAt == nil, Instant.now >= deadline {
                 throw .lost("the broker granted no subscription within \(settings.connectLimit)")
             }
+            try renewIfChanged(link)
             try round(link, until: subscribedAt == nil ? deadline : nil)
         }
     }
@@ -185,6 +202,7 @@ final class Serving {
 
     private func makeLink() throws(End) -> Link {
         let files: LinkFiles.Contents
+        fileLook.use()
         do throws(MQTTError) { files = try start.files.read() } catch { throw .lost(error.description) }
         guard control.goAway() else { throw .stopped }
         do throws(Link.Failure) {
@@ -207,7 +225,7 @@ final class Serving {
         var events = mayRead ? POLLIN : Self.hungUp
         if maySend, link.wantsWrite { events |= POLLOUT }
         let tick = Instant.now + min(.seconds(15), .milliseconds(250) * settings.keepAlive)
-        let seen = wait(link.descriptor, events, until: [tick, deadline, nextTry])
+        let seen = wait(link.descriptor, events, until: [tick, deadline, nextTry, fileLook.due])
         if mayRead, seen & (POLLIN | POLLHUP | POLLERR) != 0 {
             try read(link)
         } else if seen & (POLLHUP | POLLERR | Self.hungUp) != 0 {
@@ -243,7 +261,7 @@ final class Serving {
     }
 
     /// Ends the link in good order, unless it is none yet or that would acknowledge what was not taken in.
-    private func leave(_ link: borrowing Link) {
+    func leave(_ link: borrowing Link) {
         guard subscribedAt != nil, maySend, unended.retried == 0, link.descriptor >= 0 else { return }
         link.disconnect()
         let end = Instant.now + .seconds(1)
