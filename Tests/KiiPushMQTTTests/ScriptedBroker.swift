@@ -57,6 +57,7 @@ final class ScriptedBroker: Sendable {
         settings.clientID = "device"
         settings.version = version
         settings.backoff = .milliseconds(20)
+        settings.risksMQTT5 = true
         change(&settings)
         return settings
     }

@@ -1,8 +1,9 @@
 #if MQTT
 import Foundation
 import KiiPush
-import KiiPushMQTT
 import Testing
+
+@testable import KiiPushMQTT
 
 /// Encrypted links: who is trusted.
 @Suite(.serialized, .timeLimit(.minutes(5)))
@@ -119,6 +120,19 @@ struct TLSTests {
             try await eventually("told") { !intake.losses.isEmpty }
         }
         #expect(intake.connections.isEmpty && intake.losses[0].contains("key"), "\(intake.losses)")
+    }
+
+    @Test("MQTT 5 without TLS is refused where a packet could end the process, with what to do")
+    func plainFive() throws {
+        #expect(MQTTAnswers.endsProcess(2_000_011) && MQTTAnswers.endsProcess(2_000_022))
+        #expect(!MQTTAnswers.endsProcess(2_001_000))
+        var settings = MQTTSettings(host: "h", topic: "t")
+        (settings.clientID, settings.version) = ("device", .v5)
+        guard MQTTAnswers.endsProcess(Link.libraryNumber) else { return _ = try MQTTTransport(settings) }
+        let error = #expect(throws: MQTTSettingsError.self) { try MQTTTransport(settings) }
+        #expect(error?.description.contains("use mqtts, MQTT 3.1.1, or libmosquitto 2.1") == true)
+        settings.usesTLS = true
+        _ = try MQTTTransport(settings)
     }
 
     @Test("a CA file that cannot be read ends the transport")

@@ -141,6 +141,7 @@ extension Broker {
         settings.clientID = "device"
         settings.backoff = .milliseconds(20)
         settings.maxBackoff = .milliseconds(200)
+        settings.risksMQTT5 = true
         change(&settings)
         return settings
     }

@@ -73,6 +73,10 @@ public struct MQTTSettings: Sendable, Hashable {
     public var clientID = ""
     /// The version of the protocol: 3.1.1.
     public var version = Version.v311
+    /// Whether MQTT 5 is spoken without TLS also where that lets anybody on the way end the process: no.
+    ///
+    /// libmosquitto before 2.1 ends it at one packet with an unknown property. Without this a transport is not made then.
+    public var risksMQTT5 = false
     /// The quality of service to ask for: 1; what the broker grants is reported.
     public var quality = Quality.one
     /// When messages are acknowledged that lie in memory: when they have ended.

@@ -197,6 +197,9 @@ struct Link: ~Copyable {
     /// What a code means by which MQTT 5's broker ends a link, or refuses a subscription.
     static func reason(_ code: Int32) -> String { unsafe String(cString: mosquitto_reason_string(code)) }
 
+    /// The version of the library that runs, such as 2000011.
+    static var libraryNumber: Int32 { unsafe mosquitto_lib_version(nil, nil, nil) }
+
     /// The version of the library that runs, such as 2.0.11.
     static var libraryVersion: String {
         var (major, minor, revision): (Int32, Int32, Int32) = (0, 0, 0)

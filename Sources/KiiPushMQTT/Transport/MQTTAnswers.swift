@@ -18,6 +18,11 @@ enum MQTTAnswers {
         version != .v5 || ![0x80, 0x83, 0x91, 0x97].contains(code)
     }
 
+    /// Whether libmosquitto of a version, such as 2000011, ends the process when a packet of MQTT 5 has an unknown property.
+    ///
+    /// It then writes to the log of a client that it does not know, and asserts that it does; 2.1 writes nothing.
+    static func endsProcess(_ version: Int32) -> Bool { version < 2_001_000 }
+
     /// The library's words for a refusal as the end of a sentence: without its own beginning and full stop.
     static func words(_ reason: String) -> String {
         var words = Substring(reason)

@@ -43,12 +43,21 @@ public final class MQTTTransport: PushTransport {
     ///   - settings: what to connect to.
     ///   - name: its name in logs and metrics; of two in one service each needs its own.
     ///   - random: numbers from 0 up to 1, for pauses that differ from device to device.
-    /// - Throws: ``MQTTSettingsError`` when the settings are of no use.
+    /// - Throws: ``MQTTSettingsError`` when the settings are of no use, such as MQTT 5 without TLS where the library's fault makes
+    ///   that a risk, see ``MQTTSettings/risksMQTT5``.
     public init(
         _ settings: MQTTSettings, name: String = "mqtt",
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) throws(MQTTSettingsError) {
         try settings.check()
+        if settings.version == .v5, !settings.usesTLS, !settings.risksMQTT5,
+            MQTTAnswers.endsProcess(Link.libraryNumber)
+        {
+            throw MQTTSettingsError(
+                "", nil,
+                "MQTT 5 without TLS is refused: one packet of anybody on the way would end this process, by a fault of "
+                    + "libmosquitto \(Link.libraryVersion); use mqtts, MQTT 3.1.1, or libmosquitto 2.1 or newer")
+        }
         self.settings = settings
         self.name = name
         self.random = random
