@@ -103,7 +103,7 @@ struct BrokerAnswerTests {
         #expect(intake.ignored.count == 1 && intake.ignored[0].contains("topic"))
     }
 
-    @Test("a user with a password from a file is let in; a wrong password ends the transport")
+    @Test("a user with a password from a file is let in; one that is open to others or missing ends the transport")
     func password() async throws {
         let broker = try Broker(
             ["allow_anonymous false", "password_file FOLDER/passwords"],
@@ -121,17 +121,6 @@ struct BrokerAnswerTests {
         try await running(settings, intake) { _ in
             try await eventually("connected") { !intake.connections.isEmpty }
         }
-        for version in MQTTSettings.Version.allCases {
-            var wrong = settings
-            wrong.version = version
-            wrong.password = .text("wrong word")
-            let error = try await failure(wrong, TestIntake())
-            guard case .refused(let reason)? = error else {
-                Issue.record("\(version): \(String(describing: error))")
-                continue
-            }
-            #expect(!reason.contains("wrong word"))
-        }
         _ = unsafe chmod(file, 0o644)
         let exposed = try await failure(settings, TestIntake())
         #expect("\(try #require(exposed))".contains("chmod 600"))
@@ -139,26 +128,6 @@ struct BrokerAnswerTests {
         let missing = try await failure(settings, TestIntake())
         #expect("\(try #require(missing))".contains("No such file"))
     }
-
-    @Test("a refused subscription ends the transport", arguments: [MQTTSettings.Version.v311, .v5])
-    func refusedSubscription(version: MQTTSettings.Version) async throws {
-        let rules = """
-            {"defaultACLAccess":{"publishClientSend":true,"publishClientReceive":true,"subscribe":false,\
-            "unsubscribe":true},"clients":[],"groups":[],"roles":[]}
-            """
-        let plugin = try #require(Self.plugin)
-        let lines = ["allow_anonymous true", "plugin \(plugin)", "plugin_opt_config_file FOLDER/rules.json"]
-        let broker = try Broker(lines, before: { folder in _ = try folder.write(rules, to: "rules.json") })
-        let error = try await failure(broker.settings { $0.version = version }, TestIntake())
-        guard case .subscriptionRefused(let reason)? = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        #expect(version == .v5 ? reason.contains("authorized") : reason.contains("128"))
-    }
-
-    private static let plugin = ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/mosquitto_dynamic_security.so" }
-        .first { FileManager.default.fileExists(atPath: $0) }
 
     @Test("Kii's endpoint as it stands is enough to connect")
     func endpoint() async throws {

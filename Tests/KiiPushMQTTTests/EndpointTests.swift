@@ -35,8 +35,12 @@ struct EndpointTests {
         #expect(settings.port == 18830 && !settings.usesTLS && settings.user == nil && settings.password == nil)
         #expect(settings.keepAlive == 300 && settings.version == .v5 && settings.cleanSession)
         #expect(settings.topicLifetime == .seconds(60))
-        let numbered = try self.settings(#"{"host":"h","mqttTopic":"t","portSSL":1,"caFile":"ca.pem","version":3.1}"#)
-        #expect(numbered.version == .v31 && numbered.caFile == "ca.pem" && numbered.usesTLS)
+        let numbered = try self.settings(
+            """
+            {"host":"h","mqttTopic":"t","portSSL":1,"caFile":"ca.pem","certificateFile":"c","keyFile":"k","version":3.1}
+            """)
+        #expect(numbered.version == .v31 && numbered.caFile == "ca.pem")
+        #expect(numbered.certificateFile == "c" && numbered.keyFile == "k" && numbered.usesTLS)
     }
 
     @Test(

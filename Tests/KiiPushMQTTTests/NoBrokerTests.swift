@@ -12,6 +12,7 @@ struct NoBrokerTests {
         var settings = MQTTSettings(host: "127.0.0.1", port: try Loopback.freePort(), topic: "push")
         settings.clientID = "device"
         settings.version = version
+        settings.risksMQTT5 = true
         settings.backoff = .milliseconds(5)
         settings.maxBackoff = .milliseconds(40)
         let intake = TestIntake()
@@ -103,6 +104,7 @@ struct NoBrokerTests {
         var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: "push")
         settings.clientID = "device"
         settings.version = version
+        settings.risksMQTT5 = true
         let transport = try MQTTTransport(settings)
         let intake = TestIntake()
         let task = Task { try await transport.run(PushIntake(service: intake, transport: "mqtt")) }

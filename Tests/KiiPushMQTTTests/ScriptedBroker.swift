@@ -11,18 +11,25 @@ final class ScriptedBroker: Sendable {
     let port: Int
     private let isOver = Mutex(false)
 
-    init(
+    /// Answers first packets by one text after another, and over again.
+    convenience init(connections: [[UInt8]]) throws { try self.init(answers: connections.map { [$0] }, 2000) }
+
+    convenience init(
         connection: [UInt8] = [0x20, 3, 0, 0, 0], subscription: [UInt8] = [0x90, 4, 0, 1, 0, 1], then: [UInt8] = [],
         patience: Int32 = 2000
-    ) throws {
+    ) throws { try self.init(answers: [[connection, subscription + then]], patience) }
+
+    private init(answers: [[[UInt8]]], _ patience: Int32) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         port = try Loopback.bind(listener)
         try #require(listen(listener, 8) == 0)
         Thread.detachNewThread { [weak self] in
             var poll = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+            var links = 0
             while let self, !self.isOver.withLock(\.self) {
                 guard unsafe Glibc.poll(&poll, 1, 50) > 0 else { continue }
-                Self.answer(accept(listener, nil, nil), [connection, subscription + then], patience)
+                Self.answer(accept(listener, nil, nil), answers[links % answers.count], patience)
+                links += 1
             }
             close(listener)
         }
@@ -50,6 +57,7 @@ final class ScriptedBroker: Sendable {
         settings.clientID = "device"
         settings.version = version
         settings.backoff = .milliseconds(20)
+        settings.risksMQTT5 = true
         change(&settings)
         return settings
     }

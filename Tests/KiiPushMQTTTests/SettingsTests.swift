@@ -25,6 +25,21 @@ struct SettingsTests {
             ("user", { $0.password = .text("x") }), ("user", { $0.user = "a\0" }), ("payload", { $0.payloadLimit = 0 }),
             ("CA file", { $0.caFile = "ca.pem" }),
             (
+                "needs its certificate",
+                {
+                    $0.usesTLS = true
+                    $0.keyFile = "k"
+                }
+            ),
+            (
+                "needs its key",
+                {
+                    $0.usesTLS = true
+                    $0.certificateFile = "c"
+                }
+            ),
+            ("without TLS", { ($0.certificateFile, $0.keyFile) = ("c", "k") }),
+            (
                 "NUL",
                 {
                     $0.user = "u"
@@ -87,15 +102,18 @@ struct SettingsTests {
         #expect(strange.next(afterLinkOf: .zero, random: 7) == .microseconds(1200))
     }
 
-    @Test("only what stays refused ends a transport")
+    @Test("a refusal is about who asks, what is of the moment is none")
     func answers() {
         for version in [MQTTSettings.Version.v31, .v311] {
-            #expect((1...5).filter { MQTTAnswers.isFinal(connection: $0, version) } == [1, 2, 4, 5])
-            #expect(MQTTAnswers.isFinal(subscription: 0x80, version))
+            #expect((1...5).filter { MQTTAnswers.isRefusal(connection: $0, version) } == [1, 2, 4, 5])
+            #expect(MQTTAnswers.isRefusal(subscription: 0x80, version))
         }
-        let final = (Int32(0x80)...0xA2).filter { MQTTAnswers.isFinal(connection: $0, .v5) }
-        #expect(final == [0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x9D])
-        let passing = (Int32(0x80)...0xA2).filter { !MQTTAnswers.isFinal(subscription: $0, .v5) }
+        let refused = (Int32(0x80)...0xA2).filter { MQTTAnswers.isRefusal(connection: $0, .v5) }
+        #expect(refused == [0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x9D])
+        let passing = (Int32(0x80)...0xA2).filter { !MQTTAnswers.isRefusal(subscription: $0, .v5) }
         #expect(passing == [0x80, 0x83, 0x91, 0x97])
+        for (reason, words) in [
+            ("Connection Refused: not authorised.", "not authorised"), ("Not authorized", "not authorized"), ("", ""),
+        ] { #expect(MQTTAnswers.words(reason) == words) }
     }
 }

@@ -1,8 +1,9 @@
 #if MQTT
 import Foundation
 import KiiPush
-import KiiPushMQTT
 import Testing
+
+@testable import KiiPushMQTT
 
 /// Encrypted links: who is trusted.
 @Suite(.serialized, .timeLimit(.minutes(5)))
@@ -79,6 +80,61 @@ struct TLSTests {
         }
     }
 
+    @Test("a broker that asks for our certificate is shown it; a key that others can read ends the transport")
+    func ownCertificate() async throws {
+        let broker = try Self.broker(.right, ["require_certificate true", "use_identity_as_username true"])
+        let folder = broker.folder.path
+        _ = chmod("\(folder)/key.pem", 0o600)
+        let settings = Self.settings(broker) {
+            ($0.certificateFile, $0.keyFile) = ("\(folder)/right.crt", "\(folder)/key.pem")
+        }
+        let intake = TestIntake()
+        try await running(settings, intake) { _ in
+            try await eventually("connected: \(intake.losses)") { !intake.connections.isEmpty }
+        }
+        #expect(intake.losses.isEmpty && broker.log.contains("u'broker'"), "\(broker.log)")
+        _ = chmod("\(folder)/key.pem", 0o640)
+        let exposed = try await failure(settings, TestIntake())
+        #expect("\(try #require(exposed))".contains("chmod 600"))
+        _ = unlink("\(folder)/right.crt")
+        let missing = try await failure(settings, TestIntake())
+        #expect("\(try #require(missing))".contains("right.crt: cannot be read"))
+    }
+
+    @Test("a key with a passphrase is a lost link, and nobody is asked for it")
+    func passphrase() async throws {
+        let broker = try Self.broker(.right, ["require_certificate true"])
+        let folder = broker.folder.path
+        try run(
+            [
+                "openssl", "ec", "-aes128", "-passout", "pass:secret", "-in", "\(folder)/key.pem", "-out",
+                "\(folder)/locked",
+            ],
+            output: "\(folder)/openssl.log")
+        _ = chmod("\(folder)/locked", 0o600)
+        let intake = TestIntake()
+        let settings = Self.settings(broker) {
+            ($0.certificateFile, $0.keyFile) = ("\(folder)/right.crt", "\(folder)/locked")
+        }
+        try await running(settings, intake) { _ in
+            try await eventually("told") { !intake.losses.isEmpty }
+        }
+        #expect(intake.connections.isEmpty && intake.losses[0].contains("key"), "\(intake.losses)")
+    }
+
+    @Test("MQTT 5 without TLS is refused where a packet could end the process, with what to do")
+    func plainFive() throws {
+        #expect(MQTTAnswers.endsProcess(2_000_011) && MQTTAnswers.endsProcess(2_000_022))
+        #expect(!MQTTAnswers.endsProcess(2_001_000))
+        var settings = MQTTSettings(host: "h", topic: "t")
+        (settings.clientID, settings.version) = ("device", .v5)
+        guard MQTTAnswers.endsProcess(Link.libraryNumber) else { return _ = try MQTTTransport(settings) }
+        let error = #expect(throws: MQTTSettingsError.self) { try MQTTTransport(settings) }
+        #expect(error?.description.contains("use mqtts, MQTT 3.1.1, or libmosquitto 2.1") == true)
+        settings.usesTLS = true
+        _ = try MQTTTransport(settings)
+    }
+
     @Test("a CA file that cannot be read ends the transport")
     func noFile() async throws {
         var settings = MQTTSettings(host: "localhost", topic: "push", usesTLS: true)
@@ -133,6 +189,22 @@ struct Certificates {
             "x509", "-req", "-in", path("request"), "-CA", path("ca.crt"), "-CAkey", path("ca.key"), "-CAcreateserial",
             "-days", "\(days)", "-extfile", path("names"), "-out", path("\(name).crt"),
         ])
+    }
+
+    /// Makes a key and a certificate of the authority for a name, `name.key` and `name.crt`.
+    static func sign(_ name: String, _ folder: Folder) throws {
+        let path = "\(folder.path)/\(name)"
+        let log = "\(folder.path)/openssl.log"
+        try run(
+            [
+                "openssl", "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
+                "\(path).key", "-out", "\(path).csr", "-subj", "/CN=\(name)",
+            ], output: log)
+        try run(
+            [
+                "openssl", "x509", "-req", "-in", "\(path).csr", "-CA", "\(folder.path)/ca.crt", "-CAkey",
+                "\(folder.path)/ca.key", "-CAcreateserial", "-days", "2", "-out", "\(path).crt",
+            ], output: log)
     }
 }
 #endif

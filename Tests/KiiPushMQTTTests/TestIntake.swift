@@ -41,6 +41,7 @@ final class TestIntake: IntakeService {
     }
     var gaps: [String] { events.compactMap { if case .possibleGap(let why) = $0 { why } else { nil } } }
     var losses: [String] { events.compactMap { if case .disconnected(let why, _) = $0 { why } else { nil } } }
+    var refusals: [String] { events.compactMap { if case .refused(let why, _) = $0 { why } else { nil } } }
     var pauses: [Duration] { events.compactMap { if case .disconnected(_, let pause) = $0 { pause } else { nil } } }
     var ignored: [String] { events.compactMap { if case .ignored(let what) = $0 { what } else { nil } } }
 
@@ -140,6 +141,7 @@ extension Broker {
         settings.clientID = "device"
         settings.backoff = .milliseconds(20)
         settings.maxBackoff = .milliseconds(200)
+        settings.risksMQTT5 = true
         change(&settings)
         return settings
     }

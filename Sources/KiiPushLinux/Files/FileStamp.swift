@@ -1,7 +1,7 @@
 import Glibc
 
 /// What tells one state of a file from another without reading it; links are followed.
-struct FileStamp: Hashable {
+package struct FileStamp: Hashable, Sendable {
     private var device: UInt64 = 0
     private var inode: UInt64 = 0
     private var mode: UInt32 = 0
@@ -10,7 +10,8 @@ struct FileStamp: Hashable {
     /// Why nothing is known of the file, such as `ENOENT`; 0 when it is there.
     private var error: Int32 = 0
 
-    init(_ path: String) {
+    /// Looks at a file.
+    package init(_ path: String) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
             error = errno

@@ -9,6 +9,9 @@ package struct SecretFile: Sendable {
     /// What is in it.
     package let bytes: [UInt8]
 
+    /// Where it lies.
+    package let location: String
+
     /// Why it is no secret; nil when only its owner can read it.
     package let exposure: SecretFileError?
 
@@ -23,6 +26,7 @@ package struct SecretFile: Sendable {
         _ path: String, limit: Int, credentials: String? = Self.credentialsDirectory
     ) throws(SecretFileError) {
         let place = Self.place(of: path, credentials)
+        location = place.path
         guard !place.path.utf8.contains(0) else { throw .unreadable(path, ErrorNumber(rawValue: EINVAL)) }
         // Not to block on a pipe's other end.
         let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
@@ -57,6 +61,11 @@ package struct SecretFile: Sendable {
         guard let value = unsafe getenv("CREDENTIALS_DIRECTORY") else { return nil }
         let path = unsafe String(cString: value)
         return path.hasPrefix("/") ? path : nil
+    }
+
+    /// Where a secret lies, as the path or the name in the credentials directory says.
+    package static func location(of path: String, credentials: String? = Self.credentialsDirectory) -> String {
+        place(of: path, credentials).path
     }
 
     private static func place(of path: String, _ credentials: String?) -> (path: String, isCredential: Bool) {

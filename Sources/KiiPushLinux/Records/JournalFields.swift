@@ -51,6 +51,7 @@ extension JournalLine {
                 switch event {
                 case .connected: "connected"
                 case .disconnected: "disconnected"
+                case .refused: "refused"
                 case .possibleGap: "possibleGap"
                 case .ignored: "ignored"
                 }

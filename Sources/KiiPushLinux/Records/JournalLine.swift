@@ -86,6 +86,9 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         case .disconnected(let why, let pause):
             let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))
             self.init(.warning, "\(name): disconnected: \(why); again in \(pause)")
+        case .refused(let why, let pause):
+            let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))
+            self.init(.warning, "\(name): refused: \(why); again in \(pause), then with longer pauses")
         case .possibleGap(let why): self.init(.error, "\(name): messages may be lost: \(why)")
         case .ignored(let what): self.init(.warning, "\(name): ignored: \(what)")
         }

@@ -142,6 +142,7 @@ extension LineQuota.Key {
                 switch event {
                 case .connected: "connected"
                 case .disconnected: "disconnected"
+                case .refused: "refused"
                 case .possibleGap: "messages may be lost"
                 case .ignored: "ignored"
                 }

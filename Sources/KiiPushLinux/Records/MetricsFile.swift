@@ -17,10 +17,10 @@ public import KiiPush
 /// | `kiipush_service_overrunning` | handlers that did not return in time, and still run |
 /// | `kiipush_service_open` | 1 while payloads are taken in |
 /// | `kiipush_loop_held{level,step}` | what the loop guard holds, as ``KiiPush/LoopHold`` says; absent while that is nothing |
-/// | `kiipush_shortage{kind}`, `kiipush_shortages_total{kind}` | 1 while it lacks `descriptors`, `memory`, `disk` or a reader of its `log`; how often it has |
+/// | `kiipush_shortage{kind}`, `kiipush_shortages_total{kind}` | 1 while it lacks `descriptors`, `memory`, `disk`, a reader of its `log` or a `broker` that lets it in; how often it has |
 /// | `kiipush_log_lines_dropped_total` | lines of the log that nobody read |
 /// | `kiipush_retries_total`, `kiipush_overruns_total`, `kiipush_store_failures_total` | what the service told of |
-/// | `kiipush_transport_events_total{transport,event}` | `connected`, `disconnected`, `possibleGap`, `ignored` |
+/// | `kiipush_transport_events_total{transport,event}` | `connected`, `disconnected`, `refused`, `possibleGap`, `ignored` |
 /// | `kiipush_transport_up{transport}` | 1 while the link is up, as ``TransportLink/isUp`` says |
 /// | `kiipush_transport_silence_seconds{transport}` | since the last payload, or since the beginning where none came |
 /// | `kiipush_transport_payloads_total{transport}` | payloads that were taken in |

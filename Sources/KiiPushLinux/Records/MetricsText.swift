@@ -130,7 +130,7 @@ enum MetricsText {
     private static func told(_ counts: ServiceCounts.State) -> String {
         let transports = counts.transports.sorted { $0.key < $1.key }.flatMap { name, counts in
             [
-                ("connected", counts.connected), ("disconnected", counts.disconnected),
+                ("connected", counts.connected), ("disconnected", counts.disconnected), ("refused", counts.refused),
                 ("possibleGap", counts.possibleGaps), ("ignored", counts.ignored),
             ].map { event, count in ([("transport", name), ("event", event)], count) }
         }

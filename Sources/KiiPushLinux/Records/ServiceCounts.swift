@@ -15,6 +15,7 @@ public final class ServiceCounts: Sendable {
     struct Transport {
         var connected = 0
         var disconnected = 0
+        var refused = 0
         var possibleGaps = 0
         var ignored = 0
     }
@@ -58,6 +59,9 @@ public final class ServiceCounts: Sendable {
                 case .disconnected(let why, _):
                     state.transports[name, default: Transport()].disconnected += 1
                     state.change(name, now) { $0.become(.reconnecting, why, now) }
+                case .refused(let why, _):
+                    state.transports[name, default: Transport()].refused += 1
+                    state.change(name, now) { $0.become(.refused, why, now) }
                 case .possibleGap: state.transports[name, default: Transport()].possibleGaps += 1
                 case .ignored: state.transports[name, default: Transport()].ignored += 1
                 }

@@ -12,6 +12,8 @@ public struct TransportLink: Sendable, Hashable {
         case connected
         /// The connection is gone, or could not be made; the transport tries again.
         case reconnecting
+        /// The other end does not let the transport in; it asks again, with growing pauses.
+        case refused
         /// The transport has ended.
         case ended
     }

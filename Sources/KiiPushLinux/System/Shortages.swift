@@ -14,6 +14,8 @@ public struct Shortage: Sendable, Hashable {
         case disk
         /// A reader of the log.
         case log
+        /// A broker that lets a transport in, and has it subscribe.
+        case broker
     }
 
     /// What is lacking.

@@ -23,8 +23,8 @@ extension MQTTSettings {
     /// Reads what Kii's cloud answers when it is asked for an endpoint: `{"host":…,"portSSL":…,"mqttTopic":…}`.
     ///
     /// Of it count `host`, `portTCP`, `portSSL`, `username`, `password`, `mqttTopic` and `X-MQTT-TTL` or `ttl`; beside
-    /// them may stand `caFile` (as ``caFile``), `keepAlive`, `version` (`"3.1"`, `"3.1.1"`, `"5"`) and `cleanSession`. Other keys
-    /// are ignored, since Kii may add some, and null counts as absent. `portSSL` is used, with TLS, when it is there.
+    /// them may stand `caFile`, `certificateFile` and `keyFile`, `keepAlive`, `version` (`"3.1"`, `"3.1.1"`, `"5"`) and
+    /// `cleanSession`, as the properties of these names. Other keys are ignored, since Kii may add some, and null counts as absent. `portSSL` is used, with TLS, when it is there.
     /// The client id is the topic, as Kii's brokers want it, and the version 3.1 if nothing else is said.
     ///
     /// - Parameters:
@@ -42,6 +42,8 @@ extension MQTTSettings {
         let lifetime =
             reader.integer("X-MQTT-TTL", in: 0...Int(Int64.max)) ?? reader.integer("ttl", in: 0...Int(Int64.max))
         let caFile = reader.text("caFile", "a file's path")
+        let certificateFile = reader.text("certificateFile", "a file's path")
+        let keyFile = reader.text("keyFile", "a file's path")
         let keepAlive = reader.integer("keepAlive", in: 5...65_535)
         let version = reader.version()
         let cleanSession = reader.bool("cleanSession")
@@ -54,7 +56,7 @@ extension MQTTSettings {
         self.init(host: host, port: port, topic: topic, usesTLS: securePort != nil)
         self.user = user
         self.password = password.map { .text($0) }
-        self.caFile = caFile
+        (self.caFile, self.certificateFile, self.keyFile) = (caFile, certificateFile, keyFile)
         clientID = topic
         self.version = version ?? .v31
         self.keepAlive = keepAlive ?? 60

@@ -52,6 +52,15 @@ public struct MQTTSettings: Sendable, Hashable {
     public var usesTLS = false
     /// A file of certificates, as PEM, to trust instead of the system's.
     public var caFile: String?
+    /// This device's own certificate, as PEM, for a broker that asks for one; behind it those up to the broker's authority.
+    ///
+    /// Needs TLS and a ``keyFile``; nil for none.
+    public var certificateFile: String?
+    /// The certificate's key, as PEM, without a passphrase; a name without a slash is looked for in
+    /// `$CREDENTIALS_DIRECTORY` first.
+    ///
+    /// At most 64 KiB; a regular file of this user or root that nobody else can read, else it is refused.
+    public var keyFile: String?
     /// The user's name there; nil for none.
     public var user: String?
     /// The user's password.
@@ -64,6 +73,10 @@ public struct MQTTSettings: Sendable, Hashable {
     public var clientID = ""
     /// The version of the protocol: 3.1.1.
     public var version = Version.v311
+    /// Whether MQTT 5 is spoken without TLS also where that lets anybody on the way end the process: no.
+    ///
+    /// libmosquitto before 2.1 ends it at one packet with an unknown property. Without this a transport is not made then.
+    public var risksMQTT5 = false
     /// The quality of service to ask for: 1; what the broker grants is reported.
     public var quality = Quality.one
     /// When messages are acknowledged that lie in memory: when they have ended.
@@ -89,8 +102,17 @@ public struct MQTTSettings: Sendable, Hashable {
     public var backoff = Duration.seconds(1)
     /// The longest pause: 2 minutes.
     public var maxBackoff = Duration.seconds(120)
+    /// The longest pause after the broker has refused the login or the subscription: 5 minutes.
+    ///
+    /// The first is ``backoff``, each further one twice as long, up to 20% longer or shorter, until one is granted.
+    public var maxRefusalBackoff = Duration.seconds(300)
     /// How long it may take from the first packet until the subscription is granted: 30 s.
     public var connectLimit = Duration.seconds(30)
+    /// How often the files of certificates, key and password are looked at: 60 s; at least 10 ms.
+    ///
+    /// When one has changed, and all are of use, the link is made anew with them, in the same session; else it stays as it
+    /// is. Files that go together should be replaced within a second.
+    public var fileInterval = Duration.seconds(60)
     /// How long Kii's topic is good for after its endpoint was asked for; nil when nothing says so.
     ///
     /// Nothing here acts on it: when it is over, ask for another endpoint.

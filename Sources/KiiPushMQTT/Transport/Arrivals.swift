@@ -10,7 +10,7 @@ final class Arrivals {
     /// What a broker answered, beside messages.
     enum Answer {
         case connection(code: Int32, isSessionPresent: Bool)
-        case subscription(code: Int32)
+        case subscription(id: Int32, code: Int32)
         case end(code: Int32)
     }
 
@@ -140,6 +140,9 @@ final class Arrivals {
         bytes += size
     }
 
+    /// Counts an answer to a subscription that was not asked for, or was answered already.
+    func ignoreAnswer() { ignore(\.foreignAnswers, "an answer to a subscription that was not asked for") }
+
     private func ignore(_ counter: WritableKeyPath<MQTTCounts, Int>, _ what: String) {
         if counts[keyPath: counter] == 0 { notices.append(what) }
         counts[keyPath: counter] += 1
@@ -173,9 +176,9 @@ extension Arrivals {
         unsafe mosquitto_connect_v5_callback_set(handle) { _, context, code, flags, _ in
             unsafe Arrivals.behind(context)?.note(.connection(code: code, isSessionPresent: flags & 1 == 1))
         }
-        unsafe mosquitto_subscribe_v5_callback_set(handle) { _, context, _, number, codes, _ in
+        unsafe mosquitto_subscribe_v5_callback_set(handle) { _, context, id, number, codes, _ in
             guard number > 0, let codes = unsafe codes else { return }
-            unsafe Arrivals.behind(context)?.note(.subscription(code: codes[0]))
+            unsafe Arrivals.behind(context)?.note(.subscription(id: id, code: codes[0]))
         }
         unsafe mosquitto_disconnect_v5_callback_set(handle) { _, context, code, _ in
             unsafe Arrivals.behind(context)?.note(.end(code: code))

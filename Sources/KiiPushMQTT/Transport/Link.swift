@@ -37,14 +37,14 @@ struct Link: ~Copyable {
     deinit { unsafe mosquitto_destroy(handle) }
 
     /// Sets all that has to be set before the link is made.
-    private func prepare(_ settings: MQTTSettings, _ password: String?) throws(Failure) {
+    private func prepare(_ settings: MQTTSettings, _ files: LinkFiles.Contents) throws(Failure) {
         // What is queued then leaves with `write` only. Without it acknowledgements leave before `take` was called.
         try check(unsafe mosquitto_threaded_set(handle, true))
         try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, settings.version.number))
         try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Self.window))
         try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1))
-        if let user = settings.user { try check(unsafe mosquitto_username_pw_set(handle, user, password)) }
-        if settings.usesTLS { try secure(caFile: settings.caFile) }
+        if let user = settings.user { try check(unsafe mosquitto_username_pw_set(handle, user, files.password)) }
+        if settings.usesTLS { try secure(settings, keyFile: files.keyFile) }
         unsafe arrivals.listen(to: handle)
     }
 
@@ -53,21 +53,36 @@ struct Link: ~Copyable {
         _ = mosquitto_lib_init()
     }()
 
-    private func secure(caFile: String?) throws(Failure) {
-        if let caFile {
-            try check(unsafe mosquitto_tls_set(handle, caFile, nil, nil, nil, nil))
-        } else {
-            try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_TLS_USE_OS_CERTS, 1))
+    private func secure(_ settings: MQTTSettings, keyFile: String?) throws(Failure) {
+        let caFile = settings.caFile
+        if caFile == nil { try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_TLS_USE_OS_CERTS, 1)) }
+        if caFile != nil || keyFile != nil {
+            // The library takes a certificate of ours with a place of authorities only: the system's again, where no file
+            // is named.
+            let folder = caFile == nil ? Self.systemCertificates : nil
+            // Without the callback OpenSSL would ask for a passphrase on the terminal.
+            try check(
+                unsafe mosquitto_tls_set(handle, caFile, folder, settings.certificateFile, keyFile) { _, _, _, _ in 0 })
         }
         // 1 is SSL_VERIFY_PEER; the host's name is checked unless `mosquitto_tls_insecure_set` is called, which nobody does.
         try check(unsafe mosquitto_tls_opts_set(handle, 1, "tlsv1.2", nil))
     }
 
+    /// Where OpenSSL looks for the system's certificates.
+    private static var systemCertificates: String {
+        typealias Call = @convention(c) () -> UnsafePointer<CChar>?
+        // The text is OpenSSL's for good.
+        guard let symbol = unsafe dlsym(nil, "X509_get_default_cert_dir"),
+            let name = unsafe unsafeBitCast(symbol, to: Call.self)()
+        else { return "/etc/ssl/certs" }
+        return unsafe String(cString: name)
+    }
+
     // MARK: The beginning and the end
 
     /// Sends the first packet, or begins to; may block in the resolver, and with MQTT 5 until the host answers.
-    func connect(_ settings: MQTTSettings, password: String?) throws(Failure) {
-        try prepare(settings, password)
+    func connect(_ settings: MQTTSettings, _ files: LinkFiles.Contents) throws(Failure) {
+        try prepare(settings, files)
         let keepAlive = Int32(settings.keepAlive)
         if version == .v5 {
             var properties: OpaquePointer?
@@ -93,15 +108,19 @@ struct Link: ~Copyable {
     }
 
     /// Asks for the topic; the answer comes as an arrival.
-    func subscribe(_ topic: String, _ quality: MQTTSettings.Quality) throws(Failure) {
+    ///
+    /// - Returns: the id that the answer has.
+    func subscribe(_ topic: String, _ quality: MQTTSettings.Quality) throws(Failure) -> Int32 {
         let quality = Int32(quality.rawValue)
+        var id: Int32 = 0
         if version == .v5 {
             // What is retained is sent when the subscription is new, not at each connection.
             let options = Int32(MQTT_SUB_OPT_SEND_RETAIN_NEW.rawValue)
-            try check(unsafe mosquitto_subscribe_v5(handle, nil, topic, quality, options, nil))
+            try check(unsafe mosquitto_subscribe_v5(handle, &id, topic, quality, options, nil))
         } else {
-            try check(unsafe mosquitto_subscribe(handle, nil, topic, quality))
+            try check(unsafe mosquitto_subscribe(handle, &id, topic, quality))
         }
+        return id
     }
 
     /// Queues the last packet; the link is gone once it is written.
@@ -177,6 +196,9 @@ struct Link: ~Copyable {
 
     /// What a code means by which MQTT 5's broker ends a link, or refuses a subscription.
     static func reason(_ code: Int32) -> String { unsafe String(cString: mosquitto_reason_string(code)) }
+
+    /// The version of the library that runs, such as 2000011.
+    static var libraryNumber: Int32 { unsafe mosquitto_lib_version(nil, nil, nil) }
 
     /// The version of the library that runs, such as 2.0.11.
     static var libraryVersion: String {

@@ -11,6 +11,9 @@ public struct MQTTCounts: Sendable, Hashable {
     /// Copies of a retained message that a new link brought again: acknowledged and ignored.
     public var retainedAgain = 0
 
+    /// Answers to subscriptions that this link did not ask for: ignored.
+    public var foreignAnswers = 0
+
     /// Nothing yet.
     public init() {}
 }

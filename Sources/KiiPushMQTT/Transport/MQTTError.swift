@@ -1,12 +1,10 @@
 /// Why an MQTT transport has given up: trying again would end in the same way.
+///
+/// What a broker refuses is none of these: that is told as `TransportEvent.refused`, and asked for again.
 @nonexhaustive
 public enum MQTTError: Error, Sendable, Hashable {
     /// The settings are of no use; the text says which, and where they stand.
     case settings(String)
-    /// The broker refuses the connection, such as for a wrong password; the text is its reason.
-    case refused(String)
-    /// The broker refuses the subscription: this user may not read the topic, as a rule.
-    case subscriptionRefused(String)
     /// The client library would acknowledge a message before it is safe; the text is the library's version.
     case acknowledgesEarly(String)
     /// The client library does not work at all; the text is its reason.
@@ -18,10 +16,6 @@ extension MQTTError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .settings(let what): what
-        case .refused(let reason):
-            "the broker refuses the connection: \(reason); look at user, password, client id and version"
-        case .subscriptionRefused(let reason):
-            "the broker refuses the subscription: \(reason); look at the topic, and at what this user may read"
         case .acknowledgesEarly(let version):
             "ack already sent before commit: libmosquitto \(version) would lose messages in a crash; use Debian's"
         case .library(let reason): "libmosquitto does not work: \(reason)"

@@ -43,12 +43,21 @@ public final class MQTTTransport: PushTransport {
     ///   - settings: what to connect to.
     ///   - name: its name in logs and metrics; of two in one service each needs its own.
     ///   - random: numbers from 0 up to 1, for pauses that differ from device to device.
-    /// - Throws: ``MQTTSettingsError`` when the settings are of no use.
+    /// - Throws: ``MQTTSettingsError`` when the settings are of no use, such as MQTT 5 without TLS where the library's fault makes
+    ///   that a risk, see ``MQTTSettings/risksMQTT5``.
     public init(
         _ settings: MQTTSettings, name: String = "mqtt",
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) throws(MQTTSettingsError) {
         try settings.check()
+        if settings.version == .v5, !settings.usesTLS, !settings.risksMQTT5,
+            MQTTAnswers.endsProcess(Link.libraryNumber)
+        {
+            throw MQTTSettingsError(
+                "", nil,
+                "MQTT 5 without TLS is refused: one packet of anybody on the way would end this process, by a fault of "
+                    + "libmosquitto \(Link.libraryVersion); use mqtts, MQTT 3.1.1, or libmosquitto 2.1 or newer")
+        }
         self.settings = settings
         self.name = name
         self.random = random
@@ -66,13 +75,15 @@ public final class MQTTTransport: PushTransport {
     /// Hands payloads over until its task is cancelled, or the intake stops.
     ///
     /// - Parameter intake: takes the payloads.
-    /// - Throws: ``MQTTError`` when trying again is of no use, such as for a wrong password.
+    /// - Throws: ``MQTTError`` when trying again is of no use, such as for a CA file that is not there.
     public func run(_ intake: PushIntake) async throws {
         let control: Control
         do throws(ErrorNumber) { control = try Control() } catch { throw MQTTError.library("\(error)") }
         try await withTaskCancellationHandler {
-            try checkCAFile()
-            let start = Serving.Start(settings: settings, password: try password(), random: random)
+            // What is of no use now is an error of the settings; later it may be between two versions of a file.
+            let files = LinkFiles(settings)
+            _ = try files.read()
+            let start = Serving.Start(settings: settings, files: files, random: random)
             // Not a child task: the thread may be in the resolver for minutes after this task was cancelled.
             Task.detached { [self] in
                 await withThread {
@@ -84,37 +95,6 @@ public final class MQTTTransport: PushTransport {
             try await control.end()
         } onCancel: {
             control.stop()
-        }
-    }
-
-    /// libmosquitto would only say that an argument is wrong.
-    private func checkCAFile() throws(MQTTError) {
-        guard let path = settings.caFile else { return }
-        do throws(ReadError) { _ = try ByteReader(regularFile: path).readAll(limit: 1) } catch {
-            if case .tooLarge = error { return }
-            throw .settings(error.description)
-        }
-    }
-
-    /// The password, from its file if it has one.
-    private func password() throws(MQTTError) -> String? {
-        switch settings.password {
-        case nil: return nil
-        case .text(let text): return text
-        case .file(let path):
-            let file: SecretFile
-            do throws(SecretFileError) { file = try SecretFile(path, limit: 4096) } catch {
-                throw .settings(error.description)
-            }
-            if let exposure = file.exposure { throw .settings(exposure.description) }
-            var bytes = file.bytes[...]
-            if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-            if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
-            guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw .settings("\(EscapedText(path)): expected a password in UTF-8")
-            }
-            if let wrong = MQTTSettings.wrong(password: text) { throw .settings("\(EscapedText(path)): \(wrong)") }
-            return text
         }
     }
 }

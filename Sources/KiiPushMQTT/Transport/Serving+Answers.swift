@@ -9,21 +9,29 @@ extension Serving {
         case .connection(0, let isSessionPresent):
             isAccepted = true
             self.isSessionPresent = isSessionPresent
-            do throws(Link.Failure) { try link.subscribe(settings.topic, settings.quality) } catch {
-                throw .lost(error.what)
-            }
+            do throws(Link.Failure) {
+                subscription = try link.subscribe(settings.topic, settings.quality)
+            } catch { throw .lost(error.what) }
         case .connection(let code, _):
             let reason = Link.reason(connection: code, settings.version)
-            guard !MQTTAnswers.isFinal(connection: code, settings.version) else { throw .final(.refused(reason)) }
+            guard !MQTTAnswers.isRefusal(connection: code, settings.version) else {
+                throw .refused(
+                    "\(MQTTAnswers.words(reason)); look at user, password, certificate, client id and version")
+            }
             throw .lost("the broker refuses the connection: \(reason)")
-        case .subscription(let code) where code >= 0x80:
+        // A broker, or who stands between, must not end a link that is subscribed with an answer to nothing.
+        case .subscription(let id, _) where id != subscription: arrivals.ignoreAnswer()
+        case .subscription(_, let code) where code >= 0x80:
             // Before MQTT 5 there is one code, which says no more.
             let reason = settings.version == .v5 ? Link.reason(code) : "code \(code)"
-            guard !MQTTAnswers.isFinal(subscription: code, settings.version) else {
-                throw .final(.subscriptionRefused(reason))
+            guard !MQTTAnswers.isRefusal(subscription: code, settings.version) else {
+                throw .refused(
+                    "\(MQTTAnswers.words(reason)), to subscribe; look at the topic, and at what this user may read")
             }
             throw .lost("the broker refuses the subscription: \(reason)")
-        case .subscription(let quality): noteSubscription(quality)
+        case .subscription(_, let quality):
+            subscription = nil
+            noteSubscription(quality)
         case .end(let code) where code == 0x8E:
             throw .lost("\(Link.reason(code)): another program has connected with this client id")
         case .end(let code) where code >= 0x80: throw .lost("the broker ended the link: \(Link.reason(code))")
@@ -35,6 +43,7 @@ extension Serving {
     /// Tells that the link brings pushes from now on, and what may have been lost before.
     private func noteSubscription(_ quality: Int32) {
         subscribedAt = .now
+        noteAdmission()
         arrivals.noteConnection()
         let hadSession = hadLink || settings.hadSession
         hadLink = true

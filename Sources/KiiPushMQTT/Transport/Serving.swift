@@ -11,7 +11,7 @@ final class Serving {
     /// What it begins with.
     struct Start: Sendable {
         let settings: MQTTSettings
-        let password: String?
+        let files: LinkFiles
         let random: @Sendable () -> Double
     }
 
@@ -21,6 +21,10 @@ final class Serving {
         case stopped
         /// The link is gone; another one may hold.
         case lost(String)
+        /// The broker does not let it in; it may change its mind.
+        case refused(String)
+        /// The files have changed, and the link is to be made with them.
+        case renewed
         /// No link will ever hold.
         case final(MQTTError)
     }
@@ -35,6 +39,10 @@ final class Serving {
     private let clientID: String
     private let publish: (MQTTCounts) -> Void
     private var backoff: Backoff
+    private var refusalBackoff: Backoff
+    var fileLook: FileLook
+    /// Why the broker does not let it in, as it was told; nil while another event was told since.
+    private var toldRefusal: String?
 
     private var batches: BatchedIntake
     /// What the link has brought and no disk has.
@@ -54,6 +62,8 @@ final class Serving {
     /// Whether the broker has accepted the link, which it may do long before it grants the subscription.
     var isAccepted = false
     var isSessionPresent = false
+    /// The id of the subscription that was asked for and not answered; nil when there is none.
+    var subscription: Int32?
     /// Since when the link is subscribed; nil while it is not.
     var subscribedAt: Instant?
 
@@ -71,6 +81,8 @@ final class Serving {
         self.control = control
         self.publish = publish
         backoff = Backoff(first: settings.backoff, longest: settings.maxBackoff)
+        fileLook = FileLook(start.files, every: settings.fileInterval)
+        refusalBackoff = Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
         // Of 23 characters, as many as MQTT 3.1 allows.
         clientID =
             settings.clientID.isEmpty
@@ -91,7 +103,12 @@ final class Serving {
             } catch {
                 publish(arrivals.counts)
                 if case .final(let error) = error { return .failure(error) }
-                if case .lost(let what) = error, pause(what) { continue }
+                if case .renewed = error {
+                    tellRenewal()
+                    continue
+                }
+                if case .lost(let what) = error, pause(tellLoss(what)) { continue }
+                if case .refused(let why) = error, pause(tellRefusal(why)) { continue }
                 reportLeft()
                 return .success(())
             }
@@ -101,20 +118,48 @@ final class Serving {
     /// Waits before the next link, and hands over what nobody sends again; false when the transport is to end.
     ///
     /// Where there was no room, the wait is over when there is: that the link went says nothing of the broker then.
-    private func pause(_ what: String) -> Bool {
+    private func pause(_ pause: Duration) -> Bool {
         arrivals.removeWhatComesAgain()
         let wasFull = isFull
-        let held = subscribedAt?.duration(to: .now) ?? .zero
-        subscribedAt = nil
-        let pause = backoff.next(afterLinkOf: held, random: start.random())
-        intake.report(.disconnected(what, retryIn: pause))
         let end = Instant.now + pause
         while !control.isStopped, end > .now || !arrivals.payloads.isEmpty {
             if (try? handOver()) == nil { return false }
             if wasFull, !isFull, arrivals.payloads.isEmpty { break }
-            _ = wait(-1, 0, until: [arrivals.payloads.isEmpty ? end : nextTry])
+            // With another password or certificate the broker may think otherwise.
+            if arrivals.payloads.isEmpty, fileLook.areOthers() { break }
+            _ = wait(-1, 0, until: arrivals.payloads.isEmpty ? [end, fileLook.due] : [nextTry])
         }
         return !control.isStopped
+    }
+
+    /// Tells that the link is gone, and returns how long to wait for another.
+    private func tellLoss(_ what: String) -> Duration {
+        let held = subscribedAt?.duration(to: .now) ?? .zero
+        (subscribedAt, toldRefusal) = (nil, nil)
+        let pause = backoff.next(afterLinkOf: held, random: start.random())
+        intake.report(.disconnected(what, retryIn: pause))
+        return pause
+    }
+
+    /// Tells that the link is made anew at once.
+    private func tellRenewal() {
+        (subscribedAt, toldRefusal) = (nil, nil)
+        intake.report(.disconnected("a file of a certificate, key or password has changed", retryIn: .zero))
+    }
+
+    /// Tells that the broker refuses, unless that is what was told last, and returns how long to wait.
+    private func tellRefusal(_ why: String) -> Duration {
+        subscribedAt = nil
+        let pause = refusalBackoff.next(afterLinkOf: .zero, random: start.random())
+        if toldRefusal != why { intake.report(.refused(why, retryIn: pause)) }
+        toldRefusal = why
+        return pause
+    }
+
+    /// Has the next refusal be the first.
+    func noteAdmission() {
+        toldRefusal = nil
+        refusalBackoff = Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
     }
 
     private func reportLeft() {
@@ -129,7 +174,7 @@ final class Serving {
     private func serveLink() throws(End) {
         try awaitRoom()
         let link = try makeLink()
-        (isBehind, isSending, isAccepted, nextPing) = (false, false, false, nil)
+        (isBehind, isSending, isAccepted, nextPing, subscription) = (false, false, false, nil, nil)
         (unended, unacknowledged) = (Unended(), 0)
         var deadline = Instant.now + settings.connectLimit
         while true {
@@ -142,6 +187,7 @@ final class Serving {
             if subscribedAt == nil, Instant.now >= deadline {
                 throw .lost("the broker granted no subscription within \(settings.connectLimit)")
             }
+            try renewIfChanged(link)
             try round(link, until: subscribedAt == nil ? deadline : nil)
         }
     }
@@ -155,10 +201,13 @@ final class Serving {
     }
 
     private func makeLink() throws(End) -> Link {
+        let files: LinkFiles.Contents
+        fileLook.use()
+        do throws(MQTTError) { files = try start.files.read() } catch { throw .lost(error.description) }
         guard control.goAway() else { throw .stopped }
         do throws(Link.Failure) {
             let link = try Link(settings, clientID: clientID, arrivals)
-            try link.connect(settings, password: start.password)
+            try link.connect(settings, files)
             // Nobody may be there any more; the first round would find out too late.
             if control.comeBack() { return link }
         } catch {
@@ -176,7 +225,7 @@ final class Serving {
         var events = mayRead ? POLLIN : Self.hungUp
         if maySend, link.wantsWrite { events |= POLLOUT }
         let tick = Instant.now + min(.seconds(15), .milliseconds(250) * settings.keepAlive)
-        let seen = wait(link.descriptor, events, until: [tick, deadline, nextTry])
+        let seen = wait(link.descriptor, events, until: [tick, deadline, nextTry, fileLook.due])
         if mayRead, seen & (POLLIN | POLLHUP | POLLERR) != 0 {
             try read(link)
         } else if seen & (POLLHUP | POLLERR | Self.hungUp) != 0 {
@@ -212,7 +261,7 @@ final class Serving {
     }
 
     /// Ends the link in good order, unless it is none yet or that would acknowledge what was not taken in.
-    private func leave(_ link: borrowing Link) {
+    func leave(_ link: borrowing Link) {
         guard subscribedAt != nil, maySend, unended.retried == 0, link.descriptor >= 0 else { return }
         link.disconnect()
         let end = Instant.now + .seconds(1)

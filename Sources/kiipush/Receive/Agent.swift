@@ -196,9 +196,13 @@ final class Agent: Sendable {
             counts.count(event)
             switch event {
             case .transport(_, .connected(let detail)):
+                log.shortages?.end(.broker)
                 manager.status("connected: \(detail)")
                 do { try session() } catch { log.trouble("\(error)") }
             case .transport(_, .disconnected(let why, _)): manager.status("not connected: \(why)")
+            case .transport(let name, .refused(let why, _)):
+                log.shortages?.begin(.broker, "\(name) is refused: \(why); it asks again, with growing pauses")
+                manager.status("refused: \(why)")
             default: break
             }
         }

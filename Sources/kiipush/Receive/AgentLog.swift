@@ -48,6 +48,9 @@ struct AgentLog: Sendable {
         // Those who read the log again are told by the line in the place of those that were dropped.
         case .began(let shortage) where shortage.kind == .log: break
         case .ended(let shortage) where shortage.kind == .log: break
+        // The transport says both itself.
+        case .began(let shortage) where shortage.kind == .broker: break
+        case .ended(let shortage) where shortage.kind == .broker: break
         case .began: trouble("\(change)")
         case .ended: note("\(change)")
         }

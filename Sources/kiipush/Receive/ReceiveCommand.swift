@@ -130,8 +130,10 @@ struct ReceiveCommand {
                                warns when nothing came for so long, such as 10m; or nothing for a route, such as news=1h.
                                May be given several times; also in the metrics and in 'kiipush status'
           --quiet              logs troubles only
-          --client-id ID, --password-file FILE, --ca-file FILE, --mqtt-version 3.1|3.1.1|5, --clean-session
-                               of MQTT; the password's file must be readable by its owner only
+          --client-id ID, --password-file FILE, --ca-file FILE, --cert-file FILE, --key-file FILE,
+          --mqtt-version 3.1|3.1.1|5, --clean-session
+                               of MQTT; the files of the password and of the certificate's key must be readable by
+                               their owner only
 
         A program that a rule runs gets the message as JSON on standard input, and has handled it when it ends with 0; all
         about it is in the guide "Programs as handlers" (Sources/KiiPush/KiiPush.docc/ProgramsAsHandlers.md).

@@ -35,14 +35,18 @@ extension ReceiveOptions {
         var endpoint: String?
         var clientID: String?
         var caFile: String?
+        var certificateFile: String?
+        var keyFile: String?
         var passwordFile: String?
         var version: MQTTSettings.Version?
         var isClean = false
 
         /// The options that only an MQTT source takes.
         var ofMQTT: [String] {
-            [("--client-id", clientID), ("--ca-file", caFile), ("--password-file", passwordFile)]
-                .filter { $0.1 != nil }.map(\.0) + (version == nil ? [] : ["--mqtt-version"])
+            [
+                ("--client-id", clientID), ("--ca-file", caFile), ("--cert-file", certificateFile),
+                ("--key-file", keyFile), ("--password-file", passwordFile),
+            ].filter { $0.1 != nil }.map(\.0) + (version == nil ? [] : ["--mqtt-version"])
                 + (isClean ? ["--clean-session"] : [])
         }
     }
@@ -87,8 +91,8 @@ extension ReceiveOptions {
     static let known = [
         "--rules", "--state", "--app", "--transport", "--metrics", "--capture", "--concurrency", "--drain", "--quiet",
         "--silent-after",
-        "--stdin", "--unix", "--mqtt", "--endpoint", "--client-id", "--ca-file", "--password-file", "--mqtt-version",
-        "--clean-session",
+        "--stdin", "--unix", "--mqtt", "--endpoint", "--client-id", "--ca-file", "--cert-file", "--key-file",
+        "--password-file", "--mqtt-version", "--clean-session",
     ]
 
     private static func number(
@@ -164,6 +168,8 @@ extension ReceiveOptions.Named {
         case "--endpoint": endpoint = try source(option, &arguments)
         case "--client-id": clientID = try arguments.value(of: option)
         case "--ca-file": caFile = try arguments.value(of: option)
+        case "--cert-file": certificateFile = try arguments.value(of: option)
+        case "--key-file": keyFile = try arguments.value(of: option)
         case "--password-file": passwordFile = try arguments.value(of: option)
         case "--mqtt-version":
             version = try arguments.value(of: option, among: MQTTSettings.Version.allCases.map { ($0.rawValue, $0) })
@@ -214,6 +220,8 @@ extension ReceiveOptions.Named {
     private func apply(to settings: inout MQTTSettings) {
         if let clientID { settings.clientID = clientID }
         if let caFile { settings.caFile = caFile }
+        if let certificateFile { settings.certificateFile = certificateFile }
+        if let keyFile { settings.keyFile = keyFile }
         if let passwordFile { settings.password = .file(passwordFile) }
         if let version { settings.version = version }
         if isClean { settings.cleanSession = true }

@@ -92,6 +92,10 @@ struct JournalLineTests {
                 .transport("mqtt", .disconnected("refused", retryIn: .microseconds(1_500_042))),
                 "<4>mqtt: disconnected: refused; again in 1500.042 ms"
             ),
+            (
+                .transport("mqtt", .refused("not authorised", retryIn: .seconds(1))),
+                "<4>mqtt: refused: not authorised; again in 1000 ms, then with longer pauses"
+            ),
             (.transport("mqtt", .possibleGap("new session")), "<3>mqtt: messages may be lost: new session"),
             (.transport("m\u{7}", .ignored("a\u{1B}[2J")), #"<4>m\u0007: ignored: a\u{1B}[2J"#),
         ]

@@ -116,6 +116,7 @@ struct LineQuotaTests {
             (.storeFailed("x"), "store failed", ""), (.notDurable("x"), "not durable", ""),
             (.transport("t", .connected("x")), "connected", "t"),
             (.transport("t", .disconnected("x", retryIn: .zero)), "disconnected", "t"),
+            (.transport("t", .refused("x", retryIn: .zero)), "refused", "t"),
             (.transport("t", .possibleGap("x")), "messages may be lost", "t"),
             (.transport("t", .ignored("x")), "ignored", "t"),
         ]

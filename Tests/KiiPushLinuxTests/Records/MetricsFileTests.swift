@@ -82,21 +82,25 @@ struct MetricsFileTests {
             .retry(messageID: 1, route: "r", attempt: 1, pause: .seconds(1), cause: "E"),
             .overrun(messageID: 1, route: "r", isLeft: false), .overrun(messageID: 1, route: "r", isLeft: true),
             .storeFailed("full"), .storeFailed("full"), .transport("mqtt", .connected("QoS 1")),
-            .transport("mqtt", .disconnected("gone", retryIn: .seconds(1))), .transport("mqtt", .possibleGap("new")),
+            .transport("mqtt", .disconnected("gone", retryIn: .seconds(1))),
+            .transport("mqtt", .refused("not authorised", retryIn: .seconds(1))),
+            .transport("mqtt", .possibleGap("new")),
             .transport("mqtt", .ignored("t")), .transport("mqtt", .ignored("t")), .transport("a", .connected("")),
         ]
         for event in events { counts.count(event) }
         try MetricsFile(path: folder["m"]).write(metrics, status, counts)
-        let lines = try folder.read("m").split(separator: "\n").suffix(17).filter { !$0.hasPrefix("#") }
+        let lines = try folder.read("m").split(separator: "\n").suffix(19).filter { !$0.hasPrefix("#") }
         #expect(
             lines == [
                 "kiipush_retries_total 1", "kiipush_overruns_total 1", "kiipush_store_failures_total 2",
                 #"kiipush_transport_events_total{transport="a",event="connected"} 1"#,
                 #"kiipush_transport_events_total{transport="a",event="disconnected"} 0"#,
+                #"kiipush_transport_events_total{transport="a",event="refused"} 0"#,
                 #"kiipush_transport_events_total{transport="a",event="possibleGap"} 0"#,
                 #"kiipush_transport_events_total{transport="a",event="ignored"} 0"#,
                 #"kiipush_transport_events_total{transport="mqtt",event="connected"} 1"#,
                 #"kiipush_transport_events_total{transport="mqtt",event="disconnected"} 1"#,
+                #"kiipush_transport_events_total{transport="mqtt",event="refused"} 1"#,
                 #"kiipush_transport_events_total{transport="mqtt",event="possibleGap"} 1"#,
                 #"kiipush_transport_events_total{transport="mqtt",event="ignored"} 2"#,
             ])
@@ -119,8 +123,10 @@ struct MetricsFileTests {
             lines.filter { !$0.hasPrefix("#") } == [
                 #"kiipush_shortage{kind="descriptors"} 0"#, #"kiipush_shortage{kind="memory"} 0"#,
                 #"kiipush_shortage{kind="disk"} 0"#, #"kiipush_shortage{kind="log"} 1"#,
+                #"kiipush_shortage{kind="broker"} 0"#,
                 #"kiipush_shortages_total{kind="descriptors"} 0"#, #"kiipush_shortages_total{kind="memory"} 0"#,
                 #"kiipush_shortages_total{kind="disk"} 2"#, #"kiipush_shortages_total{kind="log"} 1"#,
+                #"kiipush_shortages_total{kind="broker"} 0"#,
                 "kiipush_log_lines_dropped_total 7",
             ])
     }

@@ -34,7 +34,9 @@ struct TransportLinkTests {
             look()
             intake.report(.disconnected("gone", retryIn: .seconds(1)))
             look()
-            intake.report(.disconnected("refused", retryIn: .seconds(2)))
+            intake.report(.disconnected("closed", retryIn: .seconds(2)))
+            look()
+            intake.report(.refused("not authorised", retryIn: .seconds(1)))
             look()
         }
         let service = PushService(receiver, [WatchedTransport(transport, counts)])
@@ -45,13 +47,16 @@ struct TransportLinkTests {
         let links = seen.withLock { $0 }
         #expect(
             links.map(\.state) == [
-                .starting, .connecting, .connected, .connected, .reconnecting, .reconnecting, .ended,
+                .starting, .connecting, .connected, .connected, .reconnecting, .reconnecting, .refused, .ended,
             ])
-        #expect(links.map { $0.since.nanoseconds / 1_000_000_000 } == [0, 1, 2, 2, 4, 4, 6])
-        #expect(links.map(\.detail) == [nil, nil, "QoS 1", "QoS 1", "gone", "refused", "refused"])
-        #expect(links.map(\.messages) == [0, 0, 0, 2, 2, 2, 2])
+        #expect(links.map { $0.since.nanoseconds / 1_000_000_000 } == [0, 1, 2, 2, 4, 4, 6, 7])
+        #expect(
+            links.map(\.detail) == [
+                nil, nil, "QoS 1", "QoS 1", "gone", "closed", "not authorised", "not authorised",
+            ])
+        #expect(links.map(\.messages) == [0, 0, 0, 2, 2, 2, 2, 2])
         #expect(links.last?.lastMessageAt == MonotonicInstant(nanoseconds: 3_000_000_000))
-        #expect(links.map(\.isUp) == [false, false, true, true, false, false, false])
+        #expect(links.map(\.isUp) == [false, false, true, true, false, false, false, false])
     }
 
     @Test("a transport that never says that it is connected is so while it runs")

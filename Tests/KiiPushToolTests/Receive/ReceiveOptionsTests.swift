@@ -107,7 +107,8 @@ struct ReceiveOptionsTests {
         let read = try ReceiveOptions.read([
             "--rules", "r.json", "--mqtt", "mqtts://u@broker.example/a%20b", "--state", "/s", "--app", "0123abcd",
             "--metrics", "m", "--capture", "c", "--concurrency", "3", "--drain", "2s", "--quiet", "--client-id", "id",
-            "--ca-file", "ca", "--password-file", "pw", "--mqtt-version", "5", "--clean-session",
+            "--ca-file", "ca", "--cert-file", "crt", "--key-file", "key", "--password-file", "pw", "--mqtt-version",
+            "5", "--clean-session",
         ])
         let options = try #require(read)
         #expect(options.rules == "r.json" && options.state == "/s" && options.app == "0123abcd")
@@ -119,6 +120,7 @@ struct ReceiveOptionsTests {
         }
         #expect(settings.host == "broker.example" && settings.port == 8883 && settings.usesTLS)
         #expect(settings.topic == "a b" && settings.user == "u" && settings.clientID == "id" && settings.caFile == "ca")
+        #expect(settings.certificateFile == "crt" && settings.keyFile == "key")
         #expect(settings.password == .file("pw") && settings.version == .v5 && settings.cleanSession)
     }
 

@@ -1,0 +1,109 @@
+#if MQTT
+import Foundation
+import KiiPush
+import KiiPushMQTT
+import Testing
+
+/// Brokers that do not let a device in, or have it subscribe, until they do.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct RefusalTests {
+    @Test(
+        "a refused login is told once, asked for again, and granted when the broker changes its mind",
+        arguments: MQTTSettings.Version.allCases)
+    func login(version: MQTTSettings.Version) async throws {
+        let broker = try Broker(
+            ["allow_anonymous false", "password_file FOLDER/passwords"],
+            before: { try Self.setPassword("another", in: $0, isNew: true) })
+        let settings = broker.settings {
+            $0.version = version
+            ($0.user, $0.password) = ("device", .text("right word"))
+            $0.maxRefusalBackoff = .milliseconds(100)
+        }
+        let intake = TestIntake()
+        try await running(settings, intake) { _ in
+            try await eventually("refused often") { broker.log.split(separator: "not authorised").count > 5 }
+            #expect(intake.refusals.count == 1 && intake.losses.isEmpty && intake.connections.isEmpty)
+            #expect(intake.refusals.first?.hasPrefix("not authori") == true, "\(intake.refusals)")
+            #expect(intake.refusals.first?.contains("look at user, password") == true)
+            #expect(intake.refusals.first?.contains("right word") == false)
+            try Self.setPassword("right word", in: broker.folder)
+            broker.signal(SIGHUP)
+            try await eventually("let in") { !intake.connections.isEmpty }
+        }
+        #expect(intake.refusals.count == 1)
+    }
+
+    private static func setPassword(_ password: String, in folder: Folder, isNew: Bool = false) throws {
+        try run(
+            ["mosquitto_passwd", "-b"] + (isNew ? ["-c"] : []) + ["\(folder.path)/passwords", "device", password],
+            output: "\(folder.path)/passwd.log")
+    }
+
+    @Test(
+        "a refused subscription is told once, asked for again, and granted when the broker changes its mind",
+        arguments: [MQTTSettings.Version.v311, .v5])
+    func subscription(version: MQTTSettings.Version) async throws {
+        let plugin = try #require(Self.plugin)
+        let lines = ["allow_anonymous true", "plugin \(plugin)", "plugin_opt_config_file FOLDER/rules.json"]
+        let broker = try Broker(lines, before: { _ = try $0.write(Self.rules(allow: false), to: "rules.json") })
+        let settings = broker.settings {
+            $0.version = version
+            $0.maxRefusalBackoff = .milliseconds(100)
+        }
+        let intake = TestIntake()
+        try await running(settings, intake) { _ in
+            try await eventually("refused often") { broker.log.split(separator: "Received SUBSCRIBE").count > 4 }
+            #expect(intake.refusals.count == 1 && intake.connections.isEmpty)
+            let told = version == .v5 ? "not authorized, to subscribe" : "code 128, to subscribe"
+            #expect(intake.refusals.first?.hasPrefix(told) == true, "\(intake.refusals)")
+            try broker.stop()
+            _ = try broker.folder.write(Self.rules(allow: true), to: "rules.json")
+            try broker.start()
+            try await eventually("granted") { !intake.connections.isEmpty }
+        }
+    }
+
+    private static func rules(allow: Bool) -> String {
+        """
+        {"defaultACLAccess":{"publishClientSend":true,"publishClientReceive":true,"subscribe":\(allow),\
+        "unsubscribe":true},"clients":[],"groups":[],"roles":[]}
+        """
+    }
+
+    private static let plugin = ["x86_64", "aarch64"].map { "/usr/lib/\($0)-linux-gnu/mosquitto_dynamic_security.so" }
+        .first { FileManager.default.fileExists(atPath: $0) }
+
+    @Test("the pauses of refusals grow to their own bound")
+    func pauses() async throws {
+        // Refuses by turns for another reason, so that each is told.
+        let broker = try ScriptedBroker(connections: [[0x20, 2, 0, 4], [0x20, 2, 0, 5]])
+        let intake = TestIntake()
+        let settings = broker.settings(.v311) {
+            $0.backoff = .milliseconds(5)
+            $0.maxRefusalBackoff = .milliseconds(40)
+        }
+        try await running(settings, intake) { _ in
+            try await eventually("refused often") { intake.refusals.count >= 6 }
+        }
+        let pauses = intake.events.compactMap { if case .refused(_, let pause) = $0 { pause } else { nil } }
+        #expect(pauses[0] <= .milliseconds(6))
+        #expect(pauses.dropFirst(3).allSatisfy { $0 >= .milliseconds(32) && $0 <= .milliseconds(48) }, "\(pauses)")
+    }
+
+    @Test("an answer to a subscription that nobody asked for is counted, told once and ignored")
+    func foreignAnswer() async throws {
+        let foreign: [UInt8] = [0x90, 3, 0, 99, 0x80]
+        let granted: [UInt8] = [0x90, 3, 0, 1, 1]
+        let push: [UInt8] = [0x30, 7, 0, 4] + Array("pushx".utf8)
+        let broker = try ScriptedBroker(
+            connection: [0x20, 2, 0, 0], subscription: foreign + granted, then: foreign + granted + push)
+        let intake = TestIntake()
+        try await running(broker.settings(.v311), intake) { transport in
+            try await eventually("the push came") { intake.texts == ["x"] }
+            try await eventually("counted") { transport.counts.foreignAnswers == 3 }
+        }
+        #expect(intake.refusals.isEmpty && intake.connections.count == 1)
+        #expect(intake.ignored == ["an answer to a subscription that was not asked for"])
+    }
+}
+#endif
