@@ -19,4 +19,9 @@ static inline int csqlite_bind_text(sqlite3_stmt *statement, int index, const ch
     return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
 }
 
+/* sqlite3_db_config has variable arguments, which Swift does not import: whether the log stays when a file is closed. */
+static inline int csqlite_keep_log(sqlite3 *database, int isKept) {
+    return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isKept, (int *)0);
+}
+
 #endif

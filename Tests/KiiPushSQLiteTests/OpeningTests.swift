@@ -36,7 +36,7 @@ struct OpeningTests {
         try SQLiteSeenStore(database).handle(.numbered(1), at: .seconds(0))
         #expect(try mode(directory) == 0o700 && mode("\(directory)/below") == 0o700)
         let names = try FileManager.default.contentsOfDirectory(atPath: "\(directory)/below").sorted()
-        #expect(names == ["kiipush.db", "kiipush.db-shm", "kiipush.db-wal", "kiipush.db.lock"])
+        #expect(names == ["kiipush.db", "kiipush.db-shm", "kiipush.db-wal", "kiipush.db.lock", "kiipush.db.made"])
         for name in names { #expect(try mode("\(directory)/below/\(name)") == 0o600) }
     }
 
@@ -204,7 +204,8 @@ struct OpeningTests {
         arguments: [
             .cannotOpen(path: "a\nb", .init(rawValue: EACCES)), .inUse(path: "a\nb"), .notAFile(path: "a\nb"),
             .foreignOwner(path: "a\nb"), .openToOthers(path: "a\nb", mode: 0o644), .foreignDatabase(path: "a\nb"),
-            .newerSchema(path: "a\nb", version: 2, newestKnown: 1), .notDurable(path: "a\nb", setting: "WAL"),
+            .newerSchema(path: "a\nb", version: 2, newestKnown: 1), .emptied(path: "a\nb"),
+            .notDurable(path: "a\nb", setting: "WAL"),
             .corrupt(path: "a\nb"), .full(path: "a\nb"), .inputOutput(path: "a\nb", .init(rawValue: EIO), code: 778),
             .busy(path: "a\nb"), .closed(path: "a\nb"), .storeInUse(path: "a\nb", kind: "seen"),
             .refused(path: "a\nb", code: 19),

@@ -244,9 +244,9 @@ struct InspectTests {
         #expect(run.output.first?.hasPrefix(begin) == true)
     }
 
-    @Test("--version prints a line with the version")
-    func version() async {
-        let run = await ToolRun("--version")
+    @Test("--version and -V print a line with the version", arguments: ["--version", "-V"])
+    func version(option: String) async {
+        let run = await ToolRun(option)
         #expect(run.code == .fine && run.output == ["kiipush \(Tool.version)"])
         #expect(Tool.version.split(separator: ".").compactMap { Int($0) }.count == 3)
     }

@@ -32,7 +32,12 @@ struct Connection: ~Copyable, @unchecked Sendable {
         unsafe self.handle = handle
         self.path = path
         unsafe sqlite3_busy_timeout(handle, 1000)
+        keepLog(true)
     }
+
+    /// Sets whether the file's log stays as it is when the file is closed, as it does at first: what may be damaged is
+    /// not to be written to.
+    func keepLog(_ isKept: Bool) { unsafe _ = csqlite_keep_log(handle, isKept ? 1 : 0) }
 
     deinit {
         // SQLite closes a file only when its statements are gone; nobody else has them.
@@ -64,6 +69,16 @@ struct Connection: ~Copyable, @unchecked Sendable {
     /// Runs a statement and shows each row that it gives.
     mutating func each(_ sql: String, _ values: [SQLValue] = [], _ read: (borrowing SQLRow) -> Void) throws(SQLiteError)
     {
+        try rows(sql, values) { row in
+            read(row)
+            return true
+        }
+    }
+
+    /// Runs a statement and shows each row that it gives, until one is the last that `read` wants.
+    mutating func rows(
+        _ sql: String, _ values: [SQLValue] = [], _ read: (borrowing SQLRow) -> Bool
+    ) throws(SQLiteError) {
         let statement = unsafe try prepared(sql)
         // What a statement has bound and locked goes before it is used again, also after an error; the error was told.
         defer {
@@ -77,7 +92,7 @@ struct Connection: ~Copyable, @unchecked Sendable {
         errno = 0
         while true {
             switch unsafe sqlite3_step(statement) {
-            case SQLITE_ROW: read(unsafe SQLRow(statement: statement))
+            case SQLITE_ROW: if !read(unsafe SQLRow(statement: statement)) { return }
             case SQLITE_DONE: return
             case let code: throw unsafe SQLiteError(code, handle, path)
             }
@@ -185,6 +200,16 @@ struct SQLRow: ~Copyable {
     func isNull(_ column: Int32) -> Bool { unsafe sqlite3_column_type(statement, column) == SQLITE_NULL }
 
     func integerOrNull(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
+
+    /// The value as it is stored; a fraction, which no table of ours has, counts as none.
+    func value(_ column: Int32) -> SQLValue {
+        switch unsafe sqlite3_column_type(statement, column) {
+        case SQLITE_INTEGER: .integer(integer(column))
+        case SQLITE_TEXT: .text(text(column))
+        case SQLITE_BLOB: .blob(blob(column))
+        default: .null
+        }
+    }
 
     func text(_ column: Int32) -> String? {
         // The text is SQLite's until the next step, and is copied before.

@@ -45,16 +45,22 @@ enum DatabaseFile {
         return UInt64(system.f_bavail) < (32 << 20) / UInt64(max(system.f_frsize, 1))
     }
 
-    private static func checkFile(_ path: String) throws(SQLiteError) {
-        // Closed again before SQLite opens the file: a descriptor closed later would end SQLite's own locks.
-        let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
+    // Closed again before SQLite opens the file: a descriptor closed later would end SQLite's own locks.
+    private static let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
+
+    /// Makes an empty file (mode 0600), unless there is something.
+    static func make(_ path: String) throws(SQLiteError) {
         let made = retrying { unsafe open(path, flags | O_CREAT | O_EXCL, 0o600) }
-        if made >= 0 {
-            giveToOwnerOfDirectory(of: path, made)
-            close(made)
-            return
+        guard made >= 0 else {
+            if errno == EEXIST { return }
+            throw .cannotOpen(path: path, .current)
         }
-        guard errno == EEXIST else { throw .cannotOpen(path: path, .current) }
+        giveToOwnerOfDirectory(of: path, made)
+        close(made)
+    }
+
+    private static func checkFile(_ path: String) throws(SQLiteError) {
+        try make(path)
         let descriptor = retrying { unsafe open(path, flags) }
         guard descriptor >= 0 else {
             throw [ELOOP, EISDIR, ENXIO].contains(errno) ? .notAFile(path: path) : .cannotOpen(path: path, .current)

@@ -26,6 +26,9 @@ import Synchronization
 ///
 /// The directory is made with mode 0700 and the file with 0600. A file that others may read or write is refused, not
 /// repaired: the secret in it may be known, and what it remembers may be forged.
+///
+/// A file that is damaged, and one that is empty or gone where a database was, is refused too, unless the database is
+/// opened by ``init(healing:)``. That there was one, `kiipush.db.made` beside it says.
 public final class SQLiteDatabase: Sendable {
     /// The file's name in its directory.
     public static let fileName = "kiipush.db"
@@ -38,6 +41,9 @@ public final class SQLiteDatabase: Sendable {
 
     /// How often the file was opened, this time included.
     let openings: Int64
+
+    /// The last healing, at this opening or an earlier one, for as long as the old file lies there; nil for none.
+    public let healing: DatabaseHealing?
 
     /// The boot that this process runs in, by its number in the table of boots.
     private let boot: Int64
@@ -53,17 +59,39 @@ public final class SQLiteDatabase: Sendable {
         try self.init(directory: directory, machine: MachineTime.now)
     }
 
-    init(directory: String, machine: @escaping @Sendable () -> MachineTime) throws(SQLiteError) {
+    /// Opens the database of a state directory, and where it is damaged puts it aside and begins a new one.
+    ///
+    /// What cannot be read, is empty or gone lies then beside the new one, as `kiipush.db.damaged-` with the date; the
+    /// three newest are kept. What can be read of it is copied: messages that have not ended, dead letters, what is known
+    /// to be done. ``healing`` says what was saved; tell somebody. A process that is killed while it heals loses nothing:
+    /// the next one goes on.
+    ///
+    /// A file of a newer release, of another program, of another user, or one that is locked is not damaged: it is
+    /// refused, and left as it is.
+    ///
+    /// - Parameter directory: the path of a directory that only its owner may write to.
+    /// - Throws: why it is not open; what was there is there still, under one name or the other.
+    public convenience init(healing directory: String) throws(SQLiteError) {
+        try self.init(directory: directory, heals: true, machine: MachineTime.now)
+    }
+
+    init(
+        directory: String, heals: Bool = false, machine: @escaping @Sendable () -> MachineTime,
+        step: @escaping (HealingStep) -> Void = { _ in }
+    ) throws(SQLiteError) {
         path = directory.hasSuffix("/") ? "\(directory)\(Self.fileName)" : "\(directory)/\(Self.fileName)"
         guard !path.utf8.contains(0) else { throw .notAFile(path: path) }
         self.machine = machine
         let lock = try DatabaseFile.prepare(path, directory: directory)
         do throws(SQLiteError) {
-            var connection = try Connection(path: path)
-            let service = try connection.open(path, machine())
+            let marker = try DatabaseMarker.read(path)
+            let healer = heals ? DatabaseHealer(path: path, wall: machine().wall, step: step) : nil
+            let database = try OpenDatabase.open(path, machine(), lock, marker, healer)
+            let service = database.service
             (secret, openings, boot) = (service.secret, service.openings, service.boot)
             latest = service.latest
-            state = Mutex(OpenDatabase(connection: connection, lock: lock))
+            healing = database.healing
+            state = Mutex(database)
         } catch {
             lock.unlock()
             throw error
@@ -122,11 +150,49 @@ public final class SQLiteDatabase: Sendable {
 private struct OpenDatabase: ~Copyable {
     var connection: Connection
     let lock: FileLock
+    let service: DatabaseService
+    let healing: DatabaseHealing?
     var stores: Set<String> = []
 
-    init(connection: consuming Connection, lock: FileLock) {
+    private init(
+        _ connection: consuming Connection, _ lock: FileLock, _ service: DatabaseService, _ healing: DatabaseHealing?
+    ) {
         self.connection = connection
         self.lock = lock
+        self.service = service
+        self.healing = healing
+    }
+
+    private static func open(
+        _ path: String, _ machine: MachineTime, _ lock: FileLock, healing: DatabaseHealing?, isChecked: Bool
+    ) throws(SQLiteError) -> OpenDatabase {
+        var connection = try Connection(path: path)
+        let service = try connection.open(path, machine)
+        if isChecked { try connection.checkNumbers() }
+        return OpenDatabase(connection, lock, service, healing)
+    }
+
+    /// Opens a file that is there, and heals it if it is damaged and there is a healer.
+    static func open(
+        _ path: String, _ machine: MachineTime, _ lock: FileLock, _ marker: DatabaseMarker?, _ healer: DatabaseHealer?
+    ) throws(SQLiteError) -> OpenDatabase {
+        if let healing = try healer?.resume(marker) {
+            return try open(path, machine, lock, healing: healing, isChecked: false)
+        }
+        var earlier: DatabaseHealing?
+        if case .healed(let healing) = marker, DatabaseHealer.isThere(healing.damagedPath) { earlier = healing }
+        do throws(SQLiteError) {
+            // Opened now, it would be made anew, and nobody would ever know.
+            if DatabaseHealer.isEmptied(path, marker) { throw .emptied(path: path) }
+            let database = try open(path, machine, lock, healing: earlier, isChecked: healer != nil)
+            // Without room for it an empty file is a new one, as it would be without a marker at all.
+            if marker == nil { try? DatabaseMarker.made.write(path) }
+            return database
+        } catch {
+            guard let healer, let cause = DatabaseHealing.Cause(error) else { throw error }
+            let healing = try healer.heal(cause)
+            return try open(path, machine, lock, healing: healing, isChecked: false)
+        }
     }
 
     mutating func with<Result>(
@@ -136,23 +202,46 @@ private struct OpenDatabase: ~Copyable {
     }
 }
 
+extension DatabaseHealing.Cause {
+    /// What there is to be healed; nil for an error that is no damage.
+    fileprivate init?(_ error: SQLiteError) {
+        switch error {
+        case .corrupt: self = .damaged
+        case .emptied: self = .emptied
+        default: return nil
+        }
+    }
+}
+
+/// What a database knows of itself.
+private struct DatabaseService {
+    let secret: DedupeSecret
+    let openings: Int64
+    let boot: Int64
+    /// Of each earlier boot the latest time of a message.
+    let latest: [Int64: StoredTime]
+}
+
 extension Connection {
-    /// What a database knows of itself.
-    fileprivate struct Service {
-        let secret: DedupeSecret
-        let openings: Int64
-        let boot: Int64
-        /// Of each earlier boot the latest time of a message.
-        let latest: [Int64: StoredTime]
+    /// Makes sure that there is nothing that a store would refuse later.
+    fileprivate mutating func checkNumbers() throws(SQLiteError) {
+        let wrong = try number(
+            """
+            SELECT (SELECT count(*) FROM inbox WHERE id < 1
+                    OR id > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'inbox'))
+                + (SELECT count(*) FROM seen WHERE number >= ?)
+            """, .integer(.max / 2))
+        guard wrong == 0 else { throw .corrupt(path: path) }
     }
 
     /// Sets the connection up, and makes sure that the file is sound, ours, and of the newest version.
-    fileprivate mutating func open(_ path: String, _ machine: MachineTime) throws(SQLiteError) -> Service {
+    fileprivate mutating func open(_ path: String, _ machine: MachineTime) throws(SQLiteError) -> DatabaseService {
         // Neither views nor triggers of a forged file may call functions.
         try script("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON")
-        guard try text("PRAGMA quick_check(1)") == "ok" else { throw .corrupt(path: path) }
-        // Of another program's file not even the mode is changed.
+        // Of another program's file not even the mode is changed, and a newer release's may be sound in its own way.
         try Schema.check(&self, path: path)
+        guard try text("PRAGMA quick_check(1)") == "ok" else { throw .corrupt(path: path) }
+        keepLog(false)
         guard try text("PRAGMA journal_mode = WAL") == "wal" else { throw .notDurable(path: path, setting: "WAL") }
         // What the log has taken it keeps, and a small disk would be full of it: the database could not grow any more.
         let pages = DatabaseFile.logPages(beside: path)
@@ -168,7 +257,7 @@ extension Connection {
         return try transaction { connection throws(SQLiteError) in try connection.start(machine) }
     }
 
-    private mutating func start(_ machine: MachineTime) throws(SQLiteError) -> Service {
+    private mutating func start(_ machine: MachineTime) throws(SQLiteError) -> DatabaseService {
         var random = SystemRandomNumberGenerator()
         try run(
             "INSERT INTO service VALUES (1, ?, ?, 1) ON CONFLICT (id) DO UPDATE SET opened = opened + 1",
@@ -180,7 +269,7 @@ extension Connection {
             openings = row.integer(2)
         }
         let boot = try boot(machine.boot)
-        return Service(secret: secret, openings: openings, boot: boot, latest: try latestTimes(otherThan: boot))
+        return DatabaseService(secret: secret, openings: openings, boot: boot, latest: try latestTimes(otherThan: boot))
     }
 
     /// Of each other boot the latest time of a message: those of one boot are told by how long before it they came.

@@ -20,6 +20,8 @@ public enum SQLiteError: Error, Sendable, Hashable {
     case foreignDatabase(path: String)
     /// A newer release wrote the file, in a form that this one does not know.
     case newerSchema(path: String, version: Int, newestKnown: Int)
+    /// The file is empty or gone, though a database was there.
+    case emptied(path: String)
     /// SQLite cannot keep a setting without which a commit may be lost, as some network file systems cause.
     case notDurable(path: String, setting: String)
 
@@ -49,7 +51,7 @@ extension SQLiteError: CustomStringConvertible {
         switch self {
         case .cannotOpen(let path, _), .inUse(let path), .notAFile(let path), .foreignOwner(let path),
             .openToOthers(let path, _), .foreignDatabase(let path), .newerSchema(let path, _, _),
-            .notDurable(let path, _), .corrupt(let path), .full(let path), .inputOutput(let path, _, _),
+            .emptied(let path), .notDurable(let path, _), .corrupt(let path), .full(let path), .inputOutput(let path, _, _),
             .busy(let path), .closed(let path), .storeInUse(let path, _), .refused(let path, _):
             path
         }
@@ -68,7 +70,12 @@ extension SQLiteError: CustomStringConvertible {
             "has version \(version), and this release knows \(known) at most; use the newer release"
         case .notDurable(_, let setting):
             "SQLite cannot keep \(setting) here, and could lose what it confirmed; use a local file system"
-        case .corrupt: "is damaged; move it away with its -wal file and start again, without what it remembered"
+        case .corrupt:
+            "is damaged; start 'kiipush receive' on it, or open it with SQLiteDatabase(healing:): the file is put aside, "
+                + "and what can be read is saved"
+        case .emptied:
+            "is empty or gone, though a database was there; put it back, or start 'kiipush receive' on it, or open it "
+                + "with SQLiteDatabase(healing:), to begin a new one"
         case .full: "no room is left; free some on the disk, or replay or drop dead letters"
         case .inputOutput(_, let number, let code):
             "reading or writing failed (SQLite's code \(code)): \(number); look at the disk"

@@ -42,9 +42,13 @@ final class Agent: Sendable {
         self.stop = stop
         self.log = log
         var stores = AgentStores()
-        switch try options.state.map({ try AgentState.open($0, patience: .seconds(2)) }) {
+        switch try options.state.map({ try AgentState.open($0, patience: .seconds(2), heals: true) }) {
         case .opened(let state):
             self.state = state
+            // At each start, until somebody has looked at the old file and removed it.
+            if let healing = state.healing {
+                log.trouble(healing.isNew ? healing.text : "at an earlier start: \(healing.text)")
+            }
             stores = try state.stores(rules, log.shortages)
         case .taken: throw AgentError("an agent runs on \(escaped(options.state ?? "")) already")
         case nil: state = nil
@@ -71,8 +75,10 @@ final class Agent: Sendable {
         // What is read from a descriptor is open from the start; all others say when they are.
         let connects = if case .standardInput = options.source { false } else { true }
         isDurable = stores.inbox.isDurable
+        var transports: [any PushTransport] = [ready, WatchedTransport(source, counts, connects: connects)]
+        if state?.healing?.isNew == true { transports.insert(HealedState(), at: 0) }
         service = PushService(
-            receiver, [ready, WatchedTransport(source, counts, connects: connects)], inbox: stores.inbox,
+            receiver, transports, inbox: stores.inbox,
             settings: options.service, delivery: rules.delivery)
     }
 
@@ -293,6 +299,7 @@ final class Agent: Sendable {
                 AgentStatus.Shortage(kind: shortage.kind.rawValue, since: shortage.since, what: shortage.detail)
             }
         }
+        source.healed = state?.healing?.text
         source.silent = {
             silence.silent.map { AgentStatus.Silence(route: $0.route, forSeconds: $0.length.components.seconds) }
         }
@@ -310,6 +317,16 @@ private struct ReadyTransport: PushTransport {
     func run(_ intake: PushIntake) async {
         log.note("ready\(intake.isDurable ? "" : "; what is taken in lies in memory")")
         manager?.status("taking payloads in")
+    }
+}
+
+/// Tells that messages may have been lost with the state that was healed.
+private struct HealedState: PushTransport {
+    let name = "state"
+    let abilities: TransportAbilities = []
+
+    func run(_ intake: PushIntake) async {
+        intake.report(.possibleGap("the state was damaged or gone; the start of this log says what was saved of it"))
     }
 }
 

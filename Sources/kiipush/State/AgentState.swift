@@ -24,9 +24,11 @@ final class AgentState: Sendable {
     ///   - directory: the state directory.
     ///   - patience: how long to wait for it. Of an agent that was killed a program may have the lock still, one that was
     ///     just being started; it lets go of it a moment later.
+    ///   - heals: whether a database that is damaged is put aside, and what can be read of it saved. An agent does so,
+    ///     which can tell; a command would hide it.
     /// - Returns: the directory, or who has it.
     /// - Throws: why it cannot be opened.
-    static func open(_ directory: String, patience: Duration = .zero) throws -> Opening {
+    static func open(_ directory: String, patience: Duration = .zero, heals: Bool = false) throws -> Opening {
         do throws(ErrorNumber) { try StateDirectory.make(directory) } catch {
             throw StateError(path: directory, what: "cannot be made: \(error)")
         }
@@ -36,7 +38,7 @@ final class AgentState: Sendable {
             if error.rawValue == EWOULDBLOCK { return .taken(ControlSocket(path: "\(directory)/control.sock")) }
             throw StateError(path: path, what: "cannot be locked: \(error)")
         }
-        do { return .opened(try AgentState(directory, lock)) } catch {
+        do { return .opened(try AgentState(directory, lock, heals: heals)) } catch {
             lock.unlock()
             throw error
         }
@@ -52,11 +54,11 @@ final class AgentState: Sendable {
         } catch { return error.rawValue == EWOULDBLOCK }
     }
 
-    private init(_ directory: String, _ lock: FileLock) throws {
+    private init(_ directory: String, _ lock: FileLock, heals: Bool) throws {
         self.directory = directory
         self.lock = lock
         #if SQLite
-        database = try SQLiteDatabase(directory: directory)
+        database = try heals ? SQLiteDatabase(healing: directory) : SQLiteDatabase(directory: directory)
         #endif
     }
 
@@ -66,6 +68,15 @@ final class AgentState: Sendable {
     func close() {
         #if SQLite
         database.close()
+        #endif
+    }
+
+    /// The last healing of the database while its old file lies there: what to say of it, and whether that is new.
+    var healing: (text: String, isNew: Bool)? {
+        #if SQLite
+        database.healing.map { ($0.description, $0.isNew) }
+        #else
+        nil
         #endif
     }
 

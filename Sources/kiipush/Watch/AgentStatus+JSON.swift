@@ -58,6 +58,7 @@ extension AgentStatus {
                 writer.member("route", silence.route)
                 writer.member("forSeconds", silence.forSeconds)
             }
+            writer.member("healed", healed)
         }
         return writer.text
     }

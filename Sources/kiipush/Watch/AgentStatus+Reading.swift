@@ -44,6 +44,7 @@ extension AgentStatus {
         silent = root.objects("silent").map { silence in
             Silence(route: silence["route"]?.text ?? "", forSeconds: silence.number("forSeconds"))
         }
+        healed = root["healed"]?.text
     }
 }
 

@@ -104,6 +104,8 @@ struct AgentStatus: Sendable, Equatable {
     var deadLetters = DeadLetters()
     var shortages: [Shortage] = []
     var silent: [Silence] = []
+    /// What was saved of a damaged state, what may be missing, and where the old file lies; nil when nobody has to look.
+    var healed: String?
 }
 
 extension AgentStatus {

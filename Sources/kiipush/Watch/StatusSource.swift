@@ -12,6 +12,8 @@ struct StatusSource: Sendable {
     let isDurable: Bool
     /// What the agent lacks now.
     var shortages: @Sendable () -> [AgentStatus.Shortage] = { [] }
+    /// What was saved of a damaged state and what may be missing; nil when there is no old file to be looked at.
+    var healed: String?
     /// Who is silent for longer than it may be.
     var silent: @Sendable () -> [AgentStatus.Silence] = { [] }
 
@@ -45,7 +47,7 @@ struct StatusSource: Sendable {
         let letters = receiver.deadLetters
         status.deadLetters = AgentStatus.DeadLetters(
             count: (try? letters.count).map { Int64($0) }, isFull: (try? letters.isFull) ?? false)
-        (status.shortages, status.silent) = (shortages(), silent())
+        (status.shortages, status.silent, status.healed) = (shortages(), silent(), healed)
         return status
     }
 

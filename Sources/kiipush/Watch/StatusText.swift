@@ -42,6 +42,7 @@ struct StatusText {
             lines += entry("killed", (kill.target == "*" ? "everything" : kill.target) + " is off" + end)
         }
         for shortage in status.shortages { lines += entry("shortage", shortage.words) }
+        if let healed = status.healed { lines += entry("healed", healed) }
         for silence in status.silent {
             let who = silence.route.isEmpty ? "nothing came" : "nothing for route \(silence.route)"
             lines += entry("silent", "\(who) for \(Figures.seconds(silence.forSeconds))")

@@ -209,7 +209,7 @@ struct AgentTests {
 }
 
 /// A program that hands payloads over at a socket and reads the answers; each wait ends after twenty seconds.
-private final class LineClient {
+final class LineClient {
     private let descriptor: Int32
 
     init(_ path: String) throws {

@@ -38,6 +38,7 @@ struct AgentStatusTests {
                 what: "no program can be started; tried again each second")
         ]
         status.silent = [.init(route: "news", forSeconds: 7200)]
+        status.healed = "the state was damaged; saved: 3 dead letters"
         return status
     }
 

@@ -1,0 +1,72 @@
+#if SQLite
+import Glibc
+import KiiPushLinux
+
+/// What a small file beside a database says of it: that it was there, and how far a healing has come.
+enum DatabaseMarker: Hashable {
+    /// There was a database, and it was sound.
+    case made
+    /// It is being put aside under this name; what can be read of it is still to be saved.
+    case healing(aside: String, DatabaseHealing.Cause)
+    /// What could be read of it has been saved; the new one is in place, or to be moved there.
+    case healed(DatabaseHealing)
+
+    static func path(_ database: String) -> String { "\(database).made" }
+
+    /// Reads what is said of a database; nil when nothing is.
+    static func read(_ database: String) throws(SQLiteError) -> DatabaseMarker? {
+        let path = path(database)
+        do throws(ReadError) {
+            let bytes = try ByteReader(regularFile: path).readAll(limit: 4096)
+            let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+            // Whatever else it says, it says that there was a database.
+            return DatabaseMarker(line, database) ?? .made
+        } catch {
+            guard case .unreadable(_, let number) = error else { throw .notAFile(path: path) }
+            if number.rawValue == ENOENT { return nil }
+            throw .cannotOpen(path: path, number)
+        }
+    }
+
+    /// Writes it down; on disk when it returns.
+    func write(_ database: String) throws(SQLiteError) {
+        let path = Self.path(database)
+        do throws(ErrorNumber) { try replaceFile(path, with: line + "\n") } catch {
+            throw [ENOSPC, EDQUOT].contains(error.rawValue) ? .full(path: path) : .cannotOpen(path: path, error)
+        }
+    }
+
+    /// Such as `healed kiipush.db.damaged-20261122T120000Z damaged 12 partial 3 whole 200 whole`.
+    private var line: String {
+        switch self {
+        case .made: return "made"
+        case .healing(let aside, let cause): return "healing \(aside) \(cause.rawValue)"
+        case .healed(let healing):
+            let saved = [healing.inbox, healing.deadLetters, healing.seen].map {
+                "\($0.rows) \($0.isWhole ? "whole" : "partial")"
+            }
+            let name = healing.damagedPath.split(separator: "/").last ?? ""
+            return "healed \(name) \(healing.cause.rawValue) \(saved.joined(separator: " "))"
+        }
+    }
+
+    private init?(_ line: String, _ database: String) {
+        let words = line.split(separator: " ").map(String.init)
+        guard words.count >= 3, let cause = DatabaseHealing.Cause(rawValue: words[2]),
+            words[1].hasPrefix("\(SQLiteDatabase.fileName).\(DatabaseHealer.infix)"), !words[1].contains("/")
+        else { return nil }
+        switch (words[0], words.count) {
+        case ("healing", 3): self = .healing(aside: words[1], cause)
+        case ("healed", 9):
+            let saved = [3, 5, 7].map {
+                DatabaseHealing.Saved(rows: Int(words[$0]) ?? 0, isWhole: words[$0 + 1] == "whole")
+            }
+            self = .healed(
+                DatabaseHealing(
+                    damagedPath: "\(database.dropLast(SQLiteDatabase.fileName.count))\(words[1])", cause: cause,
+                    inbox: saved[0], deadLetters: saved[1], seen: saved[2], isNew: false))
+        default: return nil
+        }
+    }
+}
+#endif

@@ -1,0 +1,155 @@
+#if SQLite
+import CSQLite
+import Glibc
+import KiiPush
+import KiiPushLinux
+
+/// What could be read of a damaged database, copied row by row into a new one.
+///
+/// Of each table the rows are read from the front up to the first error, and then from the end up to the first error. A
+/// row that the new database does not take is left out. Nothing is written to the damaged file or its log.
+struct Salvage {
+    private(set) var inbox = DatabaseHealing.Saved()
+    private(set) var deadLetters = DatabaseHealing.Saved()
+    private(set) var seen = DatabaseHealing.Saved()
+
+    /// How many rows of a table are looked at, from either end: a damaged file may lead round in circles.
+    private static let mostRows = 1_000_000
+
+    /// Copies what can be read; all of it, or nothing, is on disk when it returns.
+    ///
+    /// - Throws: why the new database cannot be written.
+    init(of damaged: String, into new: inout Connection) throws(SQLiteError) {
+        try Self.giveRoomForLog(damaged)
+        // What cannot even be opened has nothing to be saved.
+        guard var old = try? Connection(path: damaged) else { return }
+        // The last lets a file be read that is shorter than it says.
+        try? old.script(
+            """
+            PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;
+            PRAGMA writable_schema = ON
+            """)
+        self = try new.transaction { new throws(SQLiteError) in
+            var salvage = Salvage()
+            try salvage.copy(from: &old, into: &new)
+            return salvage
+        }
+    }
+
+    private init() {}
+
+    private mutating func copy(from old: inout Connection, into new: inout Connection) throws(SQLiteError) {
+        let secret = try Self.copy("service", by: "id", from: &old, into: &new)
+        let boots = try Self.copy("boots", by: "number", from: &old, into: &new)
+        func copy(_ table: String, by key: String) throws(SQLiteError) -> DatabaseHealing.Saved {
+            try Self.copy(table, by: key, from: &old, into: &new, knowsBoots: boots.isWhole)
+        }
+        inbox = try copy("inbox", by: "id")
+        _ = try copy("inboxProgress", by: "payload")
+        _ = try copy("inboxHandled", by: "payload, position")
+        deadLetters = try copy("deadLetters", by: "id")
+        _ = try copy("deadLetterRoutes", by: "letter, position")
+        // These are digests, of which without the secret nobody knows what they are of.
+        if secret.rows == 1 {
+            _ = try copy("deadLetterKeys", by: "letter, position")
+            seen = try copy("seen", by: "strength, number")
+            _ = try copy("breakers", by: "number")
+        }
+        try Self.copyLastNumbers(from: &old, into: &new)
+    }
+
+    // MARK: A table
+
+    private static func copy(
+        _ table: String, by key: String, from old: inout Connection, into new: inout Connection,
+        knowsBoots: Bool = true
+    ) throws(SQLiteError) -> DatabaseHealing.Saved {
+        // An older release's table has fewer columns; those that are missing have a default.
+        let there = (try? columns(of: table, in: &old)) ?? []
+        let columns = try columns(of: table, in: &new).filter(there.contains)
+        guard !columns.isEmpty else { return DatabaseHealing.Saved() }
+        let list = columns.joined(separator: ", ")
+        let insert = "INSERT INTO \(table) (\(list)) VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))"
+        var (saved, isWhole) = (0, true)
+        for direction in ["", " DESC"] {
+            var (looked, failure) = (0, SQLiteError?.none)
+            let order = key.split(separator: ",").map { "\($0)\(direction)" }.joined(separator: ",")
+            do throws(SQLiteError) {
+                try old.rows("SELECT \(list) FROM \(table) ORDER BY \(order)") { row in
+                    looked += 1
+                    let values = columns.indices.map { row.value(Int32($0)) }
+                    do throws(SQLiteError) {
+                        if try new.take(values, columns, insert, knowsBoots: knowsBoots) { saved += 1 } else {
+                            isWhole = false
+                        }
+                    } catch { failure = error }
+                    return failure == nil && looked < mostRows
+                }
+                if looked == mostRows { isWhole = false }
+            } catch { isWhole = false }
+            if let failure { throw failure }
+            if isWhole { break }
+        }
+        return DatabaseHealing.Saved(rows: saved, isWhole: isWhole)
+    }
+
+    private static func columns(of table: String, in connection: inout Connection) throws(SQLiteError) -> [String] {
+        var names: [String] = []
+        try connection.each("PRAGMA table_info(\(table))") { row in names.append(row.text(1) ?? "") }
+        return names
+    }
+
+    /// Numbers that were given once are not given again.
+    private static func copyLastNumbers(from old: inout Connection, into new: inout Connection) throws(SQLiteError) {
+        for table in ["inbox", "deadLetters"] {
+            let last = try? old.number("SELECT max(seq) FROM sqlite_sequence WHERE name = ?", .text(table))
+            let own = try new.number("SELECT max(seq) FROM sqlite_sequence WHERE name = ?", .text(table)) ?? 0
+            guard let last, last > own, last < SQLValue.mostNumber else { continue }
+            try new.run("DELETE FROM sqlite_sequence WHERE name = ?", .text(table))
+            try new.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", .text(table), .integer(last))
+        }
+    }
+
+    /// Lets SQLite see the log of a database that has become empty: it removes that of one without a page.
+    private static func giveRoomForLog(_ damaged: String) throws(SQLiteError) {
+        var (database, log) = (stat(), stat())
+        // The calls read the paths and fill in what is told of the files.
+        guard unsafe stat(damaged, &database) == 0, database.st_size <= 1, unsafe stat("\(damaged)-wal", &log) == 0,
+            log.st_size > 0
+        else { return }
+        guard unsafe truncate(damaged, 4096) == 0 else { throw .cannotOpen(path: damaged, .current) }
+    }
+}
+
+extension SQLValue {
+    /// Beyond it are no numbers that a service has given.
+    fileprivate static let mostNumber: Int64 = .max / 4
+
+    fileprivate var isOurNumber: Bool {
+        if case .integer(let number) = self { number > 0 && number < Self.mostNumber } else { false }
+    }
+}
+
+extension Connection {
+    /// Takes a row over; false when it breaks a rule of its table.
+    fileprivate mutating func take(
+        _ values: [SQLValue], _ columns: [String], _ insert: String, knowsBoots: Bool
+    ) throws(SQLiteError) -> Bool {
+        for (value, column) in zip(values, columns) {
+            if ["id", "number"].contains(column), case .integer = value, !value.isOurNumber { return false }
+            // A letter of which nobody knows why it is one could not be listed, nor any other.
+            if column == "reason", case .text(let text) = value, DeadLetter.Reason(rawValue: text) == nil { return false }
+            guard !knowsBoots, ["boot", "firstBoot"].contains(column), case .integer = value else { continue }
+            // Of a boot that is lost, only which of its messages came first is known.
+            try each("INSERT INTO boots VALUES (?1, 'lost ' || ?1) ON CONFLICT DO NOTHING", [value]) { _ in }
+        }
+        do throws(SQLiteError) {
+            try each(insert, values) { _ in }
+            return true
+        } catch {
+            guard case .refused(_, let code) = error, code & 0xFF == SQLITE_CONSTRAINT else { throw error }
+            return false
+        }
+    }
+}
+#endif

@@ -1,0 +1,49 @@
+#if SQLite
+import Foundation
+import Glibc
+import Testing
+
+@testable import KiiPushLinux
+@testable import kiipush
+
+@Suite("an agent whose state is damaged", .serialized)
+struct HealedAgentTests {
+    @Test("it starts, and says what was saved, in its log, its status, its metrics and at each start", arguments: [0, 1])
+    func heals(kind: Int) throws {
+        let folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
+        let directory = String(folder.path.dropLast("/rules.json".count))
+        let (state, socket, metrics) = (directory + "/state", directory + "/push.sock", directory + "/metrics.prom")
+        func agent() throws -> RunningAgent {
+            try RunningAgent(["--rules", folder.path, "--unix", socket, "--state", state, "--metrics", metrics])
+        }
+        func tool(_ arguments: String...) throws -> ChildRun { try ChildRun(arguments + ["--state", state]) }
+        let first = try agent()
+        #expect(try LineClient(socket).ask("nonsense")?.contains("undecodable") == true)
+        #expect(try first.stop() == 0)
+        let file = state + "/kiipush.db"
+        let size = kind == 0 ? 0 : try Data(contentsOf: URL(filePath: file)).count - 4096
+        #expect(unsafe truncate(file, size) == 0)
+        // A command would hide it.
+        let refused = try tool("dead-letters", "list")
+        #expect(refused.code != 0 && refused.errors.contains(kind == 0 ? "empty or gone" : "damaged"))
+
+        let second = try agent()
+        let letters = kind == 0 ? 0 : 1
+        #expect(second.log.contains("the state was \(kind == 0 ? "empty or gone" : "damaged")"), "\(second.log)")
+        #expect(second.log.contains("\(letters) dead letters, "), "\(second.log)")
+        try second.wait { $0.log.contains("state: messages may be lost") }
+        let status = try #require(AgentStatus(json: try tool("status", "--format", "json").output))
+        #expect(status.healed?.contains("\(state)/kiipush.db.damaged-") == true)
+        #expect(status.isHealthy && status.deadLetters.count == Int64(letters))
+        #expect(try tool("status").output.contains("healed      the state was"))
+        #expect(try LineClient(socket).ask("nonsense")?.contains("undecodable") == true)
+        #expect(try second.stop() == 0)
+        let written = try String(contentsOfFile: metrics, encoding: .utf8)
+        #expect(written.contains(#"kiipush_transport_events_total{transport="state",event="possibleGap"} 1"#))
+
+        let third = try agent()
+        #expect(third.log.contains("at an earlier start: the state was"))
+        #expect(try third.stop() == 0 && !third.log.contains("messages may be lost"))
+    }
+}
+#endif
