@@ -59,15 +59,23 @@ struct HealingTests {
         // Of a file of one byte SQLite says that it is empty.
         #expect(healing.cause == (count == 1 ? .emptied : .damaged) && healing.isNew && left.areTrue)
         #expect(healing.inbox.rows == left.payloads.count && healing.deadLetters.rows == left.letters.count)
-        if count < 0 { #expect(left.payloads.count + left.letters.count + left.seen > 200, "\(healing)") }
+        // The last page is one of the last table, which has about a hundred rows a page.
+        if count < 0 {
+            #expect(left.payloads.count == Contents.payloads && left.letters.count == Contents.letters, "\(healing)")
+            #expect(left.seen > 50, "\(healing)")
+        }
         if (0..<4096).contains(count) { #expect(healing.inbox.rows == 0 && healing.missing != nil) }
     }
 
-    @Test("a file with another head, of no bytes or of none at all is put aside, and a new one begun", arguments: 0..<3)
+    @Test(
+        "a file with another head, of no bytes or of none at all is put aside, and a new one begun",
+        arguments: 0..<3)
     func nothing(kind: Int) throws {
         try Contents.fill(directory)
         switch kind {
-        case 0: try put(Data(repeating: 0xA5, count: 4096) + (try Data(contentsOf: URL(filePath: file))).dropFirst(4096))
+        case 0:
+            let sound = try Data(contentsOf: URL(filePath: file))
+            try put(Data(repeating: 0xA5, count: 4096) + sound.dropFirst(4096))
         case 1: try put(Data())
         default: try FileManager.default.removeItem(atPath: file)
         }

@@ -51,8 +51,9 @@ extension SQLiteError: CustomStringConvertible {
         switch self {
         case .cannotOpen(let path, _), .inUse(let path), .notAFile(let path), .foreignOwner(let path),
             .openToOthers(let path, _), .foreignDatabase(let path), .newerSchema(let path, _, _),
-            .emptied(let path), .notDurable(let path, _), .corrupt(let path), .full(let path), .inputOutput(let path, _, _),
-            .busy(let path), .closed(let path), .storeInUse(let path, _), .refused(let path, _):
+            .emptied(let path), .notDurable(let path, _), .corrupt(let path), .full(let path),
+            .inputOutput(let path, _, _), .busy(let path),
+            .closed(let path), .storeInUse(let path, _), .refused(let path, _):
             path
         }
     }

@@ -79,9 +79,8 @@ struct Salvage {
                     looked += 1
                     let values = columns.indices.map { row.value(Int32($0)) }
                     do throws(SQLiteError) {
-                        if try new.take(values, columns, insert, knowsBoots: knowsBoots) { saved += 1 } else {
-                            isWhole = false
-                        }
+                        let isTaken = try new.take(values, columns, insert, knowsBoots: knowsBoots)
+                        if isTaken { saved += 1 } else { isWhole = false }
                     } catch { failure = error }
                     return failure == nil && looked < mostRows
                 }
@@ -138,7 +137,9 @@ extension Connection {
         for (value, column) in zip(values, columns) {
             if ["id", "number"].contains(column), case .integer = value, !value.isOurNumber { return false }
             // A letter of which nobody knows why it is one could not be listed, nor any other.
-            if column == "reason", case .text(let text) = value, DeadLetter.Reason(rawValue: text) == nil { return false }
+            if column == "reason", case .text(let text) = value, DeadLetter.Reason(rawValue: text) == nil {
+                return false
+            }
             guard !knowsBoots, ["boot", "firstBoot"].contains(column), case .integer = value else { continue }
             // Of a boot that is lost, only which of its messages came first is known.
             try each("INSERT INTO boots VALUES (?1, 'lost ' || ?1) ON CONFLICT DO NOTHING", [value]) { _ in }

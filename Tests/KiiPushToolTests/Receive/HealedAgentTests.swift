@@ -8,7 +8,9 @@ import Testing
 
 @Suite("an agent whose state is damaged", .serialized)
 struct HealedAgentTests {
-    @Test("it starts, and says what was saved, in its log, its status, its metrics and at each start", arguments: [0, 1])
+    @Test(
+        "it starts, and says what was saved, in its log, its status, its metrics and at each start",
+        arguments: [0, 1])
     func heals(kind: Int) throws {
         let folder = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
         let directory = String(folder.path.dropLast("/rules.json".count))
