@@ -11,7 +11,7 @@ struct RotationTests {
     func certificate() async throws {
         let broker = try TLSTests.broker(.right, ["require_certificate true", "use_identity_as_username true"])
         let folder = broker.folder
-        _ = chmod("\(folder.path)/key.pem", 0o600)
+        _ = unsafe chmod("\(folder.path)/key.pem", 0o600)
         try copy("right.crt", to: "own.crt", folder)
         try copy("key.pem", to: "own.key", folder)
         let intake = TestIntake()
@@ -24,7 +24,7 @@ struct RotationTests {
             try await eventually("connected: \(intake.losses)") { !intake.connections.isEmpty }
             try broker.publish(["a"], ca + ["\(folder.path)/key.pem"])
             try await eventually("a came") { intake.texts == ["a"] }
-            _ = chmod("\(folder.path)/own.key", 0o644)
+            _ = unsafe chmod("\(folder.path)/own.key", 0o644)
             try await eventually("told of the open key") { !intake.ignored.isEmpty }
             #expect(intake.ignored[0].contains("chmod 600") && intake.losses.isEmpty)
             try Certificates.sign("device", folder)

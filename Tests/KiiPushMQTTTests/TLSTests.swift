@@ -84,7 +84,7 @@ struct TLSTests {
     func ownCertificate() async throws {
         let broker = try Self.broker(.right, ["require_certificate true", "use_identity_as_username true"])
         let folder = broker.folder.path
-        _ = chmod("\(folder)/key.pem", 0o600)
+        _ = unsafe chmod("\(folder)/key.pem", 0o600)
         let settings = Self.settings(broker) {
             ($0.certificateFile, $0.keyFile) = ("\(folder)/right.crt", "\(folder)/key.pem")
         }
@@ -93,10 +93,10 @@ struct TLSTests {
             try await eventually("connected: \(intake.losses)") { !intake.connections.isEmpty }
         }
         #expect(intake.losses.isEmpty && broker.log.contains("u'broker'"), "\(broker.log)")
-        _ = chmod("\(folder)/key.pem", 0o640)
+        _ = unsafe chmod("\(folder)/key.pem", 0o640)
         let exposed = try await failure(settings, TestIntake())
         #expect("\(try #require(exposed))".contains("chmod 600"))
-        _ = unlink("\(folder)/right.crt")
+        _ = unsafe unlink("\(folder)/right.crt")
         let missing = try await failure(settings, TestIntake())
         #expect("\(try #require(missing))".contains("right.crt: cannot be read"))
     }
@@ -111,7 +111,7 @@ struct TLSTests {
                 "\(folder)/locked",
             ],
             output: "\(folder)/openssl.log")
-        _ = chmod("\(folder)/locked", 0o600)
+        _ = unsafe chmod("\(folder)/locked", 0o600)
         let intake = TestIntake()
         let settings = Self.settings(broker) {
             ($0.certificateFile, $0.keyFile) = ("\(folder)/right.crt", "\(folder)/locked")

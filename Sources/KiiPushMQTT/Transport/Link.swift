@@ -198,7 +198,7 @@ struct Link: ~Copyable {
     static func reason(_ code: Int32) -> String { unsafe String(cString: mosquitto_reason_string(code)) }
 
     /// The version of the library that runs, such as 2000011.
-    static var libraryNumber: Int32 { unsafe mosquitto_lib_version(nil, nil, nil) }
+    static var libraryNumber: Int32 { mosquitto_lib_version(nil, nil, nil) }
 
     /// The version of the library that runs, such as 2.0.11.
     static var libraryVersion: String {
