@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// The system ends only a process's children with it, if asked in the child, and not what those have started. So a shell
 /// waits at a pipe: it is told which process groups begin and end, and when nobody is left to tell, as after SIGKILL, it
-/// sends SIGKILL to the rest.
+/// sends SIGKILL to the rest. A program whose agent is killed before it could name the group, within microseconds of the
+/// program's start, is missed.
 final class ProgramGuardian: Sendable {
     private static let script = """
         trap '' HUP INT TERM
@@ -24,6 +25,11 @@ final class ProgramGuardian: Sendable {
 
     deinit {
         if let end = writeEnd.withLock({ $0 }) { close(end) }
+    }
+
+    /// Starts the shell if there is none; call it before a program starts, so that its group is named at once.
+    func prepare() {
+        writeEnd.withLock { end in end = end ?? Self.start() }
     }
 
     /// Takes down that a process group has begun.

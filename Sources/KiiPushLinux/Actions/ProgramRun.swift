@@ -23,6 +23,7 @@ struct ProgramRun: Sendable {
         var isStarted = false
         do throws(ErrorNumber) {
             var streams = try ProgramStreams(input: input)
+            guardian.prepare()
             let process = try RunningProcess(
                 vector,
                 .init(

@@ -8,7 +8,8 @@ struct OrphanTests {
     @Test("a program and what it has started end with the agent, also by SIGKILL")
     func killed() throws {
         let pids = try TemporaryFile("", name: "pids")
-        let script = "echo $$ >> \(pids.path); sleep 1000 & echo $! >> \(pids.path); wait"
+        // What a program reads comes after the agent has named its group to the guardian.
+        let script = "cat > /dev/null; echo $$ >> \(pids.path); sleep 1000 & echo $! >> \(pids.path); wait"
         let rules = try TemporaryFile(
             #"{"version":1,"rules":[{"id":"all","then":{"run":["/bin/sh","-c","\#(script)"]}}]}"#, name: "rules.json")
         let input = rules.path + ".in"
