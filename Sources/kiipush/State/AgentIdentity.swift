@@ -36,14 +36,10 @@ struct AgentIdentity: Sendable, Equatable {
     var json: String {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.key("process")
-            writer.integer(Int64(process))
-            writer.key("state")
-            writer.string(state)
-            writer.key("since")
-            writer.string(since)
-            writer.key("version")
-            writer.string(Tool.version)
+            writer.member("process", Int64(process))
+            writer.member("state", state)
+            writer.member("since", since)
+            writer.member("version", Tool.version)
             writer.key("killed")
             if let killed {
                 writer.array { writer in for target in killed { writer.string(target) } }
@@ -51,8 +47,7 @@ struct AgentIdentity: Sendable, Equatable {
                 writer.null()
             }
             if let isKnown {
-                writer.key("known")
-                writer.bool(isKnown)
+                writer.member("known", isKnown)
             }
         }
         return writer.text
@@ -60,18 +55,13 @@ struct AgentIdentity: Sendable, Equatable {
 
     /// Reads what an agent has said of itself; nil when that is something else.
     init?(json: String) {
-        guard let root = try? PlacedValue(Array(json.utf8), limits: PayloadLimits(bytes: 1 << 20, members: .max)),
-            case .object(let members) = root.content
-        else { return nil }
-        var fields: [String: PlacedValue.Content] = [:]
-        for member in members { fields[member.key] = member.value.content }
-        guard case .number(let number)? = fields["process"], let process = Int32(number),
-            case .string(let state)? = fields["state"], case .string(let since)? = fields["since"]
+        let limits = PayloadLimits(bytes: 1 << 20, members: .max)
+        guard let root = try? PlacedValue(Array(json.utf8), limits: limits),
+            let process = root["process"]?.integer.flatMap({ Int32(exactly: $0) }), let state = root["state"]?.text,
+            let since = root["since"]?.text
         else { return nil }
         (self.process, self.state, self.since) = (process, state, since)
-        if case .array(let targets)? = fields["killed"] {
-            killed = targets.compactMap { if case .string(let text) = $0.content { text } else { nil } }
-        }
-        if case .bool(let isKnown)? = fields["known"] { self.isKnown = isKnown }
+        if case .array(let targets)? = root["killed"]?.content { killed = targets.compactMap(\.text) }
+        isKnown = root["known"]?.flag
     }
 }

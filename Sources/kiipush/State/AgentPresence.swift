@@ -1,6 +1,5 @@
 import KiiPush
 import KiiPushLinux
-import Synchronization
 
 /// Who has a state directory, as far as can be learnt from outside.
 enum AgentPresence: Sendable {
@@ -26,7 +25,7 @@ enum AgentPresence: Sendable {
     ///   - target: what the agent is to look for among its routes; nil asks for none.
     /// - Returns: who has the directory.
     static func of(_ directory: String, target: KillTarget? = nil) async -> AgentPresence {
-        let end = ContinuousClock.now + patience
+        let end = ContinuousClock.now + ControlSocket.patience
         while true {
             let why: String
             switch await asked(directory, target) {
@@ -40,18 +39,12 @@ enum AgentPresence: Sendable {
         }
     }
 
-    private static let patience = Duration.seconds(5)
-
     private static func asked(_ directory: String, _ target: KillTarget?) async -> Result<AgentIdentity, AgentError> {
-        let heard = Mutex<[String]>([])
         do {
-            let code = try await ControlSocket(path: "\(directory)/control.sock").ask(
-                ["who"] + (target.map { [$0.description] } ?? []), patience: patience,
-                print: { line in heard.withLock { $0.append(line) } },
-                error: { line in heard.withLock { $0.append(line) } })
-            let first = heard.withLock { $0.first } ?? ""
-            if code == ExitCode.fine.rawValue, let identity = AgentIdentity(json: first) { return .success(identity) }
-            return .failure(AgentError("it said '\(escaped(first))'"))
+            let (code, line) = try await ControlSocket(state: directory).firstLine(
+                of: ["who"] + (target.map { [$0.description] } ?? []))
+            if code == ExitCode.fine.rawValue, let identity = AgentIdentity(json: line) { return .success(identity) }
+            return .failure(AgentError("it said '\(escaped(line))'"))
         } catch { return .failure(AgentError("\(error)")) }
     }
 }

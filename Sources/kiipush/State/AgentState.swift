@@ -35,7 +35,7 @@ final class AgentState: Sendable {
         let path = "\(directory)/agent.lock"
         let lock: FileLock
         do throws(ErrorNumber) { lock = try FileLock(path, limit: patience) } catch {
-            if error.rawValue == EWOULDBLOCK { return .taken(ControlSocket(path: "\(directory)/control.sock")) }
+            if error.rawValue == EWOULDBLOCK { return .taken(ControlSocket(state: directory)) }
             throw StateError(path: path, what: "cannot be locked: \(error)")
         }
         do { return .opened(try AgentState(directory, lock, heals: heals)) } catch {
@@ -90,7 +90,7 @@ final class AgentState: Sendable {
     }
 
     /// Where the agent answers commands.
-    var control: ControlSocket { ControlSocket(path: "\(directory)/control.sock") }
+    var control: ControlSocket { ControlSocket(state: directory) }
 
     var killFile: KillFile { KillFile(directory: directory) }
 

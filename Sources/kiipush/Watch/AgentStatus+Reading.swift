@@ -67,23 +67,3 @@ extension AgentStatus.Route {
             waitedP99: value["waitedP99"]?.fraction, handlingSeconds: value["handlingSeconds"]?.fraction ?? 0)
     }
 }
-
-extension PlacedValue {
-    fileprivate subscript(key: String) -> PlacedValue? {
-        guard case .object(let members) = content else { return nil }
-        return members.first { $0.key == key }?.value
-    }
-
-    fileprivate func objects(_ key: String) -> [PlacedValue] {
-        guard case .array(let elements)? = self[key]?.content else { return [] }
-        return elements
-    }
-
-    fileprivate var text: String? { if case .string(let text) = content { text } else { nil } }
-    fileprivate var flag: Bool? { if case .bool(let flag) = content { flag } else { nil } }
-    fileprivate var integer: Int64? { if case .number(let text) = content { Int64(text) } else { nil } }
-    fileprivate var fraction: Double? { if case .number(let text) = content { Double(text) } else { nil } }
-    fileprivate var date: UTCDate? { text.flatMap { UTCDate($0) } }
-
-    fileprivate func number(_ key: String) -> Int64 { self[key]?.integer ?? 0 }
-}

@@ -1,7 +1,6 @@
 import Glibc
 import KiiPush
 import KiiPushLinux
-import Synchronization
 
 /// What `status`, `tap` and `top` share: the agent of a state directory, and how to ask it.
 struct WatchedAgent: Sendable {
@@ -15,24 +14,14 @@ struct WatchedAgent: Sendable {
         case silent(String)
     }
 
-    /// How long an agent may take to answer.
-    private static let patience = Duration.seconds(5)
-
-    var control: ControlSocket { ControlSocket(path: "\(directory)/control.sock") }
+    var control: ControlSocket { ControlSocket(state: directory) }
 
     /// Asks the agent how it is doing.
     ///
     /// - Returns: the line that it answered, and what that says.
     func status() async throws(Silence) -> (line: String, status: AgentStatus) {
-        let heard = Mutex<[String]>([])
-        do {
-            _ = try await control.ask(
-                ["status"], patience: Self.patience, print: { line in heard.withLock { $0.append(line) } },
-                error: { line in heard.withLock { $0.append(line) } })
-        } catch {
-            throw silence("\(error)")
-        }
-        let line = heard.withLock { $0.first } ?? ""
+        let line: String
+        do { line = try await control.firstLine(of: ["status"]).line } catch { throw silence("\(error)") }
         guard let status = AgentStatus(json: line) else { throw .silent("it said '\(escaped(line))'") }
         return (line, status)
     }

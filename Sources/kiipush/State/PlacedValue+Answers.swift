@@ -1,0 +1,23 @@
+import KiiPush
+import KiiPushLinux
+
+/// How commands read what an agent answers: what is missing, or of another type, is nil, none or zero.
+extension PlacedValue {
+    subscript(key: String) -> PlacedValue? {
+        guard case .object(let members) = content else { return nil }
+        return members.first { $0.key == key }?.value
+    }
+
+    func objects(_ key: String) -> [PlacedValue] {
+        guard case .array(let elements)? = self[key]?.content else { return [] }
+        return elements
+    }
+
+    var text: String? { if case .string(let text) = content { text } else { nil } }
+    var flag: Bool? { if case .bool(let flag) = content { flag } else { nil } }
+    var integer: Int64? { if case .number(let text) = content { Int64(text) } else { nil } }
+    var fraction: Double? { if case .number(let text) = content { Double(text) } else { nil } }
+    var date: UTCDate? { text.flatMap { UTCDate($0) } }
+
+    func number(_ key: String) -> Int64 { self[key]?.integer ?? 0 }
+}
