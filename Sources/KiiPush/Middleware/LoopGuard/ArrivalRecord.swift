@@ -14,6 +14,14 @@ struct ArrivalRecord {
         arrived.count(from: start, to: end)
     }
 
+    /// How many arrived from `start` on in either half of the time up to now.
+    func halves(
+        since start: Int64, _ now: Int64
+    ) -> (first: (count: Int, seconds: Double), second: (count: Int, seconds: Double)) {
+        let middle = start &+ now.since(start) / 2
+        return (arrivals(from: start, to: middle), arrivals(from: middle, to: now))
+    }
+
     // MARK: Whether arrivals follow what was handled
 
     /// The delays that are tried: each from a tenth to a half earlier to as much later, in bins.

@@ -212,9 +212,7 @@ struct Suspicion {
 
     private mutating func endListening(_ now: Int64, _ others: TimeBins) {
         let listen = Self.listens[doubts]
-        let from = quietSince &+ .seconds(listen.skip)
-        let middle = from &+ now.since(from) / 2
-        let (first, second) = (record.arrivals(from: from, to: middle), record.arrivals(from: middle, to: now))
+        let (first, second) = record.halves(since: quietSince &+ .seconds(listen.skip), now)
         let count = first.count + second.count
         let seconds = max(first.seconds + second.seconds, 0.25)
         // What grows or dies away is on its way still, or answers what others handle.
@@ -234,9 +232,7 @@ struct Suspicion {
     }
 
     private mutating func endWaiting(_ now: Int64, _ others: TimeBins) {
-        let from = max(quietSince, now &- .seconds(60))
-        let middle = from &+ now.since(from) / 2
-        let (first, second) = (record.arrivals(from: from, to: middle), record.arrivals(from: middle, to: now))
+        let (first, second) = record.halves(since: max(quietSince, now &- .seconds(60)), now)
         var (count, seconds) = (first.count + second.count, max(first.seconds + second.seconds, 0.5))
         isSteady = count >= 2 && first.count <= 2 * second.count + 4 && second.count <= 2 * first.count + 4
         // A slow stream needs some time to be seen as one.
