@@ -76,3 +76,19 @@ package protocol IntakeService: Sendable {
     func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void)
     func report(_ event: TransportEvent, _ transport: String)
 }
+
+/// An intake that hands on to another one, and does more when payloads are taken in: say in ``take(_:)`` what.
+package protocol IntakeLayer: IntakeService {
+    /// Who takes the payloads in.
+    var service: any IntakeService { get }
+}
+
+extension IntakeLayer {
+    package var isDurable: Bool { service.isDurable }
+    package func room() async { await service.room() }
+    package func pause(_ length: Duration) async { await service.pause(length) }
+    package func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) {
+        service.whenRoom(transport, action)
+    }
+    package func report(_ event: TransportEvent, _ transport: String) { service.report(event, transport) }
+}

@@ -47,15 +47,20 @@ extension JournalLine {
         case .storeFailed: return [Field("KIIPUSH_EVENT", "storeFailed")]
         case .notDurable: return [Field("KIIPUSH_EVENT", "notDurable")]
         case .transport(let name, let event):
-            let kind =
-                switch event {
-                case .connected: "connected"
-                case .disconnected: "disconnected"
-                case .refused: "refused"
-                case .possibleGap: "possibleGap"
-                case .ignored: "ignored"
-                }
-            return [Field("KIIPUSH_EVENT", kind), Field("KIIPUSH_TRANSPORT", name)]
+            return [Field("KIIPUSH_EVENT", event.name), Field("KIIPUSH_TRANSPORT", name)]
+        }
+    }
+}
+
+extension TransportEvent {
+    /// What records call it.
+    var name: String {
+        switch self {
+        case .connected: "connected"
+        case .disconnected: "disconnected"
+        case .refused: "refused"
+        case .possibleGap: "possibleGap"
+        case .ignored: "ignored"
         }
     }
 }

@@ -138,15 +138,8 @@ extension LineQuota.Key {
         case .storeFailed: self.init(kind: "store failed")
         case .notDurable: self.init(kind: "not durable")
         case .transport(let name, let event):
-            let kind =
-                switch event {
-                case .connected: "connected"
-                case .disconnected: "disconnected"
-                case .refused: "refused"
-                case .possibleGap: "messages may be lost"
-                case .ignored: "ignored"
-                }
-            self.init(kind: kind, route: name)
+            let isGap = if case .possibleGap = event { true } else { false }
+            self.init(kind: isGap ? "messages may be lost" : event.name, route: name)
         }
     }
 }

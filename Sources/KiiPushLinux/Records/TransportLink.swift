@@ -81,21 +81,14 @@ public struct WatchedTransport: PushTransport {
     }
 }
 
-private struct WatchingIntake: IntakeService {
+private struct WatchingIntake: IntakeLayer {
     let service: any IntakeService
     let counts: ServiceCounts
     let name: String
-
-    var isDurable: Bool { service.isDurable }
 
     func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         let receipts = try service.take(payloads)
         counts.took(payloads.count, name)
         return receipts
     }
-
-    func room() async { await service.room() }
-    func pause(_ length: Duration) async { await service.pause(length) }
-    func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) { service.whenRoom(transport, action) }
-    func report(_ event: TransportEvent, _ transport: String) { service.report(event, transport) }
 }

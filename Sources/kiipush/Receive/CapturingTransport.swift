@@ -18,21 +18,14 @@ struct CapturingTransport: PushTransport {
     }
 }
 
-private struct CapturingIntake: IntakeService {
+private struct CapturingIntake: IntakeLayer {
     let service: any IntakeService
     let file: CaptureFile
     let log: AgentLog
-
-    var isDurable: Bool { service.isDurable }
 
     func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         let receipts = try service.take(payloads)
         for payload in payloads { file.add(payload) { log.trouble("\($0)") } }
         return receipts
     }
-
-    func room() async { await service.room() }
-    func pause(_ length: Duration) async { await service.pause(length) }
-    func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void) { service.whenRoom(transport, action) }
-    func report(_ event: TransportEvent, _ transport: String) { service.report(event, transport) }
 }
