@@ -34,7 +34,13 @@ package func replaceFile(
         unsafe unlink(temporary)
         throw error
     }
-    guard isDurable else { return }
+    if isDurable { try syncDirectory(of: path) }
+}
+
+/// Brings to the disk which files there are beside a path, after one was made, moved or removed.
+///
+/// - Throws: the number of the call that failed.
+package func syncDirectory(of path: String) throws(ErrorNumber) {
     let directory = retrying { unsafe open(directoryName(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard directory >= 0 else { throw .current }
     defer { close(directory) }

@@ -139,10 +139,7 @@ struct DatabaseHealer {
 
     /// Brings the names of the files to the disk.
     private func sync() throws(SQLiteError) {
-        let descriptor = retrying { unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        guard descriptor >= 0 else { throw .cannotOpen(path: directory, .current) }
-        defer { close(descriptor) }
-        guard retrying({ fsync(descriptor) }) == 0 else { throw .cannotOpen(path: directory, .current) }
+        do throws(ErrorNumber) { try syncDirectory(of: path) } catch { throw .cannotOpen(path: directory, error) }
     }
 
     private static func names(in directory: String) -> [String] {
