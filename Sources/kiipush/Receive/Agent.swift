@@ -275,12 +275,10 @@ final class Agent: Sendable {
 
     private func writeMetrics() {
         guard let path = options.metrics else { return }
-        let (holds, status) = (receiver.loopGuard?.holds ?? [], statusSource.status)
+        let (holds, letters) = (receiver.loopGuard?.holds ?? [], receiver.deadLetters)
         var gauges = MetricsGauges()
-        (gauges.deadLetters, gauges.areDeadLettersFull) = (
-            status.deadLetters.count.map { Int($0) }, status.deadLetters.isFull
-        )
-        (gauges.kills, gauges.silent) = (status.kills.count, silence.states)
+        (gauges.deadLetters, gauges.areDeadLettersFull) = (try? letters.count, (try? letters.isFull) ?? false)
+        (gauges.kills, gauges.silent) = (receiver.loopGuard?.killed.count ?? 0, silence.states)
         do {
             try MetricsFile(path: path).write(
                 receiver.metrics, service.status, counts, holds: holds, shortages: log.shortages,
