@@ -64,6 +64,44 @@ package struct JSONWriter {
         }
     }
 
+    /// Writes a member whose value is a string, or null.
+    package mutating func member(_ key: String, _ value: String?) {
+        self.key(key)
+        string(value)
+    }
+
+    /// Writes a member whose value is a whole number, or null.
+    package mutating func member(_ key: String, _ value: Int64?) {
+        self.key(key)
+        integer(value)
+    }
+
+    /// Writes a member whose value is a number with a fraction, or null.
+    package mutating func member(_ key: String, _ value: Double?) {
+        self.key(key)
+        number(value)
+    }
+
+    /// Writes a member whose value is true, false or null.
+    package mutating func member(_ key: String, _ value: Bool?) {
+        self.key(key)
+        bool(value)
+    }
+
+    /// Writes a member whose value is an object; `body` writes its members.
+    package mutating func member(_ key: String, _ body: (inout JSONWriter) -> Void) {
+        self.key(key)
+        object(body)
+    }
+
+    /// Writes a member whose value is an array; `body` writes each element.
+    package mutating func list<Element>(
+        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
+    ) {
+        self.key(key)
+        array { writer in for element in elements { body(&writer, element) } }
+    }
+
     private mutating func token(_ token: String) {
         separate()
         text += token

@@ -68,7 +68,8 @@ public final class ProgramActions: RuleActions {
 
     /// Runs a program for a message and returns when it has ended.
     ///
-    /// - Throws: ``ProgramError``; ``ProgramShortage`` when it was not started; `LoopRefusal` when it announced a write that its route refuses.
+    /// - Throws: ``ProgramError``; ``ProgramShortage`` when it was not started; `LoopRefusal` when it announced a write
+    ///   that its route refuses.
     public func run(_ arguments: [String], for message: PushMessage, _ context: HandlerContext) async throws {
         let name = ProgramWords.name(of: arguments)
         try starts.check(name)

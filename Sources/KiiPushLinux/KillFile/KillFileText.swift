@@ -155,10 +155,8 @@ struct KillFileText {
         guard let end else { return }
         var writer = JSONWriter()
         writer.object { writer in
-            writer.key("target")
-            writer.string(target.description)
-            writer.key("until")
-            writer.string(end.shortText)
+            writer.member("target", target.description)
+            writer.member("until", end.shortText)
         }
         entries.append(Entry(text: writer.text, target: target, until: end))
     }

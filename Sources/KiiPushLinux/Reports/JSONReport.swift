@@ -16,8 +16,7 @@ package enum JSONReport {
     ) -> String {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.key("source")
-            writer.string(source)
+            writer.member("source", source)
             writeClassification(message, &writer)
             writeHandles(message, &writer)
             writeShown(message, &writer)
@@ -41,8 +40,7 @@ package enum JSONReport {
             writer.member("source", source)
             writer.member("error") { writer in
                 writer.member("code", error.code.rawValue)
-                writer.key("offset")
-                writer.integer(Int64(error.offset))
+                writer.member("offset", Int64(error.offset))
                 writer.member("message", error.detail)
             }
             more(&writer)
@@ -87,10 +85,8 @@ package enum JSONReport {
             writer.member("type", sender.typeName)
             writer.member("id", sender.id)
         }
-        writer.key("sentAt")
-        writer.integer(message.sentAt)
-        writer.key("modifiedAt")
-        writer.integer(message.modifiedAt)
+        writer.member("sentAt", message.sentAt)
+        writer.member("modifiedAt", message.modifiedAt)
     }
 
     private static func writeShown(_ message: PushMessage, _ writer: inout JSONWriter) {
@@ -101,17 +97,13 @@ package enum JSONReport {
         }
         let aps = message.aps
         writer.member("aps", if: aps) { writer, aps in
-            writer.key("badge")
-            writer.integer(aps.badge)
+            writer.member("badge", aps.badge)
             writer.member("sound", aps.sound)
             writer.member("category", aps.category)
-            writer.key("contentAvailable")
-            writer.bool(aps.contentAvailable)
-            writer.key("mutableContent")
-            writer.bool(aps.mutableContent)
+            writer.member("contentAvailable", aps.contentAvailable)
+            writer.member("mutableContent", aps.mutableContent)
         }
-        writer.key("silent")
-        writer.bool(aps?.isSilent ?? false)
+        writer.member("silent", aps?.isSilent ?? false)
     }
 
     private static func writeContent(_ message: PushMessage, _ writer: inout JSONWriter) {
@@ -137,18 +129,6 @@ package enum JSONReport {
 }
 
 extension JSONWriter {
-    /// Writes a member whose value is a string or null.
-    fileprivate mutating func member(_ key: String, _ value: String?) {
-        self.key(key)
-        string(value)
-    }
-
-    /// Writes a member whose value is an object.
-    fileprivate mutating func member(_ key: String, _ body: (inout JSONWriter) -> Void) {
-        self.key(key)
-        object(body)
-    }
-
     /// Writes a member whose value is an object made of `value`, or null without one.
     fileprivate mutating func member<Value>(
         _ key: String, if value: Value?, _ body: (inout JSONWriter, Value) -> Void

@@ -32,13 +32,10 @@ enum SocketAnswer {
     private static func line(_ outcome: String, _ disposition: Disposition, _ reason: String? = nil) -> String {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.key("outcome")
-            writer.string(outcome)
-            writer.key("disposition")
-            writer.string(disposition.rawValue)
+            writer.member("outcome", outcome)
+            writer.member("disposition", disposition.rawValue)
             guard let reason else { return }
-            writer.key("reason")
-            writer.string(reason)
+            writer.member("reason", reason)
         }
         return writer.text + "\n"
     }

@@ -123,8 +123,7 @@ struct Explanation {
         var writer = JSONWriter()
         writer.object { writer in
             func string(_ key: String, _ text: String?) {
-                writer.key(key)
-                writer.string(text)
+                writer.member(key, text)
             }
             func strings(_ key: String, _ texts: [String]) {
                 writer.key(key)
@@ -139,10 +138,8 @@ struct Explanation {
             writer.array { writer in
                 for conflict in message.classification.conflicts {
                     writer.object { writer in
-                        writer.key("name")
-                        writer.string(conflict.name)
-                        writer.key("reason")
-                        writer.string(conflict.reason)
+                        writer.member("name", conflict.name)
+                        writer.member("reason", conflict.reason)
                     }
                 }
             }
@@ -152,10 +149,8 @@ struct Explanation {
             writer.array { writer in
                 for stage in stages {
                     writer.object { writer in
-                        writer.key("name")
-                        writer.string(stage.name)
-                        writer.key("verdict")
-                        writer.string(stage.verdict)
+                        writer.member("name", stage.name)
+                        writer.member("verdict", stage.verdict)
                     }
                 }
             }
@@ -173,41 +168,29 @@ struct Explanation {
 extension Explanation.Rule {
     fileprivate func write(to writer: inout JSONWriter, _ message: PushMessage) {
         writer.object { writer in
-            writer.key("id")
-            writer.string(rule.id)
-            writer.key("line")
-            writer.integer(Int64(rule.position.line))
-            writer.key("column")
-            writer.integer(Int64(rule.position.column))
-            writer.key("standing")
-            writer.string(standing.rawValue)
-            writer.key("nearMiss")
-            writer.bool(isNearMiss)
+            writer.member("id", rule.id)
+            writer.member("line", Int64(rule.position.line))
+            writer.member("column", Int64(rule.position.column))
+            writer.member("standing", standing.rawValue)
+            writer.member("nearMiss", isNearMiss)
             if isFirst, let dedupe = rule.dedupe {
-                writer.key("dedupe")
-                writer.object { writer in
-                    writer.key("by")
-                    writer.string(dedupe.field)
-                    writer.key("id")
-                    writer.string(dedupe.id(of: message))
+                writer.member("dedupe") { writer in
+                    writer.member("by", dedupe.field)
+                    writer.member("id", dedupe.id(of: message))
                 }
             }
             writer.key("checks")
             writer.array { writer in
                 for check in checks {
                     writer.object { writer in
-                        writer.key("name")
-                        writer.string(check.name)
-                        writer.key("key")
-                        writer.string(check.key)
+                        writer.member("name", check.name)
+                        writer.member("key", check.key)
                         writer.key("expected")
                         writer.value(DataValue(json: check.expected) ?? .null)
                         writer.key("actual")
                         writer.value(check.actual.flatMap { DataValue(json: $0) } ?? .null)
-                        writer.key("isThere")
-                        writer.bool(check.actual != nil)
-                        writer.key("holds")
-                        writer.bool(check.holds)
+                        writer.member("isThere", check.actual != nil)
+                        writer.member("holds", check.holds)
                     }
                 }
             }

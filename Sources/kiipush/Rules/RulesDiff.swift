@@ -136,10 +136,8 @@ struct RulesDiff {
                 })
         }
         let summary = Self.json { writer in
-            writer.key("messages")
-            writer.integer(Int64(messages))
-            writer.key("changed")
-            writer.integer(Int64(changed))
+            writer.member("messages", Int64(messages))
+            writer.member("changed", Int64(changed))
         }
         return lines + [summary]
     }
@@ -153,8 +151,7 @@ struct RulesDiff {
 
 extension RulesDiff.Tally {
     fileprivate func write(to writer: inout JSONWriter) {
-        writer.key("count")
-        writer.integer(Int64(count))
+        writer.member("count", Int64(count))
         writer.key("lines")
         writer.array { writer in lines.forEach { writer.integer(Int64($0)) } }
     }
@@ -163,10 +160,8 @@ extension RulesDiff.Tally {
 extension RulesDiff.Fate {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.key("outcome")
-            writer.string(outcome)
-            writer.key("reason")
-            writer.string(reason)
+            writer.member("outcome", outcome)
+            writer.member("reason", reason)
             for (key, texts) in [("rules", rules), ("handlers", handlers)] {
                 writer.key(key)
                 writer.array { writer in texts.forEach { writer.string($0) } }

@@ -64,30 +64,25 @@ struct RulesLintCommand {
 
     private static func json(_ finding: RuleFinding) -> String {
         func write(_ position: SourcePosition, _ writer: inout JSONWriter) {
-            writer.key("line")
-            writer.integer(Int64(position.line))
-            writer.key("column")
-            writer.integer(Int64(position.column))
+            writer.member("line", Int64(position.line))
+            writer.member("column", Int64(position.column))
         }
         var writer = JSONWriter()
         writer.object { writer in
-            writer.key("file")
-            writer.string(finding.file)
+            writer.member("file", finding.file)
             write(finding.position, &writer)
             for (key, value) in [
                 ("severity", finding.severity.rawValue), ("code", finding.code.rawValue), ("rule", finding.rule),
                 ("message", finding.what),
             ] {
-                writer.key(key)
-                writer.string(value)
+                writer.member(key, value)
             }
             writer.key("related")
             writer.array { writer in
                 for related in finding.related {
                     writer.object { writer in
                         write(related.position, &writer)
-                        writer.key("message")
-                        writer.string(related.what)
+                        writer.member("message", related.what)
                     }
                 }
             }

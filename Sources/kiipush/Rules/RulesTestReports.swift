@@ -35,11 +35,11 @@ enum RulesTestJSON {
     /// A test.
     static func line(_ result: RuleTestResult, in file: String) -> String {
         object { writer in
-            writer.text("file", file)
-            writer.text("test", result.test.name)
+            writer.member("file", file)
+            writer.member("test", result.test.name)
             writer.place(result.test.position)
             writer.number("steps", result.test.steps.count)
-            writer.text("result", result.passed ? "passed" : "failed")
+            writer.member("result", result.passed ? "passed" : "failed")
             writer.list("failures", result.failures) { $0.write($1) }
         }
     }
@@ -47,7 +47,7 @@ enum RulesTestJSON {
     /// A file without tests.
     static func line(_ failure: RuleTestFailure) -> String {
         object { writer in
-            writer.text("file", failure.file)
+            writer.member("file", failure.file)
             writer.list("problems", [failure]) { $0.problem($1.position, $1.what) }
         }
     }
@@ -55,7 +55,7 @@ enum RulesTestJSON {
     /// A file that cannot be tested.
     static func line(file: String, _ problems: [RulesError.Problem]) -> String {
         object { writer in
-            writer.text("file", file)
+            writer.member("file", file)
             writer.list("problems", problems) { $0.problem($1.position, $1.what) }
         }
     }
@@ -63,9 +63,8 @@ enum RulesTestJSON {
     /// What a file's tests cover.
     static func line(_ coverage: RuleCoverage, _ uncovered: [RuleCoverage.Gap], in file: String) -> String {
         object { writer in
-            writer.text("file", file)
-            writer.key("coverage")
-            writer.object { writer in
+            writer.member("file", file)
+            writer.member("coverage") { writer in
                 writer.number("points", coverage.points)
                 writer.number("covered", coverage.covered)
                 writer.key("percent")
@@ -73,14 +72,13 @@ enum RulesTestJSON {
                 writer.list("uncovered", uncovered) { writer, gap in
                     writer.object { writer in
                         writer.place(gap.position)
-                        writer.text("rule", gap.rule)
-                        writer.text("condition", gap.condition)
-                        writer.text("key", gap.key)
-                        writer.text("never", gap.kind.rawValue)
+                        writer.member("rule", gap.rule)
+                        writer.member("condition", gap.condition)
+                        writer.member("key", gap.key)
+                        writer.member("never", gap.kind.rawValue)
                     }
                 }
-                writer.key("outcomes")
-                writer.object { writer in
+                writer.member("outcomes") { writer in
                     for (name, messages) in coverage.outcomes { writer.number(name, messages) }
                 }
             }
@@ -90,8 +88,7 @@ enum RulesTestJSON {
     /// The last line.
     static func line(_ sums: RulesTestSums) -> String {
         object { writer in
-            writer.key("summary")
-            writer.object { writer in
+            writer.member("summary") { writer in
                 writer.number("files", sums.files)
                 writer.number("untestable", sums.unreadable)
                 writer.number("tests", sums.tests)
@@ -109,11 +106,6 @@ enum RulesTestJSON {
 }
 
 extension JSONWriter {
-    fileprivate mutating func text(_ key: String, _ text: String?) {
-        self.key(key)
-        string(text)
-    }
-
     fileprivate mutating func number(_ key: String, _ number: Int) {
         self.key(key)
         integer(Int64(number))
@@ -127,32 +119,21 @@ extension JSONWriter {
     fileprivate mutating func problem(_ position: SourcePosition, _ what: String) {
         object { writer in
             writer.place(position)
-            writer.text("message", what)
-        }
-    }
-
-    fileprivate mutating func list<Element>(
-        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
-    ) {
-        self.key(key)
-        array { writer in
-            for element in elements { body(&writer, element) }
+            writer.member("message", what)
         }
     }
 
     fileprivate mutating func write(_ failure: RuleTestFailure) {
         object { writer in
             writer.place(failure.position)
-            writer.key("step")
-            writer.integer(failure.step.map { Int64($0) })
-            writer.key("stepLine")
-            writer.integer(failure.stepPosition.map { Int64($0.line) })
-            writer.text("key", failure.key)
+            writer.member("step", failure.step.map { Int64($0) })
+            writer.member("stepLine", failure.stepPosition.map { Int64($0.line) })
+            writer.member("key", failure.key)
             for (key, value) in [("expected", failure.expected), ("actual", failure.actual)] {
                 writer.key(key)
                 (value ?? .none).write(to: &writer)
             }
-            writer.text("message", failure.what)
+            writer.member("message", failure.what)
             writer.list("stages", failure.stages) { $0.string($1) }
             writer.list("rules", failure.rules) { $0.write($1) }
         }
@@ -160,20 +141,20 @@ extension JSONWriter {
 
     private mutating func write(_ verdict: RuleVerdict) {
         object { writer in
-            writer.text("rule", verdict.rule)
+            writer.member("rule", verdict.rule)
             writer.place(verdict.position)
             switch verdict.answer {
-            case .takes: writer.text("answer", "takes")
+            case .takes: writer.member("answer", "takes")
             case .notTried(let earlier):
-                writer.text("answer", "notTried")
-                writer.text("after", earlier)
+                writer.member("answer", "notTried")
+                writer.member("after", earlier)
             case .misses(let check):
-                writer.text("answer", "misses")
-                writer.text("condition", check.name)
-                writer.text("key", check.key)
-                writer.text("expected", check.expected)
-                writer.text("actual", check.actual)
-                writer.text("reason", check.reason)
+                writer.member("answer", "misses")
+                writer.member("condition", check.name)
+                writer.member("key", check.key)
+                writer.member("expected", check.expected)
+                writer.member("actual", check.actual)
+                writer.member("reason", check.reason)
             }
         }
     }

@@ -142,35 +142,23 @@ extension DeadLetter {
     private func json(withPayload: Bool) -> String {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.key("id")
-            writer.integer(Int64(clamping: id))
-            writer.key("reason")
-            writer.string(reason.rawValue)
-            writer.key("receivedAt")
-            writer.integer(receivedAt)
-            writer.key("transport")
-            writer.string(payload.transport?.name)
+            writer.member("id", Int64(clamping: id))
+            writer.member("reason", reason.rawValue)
+            writer.member("receivedAt", receivedAt)
+            writer.member("transport", payload.transport?.name)
             writer.key("routes")
             writer.array { writer in for route in routes { writer.string(route) } }
-            writer.key("attempts")
-            writer.integer(Int64(attempts))
-            writer.key("rulesGeneration")
-            writer.integer(Int64(rulesGeneration))
-            writer.key("cause")
-            writer.string(cause)
-            writer.key("bytes")
-            writer.integer(Int64(payload.bytes.count))
-            writer.key("count")
-            writer.integer(Int64(count))
+            writer.member("attempts", Int64(attempts))
+            writer.member("rulesGeneration", Int64(rulesGeneration))
+            writer.member("cause", cause)
+            writer.member("bytes", Int64(payload.bytes.count))
+            writer.member("count", Int64(count))
             if let summary {
-                writer.key("firstReceivedAt")
-                writer.integer(summary.firstReceivedAt)
-                writer.key("bytesLost")
-                writer.integer(Int64(summary.bytesLost))
+                writer.member("firstReceivedAt", summary.firstReceivedAt)
+                writer.member("bytesLost", Int64(summary.bytesLost))
             }
             if withPayload {
-                writer.key("raw")
-                writer.string(String(decoding: payload.bytes, as: UTF8.self))
+                writer.member("raw", String(decoding: payload.bytes, as: UTF8.self))
             }
         }
         return writer.text

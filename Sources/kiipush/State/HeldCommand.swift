@@ -62,24 +62,17 @@ enum HeldCommand {
         var json: String {
             var writer = JSONWriter()
             writer.object { writer in
-                writer.key("id")
-                writer.integer(Int64(clamping: held.id))
-                writer.key("kind")
-                writer.string(held.message.kind.rawValue)
+                writer.member("id", Int64(clamping: held.id))
+                writer.member("kind", held.message.kind.rawValue)
                 writer.key("routes")
                 writer.array { writer in for route in held.routes { writer.string(route) } }
-                writer.key("bytes")
-                writer.integer(Int64(held.message.raw.bytes.count))
-                writer.key("waitedSeconds")
-                writer.integer(waited)
+                writer.member("bytes", Int64(held.message.raw.bytes.count))
+                writer.member("waitedSeconds", waited)
                 guard let hold else { return }
-                writer.key("level")
-                writer.string(hold.level.rawValue)
-                writer.key("step")
-                writer.string(hold.step.rawValue)
+                writer.member("level", hold.level.rawValue)
+                writer.member("step", hold.step.rawValue)
                 if let until = hold.until {
-                    writer.key("nextInSeconds")
-                    writer.integer(max(0, now.duration(to: until).components.seconds))
+                    writer.member("nextInSeconds", max(0, now.duration(to: until).components.seconds))
                 }
             }
             return writer.text

@@ -11,11 +11,9 @@ extension AgentStatus {
             writer.member("state", state)
             writer.member("since", since.description)
             writer.member("uptimeSeconds", uptime)
-            writer.key("healthy")
-            writer.bool(isHealthy)
+            writer.member("healthy", isHealthy)
             writer.list("problems", problems) { $0.string($1) }
-            writer.key("open")
-            writer.bool(isOpen)
+            writer.member("open", isOpen)
             writer.objects("transports", transports) { writer, link in
                 writer.member("name", link.name)
                 writer.member("state", link.state.rawValue)
@@ -25,8 +23,7 @@ extension AgentStatus {
                 writer.member("lastMessageSecondsAgo", link.lastMessageAgo)
                 writer.member("messages", link.messages)
             }
-            writer.key("queue")
-            writer.object { writer in queue.write(&writer) }
+            writer.member("queue") { writer in queue.write(&writer) }
             writer.objects("routes", routes) { writer, route in route.write(&writer) }
             writer.objects("outcomes", outcomes) { writer, count in
                 writer.member("outcome", count.outcome)
@@ -43,11 +40,9 @@ extension AgentStatus {
                 writer.member("target", kill.target)
                 writer.member("until", kill.until?.shortText)
             }
-            writer.key("deadLetters")
-            writer.object { writer in
+            writer.member("deadLetters") { writer in
                 writer.member("count", deadLetters.count)
-                writer.key("full")
-                writer.bool(deadLetters.isFull)
+                writer.member("full", deadLetters.isFull)
             }
             writer.objects("shortages", shortages) { writer, shortage in
                 writer.member("kind", shortage.kind)
@@ -74,8 +69,7 @@ extension AgentStatus.Queue {
         writer.member("held", held)
         writer.member("onDisk", onDisk)
         writer.member("overrunning", overrunning)
-        writer.key("full")
-        writer.bool(isFull)
+        writer.member("full", isFull)
     }
 }
 
@@ -87,32 +81,13 @@ extension AgentStatus.Route {
         writer.member("held", held)
         writer.member("expired", expired)
         for (name, value) in [("p50", p50), ("p99", p99), ("waitedP50", waitedP50), ("waitedP99", waitedP99)] {
-            writer.key(name)
-            writer.number(value)
+            writer.member(name, value)
         }
-        writer.key("handlingSeconds")
-        writer.number(handlingSeconds)
+        writer.member("handlingSeconds", handlingSeconds)
     }
 }
 
 extension JSONWriter {
-    fileprivate mutating func member(_ key: String, _ value: String?) {
-        self.key(key)
-        string(value)
-    }
-
-    fileprivate mutating func member(_ key: String, _ value: Int64?) {
-        self.key(key)
-        integer(value)
-    }
-
-    fileprivate mutating func list<Element>(
-        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
-    ) {
-        self.key(key)
-        array { writer in for element in elements { body(&writer, element) } }
-    }
-
     fileprivate mutating func objects<Element>(
         _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
     ) {

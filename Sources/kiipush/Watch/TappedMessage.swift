@@ -55,24 +55,16 @@ struct TappedMessage: Sendable {
     }
 
     private func write(_ writer: inout JSONWriter) {
-        writer.key("time")
-        writer.string(time.description)
-        writer.key("message")
-        writer.integer(Int64(clamping: trace.messageID))
-        writer.key("outcome")
-        writer.string(trace.outcome.name)
-        writer.key("reason")
-        writer.string(trace.outcome.reason)
-        writer.key("why")
-        writer.string(why)
-        writer.key("route")
-        writer.string(trace.routes.first)
+        writer.member("time", time.description)
+        writer.member("message", Int64(clamping: trace.messageID))
+        writer.member("outcome", trace.outcome.name)
+        writer.member("reason", trace.outcome.reason)
+        writer.member("why", why)
+        writer.member("route", trace.routes.first)
         writer.key("routes")
         writer.array { writer in for route in trace.routes { writer.string(route) } }
-        writer.key("waited")
-        writer.number(Self.milliseconds(trace.waitedNanoseconds))
-        writer.key("took")
-        writer.number(trace.calls.isEmpty ? nil : Self.milliseconds(trace.handlingNanoseconds))
+        writer.member("waited", Self.milliseconds(trace.waitedNanoseconds))
+        writer.member("took", trace.calls.isEmpty ? nil : Self.milliseconds(trace.handlingNanoseconds))
     }
 
     /// Milliseconds, to the microsecond.

@@ -163,7 +163,7 @@ struct TopCommand {
           --state DIR      the agent's state directory; \(StateCommand.standardDirectory)
 
         Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is how much of the time
-        a route's handler runs, above 100% where several do at once, /S how many end in a second. NO_COLOR turns colours off. Exit codes: 0 ended; 1 the
-        agent does not answer; 2 no agent there; 64 wrong usage.
+        a route's handler runs, above 100% where several do at once, /S how many end in a second. NO_COLOR turns
+        colours off. Exit codes: 0 ended; 1 the agent does not answer; 2 no agent there; 64 wrong usage.
         """
 }
