@@ -37,6 +37,22 @@ struct DeliveryTests {
         #expect(next.texts == ["last"])
     }
 
+    @Test("what comes behind a window that was full is marked as having waited")
+    func waited() async throws {
+        let broker = try Broker()
+        let settings = broker.settings { $0.clientID = "agent-9" }
+        let (first, intake) = (TestIntake(), TestIntake())
+        try await running(settings, first) { _ in
+            try await eventually("connected") { !first.connections.isEmpty }
+        }
+        try broker.publish((1...60).map { "{\"n\":\($0)}" })
+        try await running(settings, intake) { _ in
+            try await eventually("all came") { intake.payloads.count >= 60 }
+        }
+        #expect(intake.payloads.first?.hasWaited == false)
+        #expect(intake.payloads.last?.hasWaited == true)
+    }
+
     @Test("what the inbox cannot keep is not acknowledged: the broker brings it again, marked as such")
     func failedOnce() async throws {
         let broker = try Broker()

@@ -89,8 +89,10 @@ final class MessageStorage: Sendable {
     /// The transport that brought it.
     var transport: Transport? { received.transport }
 
-    /// Whether its transport delivers it again.
-    var isRedelivered: Bool { received.isRedelivered }
+    /// What its transport says of its arrival.
+    var arrivalKind: Arrival.Kind {
+        received.isRedelivered ? .again : received.hasWaited ? .waited : .new
+    }
 
     /// The text of a token; empty for one that is absent.
     // By a span, which is looked at once more: a slice of the array would be counted as one reference more.

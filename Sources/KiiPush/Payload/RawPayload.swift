@@ -22,6 +22,13 @@ public struct RawPayload: Sendable, Hashable {
     /// A hint only: brokers also deliver twice without saying so.
     public var isRedelivered: Bool
 
+    /// Whether the payload may have been sent long before it arrived, since its transport was behind.
+    ///
+    /// Set it while more lies ready than the transport takes: while it has waited for room, or has found more to read
+    /// each time that it looked for a quarter of a second. The loop guard decides nothing by messages that come at the
+    /// device's own pace. A store does not keep it.
+    public var hasWaited = false
+
     /// When the payload arrived, on the receiver's monotonic clock; the receiver fills it in when it is left out.
     public var arrivedAt: MonotonicInstant?
 

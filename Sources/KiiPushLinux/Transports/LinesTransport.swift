@@ -68,6 +68,7 @@ private struct LinesReading {
     private var splitter: LineSplitter
     private var intake: BatchedIntake
     private var buffer = [UInt8](repeating: 0, count: 65_536)
+    private var lag = ReadLag()
     /// What was read and not yet handed over, at most a batch.
     private var waiting: [RawPayload] = []
     private var inputHasEnded = false
@@ -101,7 +102,10 @@ private struct LinesReading {
         while waiting.count < BatchedIntake.largestBatch {
             guard let line = splitter.next() ?? (inputHasEnded ? splitter.finish() : nil) else { return }
             switch line {
-            case .bytes(let bytes, _): waiting.append(RawPayload(bytes, transport: transport))
+            case .bytes(let bytes, _):
+                var payload = RawPayload(bytes, transport: transport)
+                payload.hasWaited = lag.isBehind(.now)
+                waiting.append(payload)
             case .tooLong(let number):
                 intake.intake.report(.ignored("line \(number) is longer than the limit of a payload"))
             }
@@ -114,7 +118,9 @@ private struct LinesReading {
             pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
         ]
+        let start = ContinuousClock.now
         pollAll(&polled, for: nil)
+        lag.polled(start, .now, isReady: polled[1].revents & Int16(POLLIN) != 0)
         if polled[0].revents != 0 { signal.clear() }
         guard polled[1].revents != 0, !signal.hasEnded else { return }
         let count = readOnce(descriptor, into: &buffer)

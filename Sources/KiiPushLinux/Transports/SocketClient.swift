@@ -18,6 +18,7 @@ struct SocketClient {
     private(set) var lastSent = ContinuousClock.now
 
     private var splitter: LineSplitter
+    private var lag = ReadLag()
     private var output: [UInt8] = []
     /// Whether it sends no more.
     private var inputHasEnded = false
@@ -63,6 +64,12 @@ struct SocketClient {
 
     // MARK: Reading
 
+    /// Takes down a poll from `start` to `end`.
+    mutating func note(_ polled: pollfd, _ start: ContinuousClock.Instant, _ end: ContinuousClock.Instant) {
+        if polled.events & Int16(POLLIN) == 0 { return lag.stopped() }
+        lag.polled(start, end, isReady: polled.revents & Int16(POLLIN) != 0)
+    }
+
     /// Takes down what the system told of it.
     mutating func note(_ events: Int16) {
         if events & Int16(POLLHUP | POLLERR | POLLNVAL) != 0 { leave() }
@@ -103,10 +110,15 @@ struct SocketClient {
 
     /// The payloads at the front of what waits, as many as may be answered.
     func nextPayloads(_ transport: Transport?) -> [RawPayload] {
-        waiting.prefix(Self.mostAnswers - answers.count).prefix { line in
+        guard !waiting.isEmpty else { return [] }
+        let isBehind = lag.isBehind(.now)
+        return waiting.prefix(Self.mostAnswers - answers.count).prefix { line in
             if case .bytes = line { true } else { false }
         }.compactMap { line in
-            if case .bytes(let bytes, _) = line { RawPayload(bytes, transport: transport) } else { nil }
+            guard case .bytes(let bytes, _) = line else { return nil }
+            var payload = RawPayload(bytes, transport: transport)
+            payload.hasWaited = isBehind
+            return payload
         }
     }
 

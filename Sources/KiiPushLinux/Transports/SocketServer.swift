@@ -70,6 +70,8 @@ struct SocketServer: ~Copyable {
         ]
         polled += clients.map { $0.polled(mayRead: mayRead) }
         pollAll(&polled, for: times.min())
+        let end = ContinuousClock.now
+        for (index, client) in polled.dropFirst(2).enumerated() { clients[index].note(client, now, end) }
         if polled[0].revents != 0 { signal.clear() }
         return (polled[1].revents != 0, polled.dropFirst(2).map(\.revents))
     }

@@ -32,6 +32,8 @@ final class Arrivals {
     private(set) var count = 0
     /// Whether a message came, since it was last asked, that has to be acknowledged.
     private var hasAcknowledgement = false
+    /// Whether what comes may have waited at the broker.
+    var areLate = false
     private var isNextRedelivered = false
     /// What libmosquitto said was wrong, the first of it, since it was last asked.
     private var complaints: [String] = []
@@ -135,7 +137,9 @@ final class Arrivals {
             }
             newRetained = copy
         }
-        payloads.append(RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered))
+        var payload = RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered)
+        payload.hasWaited = areLate
+        payloads.append(payload)
         comesAgain.append(unsafe message.qos > 0 && !isSessionClean)
         bytes += size
     }

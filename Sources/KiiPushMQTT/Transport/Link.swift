@@ -22,6 +22,8 @@ struct Link: ~Copyable {
 
     /// How many messages MQTT 5's broker may send before it waits for acknowledgements.
     static let window: Int32 = 64
+    /// How many brokers send by default, of which none says so; mosquitto's.
+    static let usualWindow = 20
 
     /// Makes a handle; nothing is sent yet.
     init(_ settings: MQTTSettings, clientID: String, _ arrivals: Arrivals) throws(Failure) {

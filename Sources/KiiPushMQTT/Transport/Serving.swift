@@ -66,6 +66,8 @@ final class Serving {
     var subscription: Int32?
     /// Since when the link is subscribed; nil while it is not.
     var subscribedAt: Instant?
+    /// Whether the broker has had more to send for a while.
+    private var lag = ReadLag()
 
     /// `POLLRDHUP`, which the C library shows only to who asks for all of GNU's.
     private static let hungUp: Int32 = 0x2000
@@ -225,7 +227,9 @@ final class Serving {
         var events = mayRead ? POLLIN : Self.hungUp
         if maySend, link.wantsWrite { events |= POLLOUT }
         let tick = Instant.now + min(.seconds(15), .milliseconds(250) * settings.keepAlive)
+        let start = Instant.now
         let seen = wait(link.descriptor, events, until: [tick, deadline, nextTry, fileLook.due])
+        if mayRead { lag.polled(start, .now, isReady: seen & POLLIN != 0) } else { lag.stopped() }
         if mayRead, seen & (POLLIN | POLLHUP | POLLERR) != 0 {
             try read(link)
         } else if seen & (POLLHUP | POLLERR | Self.hungUp) != 0 {
@@ -238,6 +242,8 @@ final class Serving {
     /// Reads what there is, at most ``BatchedIntake/largestBatch`` messages, and has it taken in.
     private func read(_ link: borrowing Link) throws(End) {
         var failure: Link.Failure?
+        arrivals.areLate = lag.isBehind(.now)
+        let first = arrivals.count
         repeat {
             let before = arrivals.count
             do throws(Link.Failure) { try link.read() } catch { failure = error }
@@ -248,6 +254,7 @@ final class Serving {
             if !arrivals.answers.isEmpty { break }
         } while failure == nil && arrivals.payloads.count < BatchedIntake.largestBatch
             && arrivals.bytes < Self.mostBytes
+        lag.read(arrivals.count - first, window: Link.usualWindow, .now)
         for answer in arrivals.takeAnswers() { try heed(answer, link) }
         for notice in arrivals.takeNotices() { intake.report(.ignored(notice)) }
         if let failure { throw .lost(failure.what) }

@@ -278,6 +278,21 @@ struct SocketTransportTests {
         socket.intake.setRoom(.max)
     }
 
+    @Test("what had to wait for room, or was not read for a while, is marked so")
+    func waited() async throws {
+        let socket = try await RunningSocket()
+        let peer = try SocketPeer(socket.path)
+        peer.send("a\n")
+        #expect(await comes { socket.intake.payloads.count == 1 })
+        socket.intake.setRoom(0)
+        peer.send("b\n")
+        let start = ContinuousClock.now
+        #expect(await comes { socket.intake.isAwaited && ContinuousClock.now - start > .milliseconds(300) })
+        socket.intake.setRoom(.max)
+        #expect(await comes { socket.intake.payloads.count == 2 })
+        #expect(socket.intake.payloads.map(\.hasWaited) == [false, true])
+    }
+
     // MARK: The end
 
     @Test("when it is cancelled it takes no more, answers what it has taken, and returns")

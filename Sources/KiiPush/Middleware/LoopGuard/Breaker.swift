@@ -78,7 +78,8 @@ struct Breaker {
     }
 
     /// Judges a message that comes, and counts it if it passes.
-    mutating func judge(_ arrivedAt: Int64, _ now: Int64, _ limit: Limit, isNew: Bool = true) -> Answer {
+    mutating func judge(_ arrival: Arrival, _ limit: Limit) -> Answer {
+        let now = arrival.now
         span = limit.slowSpan
         if opened.isEmpty {
             if limit.lets(&passes, now) {
@@ -87,13 +88,13 @@ struct Breaker {
             }
             opened.append(Suspicion(limit, now))
         }
-        let answer = opened[0].judge(arrivedAt, now, limit, isNew: isNew, &passes)
+        let answer = opened[0].judge(arrival, limit, &passes)
         resetPasses()
         return answer
     }
 
     /// Takes down that a message came which a narrower breaker has judged.
-    mutating func note(_ arrivedAt: Int64, _ now: Int64) { if !opened.isEmpty { opened[0].note(arrivedAt, now) } }
+    mutating func note(_ arrival: Arrival) { if !opened.isEmpty { opened[0].note(arrival) } }
 
     /// Takes back a message that passed and was not handled.
     mutating func takeBack() { passes.takeBack() }

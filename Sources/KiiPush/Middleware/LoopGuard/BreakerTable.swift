@@ -76,15 +76,15 @@ struct BreakerTable {
     // Each use checks that nobody shares the breakers: a message that passes takes one for each of its two, not two.
     @inline(__always)
     mutating func judge(
-        _ place: UInt32, _ limit: Breaker.Limit, _ arrivedAt: Int64, _ now: Int64, isNew: Bool
+        _ place: UInt32, _ limit: Breaker.Limit, _ arrival: Arrival
     ) -> Breaker.Answer {
-        if breakers[Int(place)].pass(now, limit) { return .pass }
-        return use(place) { $0.judge(arrivedAt, now, limit, isNew: isNew) }
+        if breakers[Int(place)].pass(arrival.now, limit) { return .pass }
+        return use(place) { $0.judge(arrival, limit) }
     }
 
     /// Takes down that a message of a key came which a narrower breaker has judged.
-    mutating func note(_ key: PlaceKey, _ arrivedAt: Int64, _ now: Int64) {
-        if let place = find(key) { breakers[Int(place)].note(arrivedAt, now) }
+    mutating func note(_ key: PlaceKey, _ arrival: Arrival) {
+        if let place = find(key) { breakers[Int(place)].note(arrival) }
     }
 
     /// Lets `body` use a breaker where it lies, and keeps book of whether it is tripped.

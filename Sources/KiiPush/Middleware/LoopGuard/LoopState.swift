@@ -102,10 +102,11 @@ extension LoopState {
         guard layers.rate, !message.routes[index].isUnlimited else { return nil }
         let keys = RateKeys(message.message, at: message.place, for: message.routes[index], secret)
         if message.isSpecial, message.permit.isFrom(keys) { return nil }
-        let isNew = !message.message.storage.isRedelivered
         let answer = breakers.judge(
-            keys, message.routes[index].limits ?? limits, device: limits.device, message.arrivedAt.nanoseconds,
-            message.judgedAt.nanoseconds, isNew: isNew)
+            keys, message.routes[index].limits ?? limits, device: limits.device,
+            Arrival(
+                time: message.arrivedAt.nanoseconds, now: message.judgedAt.nanoseconds,
+                kind: message.message.storage.arrivalKind))
         if case .hold(let breaker) = answer { return .hold(breaker) }
         return nil
     }

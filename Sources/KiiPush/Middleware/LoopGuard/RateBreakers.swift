@@ -90,29 +90,28 @@ struct RateBreakers {
 
     // MARK: Judging
 
-    /// Judges a message for a route, and counts it if it passes; `isNew` unless its transport says that it delivers it
-    /// again.
+    /// Judges a message for a route, and counts it if it passes.
     @inline(__always)
     mutating func judge(
-        _ keys: RateKeys, _ limits: Breaker.Limits, device: Breaker.Limit, _ arrivedAt: Int64, _ now: Int64,
-        isNew: Bool
+        _ keys: RateKeys, _ limits: Breaker.Limits, device: Breaker.Limit, _ arrival: Arrival
     ) -> Answer {
+        let now = arrival.now
         let narrowPlace = narrow.place(of: keys.narrow, limits.narrow, now)
-        let ofNarrow = narrowPlace.map { narrow.judge($0, limits.narrow, arrivedAt, now, isNew: isNew) } ?? .pass
-        guard ofNarrow == .pass else { return decided(ofNarrow, .object, keys, nil, nil, arrivedAt, now, isNew) }
+        let ofNarrow = narrowPlace.map { narrow.judge($0, limits.narrow, arrival) } ?? .pass
+        guard ofNarrow == .pass else { return decided(ofNarrow, .object, keys, nil, nil, arrival) }
         let widePlace = keys.wide.flatMap { wide.place(of: $0, limits.wide, now) }
-        let ofWide = widePlace.map { wide.judge($0, limits.wide, arrivedAt, now, isNew: isNew) } ?? .pass
-        guard ofWide == .pass else { return decided(ofWide, .bucket, keys, narrowPlace, nil, arrivedAt, now, isNew) }
+        let ofWide = widePlace.map { wide.judge($0, limits.wide, arrival) } ?? .pass
+        guard ofWide == .pass else { return decided(ofWide, .bucket, keys, narrowPlace, nil, arrival) }
         let routePlace = broad.place(of: keys.route, limits.route, now)
-        let ofRoute = routePlace.map { broad.judge($0, limits.route, arrivedAt, now, isNew: isNew) } ?? .pass
+        let ofRoute = routePlace.map { broad.judge($0, limits.route, arrival) } ?? .pass
         guard ofRoute == .pass else {
-            return decided(ofRoute, .route, keys, narrowPlace, widePlace, arrivedAt, now, isNew)
+            return decided(ofRoute, .route, keys, narrowPlace, widePlace, arrival)
         }
         let devicePlace = broad.place(of: .device, device, now)
-        let ofDevice = devicePlace.map { broad.judge($0, device, arrivedAt, now, isNew: isNew) } ?? .pass
+        let ofDevice = devicePlace.map { broad.judge($0, device, arrival) } ?? .pass
         guard ofDevice == .pass else {
             if ofDevice == .hold, let place = routePlace { broad.use(place) { $0.takeBack() } }
-            return decided(ofDevice, .device, keys, narrowPlace, widePlace, arrivedAt, now, isNew)
+            return decided(ofDevice, .device, keys, narrowPlace, widePlace, arrival)
         }
         handled.add(now)
         return .pass
@@ -124,9 +123,9 @@ struct RateBreakers {
     @inline(never)
     private mutating func decided(
         _ answer: Breaker.Answer, _ level: Level, _ keys: RateKeys, _ narrowPlace: UInt32?, _ widePlace: UInt32?,
-        _ arrivedAt: Int64, _ now: Int64, _ isNew: Bool
+        _ arrival: Arrival
     ) -> Answer {
-        if isNew { note(keys, above: level, arrivedAt, now) }
+        if arrival.kind != .again { note(keys, above: level, arrival) }
         guard answer == .hold else { return .pass }
         takeBack(narrowPlace, widePlace)
         return switch level {
@@ -139,10 +138,10 @@ struct RateBreakers {
 
     /// Lets the wider breakers know of a message that a narrower one has judged: what comes of a key does not end for them
     /// while that one holds it, or trusts it.
-    private mutating func note(_ keys: RateKeys, above level: Level, _ arrivedAt: Int64, _ now: Int64) {
-        if level == .object, let key = keys.wide { wide.note(key, arrivedAt, now) }
-        if level == .object || level == .bucket { broad.note(keys.route, arrivedAt, now) }
-        if level != .device { broad.note(.device, arrivedAt, now) }
+    private mutating func note(_ keys: RateKeys, above level: Level, _ arrival: Arrival) {
+        if level == .object, let key = keys.wide { wide.note(key, arrival) }
+        if level == .object || level == .bucket { broad.note(keys.route, arrival) }
+        if level != .device { broad.note(.device, arrival) }
     }
 
     private mutating func takeBack(_ narrowPlace: UInt32?, _ widePlace: UInt32?) {

@@ -32,6 +32,7 @@ struct Suspicion {
     private var evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: 0, seconds: 0.5))
     private var logRatio = 0.0
     private var batch = Batch()
+    private var backlog = Backlog()
     /// How many of the released messages run.
     private var running = 0
 
@@ -82,10 +83,11 @@ struct Suspicion {
 
     /// Judges a message, and counts it among `passes` if it passes.
     mutating func judge(
-        _ arrivedAt: Int64, _ now: Int64, _ limit: Breaker.Limit, isNew: Bool, _ passes: inout PassWindow
+        _ arrival: Arrival, _ limit: Breaker.Limit, _ passes: inout PassWindow
     ) -> Breaker.Answer {
+        let now = arrival.now
         self.limit = limit
-        if isNew { note(arrivedAt, now) }
+        note(arrival)
         if phase == .releasing, held.isEmpty, promised == 0, running == 0 { phase = .closed }
         guard phase == .closed else { return .hold }
         if isTrusted, now.since(trust.lastUsed) > .seconds(600) { trust.pace = 0 }
@@ -96,14 +98,16 @@ struct Suspicion {
             return isIndependent ? .passTrusted : .pass
         }
         open(now, passes)
-        if isNew { note(arrivedAt, now) }
+        note(arrival)
         return .hold
     }
 
     /// Takes down that a message came.
-    mutating func note(_ arrivedAt: Int64, _ now: Int64) {
-        record.addArrival(arrivedAt, now)
-        if arrivedAt > batch.started { batch.answers += 1 }
+    mutating func note(_ arrival: Arrival) {
+        guard arrival.kind != .again else { return }
+        record.addArrival(arrival.time, arrival.now)
+        if arrival.time > batch.started { batch.answers += 1 }
+        backlog.note(arrival)
     }
 
     private mutating func mayPass(_ now: Int64, _ passes: inout PassWindow) -> Bool {
@@ -165,6 +169,7 @@ struct Suspicion {
 
     private mutating func listen(_ now: Int64) {
         quietSince = now
+        backlog.restart()
         logRatio = 0
         batch = Batch()
         phase = .listening(until: now &+ .seconds(Self.listens[doubts].time))
@@ -212,6 +217,12 @@ struct Suspicion {
 
     private mutating func endListening(_ now: Int64, _ others: TimeBins) {
         let listen = Self.listens[doubts]
+        if let end = backlog.takeEnd(now) {
+            // Only what comes from now on tells anything.
+            quietSince = end
+            phase = .listening(until: end &+ .seconds(listen.time))
+            return
+        }
         let (first, second) = record.halves(since: quietSince &+ .seconds(listen.skip), now)
         let count = first.count + second.count
         let seconds = max(first.seconds + second.seconds, 0.25)
@@ -232,6 +243,11 @@ struct Suspicion {
     }
 
     private mutating func endWaiting(_ now: Int64, _ others: TimeBins) {
+        if let end = backlog.takeEnd(now) {
+            quietSince = end
+            phase = .waiting(until: end &+ .seconds(2))
+            return
+        }
         let (first, second) = record.halves(since: max(quietSince, now &- .seconds(60)), now)
         var (count, seconds) = (first.count + second.count, max(first.seconds + second.seconds, 0.5))
         isSteady = count >= 2 && first.count <= 2 * second.count + 4 && second.count <= 2 * first.count + 4
@@ -299,11 +315,16 @@ struct Suspicion {
 
     private mutating func watch(_ now: Int64) {
         let seconds = watchSeconds * (batch.isGrowing && batch.size >= 64 ? 2.5 : 1)
+        backlog.restart()
         phase = .watching(until: now &+ .seconds(seconds))
     }
 
     /// Weighs what came since the batch was handled.
     private mutating func weigh(_ now: Int64) {
+        if let end = backlog.takeEnd(now) {
+            phase = .watching(until: end &+ .seconds(watchSeconds))
+            return
+        }
         let seconds = Double(now.since(batch.started)) / 1e9
         let usual = evidence.pace * seconds
         let spread = (usual + usual * usual / (Double(evidence.arrived) + 0.5)).squareRoot()
@@ -332,6 +353,7 @@ struct Suspicion {
         backoff = max(doubled, limit.coolDown)
         isSteady = false
         quietSince = now
+        backlog.restart()
         phase = .waiting(until: now &+ backoff)
     }
 

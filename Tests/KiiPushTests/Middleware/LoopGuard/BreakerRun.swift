@@ -14,7 +14,12 @@ struct BreakerRun {
 
     private let limit: Breaker.Limit
     private let answers: Answers?
+    /// The time that the device needs to take in one answer; they queue for that.
+    private let intake: Int64
     private var waiting: [Int64] = []
+    /// Until when the device takes in what came.
+    private var isTaking: Int64 = 0
+    private var behindSince: Int64?
     private var owner = PushReceiver {}
     private var arrivedAt: [UInt64: (time: Int64, isOutside: Bool)] = [:]
     private var lastHeld: UInt64 = 0
@@ -30,9 +35,10 @@ struct BreakerRun {
     /// For how long it waited after each loop.
     private(set) var waits: [Int64] = []
 
-    init(_ rate: LoopRate = .standard, answers: Answers? = nil) {
+    init(_ rate: LoopRate = .standard, answers: Answers? = nil, intake: Int64 = 0) {
         limit = Breaker.Limits(rate).narrow
         self.answers = answers
+        self.intake = intake
         breaker = Breaker(PlaceKey(0), limit)
     }
 
@@ -41,11 +47,11 @@ struct BreakerRun {
     var handled: Int { outside.count + caused.count }
 
     /// Goes on until a time, with messages from outside at the given ones.
-    mutating func run(_ arrivals: [Int64], until end: Int64) throws {
+    mutating func run(_ arrivals: [Int64], until end: Int64, _ kind: Arrival.Kind = .new) throws {
         var next = 0
         while true {
             let arrival = next < arrivals.count ? arrivals[next] : .max
-            let answer = waiting.first ?? .max
+            let answer = waiting.first.map { max($0, isTaking) } ?? .max
             let due = breaker.due ?? .max
             let time = min(arrival, answer, max(due, now))
             guard time <= end else { break }
@@ -54,17 +60,19 @@ struct BreakerRun {
                 takeTurns()
             } else if arrival <= answer {
                 next += 1
-                try come(isOutside: true)
+                try come(isOutside: true, kind)
             } else {
-                waiting.removeFirst()
-                try come(isOutside: false)
+                behindSince = waiting.removeFirst() < isTaking ? behindSince ?? now : nil
+                isTaking = now + intake
+                let hasWaited = behindSince.map { now - $0 > .seconds(0.25) } ?? false
+                try come(isOutside: false, hasWaited ? .waited : .new)
             }
         }
         now = max(now, end)
     }
 
-    private mutating func come(isOutside: Bool) throws {
-        switch breaker.judge(now, now, limit) {
+    private mutating func come(isOutside: Bool, _ kind: Arrival.Kind = .new) throws {
+        switch breaker.judge(Arrival(time: now, now: now, kind: kind), limit) {
         case .pass, .passTrusted: handle(now, isOutside)
         case .hold:
             lastHeld += 1

@@ -50,6 +50,25 @@ struct BreakerTests {
     // MARK: Loops
 
     @Test(
+        "a loop is found that the device takes in at its own pace, since it causes more than that",
+        arguments: [20, 100], [0.0005, 0.002, 0.01])
+    func backlog(count: Int, intake: Double) throws {
+        let answers = BreakerRun.Answers(count: count, after: .seconds(0.05))
+        var run = BreakerRun(answers: answers, intake: .seconds(intake))
+        try run.run([0], until: .seconds(120))
+        #expect(run.handled <= 60)
+    }
+
+    @Test("a stream that the device never catches up with is late once, by no more than a minute")
+    func alwaysBehind() throws {
+        var run = BreakerRun()
+        try run.run((0..<30_000).map { Int64.seconds(Double($0) / 200) }, until: .seconds(200), .waited)
+        #expect(run.outside.count == 30_000)
+        #expect(run.latest <= .seconds(60))
+        #expect(run.outside.suffix(10_000).allSatisfy { $0.late == 0 })
+    }
+
+    @Test(
         "a loop is handled forty times an hour at most", arguments: [0.005, 0.05, 0.3, 1.0], [1, 5, 20])
     func loop(roundTrip: Double, tokens: Int) throws {
         var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(roundTrip)))
@@ -107,7 +126,7 @@ struct BreakerTests {
         var breaker = Breaker(PlaceKey(0), limit)
         func judge(_ seconds: Double) -> Bool {
             if breaker.pass(.seconds(seconds), limit) { return true }
-            if case .hold = breaker.judge(.seconds(seconds), .seconds(seconds), limit) { return false }
+            if case .hold = breaker.judge(Arrival(time: .seconds(seconds), now: .seconds(seconds)), limit) { return false }
             return true
         }
         #expect(judge(0) && judge(0.5))
@@ -142,7 +161,7 @@ struct BreakerTests {
         var breaker = Breaker(PlaceKey(0), limit)
         let owner = PushReceiver {}
         func hold(_ id: UInt64, _ now: Int64) throws {
-            guard case .hold = breaker.judge(now, now, limit) else {
+            guard case .hold = breaker.judge(Arrival(time: now, now: now), limit) else {
                 Issue.record("\(id) passed")
                 return
             }
@@ -154,7 +173,7 @@ struct BreakerTests {
         // A stream of ten a second, so that what waits is explained.
         var (id, now): (UInt64, Int64) = (0, 0)
         while now < .seconds(7) {
-            if id < 2 { _ = breaker.judge(now, now, limit) } else { try hold(id, now) }
+            if id < 2 { _ = breaker.judge(Arrival(time: now, now: now), limit) } else { try hold(id, now) }
             (id, now) = (id + 1, now + .seconds(0.1))
             if case .releasing = breaker.phase { break }
             while case .trying = breaker.phase, let message = breaker.takeDue(now) {
@@ -195,7 +214,7 @@ struct BreakerTests {
         }
         try run.run((0..<200).map { .seconds(Double($0) / 10) }, until: .seconds(20))
         #expect(run.outside.count == 200)
-        let answer = run.breaker.judge(run.now, run.now, Breaker.Limits(.standard).narrow)
+        let answer = run.breaker.judge(Arrival(time: run.now, now: run.now), Breaker.Limits(.standard).narrow)
         #expect(answer == (isIndependent ? .passTrusted : .pass))
     }
 
@@ -216,7 +235,7 @@ struct BreakerTests {
     func promised() throws {
         let limit = Breaker.Limits(Self.two).narrow
         var breaker = Breaker(PlaceKey(0), limit)
-        for _ in 0..<3 { _ = breaker.judge(0, 0, limit) }
+        for _ in 0..<3 { _ = breaker.judge(Arrival(time: 0, now: 0), limit) }
         let promises = (0..<2).map { _ in breaker.promise(upTo: 1) }
         #expect(promises == [true, false])
         let late = Int64.seconds(100)
@@ -237,7 +256,7 @@ struct BreakerTests {
     func idle() throws {
         let limit = Breaker.Limits(Self.two).narrow
         var quiet = Breaker(PlaceKey(0), limit)
-        _ = quiet.judge(0, 0, limit)
+        _ = quiet.judge(Arrival(time: 0, now: 0), limit)
         let early = quiet.isIdle(.seconds(9.9)), late = quiet.isIdle(.seconds(10))
         #expect(!early && late)
 
@@ -267,7 +286,7 @@ struct BreakerTests {
         var (passed, held): (Int, UInt64) = (0, 0)
         for now in times {
             for _ in 0..<3 {
-                if case .hold = breaker.judge(now, now, limit) {
+                if case .hold = breaker.judge(Arrival(time: now, now: now), limit) {
                     held += 1
                     _ = breaker.promise(upTo: 100)
                     breaker.hold(

@@ -30,14 +30,13 @@ final class Stream {
     /// How late the latest was, in seconds.
     var latest: Double { times.reduce(0) { max($0, $1.handled - $1.due) } }
 
-    /// How many times in a row pushes were late by more than so many seconds, each time counted once.
+    /// How many times pushes were late by more than so many seconds; once is over when none was for eight seconds.
     func episodes(beyond seconds: Double) -> Int {
         var count = 0
-        var isLate = false
-        for (due, handled) in times.sorted(by: { $0.due < $1.due }) {
-            let wasLate = isLate
-            isLate = handled - due > seconds
-            if isLate, !wasLate { count += 1 }
+        var end = -Double.infinity
+        for (due, handled) in times.sorted(by: { $0.due < $1.due }) where handled - due > seconds {
+            if due > end + 8 { count += 1 }
+            end = max(end, handled)
         }
         return count
     }

@@ -1,0 +1,15 @@
+/// When a message came, and what its transport says of that.
+struct Arrival {
+    enum Kind {
+        case new
+        /// It may have been sent long before: its transport was behind; see ``RawPayload/hasWaited``.
+        case waited
+        /// It came before; it says nothing of how much comes.
+        case again
+    }
+
+    let time: Int64
+    /// When it is judged.
+    let now: Int64
+    var kind = Kind.new
+}
