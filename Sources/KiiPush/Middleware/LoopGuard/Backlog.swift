@@ -4,7 +4,7 @@
 /// message has caused look like a stream that nobody here caused. So nothing is decided before that has ended.
 struct Backlog {
     /// For how long decisions are put off at most, in all, within ``interval``: a device may be behind for ever.
-    static let patience = Int64.seconds(30)
+    static let patience = Int64.seconds(60)
     static let interval = Int64.seconds(600)
 
     private var new = 0
