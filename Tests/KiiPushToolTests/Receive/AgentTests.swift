@@ -198,7 +198,7 @@ struct AgentTests {
         for number in 0..<20 { _ = try send(event(number)) }
         #expect(try send(event(20)) == [#"{"outcome":"stored","disposition":"accept"}"#])
         #expect(try first.stop(SIGKILL) == 256 + SIGKILL)
-        #expect(try tool("held", "list").output.contains("1 messages wait in the inbox"))
+        #expect(try tool("held", "list").output.contains("1 message waits in the inbox"))
         let second = try agent()
         try second.wait { $0.log.contains("held") }
         #expect(second.output.isEmpty)
