@@ -1,5 +1,6 @@
 #if SQLite
 import Glibc
+import KiiPush
 import KiiPushLinux
 
 /// A damaged database was put aside, and a new one begun with what could be read of it.

@@ -62,12 +62,26 @@ extension Command {
             return .fine
         }
         if let command = commands.first(where: { $0.lastWord == first }) { return await command.run(rest, console) }
-        if first.hasPrefix("-") {
-            let mistake = Arguments.Mistake(unknown: first, known: allOptions.map(\.name))
-            return refuse(mistake, console)
-        }
-        console.error("\(call): " + Arguments.unknown(command: first, known: commands.map(\.lastWord) + ["help"]))
+        if first.hasPrefix("-") { return refuse(unknownOption(first), console) }
+        console.error("\(call): \(unknownCommand(first))")
         return .usage
+    }
+
+    /// What is wrong with an option in front of all commands: perhaps only its place.
+    private func unknownOption(_ argument: String) -> Arguments.Mistake {
+        let option = String(argument.prefix { $0 != "=" })
+        let owner = all.dropFirst().first { $0.action != nil && $0.allOptions.contains { $0.name == option } }
+        guard let owner else { return Arguments.Mistake(unknown: option, known: allOptions.map(\.name)) }
+        return Arguments.Mistake(text: "\(option) goes behind the command, as in '\(owner.call) \(option)'")
+    }
+
+    /// What is wrong with a command that there is not: perhaps it is part of another one.
+    private func unknownCommand(_ name: String) -> String {
+        let deeper = commands.flatMap(\.commands).filter { $0.lastWord == name }.map { "'\($0.name)'" }
+        guard deeper.isEmpty else {
+            return "there is no command '\(escaped(name))'; did you mean \(deeper.joined(separator: " or "))?"
+        }
+        return Arguments.unknown(command: name, known: commands.map(\.lastWord) + ["help"])
     }
 
     /// What came of reading a command line.

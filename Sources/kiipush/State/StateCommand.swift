@@ -50,6 +50,11 @@ enum StateCommand {
             case .taken(let control):
                 let code = try await control.ask([name] + words, print: console.print, error: console.error)
                 return ExitCode(rawValue: code) ?? .failed
+            case .opened where !AgentState.isDurable:
+                console.error(
+                    "kiipush \(name): no agent runs on \(escaped(options.directory)), and this kiipush keeps nothing "
+                        + "there without one; build it with the trait SQLite")
+                return .nobody
             case .opened(let state):
                 return await DeskCommand.run(name, words, try state.desk(), console)
             }

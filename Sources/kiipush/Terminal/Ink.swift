@@ -57,7 +57,7 @@ struct Ink: Sendable {
         let warnings = ["shortage", "silent", "killed", "healed", "loop guard"]
         if warnings.contains(where: { line.hasPrefix($0 + " ") }) { return self(line, .warning) }
         guard line.hasPrefix("agent "), let place = line.firstIndex(of: ":") else { return line }
-        let health = line[place...].prefix { $0 != ";" }
-        return line[..<place] + self(String(health), .good) + line[health.endIndex...]
+        let health = line[place...].dropFirst(2).prefix { $0 != ";" }
+        return line[..<health.startIndex] + self(String(health), .good) + line[health.endIndex...]
     }
 }

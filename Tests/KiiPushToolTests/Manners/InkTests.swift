@@ -59,7 +59,7 @@ struct InkTests {
         let ink = Ink(isTerminal: true) { $0 == "TERM" ? "xterm" : nil }
         #expect(
             ink.status("agent 7, kiipush 0.1.0: healthy; up 3s")
-                == "agent 7, kiipush 0.1.0\u{1B}[32m: healthy\u{1B}[0m; up 3s")
+                == "agent 7, kiipush 0.1.0: \u{1B}[32mhealthy\u{1B}[0m; up 3s")
         #expect(ink.status("agent 7, kiipush 0.1.0: NOT HEALTHY").hasPrefix("\u{1B}[1;31m"))
         #expect(ink.status("problem     x").hasPrefix("\u{1B}[1;31m"))
         #expect(ink.status("shortage    disk: x").hasPrefix("\u{1B}[33m"))
