@@ -1,5 +1,6 @@
 import Glibc
 import KiiPushLinux
+import Synchronization
 import Testing
 
 @testable import kiipush
@@ -127,13 +128,18 @@ struct CompletionsTests {
 
 /// A shell of this machine.
 struct Shell {
+    /// Those of which it was said that they are missing.
+    private static let missing = Mutex<Set<String>>([])
+
     let path: String
 
     /// Finds it; says so where it is not installed, and is nil.
     init?(_ name: String) {
         let paths = ["/bin/\(name)", "/usr/bin/\(name)", "/usr/local/bin/\(name)"]
         guard let path = paths.first(where: { unsafe access($0, X_OK) == 0 }) else {
-            print("\(name) is not installed, so that part was not tried; apt-get install \(name)")
+            if Self.missing.withLock({ $0.insert(name).inserted }) {
+                print("\(name) is not installed, so that part was not tried; apt-get install \(name)")
+            }
             return nil
         }
         self.path = path
