@@ -62,12 +62,24 @@ struct ReceiveCommand {
             return .fine
         }
         guard await prove(options, rules, console) else { return .failed }
+        return await serve(options, console) { state in
+            let agent = try Agent(fitted(options, log), rules, console, log, manager, stop, state)
+            reload.withLock { $0 = { agent.look() } }
+            return agent
+        }
+    }
+
+    /// Opens the state directory and runs the agent that `make` makes for it.
+    ///
+    /// A start that fails before anything came leaves no directory behind where there was none.
+    private static func serve(
+        _ options: ReceiveOptions, _ console: Console, _ make: (AgentState?) throws -> Agent
+    ) async -> ExitCode {
         var (state, agent): (AgentState?, Agent?) = (nil, nil)
         do {
             state = try open(options)
-            let made = try Agent(fitted(options, log), rules, console, log, manager, stop, state)
+            let made = try make(state)
             agent = made
-            reload.withLock { $0 = { made.look() } }
             let code = try await made.run()
             if code != .fine, made.hasNothing { state?.leaveNothing() }
             return code
