@@ -58,14 +58,27 @@ struct Arguments {
         guard let value = left.popFirst() else { throw Mistake(text: "\(option) needs a value") }
         return value
     }
+}
 
-    /// The value of the option that was just returned, which must be one of `choices`.
-    mutating func value<Choice>(
-        of option: String, among choices: [(name: String, choice: Choice)]
-    ) throws(Mistake) -> Choice {
-        let value = try value(of: option)
-        for (name, choice) in choices where name == value { return choice }
-        let names = choices.map(\.name).joined(separator: ", ")
-        throw Mistake(text: "\(option) takes one of \(names), not '\(escaped(value))'")
+// How values are read, for the tables of options.
+extension Arguments {
+    /// Refuses what is no option, for commands that take nothing else.
+    static func none(_ operands: [String]) throws(Mistake) {
+        guard let operand = operands.first else { return }
+        throw Mistake(text: "it takes nothing but options, and '\(escaped(operand))' is none")
+    }
+
+    /// Reads a number in a range.
+    static func number(
+        _ range: ClosedRange<Int>
+    ) -> @Sendable (_ option: String, _ text: String) throws(Mistake) -> Int {
+        { option, text throws(Mistake) in
+            guard let number = Int(text), range.contains(number) else {
+                let most = range.upperBound == .max ? " on" : " to \(range.upperBound)"
+                throw Mistake(
+                    text: "\(option) takes a number from \(range.lowerBound)\(most), not '\(escaped(text))'")
+            }
+            return number
+        }
     }
 }

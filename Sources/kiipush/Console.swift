@@ -13,6 +13,10 @@ struct Console: Sendable {
     var tryError: (@Sendable (String) -> Bool)?
     /// Whether it is this process's own standard output and error.
     var isStandard = false
+    /// The colours of what is printed.
+    var ink = Ink.none
+    /// The colours of what is reported.
+    var errorInk = Ink.none
 
     /// Standard output and standard error, each line at once, so that a pipe's reader need not wait.
     static let standard = Console(
@@ -22,7 +26,8 @@ struct Console: Sendable {
         },
         error: { line in try? writeAll(line + "\n", to: STDERR_FILENO) },
         progress: isatty(STDERR_FILENO) == 1 ? { @Sendable text in try? writeAll(text, to: STDERR_FILENO) } : nil,
-        tryError: { line in (try? writeAll(line + "\n", to: STDERR_FILENO)) != nil }, isStandard: true)
+        tryError: { line in (try? writeAll(line + "\n", to: STDERR_FILENO)) != nil }, isStandard: true,
+        ink: .of(STDOUT_FILENO), errorInk: .of(STDERR_FILENO))
 
     /// The same for a command that goes on until nobody reads any more, which is its end and no failure.
     ///

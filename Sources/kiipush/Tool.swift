@@ -10,84 +10,63 @@ struct Tool {
 
     /// Runs one command line and returns the exit code.
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        guard let command = arguments.first else {
-            console.error(help)
-            return .usage
-        }
-        let rest = Array(arguments.dropFirst())
-        if command == "help", case let wanted = rest.prefix(while: { !$0.hasPrefix("-") }), !wanted.isEmpty {
-            return await run(wanted + ["--help"], console)
-        }
-        switch command {
-        case "receive": return await ReceiveCommand.run(rest, console)
-        case "dead-letters", "held": return await StateCommand.run(command, rest, console)
-        case "status": return await StatusCommand.run(rest, console)
-        case "tap": return await TapCommand.run(rest, console)
-        case "top": return await TopCommand.run(rest, console)
-        case "demo": return await DemoCommand.run(rest, console)
-        case "inspect": return InspectCommand.run(rest, console)
-        case "rules": return await RulesCommand.run(rest, console)
-        case "kill": return await KillCommand.kill(rest, console)
-        case "revive": return await KillCommand.revive(rest, console)
-        case "help", "--help", "-h":
-            console.print(help)
-            return .fine
-        case "--version", "-V":
+        if arguments.first == versionOption.name || arguments.first == versionOption.short {
             console.print("kiipush \(version)")
             return .fine
-        default:
-            console.error("kiipush: " + Arguments.unknown(command: command, known: commands))
-            return .usage
         }
+        return await command.run(arguments, console)
     }
 
-    private static let commands = [
-        "demo", "inspect", "rules", "receive", "status", "tap", "top", "dead-letters", "held", "kill", "revive", "help",
-    ]
+    /// The tool itself, with all its commands.
+    static let command = Command(
+        name: "", summary: "looks at Kii push payloads and shows what a receiver does with them",
+        usage: ["COMMAND [OPTION…]"], options: [OptionTexts(options: [versionOption, .help])],
+        notes: [
+            .text(
+                "Colours are for terminals only: there are none in a pipe or a file, with TERM=dumb, or where NO_COLOR is "
+                    + "set.")
+        ],
+        exits: [
+            (.fine, "fine, or yes"), (.failed, "no, or something failed: an input, a test, what was asked for"),
+            (
+                .unanswered,
+                "there is no answer: a payload is ambiguous under --strict, two versions of rules cannot be compared, or "
+                    + "no agent is there"
+            ),
+        ],
+        commands: [
+            DemoCommand.command, InspectCommand.command, RulesCommand.command, ReceiveCommand.command,
+            StatusCommand.command, TapCommand.command, TopCommand.command, DeadLettersCommand.command,
+            HeldCommand.command, KillCommand.killCommand, KillCommand.reviveCommand, CompletionsCommand.command,
+            ManualCommand.command,
+        ])
+
+    private static let versionOption = OptionText(name: "--version", short: "-V", help: "prints the version")
 
     /// The version of the tool and of the libraries that it is built with.
     static let version = "0.1.0"
 
-    static let help = """
-        kiipush: looks at Kii push payloads and shows what a receiver does with them
-
-        usage: kiipush COMMAND [OPTION…]
-
-          demo      sends documented payloads of every kind through a receiver and tells what happens
-          inspect   says of a payload whether it is a Push to App, a Push to User or a Direct Push, and why
-          rules     tests, lints, explains, compares and draws a rules file
-          receive   takes pushes in and does what a rules file says, until it is stopped
-          status    says how an agent is doing, and whether it is healthy
-          tap       shows an agent's messages as they end, each with its outcome and the reason
-          top       shows what an agent does, alive on a terminal
-          dead-letters
-                    shows, replays and drops the messages that an agent has put aside
-          held      shows, releases and drops the messages that an agent's loop guard holds
-          kill      switches off a route, a bucket or everything in a program that runs, for a time
-          revive    switches it on again
-          help      shows this, or with a command's name that command's help
-          --version, -V
-                    prints the version
-
-        'kiipush COMMAND --help' tells more about a command.
-        Exit codes: 0 fine; 1 an input or a test failed; 2 ambiguous under --strict,
-        or no agent there; 64 wrong usage.
-        """
+    /// The day of that version, which the manual's pages bear.
+    static let date = "2026-11-22"
 }
 
-/// The exit codes of every command.
+/// The exit codes of every command: each says with 0 that all is fine, with 1 that it is not, with 2 that there is no
+/// answer to be had, and with 64 that the command line is wrong.
 enum ExitCode: Int32, Comparable {
-    /// All went well.
+    /// All went well, or the answer is yes.
     case fine = 0
-    /// An input failed.
+    /// An input failed, or the answer is no.
     case failed = 1
-    /// An input is ambiguous, and that was to be told.
-    case ambiguous = 2
+    /// There is no answer.
+    case unanswered = 2
     /// The command line is wrong.
     case usage = 64
 
-    /// There is no agent that could take what was asked; the number is that of ``ambiguous``.
-    static let nobody = ExitCode.ambiguous
+    /// An input is ambiguous, and that was to be told.
+    static let ambiguous = ExitCode.unanswered
+
+    /// There is no agent that could take what was asked.
+    static let nobody = ExitCode.unanswered
 
     /// Whether one code gives way to another: an error wins over an ambiguity.
     static func < (left: ExitCode, right: ExitCode) -> Bool { left.weight < right.weight }
@@ -95,7 +74,7 @@ enum ExitCode: Int32, Comparable {
     private var weight: Int {
         switch self {
         case .fine: 0
-        case .ambiguous: 1
+        case .unanswered: 1
         case .failed: 2
         case .usage: 3
         }

@@ -23,6 +23,11 @@ struct ToolRun {
         errors = reported.withLock { $0 }
     }
 
+    /// How a wrong command line is told: what is wrong, and where to look; behind a question in a sentence of its own.
+    static func mistake(_ command: String, _ what: String) -> String {
+        "kiipush \(command): \(what)\(what.hasSuffix("?") ? " Try" : "; try") 'kiipush \(command) --help'"
+    }
+
     /// The line that `inspect --format json` prints of a payload that it must read without an error.
     static func inspect(_ text: String, _ options: String...) async throws -> String {
         let file = try TemporaryFile(text)

@@ -39,7 +39,7 @@ extension PushService {
             numbers = try add(payloads, decoded)
         } catch {
             cancel(payloads, intake)
-            tell(.storeFailed("the inbox could not take \(payloads.count) payloads in: \(error)"))
+            tell(.storeFailed("the inbox could not take \(counted(payloads.count, "payload")) in: \(error)"))
             throw .failed(error)
         }
         var parcels: [Parcel] = []

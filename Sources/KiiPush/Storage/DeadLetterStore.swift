@@ -131,7 +131,7 @@ extension DeadLetter: CustomStringConvertible {
     public var description: String {
         let routes = routes.isEmpty ? "no route" : routes.map(NearestName.shown).joined(separator: " ")
         let others = summary.map { ", the newest of \($0.count)" } ?? ""
-        return "dead letter \(id): \(reason.rawValue), \(routes), \(payload.bytes.count) bytes\(others)"
+        return "dead letter \(id): \(reason.rawValue), \(routes), \(counted(payload.bytes.count, "byte"))\(others)"
     }
 }
 
@@ -154,7 +154,8 @@ public struct DeadLettersFull: Error, Sendable, Hashable, CustomStringConvertibl
     /// What to do, in words.
     public var description: String {
         let kind = reason.map { "\($0.rawValue) " } ?? ""
-        return "\(count) \(kind)dead letters of \(bytes) bytes are kept already; replay or drop some"
+        let letters = "\(counted(count, "\(kind)dead letter")) of \(counted(bytes, "byte"))"
+        return "\(letters) \(count == 1 ? "is" : "are") kept already; replay or drop some"
     }
 }
 

@@ -13,12 +13,29 @@ package struct FileLock: Sendable {
     ///   - limit: how long to wait while somebody else has it.
     /// - Throws: `EWOULDBLOCK` when somebody else had it all the time; else why there is no such file.
     package init(_ path: String, limit: Duration) throws(ErrorNumber) {
-        let descriptor = try Self.open(path)
-        do throws(ErrorNumber) { try Self.lock(descriptor, limit: limit) } catch {
+        var descriptor = try Self.taken(path, limit: limit)
+        // Whoever had it may have taken its directory away: then this is the lock of no file that others see.
+        while !Self.isSameFile(descriptor, path) {
+            close(descriptor)
+            descriptor = try Self.taken(path, limit: limit)
+        }
+        self.descriptor = descriptor
+    }
+
+    private static func taken(_ path: String, limit: Duration) throws(ErrorNumber) -> Int32 {
+        let descriptor = try open(path)
+        do throws(ErrorNumber) { try lock(descriptor, limit: limit) } catch {
             close(descriptor)
             throw error
         }
-        self.descriptor = descriptor
+        return descriptor
+    }
+
+    private static func isSameFile(_ descriptor: Int32, _ path: String) -> Bool {
+        var (open, named) = (stat(), stat())
+        // The calls fill in `open` and `named`.
+        guard unsafe fstat(descriptor, &open) == 0, unsafe lstat(path, &named) == 0 else { return false }
+        return open.st_dev == named.st_dev && open.st_ino == named.st_ino
     }
 
     /// Takes the lock of a file or a directory that is open; closing it ends the lock.

@@ -58,7 +58,7 @@ package func giveToOwnerOfDirectory(of path: String, _ descriptor: Int32) {
 }
 
 /// The directory of a path, without a slash at its end: `.` for a bare name, `/` for what lies in the root.
-func directoryName(_ path: String) -> String {
+package func directoryName(_ path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     var end = slash
     while end > path.startIndex, path.utf8[path.utf8.index(before: end)] == UInt8(ascii: "/") {

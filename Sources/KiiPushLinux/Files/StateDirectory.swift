@@ -28,12 +28,15 @@ package enum StateDirectory {
     /// Whether there is a directory.
     package static func isThere(_ path: String) -> Bool { FileStamp(path).isDirectory }
 
-    /// Makes a directory, and those above it that are missing, with mode 0700; one that is there stays as it is.
+    /// Makes a directory, and those above it that are missing; one that is there stays as it is.
     ///
+    /// - Parameters:
+    ///   - path: the directory.
+    ///   - mode: who may do what in those that are made.
     /// - Throws: the number of the call that failed, such as `ENOTDIR` when there is a file in its place.
-    package static func make(_ path: String) throws(ErrorNumber) {
+    package static func make(_ path: String, mode: UInt32 = 0o700) throws(ErrorNumber) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
-        if unsafe mkdir(path, 0o700) == 0 { return }
+        if unsafe mkdir(path, mode) == 0 { return }
         let error = ErrorNumber.current
         switch error.rawValue {
         case EEXIST:
@@ -41,8 +44,8 @@ package enum StateDirectory {
         case ENOENT:
             let above = directoryName(path)
             guard above != path else { throw error }
-            try make(above)
-            guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .current }
+            try make(above, mode: mode)
+            guard unsafe mkdir(path, mode) == 0 || errno == EEXIST else { throw .current }
         default: throw error
         }
     }

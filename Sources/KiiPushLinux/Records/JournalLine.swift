@@ -53,7 +53,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         }
         if let message = trace.message { parts.append("\(message.kind.rawValue), \(message.certainty.rawValue)") }
         let carrier = trace.transport.map { NearestName.shown($0.name) }
-        let size = trace.message.map { "\($0.raw.bytes.count) bytes" }
+        let size = trace.message.map { counted($0.raw.bytes.count, "byte") }
         let carried = [carrier, size].compactMap { $0 }.joined(separator: ", ")
         if !carried.isEmpty { parts.append(carried) }
         parts.append(Self.milliseconds(trace.nanoseconds))

@@ -168,7 +168,9 @@ final class Serving {
         arrivals.removeWhatComesAgain()
         guard !arrivals.payloads.isEmpty else { return }
         intake.report(
-            .possibleGap("\(arrivals.payloads.count) messages were not taken in, and nobody sends them again"))
+            .possibleGap(
+                "\(counted(arrivals.payloads.count, "message")) \(arrivals.payloads.count == 1 ? "was" : "were") not "
+                    + "taken in, and nobody sends that again"))
     }
 
     // MARK: A link
@@ -290,7 +292,7 @@ final class Serving {
         let retried = unended.retried
         guard retried == 0 else {
             let whence = settings.cleanSession ? "a clean session loses them" : "the broker sends all again"
-            throw .lost("\(retried) messages were not dealt with; \(whence)")
+            throw .lost("\(counted(retried, "message")) \(retried == 1 ? "was" : "were") not dealt with; \(whence)")
         }
         unacknowledged = 0
         try lost { () throws(Link.Failure) in try link.write() }

@@ -1,5 +1,6 @@
 #if SQLite
 import Glibc
+import KiiPush
 import KiiPushLinux
 
 /// A damaged database was put aside, and a new one begun with what could be read of it.
@@ -55,8 +56,8 @@ extension DatabaseHealing: CustomStringConvertible {
     public var description: String {
         let what = cause == .emptied ? "was empty or gone, though a database had been there" : "was damaged"
         let lost = missing.map { "what may be missing: \($0)" } ?? "every table could be read to its end"
-        return "the state \(what); saved: \(inbox.rows) messages that had not ended, \(deadLetters.rows) dead letters, "
-            + "\(seen.rows) messages known as done; \(lost); the old file lies in \(EscapedText(damagedPath)), remove it "
+        return "the state \(what); saved: \(counted(inbox.rows, "message")) that had not ended, "
+            + "\(counted(deadLetters.rows, "dead letter")), \(counted(seen.rows, "message")) known as done; \(lost); the old file lies in \(EscapedText(damagedPath)), remove it "
             + "when you need it no more"
     }
 }

@@ -202,7 +202,7 @@ public struct InboxFull: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// What to do, in words.
     public var description: String {
-        "\(count) payloads of \(bytes) bytes wait in the inbox already; take in more when some of them have ended"
+        "\(counted(count, "payload")) of \(counted(bytes, "byte")) \(count == 1 ? "waits" : "wait") in the inbox already; take in more when some of them have ended"
     }
 }
 #endif

@@ -44,7 +44,7 @@ extension RuleTestFailure: CustomStringConvertible {
         // Who has ten thousand rules would not read that many lines.
         let most = 40
         lines += rules.prefix(most).map { "rule \($0.description(in: file))" }
-        if rules.count > most { lines.append("and \(rules.count - most) more rules") }
+        if rules.count > most { lines.append("and \(counted(rules.count - most, "more rule"))") }
         return lines
     }
 }

@@ -135,7 +135,8 @@ extension RulesUpdate: CustomStringConvertible {
         case .loaded(let loaded):
             let restart =
                 loaded.needRestart.isEmpty ? "" : "; restart for \(loaded.needRestart.joined(separator: ", "))"
-            return "\(loaded.rules.file): \(loaded.rules.rules.count) rules, generation \(loaded.generation)\(restart)"
+            let rules = counted(loaded.rules.rules.count, "rule")
+            return "\(loaded.rules.file): \(rules), generation \(loaded.generation)\(restart)"
         case .refused(let problems): return problems.map(\.description).joined(separator: "\n")
         case .overtaken: return "overtaken by a newer file"
         }

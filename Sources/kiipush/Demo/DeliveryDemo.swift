@@ -50,7 +50,9 @@ struct DeliveryDemo {
             guard case .retry(_, let route, let attempt, let pause, let cause) = event else { return }
             console.print("    '\(route)' failed (\(cause)), attempt \(attempt); again in \(pause / .seconds(1)) s")
         }
-        receiver.onDeadLetter { [console] letter in console.print("    \(letter), tried \(letter.attempts) times") }
+        receiver.onDeadLetter { [console] letter in
+            console.print("    \(letter), tried \(counted(letter.attempts, "time"))")
+        }
         let running = Task { try await service.run() }
         await turnClock(until: running)
         console.print("\n17  The handler is repaired, and somebody replays what was put aside")

@@ -3,23 +3,14 @@ import Synchronization
 
 /// `kiipush demo`: documented payloads of every kind through a real receiver, told in words.
 enum DemoCommand {
-    static let help = """
-        kiipush demo: sends payloads of every kind through a receiver and tells what happens
-
-        usage: kiipush demo
-
-        Nothing leaves the process: no network, no files. It ends by itself.
-        """
+    static let command = Command(
+        name: "demo", summary: "shows what a receiver does, with payloads of every kind",
+        about: [.text("Nothing leaves the process: no network, no files. It ends by itself.")],
+        exits: [(.fine, "it has ended")], action: { arguments, console in await run(arguments, console) })
 
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        if arguments == ["--help"] || arguments == ["-h"] {
-            console.print(help)
-            return .fine
-        }
-        guard arguments.isEmpty else {
-            console.error("kiipush demo: it takes no arguments; try 'kiipush demo --help'")
-            return .usage
-        }
+        let reading = Self.command.readNothing(arguments, console)
+        guard case .options = reading else { return reading.code }
         await Demo(console).run()
         await LoopDemo(console).run()
         await DeliveryDemo(console).run()

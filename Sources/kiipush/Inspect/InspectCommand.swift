@@ -9,22 +9,16 @@ struct InspectCommand {
     private var code = ExitCode.fine
 
     static func run(_ arguments: [String], _ console: Console) -> ExitCode {
-        do {
-            let options = try InspectOptions(arguments)
-            if options.wantsHelp {
-                console.print(InspectOptions.help)
-                return .fine
-            }
-            var command = InspectCommand(options: options, console: console)
-            if options.files.isEmpty, isatty(STDIN_FILENO) == 1 {
-                console.error("kiipush inspect: reading a payload from the terminal; end it with Ctrl-D")
-            }
-            for file in options.files.isEmpty ? ["-"] : options.files { command.inspect(file: file) }
-            return command.code
-        } catch {
-            console.error("kiipush inspect: \(error.text); try 'kiipush inspect --help'")
-            return .usage
+        let reading = Self.command.read(arguments, by: InspectOptions.table, into: InspectOptions(), console) {
+            options, operands throws(Arguments.Mistake) in options.files = operands
         }
+        guard case .options(let options) = reading else { return reading.code }
+        var command = InspectCommand(options: options, console: console)
+        if options.files.isEmpty, isatty(STDIN_FILENO) == 1 {
+            console.error("kiipush inspect: reading a payload from the terminal; end it with Ctrl-D")
+        }
+        for file in options.files.isEmpty ? ["-"] : options.files { command.inspect(file: file) }
+        return command.code
     }
 
     private init(options: InspectOptions, console: Console) {
@@ -83,7 +77,9 @@ struct InspectCommand {
             switch options.format {
             case .json: console.print(JSONReport.line(message, source: source, app: options.app))
             case .text:
-                for line in TextReport.lines(message, source: source, app: options.app) { console.print(line) }
+                for line in TextReport.lines(message, source: source, app: options.app, ink: console.ink) {
+                    console.print(line)
+                }
             }
             if options.isStrict, message.certainty == .ambiguous { report(message, source: source, line: line) }
         } catch {
@@ -98,13 +94,14 @@ struct InspectCommand {
         _ error: DecodeError, source: String, at place: (line: Int, column: Int), hint: String = ""
     ) {
         if options.format == .json { console.print(JSONReport.line(error, source: source)) }
-        complain(source, place, "\(error.code.rawValue): \(error.detail)\(hint)")
+        complain(source, place, "\(console.errorInk(error.code.rawValue, .bad)): \(error.detail)\(hint)")
         raise(.failed)
     }
 
     private mutating func report(_ message: PushMessage, source: String, line: Int?) {
         for conflict in message.classification.conflicts {
-            complain(source, (line ?? 1, 1), "ambiguous: \(conflict.name): \(conflict.reason)")
+            let word = console.errorInk("ambiguous", .warning)
+            complain(source, (line ?? 1, 1), "\(word): \(conflict.name): \(conflict.reason)")
         }
         raise(.ambiguous)
     }

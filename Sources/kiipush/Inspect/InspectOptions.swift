@@ -2,61 +2,41 @@ import KiiPush
 
 /// What `kiipush inspect` was asked for.
 struct InspectOptions {
-    enum Format {
-        case text
-        case json
-    }
-
     var transport: Transport?
     var app: String?
     var byLines = false
     var isStrict = false
-    var format = Format.text
-    var wantsHelp = false
+    var format = ReportFormat.text
     var files: [String] = []
 
-    init(_ arguments: [String]) throws(Arguments.Mistake) {
-        var arguments = Arguments(arguments)
-        while let option = try arguments.nextOption() {
-            switch option {
-            case "--transport": transport = try arguments.value(of: option, among: Self.transports)
-            case "--app": app = try arguments.value(of: option)
-            case "--lines": byLines = true
-            case "--strict": isStrict = true
-            case "--format": format = try arguments.value(of: option, among: [("text", .text), ("json", .json)])
-            case "--help", "-h": wantsHelp = true
-            default:
-                throw Arguments.Mistake(
-                    unknown: option, known: ["--transport", "--app", "--lines", "--strict", "--format"])
-            }
-        }
-        files = arguments.operands
-    }
+    static let table = OptionTable<InspectOptions>([
+        .choice(
+            "--transport", "NAME",
+            "the network it came over: apns, fcm, jpush, mqtt or quickblox; without it the payload itself decides how "
+                + "it is read", of: [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map { ($0.name, $0) }
+        ) { $0.transport = $1 },
+        .value("--app", "ID", "the app that it should be of; another one's has the conflict appID") { $0.app = $1 },
+        .flag("--lines", "one payload a line; empty lines are passed over") { $0.byLines = true },
+        .flag("--strict", "exits with 2 when a payload is ambiguous") { $0.isStrict = true },
+        .format("text for people (the default), or json: one object a line") { $0.format = $1 },
+    ])
+}
 
-    private static let transports: [(name: String, choice: Transport)] =
-        [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map { ($0.name, $0) }
-
-    static let help = """
-        kiipush inspect: says what kind of push a payload is, why, and what it is about
-
-        usage: kiipush inspect [OPTION…] [FILE…]
-
-        Reads one payload a file, or standard input when no file (or -) is named.
-
-          --transport NAME   the network it came over: apns, fcm, jpush, mqtt or quickblox;
-                             without it the payload itself decides how it is read
-          --app ID           the app that it should be of; another one's has the conflict appID
-          --lines            one payload a line; empty lines are passed over
-          --strict           exit with 2 when a payload is ambiguous
-          --format FORMAT    text for people (the default), or json: one object a line
-          --help             shows this
-
-        What cannot be read is reported on standard error as FILE:LINE:COLUMN: CODE: WHAT, and
-        the next payload is read as usual. Exit codes: 0 fine; 1 an input failed; 2 ambiguous
-        under --strict; 64 wrong usage.
-
-        Try it:
-
-          echo '{"bucketID":"settings","objectScopeType":"APP"}' | kiipush inspect
-        """
+extension InspectCommand {
+    static let command = Command(
+        name: "inspect", summary: "says what kind of push a payload is, why, and about what",
+        usage: ["[OPTION…] [FILE…]"],
+        about: [.text("Reads one payload a file, or standard input when no file (or -) is named.")],
+        options: InspectOptions.table.texts, operands: .file,
+        notes: [
+            .text(
+                "What cannot be read is reported on standard error as FILE:LINE:COLUMN: CODE: WHAT, and the next "
+                    + "payload is read as usual.")
+        ],
+        exits: [
+            (.fine, "each payload could be read"), (.failed, "one could not"),
+            (.ambiguous, "one is ambiguous, under --strict"),
+        ],
+        examples: [#"echo '{"bucketID":"settings","objectScopeType":"APP"}' | kiipush inspect"#],
+        action: { arguments, console in run(arguments, console) })
 }

@@ -53,6 +53,7 @@ struct PastedPayload {
                 "\t\r\n".unicodeScalars.contains($0) || $0.properties.generalCategory != .control
             })
         else { return "" }
-        return "; if this is a line of a log, leave out its first \(brace) bytes, which are no JSON"
+        let head = brace == 1 ? "first byte, which is" : "first \(brace) bytes, which are"
+        return "; if this is a line of a log, leave out its \(head) no JSON"
     }
 }

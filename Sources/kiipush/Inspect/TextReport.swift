@@ -3,14 +3,16 @@ import KiiPushLinux
 
 /// What `kiipush inspect` tells a person of a payload: a headline, then what there is, a line each.
 enum TextReport {
-    static func lines(_ message: PushMessage, source: String, app: String?) -> [String] {
+    static func lines(_ message: PushMessage, source: String, app: String?, ink: Ink = .none) -> [String] {
         let classification = message.classification
-        var lines = ["\(escaped(source)): \(classification.kind), \(reason(classification))"]
-        func add(_ name: String, _ text: String?) {
+        var lines = [headline(classification, source, ink)]
+        func add(_ name: String, _ text: String?, _ tone: Ink.Tone? = nil) {
             guard let text else { return }
-            lines.append("  " + name.padded(to: 10) + escaped(text))
+            lines.append(ink("  " + name.padded(to: 10) + escaped(text), tone))
         }
-        for conflict in classification.conflicts { add("conflict", "\(conflict.name): \(conflict.reason)") }
+        for conflict in classification.conflicts {
+            add("conflict", "\(conflict.name): \(conflict.reason)", .warning)
+        }
         add("event", message.event?.name)
         add("scope", scope(message.scope))
         add(
@@ -34,6 +36,19 @@ enum TextReport {
         let keys = message.dedupeKeys(app: app, secret: .published)
         add("dedupe", "\(keys.strength.rawValue) \(keys.primary)")
         return lines
+    }
+
+    private static func headline(_ classification: Classification, _ source: String, _ ink: Ink) -> String {
+        let reason = reason(classification)
+        let certainty = reason.prefix { $0 != ":" }
+        let tone: Ink.Tone? =
+            switch classification.certainty {
+            case .certain: .good
+            case .likely: nil
+            case .ambiguous: .warning
+            }
+        return "\(escaped(source)): \(ink("\(classification.kind)", .strong)), "
+            + "\(ink(String(certainty), tone))\(reason.dropFirst(certainty.count))"
     }
 
     /// Why a message is what it is, in a few words.

@@ -11,31 +11,25 @@ struct KillCommand {
 
     /// Runs `kiipush kill`.
     static func kill(_ arguments: [String], _ console: Console, now: UTCDate = .now) async -> ExitCode {
-        await run("kill", KillOptions.killHelp, console, now) { () throws(Arguments.Mistake) in
-            try KillOptions.kill(arguments)
+        let reading = killCommand.read(arguments, by: KillOptions.killTable, into: KillOptions(), console) {
+            options, operands throws(Arguments.Mistake) in try options.kill(operands)
         }
+        guard case .options(let options) = reading else { return reading.code }
+        return await run("kill", options, console, now)
     }
 
     /// Runs `kiipush revive`.
     static func revive(_ arguments: [String], _ console: Console, now: UTCDate = .now) async -> ExitCode {
-        await run("revive", KillOptions.reviveHelp, console, now) { () throws(Arguments.Mistake) in
-            try KillOptions.revive(arguments)
+        let reading = reviveCommand.read(arguments, by: KillOptions.reviveTable, into: KillOptions(), console) {
+            options, operands throws(Arguments.Mistake) in try options.revive(operands)
         }
+        guard case .options(let options) = reading else { return reading.code }
+        return await run("revive", options, console, now)
     }
 
     private static func run(
-        _ name: String, _ help: String, _ console: Console, _ now: UTCDate,
-        _ read: () throws(Arguments.Mistake) -> KillOptions
+        _ name: String, _ options: KillOptions, _ console: Console, _ now: UTCDate
     ) async -> ExitCode {
-        let options: KillOptions
-        do throws(Arguments.Mistake) { options = try read() } catch {
-            console.error("kiipush \(name): \(error.text); try 'kiipush \(name) --help'")
-            return .usage
-        }
-        if case .help = options.action {
-            console.print(help)
-            return .fine
-        }
         let directory = options.directory
         let command = KillCommand(
             name: name, console: console, directory: directory, file: KillFile(directory: directory), now: now)
@@ -53,7 +47,6 @@ struct KillCommand {
 
     private func run(_ options: KillOptions) async throws(KillFileError) -> ExitCode {
         switch options.action {
-        case .help: return .fine
         case .list: return try await list()
         case .reset: return try await reset()
         case .kill(let target, let duration):

@@ -22,6 +22,8 @@ final class Agent: Sendable {
     private let silence: SilenceWatch
     private let isDurable: Bool
     private let since = UTCDate.now
+    /// Whether anything has come, or anybody could have been heard.
+    private let hasBegun = Mutex(false)
     /// What looks at the rules and the kills, once it runs.
     private let looks = Mutex<[@Sendable () -> Void]>([])
     /// Whether what is left at the end is lost: it lies in memory, and nobody will bring it again.
@@ -32,7 +34,7 @@ final class Agent: Sendable {
     /// Puts an agent together; nothing is taken in before it runs.
     init(
         _ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console, _ log: AgentLog,
-        _ manager: ServiceManager, _ stop: StopRequest
+        _ manager: ServiceManager, _ stop: StopRequest, _ state: AgentState?
     ) throws {
         self.options = options
         silence = SilenceWatch(options.silentAfter)
@@ -42,16 +44,13 @@ final class Agent: Sendable {
         self.stop = stop
         self.log = log
         var stores = AgentStores()
-        switch try options.state.map({ try AgentState.open($0, patience: .seconds(2), heals: true) }) {
-        case .opened(let state):
-            self.state = state
+        self.state = state
+        if let state {
             // At each start, until somebody has looked at the old file and removed it.
             if let healing = state.healing {
                 log.trouble(healing.isNew ? healing.text : "at an earlier start: \(healing.text)")
             }
             stores = try state.stores(rules, log.shortages)
-        case .taken: throw AgentError("an agent runs on \(escaped(options.state ?? "")) already")
-        case nil: state = nil
         }
         receiver = PushReceiver(
             rules: rules, app: options.app, deadLetters: stores.deadLetters, deduplicator: stores.deduplicator,
@@ -137,7 +136,7 @@ final class Agent: Sendable {
             }
             return .failed
         }
-        log.note("\(loaded.rules.rules.count) rules of \(escaped(options.rules))")
+        log.note("\(counted(loaded.rules.rules.count, "rule")) of \(escaped(options.rules))")
         tellOfUnknownRoutes()
         watch()
         let beside = startBeside() + [Task { await rulesWatch.run() }]
@@ -168,6 +167,11 @@ final class Agent: Sendable {
         return .failed
     }
 
+    private func begin() { hasBegun.withLock { $0 = true } }
+
+    /// Whether it ends without anything to keep: nothing has come, and nobody was there to send it.
+    var hasNothing: Bool { !hasBegun.withLock { $0 } && service.status.messages + service.status.onDisk == 0 }
+
     /// Looks at the rules and the kills now.
     func look() { for look in looks.withLock({ $0 }) { look() } }
 
@@ -191,17 +195,19 @@ final class Agent: Sendable {
     /// Has outcomes and events told.
     private func watch() {
         let (log, counts, session, manager) = (log, counts, session, manager)
-        receiver.onTrace { [latencies, taps, silence] trace in
+        receiver.onTrace { [latencies, taps, silence, weak self] trace in
+            self?.begin()
             log.tell(trace)
             latencies.count(trace)
             silence.saw(trace)
             taps.offer(trace)
         }
-        service.onEvent { event in
+        service.onEvent { [weak self] event in
             log.tell(event)
             counts.count(event)
             switch event {
             case .transport(_, .connected(let detail)):
+                self?.begin()
                 log.shortages?.end(.broker)
                 manager.status("connected: \(detail)")
                 do { try session() } catch { log.trouble("\(error)") }

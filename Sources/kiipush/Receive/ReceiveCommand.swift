@@ -9,13 +9,12 @@ struct ReceiveCommand {
         let options: ReceiveOptions
         do {
             guard let read = try ReceiveOptions.read(arguments) else {
-                console.print(help)
+                console.print(command.help)
                 return .fine
             }
             options = read
         } catch let error as Arguments.Mistake {
-            console.error("kiipush receive: \(error.text); try 'kiipush receive --help'")
-            return .usage
+            return command.refuse(error, console)
         } catch let error as EndpointProblems {
             for line in error.lines { console.error(line) }
             return .failed
@@ -57,22 +56,46 @@ struct ReceiveCommand {
                 manager.status("\(change)")
             }
         }
-        guard let rules = RulesFile.load(options.rules, console) else { return .failed }
+        guard let rules = RulesFile.load(options.rules, console, isWatched: true) else { return .failed }
         if stop.isMade {
             log.note("stopped before anything was taken in")
             return .fine
         }
         guard await prove(options, rules, console) else { return .failed }
-        do {
-            let agent = try Agent(fitted(options, log), rules, console, log, manager, stop)
+        return await serve(options, console) { state in
+            let agent = try Agent(fitted(options, log), rules, console, log, manager, stop, state)
             reload.withLock { $0 = { agent.look() } }
-            return try await agent.run()
-        } catch let error as AgentError {
-            console.error("kiipush receive: \(error)")
-            return .failed
+            return agent
+        }
+    }
+
+    /// Opens the state directory and runs the agent that `make` makes for it.
+    ///
+    /// A start that fails before anything came leaves no directory behind where there was none.
+    private static func serve(
+        _ options: ReceiveOptions, _ console: Console, _ make: (AgentState?) throws -> Agent
+    ) async -> ExitCode {
+        var (state, agent): (AgentState?, Agent?) = (nil, nil)
+        do {
+            state = try open(options)
+            let made = try make(state)
+            agent = made
+            let code = try await made.run()
+            if code != .fine, made.hasNothing { state?.leaveNothing() }
+            return code
         } catch {
+            if agent?.hasNothing ?? true { state?.leaveNothing() }
             console.error("kiipush receive: \(error)")
             return .failed
+        }
+    }
+
+    /// The state directory, for the agent alone; nil for one that keeps everything in memory.
+    private static func open(_ options: ReceiveOptions) throws -> AgentState? {
+        guard let directory = options.state else { return nil }
+        switch try AgentState.open(directory, patience: .seconds(2), heals: true) {
+        case .opened(let state): return state
+        case .taken: throw AgentError("an agent runs on \(escaped(directory)) already")
         }
     }
 
@@ -103,48 +126,4 @@ struct ReceiveCommand {
                 + "'ulimit -n' or LimitNOFILE=")
         return options
     }
-
-    static let help = """
-        kiipush receive: an agent that takes pushes in and does what a rules file says
-
-        usage: kiipush receive --rules FILE SOURCE [OPTION…]
-
-        SOURCE is one of
-          --stdin              a payload a line on standard input; ends when that does and all is handled
-          --unix PATH          a payload a line from programs that connect to this socket; each is answered
-          --mqtt ADDRESS       mqtt[s]://[user@]host[:port]/topic: MQTT 3.1.1, QoS 1, a lasting session
-          --endpoint FILE      the endpoint that Kii gives a device, a JSON file: MQTT 3.1, the topic as the client id
-
-        Options:
-          --rules FILE         the rules; they are loaded anew when the file changes and passes its own tests
-          --state DIR          where payloads, seen messages, dead letters, open breakers, kills and the client id are
-                               kept. Without it $STATE_DIRECTORY, and with MQTT ~/.local/state/kiipush; else
-                               everything lies in memory
-          --transport NAME     the network that the lines of --stdin or --unix came over, such as apns or fcm
-          --app ID             the app that is served, instead of the file's
-          --concurrency N      how many messages are handled at once: 8
-          --drain DURATION     how long handlers may finish after SIGTERM, before they are cancelled: 10s
-          --metrics FILE       counts for Prometheus, written every five seconds
-          --capture FILE       keeps what comes in, as a corpus for 'kiipush rules diff'; bounded, with the payloads
-          --silent-after [ROUTE=]TIME
-                               warns when nothing came for so long, such as 10m; or nothing for a route, such as news=1h.
-                               May be given several times; also in the metrics and in 'kiipush status'
-          --quiet              logs troubles only
-          --client-id ID, --password-file FILE, --ca-file FILE, --cert-file FILE, --key-file FILE,
-          --mqtt-version 3.1|3.1.1|5, --clean-session
-                               of MQTT; the files of the password and of the certificate's key must be readable by
-                               their owner only
-
-        A program that a rule runs gets the message as JSON on standard input, and has handled it when it ends with 0; all
-        about it is in the guide "Programs as handlers" (Sources/KiiPush/KiiPush.docc/ProgramsAsHandlers.md).
-
-        What a rule prints goes to standard output, the log to standard error, a line an outcome with the priority that
-        journald reads; in the journal itself with fields such as KIIPUSH_OUTCOME, on a terminal without either. Of one
-        route and bucket, topic or sender it logs at most 10 a minute of a kind, then a line that counts the others.
-
-        SIGHUP has it look at its rules and kills at once. SIGTERM or SIGINT stops it: nothing more is taken in, handlers
-        finish, the rest is kept; a second
-        one ends it at once. Exit codes: 0 stopped cleanly; 1 it could not go on, or lost messages that lay in memory; 64
-        wrong usage.
-        """
 }

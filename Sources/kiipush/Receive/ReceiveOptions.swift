@@ -24,11 +24,13 @@ struct ReceiveOptions {
     var isQuiet = false
     /// For how long the agent, or one of its routes, may be silent before that is told.
     var silentAfter: [SilenceWatch.Limit] = []
+    /// The sources that were named, until one is made of them.
+    var named = Named()
 }
 
 extension ReceiveOptions {
     /// The sources that were named, and what belongs to one of them only.
-    fileprivate struct Named {
+    struct Named: Sendable {
         var sources: [String] = []
         var socket: String?
         var address: String?
@@ -55,80 +57,18 @@ extension ReceiveOptions {
     ///
     /// - Throws: `Arguments.Mistake` when they are wrong, ``EndpointProblems`` when the file is that they name.
     static func read(_ arguments: [String]) throws -> ReceiveOptions? {
-        var arguments = Arguments(arguments)
         var options = ReceiveOptions()
-        var named = Named()
-        var rules: String?
-        while let option = try arguments.nextOption() {
-            switch option {
-            case "--rules": rules = try arguments.value(of: option)
-            case "--state": options.state = try arguments.value(of: option)
-            case "--app": options.app = try arguments.value(of: option)
-            case "--transport": options.transport = Transport(try arguments.value(of: option))
-            case "--metrics": options.metrics = try arguments.value(of: option)
-            case "--capture": options.capture = try arguments.value(of: option)
-            case "--concurrency": options.service.concurrency = try number(of: option, &arguments, 1...1000)
-            case "--drain": options.service.drain = try duration(of: option, &arguments)
-            case "--quiet": options.isQuiet = true
-            case "--silent-after": options.silentAfter.append(try silence(arguments.value(of: option)))
-            case "--help", "-h": return nil
-            default:
-                guard try named.take(option, &arguments) else {
-                    throw Arguments.Mistake(unknown: option, known: known)
-                }
-            }
-        }
-        if let operand = arguments.operands.first {
+        guard let operands = try table.read(arguments, into: &options) else { return nil }
+        if let operand = operands.first {
             throw Arguments.Mistake(text: "'\(escaped(operand))' is no option; the rules go behind --rules")
         }
-        guard let rules else { throw Arguments.Mistake(text: "--rules FILE is missing") }
-        options.rules = rules
-        options.source = try source(named, options.transport)
+        if options.rules.isEmpty { throw Arguments.Mistake(text: "--rules FILE is missing") }
+        if options.rules == "-" {
+            throw Arguments.Mistake(text: "--rules needs a file, which is watched for changes; standard input is none")
+        }
+        options.source = try source(options.named, options.transport)
         options.state = try options.directory()
         return options
-    }
-
-    static let known = [
-        "--rules", "--state", "--app", "--transport", "--metrics", "--capture", "--concurrency", "--drain", "--quiet",
-        "--silent-after",
-        "--stdin", "--unix", "--mqtt", "--endpoint", "--client-id", "--ca-file", "--cert-file", "--key-file",
-        "--password-file", "--mqtt-version", "--clean-session",
-    ]
-
-    private static func number(
-        of option: String, _ arguments: inout Arguments, _ range: ClosedRange<Int>
-    ) throws(Arguments.Mistake) -> Int {
-        let text = try arguments.value(of: option)
-        guard let number = Int(text), range.contains(number) else {
-            throw Arguments.Mistake(
-                text: "\(option) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(escaped(text))'"
-            )
-        }
-        return number
-    }
-
-    private static func duration(of option: String, _ arguments: inout Arguments) throws(Arguments.Mistake) -> Duration
-    {
-        let text = try arguments.value(of: option)
-        guard let duration = Duration(rule: text) else {
-            throw Arguments.Mistake(
-                text: "\(option) takes a number and ms, s, m, h or d, such as 10s; not '\(escaped(text))'")
-        }
-        return duration
-    }
-
-    /// Reads `10m`, for the agent, or `news=1h`, for a route; a route's own id may hold the sign.
-    private static func silence(_ text: String) throws(Arguments.Mistake) -> SilenceWatch.Limit {
-        let parts = text.split(separator: "=", omittingEmptySubsequences: false)
-        let route = parts.dropLast().joined(separator: "=")
-        guard let length = Duration(rule: String(parts.last ?? "")), length >= .seconds(1),
-            parts.count == 1 || !route.isEmpty
-        else {
-            throw Arguments.Mistake(
-                text: "--silent-after takes a time of 1s or more, such as 10m, or one of a route, such as news=1h; "
-                    + "not '\(escaped(text))'")
-        }
-        return SilenceWatch.Limit(route: route, length: length)
     }
 
     // MARK: Sources
@@ -159,31 +99,6 @@ extension ReceiveOptions {
 }
 
 extension ReceiveOptions.Named {
-    /// Takes an option that says where payloads come from, or how; false when it is none.
-    fileprivate mutating func take(_ option: String, _ arguments: inout Arguments) throws(Arguments.Mistake) -> Bool {
-        switch option {
-        case "--stdin": sources.append(option)
-        case "--unix": socket = try source(option, &arguments)
-        case "--mqtt": address = try source(option, &arguments)
-        case "--endpoint": endpoint = try source(option, &arguments)
-        case "--client-id": clientID = try arguments.value(of: option)
-        case "--ca-file": caFile = try arguments.value(of: option)
-        case "--cert-file": certificateFile = try arguments.value(of: option)
-        case "--key-file": keyFile = try arguments.value(of: option)
-        case "--password-file": passwordFile = try arguments.value(of: option)
-        case "--mqtt-version":
-            version = try arguments.value(of: option, among: MQTTSettings.Version.allCases.map { ($0.rawValue, $0) })
-        case "--clean-session": isClean = true
-        default: return false
-        }
-        return true
-    }
-
-    private mutating func source(_ option: String, _ arguments: inout Arguments) throws(Arguments.Mistake) -> String {
-        sources.append(option)
-        return try arguments.value(of: option)
-    }
-
     /// The settings for the broker that was named, checked as far as they are known here.
     fileprivate func settings() throws -> MQTTSettings {
         let named = try endpoint.map { try Self.settings(ofEndpoint: $0) } ?? Self.settings(of: address ?? "")

@@ -2,21 +2,21 @@ import KiiPush
 
 extension Explanation {
     /// All of it for a person: the message, the rules in order, the chain, the outcome.
-    func lines(showsAll: Bool) -> [String] {
-        messageLines + [""] + ruleLines(showsAll: showsAll) + [""] + chainLines + ["", outcomeLine] + hintLines
+    func lines(showsAll: Bool, ink: Ink = .none) -> [String] {
+        messageLines(ink) + [""] + ruleLines(showsAll: showsAll, ink) + [""] + chainLines + ["", outcomeLine(ink)]
+            + hintLines(ink)
     }
 
-    private var messageLines: [String] {
-        let report = TextReport.lines(message, source: source, app: nil)
+    private func messageLines(_ ink: Ink) -> [String] {
+        let report = TextReport.lines(message, source: source, app: nil, ink: ink)
         return report.filter { !$0.hasPrefix("  dedupe") }
             + (message.raw.transport.map { ["  " + "transport".padded(to: 10) + escaped($0.name)] } ?? [])
     }
 
     // MARK: Rules
 
-    private func ruleLines(showsAll: Bool) -> [String] {
-        let count = rules.count
-        var lines = ["\(file): \(count) rule\(count == 1 ? "" : "s"), the first that matches wins"]
+    private func ruleLines(showsAll: Bool, _ ink: Ink) -> [String] {
+        var lines = ["\(file): \(counted(rules.count, "rule")), the first that matches wins"]
         let idWidth = min(rules.map { Self.shown($0.rule.id).count }.max() ?? 0, 32)
         let placeWidth = rules.map { $0.rule.position.description.count }.max() ?? 0
         var untried = 0
@@ -27,8 +27,8 @@ extension Explanation {
             }
             let place = rule.rule.position.description.padded(to: placeWidth)
             let id = Self.shown(rule.rule.id).padded(to: idWidth)
-            lines.append("  \(place)  \(id)  \(verdict(rule))")
-            lines += checkLines(rule, indent: placeWidth + 4)
+            lines.append("  \(place)  \(id)  \(ink(verdict(rule), tone(rule)))")
+            lines += checkLines(rule, indent: placeWidth + 4, ink)
             if rule.isFirst, let dedupe = rule.rule.dedupe { lines.append(idLine(dedupe, indent: placeWidth + 4)) }
         }
         if untried > 0, let taker {
@@ -53,7 +53,15 @@ extension Explanation {
         }
     }
 
-    private func checkLines(_ rule: Rule, indent: Int) -> [String] {
+    private func tone(_ rule: Rule) -> Ink.Tone? {
+        switch rule.standing {
+        case .taken: isTooOld(for: rule.rule) ? .warning : .good
+        case .missed: rule.isNearMiss ? .warning : nil
+        case .notTried: nil
+        }
+    }
+
+    private func checkLines(_ rule: Rule, indent: Int, _ ink: Ink) -> [String] {
         let checks = rule.told
         let space = String(repeating: " ", count: indent)
         if checks.isEmpty { return [space + "ok    it asks for nothing"] }
@@ -61,7 +69,7 @@ extension Explanation {
         let expectedWidth = min(checks.map { Self.shown($0.expected).count }.max() ?? 0, 40)
         return checks.map { check in
             let expected = Self.shown(check.expected).padded(to: expectedWidth)
-            let sign = check.holds ? "ok  " : "miss"
+            let sign = check.holds ? ink("ok", .good) + "  " : ink("miss", .bad)
             return "\(space)\(sign)  \(Self.name(check).padded(to: width))  wants \(expected)  has \(actual(check))"
         }
     }
@@ -92,15 +100,18 @@ extension Explanation {
             + stages.map { "  \(escaped($0.name).padded(to: width))  \(escaped($0.verdict))" }
     }
 
-    private var outcomeLine: String { "outcome: \(escaped(outcome.description)): \(escaped(outcomeInWords))" }
+    private func outcomeLine(_ ink: Ink) -> String {
+        "outcome: \(ink(escaped(outcome.description), .strong)): \(escaped(outcomeInWords))"
+    }
 
     /// What to look at when no rule takes the message.
-    private var hintLines: [String] {
+    private func hintLines(_ ink: Ink) -> [String] {
         guard case .unrouted = outcome else { return [] }
         let near = rules.filter(\.isNearMiss).prefix(3)
         return near.map { rule in
             let check = rule.misses[0]
-            return "hint: '\(Self.shown(rule.rule.id))' (\(rule.rule.position)) would take it, but wants"
+            return ink("hint", .warning)
+                + ": '\(Self.shown(rule.rule.id))' (\(rule.rule.position)) would take it, but wants"
                 + " \(Self.name(check)) \(Self.shown(check.expected)), and the message has \(actual(check))"
         }
     }

@@ -9,50 +9,37 @@ struct RulesDiffCommand {
     private var corpus = ""
     private var examples = 3
     private var format = ReportFormat.text
-    private var wantsHelp = false
 
-    private init(_ arguments: [String]) throws(Arguments.Mistake) {
-        var arguments = Arguments(arguments)
-        while let option = try arguments.nextOption() {
-            switch option {
-            case "--corpus": corpus = try arguments.value(of: option)
-            case "--limit":
-                let text = try arguments.value(of: option)
-                guard let number = Int(text), (0...10_000).contains(number) else {
-                    throw Arguments.Mistake(text: "--limit takes a number from 0 to 10000, not '\(escaped(text))'")
-                }
-                examples = number
-            case "--format": format = try arguments.value(of: option, among: ReportFormat.choices)
-            case "--help", "-h": wantsHelp = true
-            default: throw Arguments.Mistake(unknown: option, known: ["--corpus", "--limit", "--format"])
-            }
-        }
-        if wantsHelp { return }
-        guard arguments.operands.count == 2 else { throw Arguments.Mistake(text: "it needs two rules files") }
-        guard !corpus.isEmpty else { throw Arguments.Mistake(text: "it needs a corpus: --corpus FILE") }
-        (old, new) = (arguments.operands[0], arguments.operands[1])
-        guard [old, new, corpus].count(where: { $0 == "-" }) <= 1 else {
-            throw Arguments.Mistake(text: "standard input can be only one of the files")
-        }
-    }
+    static let table = OptionTable<RulesDiffCommand>([
+        .value(
+            "--corpus", "FILE",
+            #"the messages, one a line: {"at":"2s","transport":"mqtt","payload":{…}}, or "raw" with the bytes as a "#
+                + "string; - for standard input", completes: .file
+        ) { $0.corpus = $1 },
+        .value(
+            "--limit", "N", "how many examples are shown of each change, 3 if not given",
+            as: Arguments.number(0...10_000)
+        ) { $0.examples = $1 },
+        .format("text for people (the default), or json: one object a change, and a summary") { $0.format = $1 },
+    ])
 
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        do {
-            let command = try RulesDiffCommand(arguments)
-            if command.wantsHelp {
-                console.print(help)
-                return .fine
+        let reading = Self.command.read(arguments, by: table, into: RulesDiffCommand(), console) {
+            options, operands throws(Arguments.Mistake) in
+            guard operands.count == 2 else { throw Arguments.Mistake(text: "it needs two rules files") }
+            guard !options.corpus.isEmpty else { throw Arguments.Mistake(text: "it needs a corpus: --corpus FILE") }
+            (options.old, options.new) = (operands[0], operands[1])
+            guard [options.old, options.new, options.corpus].count(where: { $0 == "-" }) <= 1 else {
+                throw Arguments.Mistake(text: "standard input can be only one of the files")
             }
-            return await command.compare(console)
-        } catch {
-            console.error("kiipush rules diff: \(error.text); try 'kiipush rules diff --help'")
-            return .usage
         }
+        guard case .options(let options) = reading else { return reading.code }
+        return await options.compare(console)
     }
 
     private func compare(_ console: Console) async -> ExitCode {
         let files = [old, new].map { RulesFile.load($0, console) }
-        guard let oldRules = files[0], let newRules = files[1] else { return .failed }
+        guard let oldRules = files[0], let newRules = files[1] else { return .unanswered }
         do {
             var diff = RulesDiff(
                 old: try TestReceiver(rules: oldRules), new: try TestReceiver(rules: newRules), examples: examples)
@@ -65,10 +52,12 @@ struct RulesDiffCommand {
             case .text: for line in diff.lines(old: old, new: new, corpus: corpus) { console.print(line) }
             case .json: for line in diff.jsonLines { console.print(line) }
             }
-            return isReadable && diff.messages > 0 && diff.changed == 0 ? .fine : .failed
+            // What could not be read may have been what changes.
+            guard isReadable, diff.messages > 0 else { return .unanswered }
+            return diff.changed == 0 ? .fine : .failed
         } catch {
             console.error(escaped("\(error)"))
-            return .failed
+            return .unanswered
         }
     }
 
@@ -110,8 +99,10 @@ struct RulesDiffCommand {
                 return false
             }
         }
-        if badLines > Self.mostBadLines {
-            console.error("\(escaped(corpus)):1:1: and \(badLines - Self.mostBadLines) more lines that are no steps")
+        let untold = badLines - Self.mostBadLines
+        if untold > 0 {
+            let what = untold == 1 ? "1 more line that is no step" : "\(untold) more lines that are no steps"
+            console.error("\(escaped(corpus)):1:1: and \(what)")
         }
         return badLines == 0
     }
@@ -119,20 +110,18 @@ struct RulesDiffCommand {
     /// Room for the largest payload with every byte escaped, and what stands around it.
     private static let mostBytesOfLine = PayloadLimits.standard.bytes * 6 + 4096
 
-    static let help = """
-        kiipush rules diff: says which captured messages another version of the rules treats otherwise
-
-        usage: kiipush rules diff [OPTION…] OLD NEW --corpus FILE
-
-          --corpus FILE     the messages, one a line: {"at":"2s","transport":"mqtt","payload":{…}}, or "raw"
-                            with the bytes as a string; - for standard input
-          --limit N         how many examples are shown of each change, 3 if not given
-          --format FORMAT   text for people (the default), or json: one object a change, and a summary
-          --help            shows this
-
-        Both versions see all messages in order, on a clock that follows "at", each with a receiver of its
-        own: what one drops as a duplicate or cuts as a loop shows too. Handlers do nothing and succeed. For
-        "maxAge", the date is that of the first message's "when", and goes on with "at".
-        Exit codes: 0 no message changes; 1 one does, or something cannot be read; 64 wrong usage.
-        """
+    static let command = Command(
+        name: "rules diff", summary: "says which captured messages other rules treat otherwise",
+        usage: ["[OPTION…] OLD NEW --corpus FILE"], options: table.texts, operands: .file,
+        notes: [
+            .text(
+                "Both versions see all messages in order, on a clock that follows \"at\", each with a receiver of its own: "
+                    + "what one drops as a duplicate or cuts as a loop shows too. Handlers do nothing and succeed. For "
+                    + "\"maxAge\", the date is that of the first message's \"when\", and goes on with \"at\".")
+        ],
+        exits: [
+            (.fine, "no message changes"), (.failed, "one does"),
+            (.unanswered, "something cannot be read, or there is no message, so that nobody knows"),
+        ],
+        action: { arguments, console in await run(arguments, console) })
 }

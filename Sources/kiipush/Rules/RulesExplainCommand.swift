@@ -13,52 +13,42 @@ struct RulesExplainCommand {
     private var now: Int64?
     private var showsAll = false
     private var format = ReportFormat.text
-    private var wantsHelp = false
 
-    private init(_ arguments: [String]) throws(Arguments.Mistake) {
-        var arguments = Arguments(arguments)
-        while let option = try arguments.nextOption() {
-            switch option {
-            case "--transport": transport = Transport(try arguments.value(of: option))
-            case "--app": app = try arguments.value(of: option)
-            case "--now":
-                let text = try arguments.value(of: option)
-                guard let time = Int64(text), time >= 0 else {
-                    throw Arguments.Mistake(
-                        text: "--now takes milliseconds since 1970, as 'when' has them, not '\(escaped(text))'")
-                }
-                now = time
-            case "--text": isText = true
-            case "--all": showsAll = true
-            case "--format": format = try arguments.value(of: option, among: ReportFormat.choices)
-            case "--help", "-h": wantsHelp = true
-            default:
-                throw Arguments.Mistake(
-                    unknown: option, known: ["--transport", "--app", "--now", "--text", "--all", "--format"])
-            }
+    static let table = OptionTable<RulesExplainCommand>([
+        .flag("--text", "PAYLOAD is the payload itself") { $0.isText = true },
+        .value("--transport", "NAME", "the network it came over; rules may ask for it") {
+            $0.transport = Transport($1)
+        },
+        .value("--app", "ID", "the app that is served, instead of the file's") { $0.app = $1 },
+        .value(
+            "--now", "MS",
+            "the date by which it is judged for 'maxAge', in milliseconds since 1970 as 'when' has them; the present if "
+                + "not given", as: milliseconds
+        ) { $0.now = $1 },
+        .flag("--all", "shows the conditions of rules behind the one that takes it, too") { $0.showsAll = true },
+        .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
+    ])
+
+    private static let milliseconds: @Sendable (String, String) throws(Arguments.Mistake) -> Int64 = {
+        option, text throws(Arguments.Mistake) in
+        guard let time = Int64(text), time >= 0 else {
+            throw Arguments.Mistake(
+                text: "\(option) takes milliseconds since 1970, as 'when' has them, not '\(escaped(text))'")
         }
-        if wantsHelp { return }
-        guard arguments.operands.count == 2 else {
-            throw Arguments.Mistake(text: "it needs a rules file and a payload")
-        }
-        (file, payload) = (arguments.operands[0], arguments.operands[1])
-        if file == "-", payload == "-", !isText {
-            throw Arguments.Mistake(text: "standard input cannot be both the rules and the payload")
-        }
+        return time
     }
 
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        do {
-            let command = try RulesExplainCommand(arguments)
-            if command.wantsHelp {
-                console.print(help)
-                return .fine
+        let reading = Self.command.read(arguments, by: table, into: RulesExplainCommand(), console) {
+            options, operands throws(Arguments.Mistake) in
+            guard operands.count == 2 else { throw Arguments.Mistake(text: "it needs a rules file and a payload") }
+            (options.file, options.payload) = (operands[0], operands[1])
+            if options.file == "-", options.payload == "-", !options.isText {
+                throw Arguments.Mistake(text: "standard input cannot be both the rules and the payload")
             }
-            return await command.explain(console)
-        } catch {
-            console.error("kiipush rules explain: \(error.text); try 'kiipush rules explain --help'")
-            return .usage
         }
+        guard case .options(let options) = reading else { return reading.code }
+        return await options.explain(console)
     }
 
     private var source: String { isText ? "text" : payload }
@@ -73,7 +63,7 @@ struct RulesExplainCommand {
             guard let explanation = Explanation(rules, receipt, source: source) else { return .failed }
             switch format {
             case .json: console.print(explanation.json)
-            case .text: for line in explanation.lines(showsAll: showsAll) { console.print(line) }
+            case .text: for line in explanation.lines(showsAll: showsAll, ink: console.ink) { console.print(line) }
             }
             return .fine
         } catch let error as DecodeError {
@@ -105,26 +95,22 @@ struct RulesExplainCommand {
         }
     }
 
-    static let help = """
-        kiipush rules explain: says what a rules file does with one payload, and why
-
-        usage: kiipush rules explain [OPTION…] RULES PAYLOAD
-
-        PAYLOAD is a file, or - for standard input: JSON, or what Apple's logs print of a payload, as for
-        'kiipush inspect'.
-
-          --text             PAYLOAD is the payload itself
-          --transport NAME   the network it came over; rules may ask for it
-          --app ID           the app that is served, instead of the file's
-          --now MS           the date by which it is judged for 'maxAge', in milliseconds since 1970 as
-                             'when' has them; the present if not given
-          --all              shows the conditions of rules behind the one that takes it, too
-          --format FORMAT    text for people (the default), or json: one object on one line
-          --help             shows this
-
-        The payload goes through the chain that the file asks for, as the first one of a new receiver; no
-        program is run and no handler is called. Shown are its kind and what speaks for it, each rule in
-        order with what it asks for and what the payload has, the verdict of each stage, and the outcome.
-        Exit codes: 0 explained; 1 the rules or the payload cannot be read; 64 wrong usage.
-        """
+    static let command = Command(
+        name: "rules explain", summary: "says which rule takes a payload, and why no other does",
+        usage: ["[OPTION…] RULES PAYLOAD"],
+        about: [
+            .text(
+                "PAYLOAD is a file, or - for standard input: JSON, or what Apple's logs print of a payload, as for "
+                    + "'kiipush inspect'.")
+        ],
+        options: table.texts, operands: .file,
+        notes: [
+            .text(
+                "The payload goes through the chain that the file asks for, as the first one of a new receiver; no "
+                    + "program is run and no handler is called. Shown are its kind and what speaks for it, each rule in "
+                    + "order with what it asks for and what the payload has, the verdict of each stage, and the outcome."
+            )
+        ],
+        exits: [(.fine, "explained"), (.failed, "the rules or the payload cannot be read")],
+        action: { arguments, console in await run(arguments, console) })
 }

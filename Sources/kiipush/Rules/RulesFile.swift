@@ -13,9 +13,13 @@ enum ReportFormat {
 enum RulesFile {
     /// The rules, or nil when they could not be read, which has been reported: each problem on a line of standard
     /// error, and for a program that reads `json` all of them as one object on standard output too.
-    static func load(_ path: String, _ console: Console, _ format: ReportFormat = .text) -> RoutingRules? {
+    ///
+    /// Rules that are watched have to be a regular file.
+    static func load(
+        _ path: String, _ console: Console, _ format: ReportFormat = .text, isWatched: Bool = false
+    ) -> RoutingRules? {
         do {
-            return try read(path)
+            return try isWatched ? readWatched(path) : read(path)
         } catch {
             report(error, console)
             if format == .json { console.print(RulesTestJSON.line(file: path, problems(of: error, in: path))) }
@@ -29,10 +33,18 @@ enum RulesFile {
         return try RoutingRules(ByteReader.standardInput().readAll(limit: RoutingRules.mostBytes), file: path)
     }
 
+    /// Reads rules that will be looked at again, and never waits for another program.
+    private static func readWatched(_ path: String) throws -> RoutingRules {
+        let bytes = try ByteReader(regularFile: path).readAll(limit: RoutingRules.mostBytes)
+        return try RoutingRules(bytes, file: escaped(path))
+    }
+
     /// Says why rules could not be read, a problem a line.
     static func report(_ error: any Error, _ console: Console) {
-        guard let error = error as? RulesError else { return console.error("\(error)") }
-        for line in error.description.split(separator: "\n") { console.error(escaped(String(line))) }
+        guard let error = error as? RulesError else { return console.error(console.errorInk.located("\(error)")) }
+        for line in error.description.split(separator: "\n") {
+            console.error(console.errorInk.located(escaped(String(line))))
+        }
     }
 
     /// What is wrong with rules that could not be read; a problem knows its file, so its text does not repeat it.

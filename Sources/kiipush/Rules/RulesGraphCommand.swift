@@ -11,66 +11,52 @@ struct RulesGraphCommand {
 
     private var file = ""
     private var format = Format.dot
-    private var wantsHelp = false
 
-    private init(_ arguments: [String]) throws(Arguments.Mistake) {
-        var arguments = Arguments(arguments)
-        while let option = try arguments.nextOption() {
-            switch option {
-            case "--format":
-                format = try arguments.value(
-                    of: option, among: [("dot", .dot), ("mermaid", .mermaid), ("svg", .svg)])
-            case "--help", "-h": wantsHelp = true
-            default: throw Arguments.Mistake(unknown: option, known: ["--format"])
-            }
-        }
-        if wantsHelp { return }
-        guard arguments.operands.count == 1 else { throw Arguments.Mistake(text: "it needs one rules file") }
-        file = arguments.operands[0]
-    }
+    static let table = OptionTable<RulesGraphCommand>([
+        .choice(
+            "--format", "FORMAT", "dot for Graphviz (the default), mermaid for Markdown, or svg, which runs Graphviz",
+            of: [("dot", .dot), ("mermaid", .mermaid), ("svg", .svg)]
+        ) { (options: inout RulesGraphCommand, format: Format) in options.format = format }
+    ])
 
     static func run(_ arguments: [String], _ console: Console) -> ExitCode {
-        do {
-            let command = try RulesGraphCommand(arguments)
-            if command.wantsHelp {
-                console.print(help)
-                return .fine
-            }
-            guard let rules = RulesFile.load(command.file, console) else { return .failed }
-            let graph = RulesGraph(rules)
-            switch command.format {
-            case .dot: console.print(DotText(graph).text)
-            case .mermaid: console.print(MermaidText(graph).text)
-            case .svg:
-                do {
-                    console.print(try Graphviz.svg(of: DotText(graph).text))
-                } catch {
-                    console.error("kiipush rules graph: \(escaped(error.description))")
-                    return .failed
-                }
-            }
-            return .fine
-        } catch {
-            console.error("kiipush rules graph: \(error.text); try 'kiipush rules graph --help'")
-            return .usage
+        let reading = Self.command.read(arguments, by: table, into: RulesGraphCommand(), console) {
+            options, operands throws(Arguments.Mistake) in
+            guard operands.count == 1 else { throw Arguments.Mistake(text: "it needs one rules file") }
+            options.file = operands[0]
         }
+        guard case .options(let options) = reading else { return reading.code }
+        guard let rules = RulesFile.load(options.file, console) else { return .failed }
+        return options.draw(RulesGraph(rules), console)
     }
 
-    static let help = """
-        kiipush rules graph: draws the rules of a file, what they call and what they write
+    private func draw(_ graph: RulesGraph, _ console: Console) -> ExitCode {
+        switch format {
+        case .dot: console.print(DotText(graph).text)
+        case .mermaid: console.print(MermaidText(graph).text)
+        case .svg:
+            do {
+                console.print(try Graphviz.svg(of: DotText(graph).text))
+            } catch {
+                console.error("kiipush rules graph: \(escaped(error.description))")
+                return .failed
+            }
+        }
+        return .fine
+    }
 
-        usage: kiipush rules graph [OPTION…] FILE
-
-          --format FORMAT   dot for Graphviz (the default), mermaid for Markdown, or svg, which runs Graphviz
-          --help            shows this
-
-        Rules stand in order, each with its conditions and its handler; a message goes down the solid line
-        until a rule takes it, and on along a green one where that rule has "continue". A dashed line leads
-        from a rule to those that its writes feed, a red one where that comes back to it; in dot and svg one
-        that would lead over more than 8 rules is a label at both ends instead, such as "feeds 4  settings".
-
-          kiipush rules graph --format svg rules.json > rules.svg
-
-        Exit codes: 0 drawn; 1 the rules cannot be read, or there is no Graphviz; 64 wrong usage.
-        """
+    static let command = Command(
+        name: "rules graph", summary: "draws the rules of a file, what they call and what they write",
+        usage: ["[OPTION…] FILE"], options: table.texts, operands: .file,
+        notes: [
+            .text(
+                "Rules stand in order, each with its conditions and its handler; a message goes down the solid line until "
+                    + "a rule takes it, and on along a green one where that rule has \"continue\". A dashed line leads from "
+                    + "a rule to those that its writes feed, a red one where that comes back to it; in dot and svg one "
+                    + "that would lead over more than 8 rules is a label at both ends instead, such as \"feeds 4 "
+                    + "settings\".")
+        ],
+        exits: [(.fine, "drawn"), (.failed, "the rules cannot be read, or there is no Graphviz")],
+        examples: ["kiipush rules graph --format svg rules.json > rules.svg"],
+        action: { arguments, console in run(arguments, console) })
 }

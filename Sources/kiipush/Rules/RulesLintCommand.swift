@@ -6,37 +6,23 @@ struct RulesLintCommand {
     private var isStrict = false
     private var handlers: [String]?
     private var format = ReportFormat.text
-    private var wantsHelp = false
 
-    private init(_ arguments: [String]) throws(Arguments.Mistake) {
-        var arguments = Arguments(arguments)
-        while let option = try arguments.nextOption() {
-            switch option {
-            case "--strict": isStrict = true
-            case "--handlers":
-                let names = try arguments.value(of: option).split(separator: ",").map { String($0) }
-                handlers = (handlers ?? []) + names
-            case "--format": format = try arguments.value(of: option, among: ReportFormat.choices)
-            case "--help", "-h": wantsHelp = true
-            default: throw Arguments.Mistake(unknown: option, known: ["--strict", "--handlers", "--format"])
-            }
-        }
-        files = arguments.operands
-        if files.isEmpty, !wantsHelp { throw Arguments.Mistake(text: "it needs a rules file") }
-    }
+    static let table = OptionTable<RulesLintCommand>([
+        .flag("--strict", "exits with 1 on warnings too") { $0.isStrict = true },
+        .value(
+            "--handlers", "A,B,C", "the handlers that the program registers: others are errors, unused ones warnings"
+        ) { $0.handlers = ($0.handlers ?? []) + $1.split(separator: ",").map { String($0) } },
+        .format("text for people (the default), or json: one object a finding, on one line") { $0.format = $1 },
+    ])
 
     static func run(_ arguments: [String], _ console: Console) -> ExitCode {
-        do {
-            let command = try RulesLintCommand(arguments)
-            if command.wantsHelp {
-                console.print(help)
-                return .fine
-            }
-            return command.files.map { command.lint($0, console) }.max() ?? .fine
-        } catch {
-            console.error("kiipush rules lint: \(error.text); try 'kiipush rules lint --help'")
-            return .usage
+        let reading = Self.command.read(arguments, by: table, into: RulesLintCommand(), console) {
+            options, operands throws(Arguments.Mistake) in
+            if operands.isEmpty { throw Arguments.Mistake(text: "it needs a rules file") }
+            options.files = operands
         }
+        guard case .options(let options) = reading else { return reading.code }
+        return options.files.map { options.lint($0, console) }.max() ?? .fine
     }
 
     private func lint(_ file: String, _ console: Console) -> ExitCode {
@@ -45,22 +31,20 @@ struct RulesLintCommand {
         let errors = findings.count { $0.severity == .error }
         for finding in findings {
             switch format {
-            case .text: console.error(escaped(finding.description))
+            case .text: console.error(console.errorInk.located(escaped(finding.description)))
             case .json: console.print(Self.json(finding))
             }
         }
         if format == .text {
-            let ruleCount = Self.count(rules.rules.count, "rule")
+            let ruleCount = counted(rules.rules.count, "rule")
             let summary =
                 findings.isEmpty
                 ? "nothing found"
-                : "\(Self.count(errors, "error")), \(Self.count(findings.count - errors, "warning"))"
+                : "\(counted(errors, "error")), \(counted(findings.count - errors, "warning"))"
             console.print("\(escaped(rules.file)): \(ruleCount): \(summary)")
         }
         return errors > 0 || isStrict && !findings.isEmpty ? .failed : .fine
     }
-
-    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 
     private static func json(_ finding: RuleFinding) -> String {
         func write(_ position: SourcePosition, _ writer: inout JSONWriter) {
@@ -90,23 +74,22 @@ struct RulesLintCommand {
         return writer.text
     }
 
-    static let help = """
-        kiipush rules lint: finds what rules files say and cannot mean
-
-        usage: kiipush rules lint [OPTION…] FILE…
-
-          --strict           exit with 1 on warnings too
-          --handlers A,B,C   the handlers that the program registers: others are errors, unused ones warnings
-          --format FORMAT    text for people (the default), or json: one object a finding, on one line
-          --help             shows this
-
-        Errors are proved: a rule that never takes a message, since its conditions exclude each other or
-        earlier rules take them all; rules that feed each other without a rate limit; an unknown handler;
-        a test that cannot pass. Warnings may be right for a file: a loop that the loop guard will end, a
-        text that a list has twice, an event that Kii does not know, a handler that no rule names.
-
-        Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: WHAT [CODE]; with
-        --format json on standard output, where a file that cannot be read has an object with "problems". Exit codes: 0 no errors; 1 an error, or a warning under
-        --strict; 64 wrong usage.
-        """
+    static let command = Command(
+        name: "rules lint", summary: "finds what rules files say and cannot mean", usage: ["[OPTION…] FILE…"],
+        options: table.texts, operands: .file,
+        notes: [
+            .text(
+                "Errors are proved: a rule that never takes a message, since its conditions exclude each other or "
+                    + "earlier rules take them all; rules that feed each other without a rate limit; an unknown handler; "
+                    + "a test that cannot pass. Warnings may be right for a file: a loop that the loop guard will end, a "
+                    + "text that a list has twice, an event that Kii does not know, a handler that no rule names."),
+            .text(
+                "Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: WHAT [CODE]; with --format json "
+                    + "on standard output, where a file that cannot be read has an object with \"problems\"."),
+        ],
+        exits: [
+            (.fine, "no errors"),
+            (.failed, "an error, or a warning under --strict, or a file cannot be read"),
+        ],
+        action: { arguments, console in run(arguments, console) })
 }

@@ -2,21 +2,14 @@ import KiiPush
 
 /// `kiipush rules schema`: prints the format of rules files as a JSON Schema.
 enum RulesSchemaCommand {
-    static let help = """
-        kiipush rules schema: prints the JSON Schema of rules files, draft 2020-12, for editors
-
-        usage: kiipush rules schema
-        """
+    static let command = Command(
+        name: "rules schema", summary: "prints the JSON Schema of rules files, for editors",
+        options: OptionTable<Void>([]).texts, exits: [(.fine, "printed")],
+        action: { arguments, console in run(arguments, console) })
 
     static func run(_ arguments: [String], _ console: Console) -> ExitCode {
-        if arguments == ["--help"] || arguments == ["-h"] {
-            console.print(help)
-            return .fine
-        }
-        guard arguments.isEmpty else {
-            console.error("kiipush rules schema: it takes no arguments; try 'kiipush rules schema --help'")
-            return .usage
-        }
+        let reading = Self.command.readNothing(arguments, console)
+        guard case .options = reading else { return reading.code }
         var schema = RoutingRules.schema
         while schema.utf8.last == UInt8(ascii: "\n") { schema.removeLast() }
         console.print(schema)

@@ -12,19 +12,15 @@ struct RulesTestCommand {
     private var junit = JUnitReport()
 
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        do {
-            let options = try RulesTestOptions(arguments)
-            if options.wantsHelp {
-                console.print(RulesTestOptions.help)
-                return .fine
-            }
-            var command = RulesTestCommand(options, console)
-            for file in options.files { await command.test(file: file) }
-            return command.finish()
-        } catch {
-            console.error("kiipush rules test: \(error.text); try 'kiipush rules test --help'")
-            return .usage
+        let reading = Self.command.read(arguments, by: RulesTestOptions.table, into: RulesTestOptions(), console) {
+            options, operands throws(Arguments.Mistake) in
+            if operands.isEmpty { throw Arguments.Mistake(text: "it needs a rules file") }
+            options.files = operands
         }
+        guard case .options(let options) = reading else { return reading.code }
+        var command = RulesTestCommand(options, console)
+        for file in options.files { await command.test(file: file) }
+        return command.finish()
     }
 
     private init(_ options: RulesTestOptions, _ console: Console) {
@@ -79,7 +75,8 @@ struct RulesTestCommand {
                 tests.isEmpty && !rules.tests.isEmpty
                     ? "no test is called '\(escaped(filter))', so none of \(rules.tests.count) ran" : nil
             }
-            console.print("\(escaped(rules.file)): \(noMatch ?? fileSums.text)")
+            let sum = noMatch.map { console.ink($0, .warning) } ?? fileSums.text(console.ink)
+            console.print("\(escaped(rules.file)): \(sum)")
         }
         if options.measuresCoverage { tell(coverage, of: rules) }
     }
@@ -90,7 +87,7 @@ struct RulesTestCommand {
         sums.unreadable += 1
         code = max(code, .failed)
         for failure in failures {
-            console.error(escaped(failure.description))
+            console.error(console.errorInk.located(escaped(failure.description)))
             suite.add(failure)
             if options.format == .json { console.print(RulesTestJSON.line(failure)) }
         }
@@ -101,10 +98,10 @@ struct RulesTestCommand {
         guard !result.passed else { return }
         code = max(code, .failed)
         for (number, failure) in result.failures.enumerated() {
-            console.error(escaped(failure.description))
+            console.error(console.errorInk.located(escaped(failure.description)))
             let isLastOfStep = number + 1 == result.failures.count || result.failures[number + 1].step != failure.step
             guard options.format == .text, isLastOfStep, !failure.explanation.isEmpty else { continue }
-            console.print("  '\(escaped(result.test.name))', step \(failure.step ?? 0), went so:")
+            console.print("  '\(escaped(result.test.name))', step \(failure.step ?? 0), went like this:")
             for line in failure.explanation { console.print("    \(escaped(line))") }
         }
     }
@@ -130,7 +127,7 @@ struct RulesTestCommand {
         }
         switch options.format {
         case .json: console.print(RulesTestJSON.line(sums))
-        case .text where sums.files > 1: console.print("\(sums.files) files: \(sums.text)")
+        case .text where sums.files > 1: console.print("\(sums.files) files: \(sums.text(console.ink))")
         case .text: break
         }
         if let path = options.junit {
@@ -167,9 +164,10 @@ struct RulesTestSums {
         failed += other.failed
     }
 
-    var text: String {
-        let count = "\(tests) test\(tests == 1 ? "" : "s")"
-        let refused = unreadable == 0 ? "" : ", \(unreadable) of the files cannot be tested"
-        return failed == 0 ? "\(count) passed\(refused)" : "\(count), \(failed) failed\(refused)"
+    func text(_ ink: Ink) -> String {
+        let count = counted(tests, "test")
+        let refused =
+            unreadable == 0 ? "" : ink(", \(unreadable) of the files cannot be tested", .bad)
+        return (failed == 0 ? ink("\(count) passed", .good) : "\(count), \(ink("\(failed) failed", .bad))") + refused
     }
 }

@@ -14,6 +14,8 @@ final class AgentState: Sendable {
 
     let directory: String
     private let lock: FileLock
+    /// Nil where the directory was there before.
+    private let firstStart: FirstStart?
     #if SQLite
     private let database: SQLiteDatabase
     #endif
@@ -29,6 +31,7 @@ final class AgentState: Sendable {
     /// - Returns: the directory, or who has it.
     /// - Throws: why it cannot be opened.
     static func open(_ directory: String, patience: Duration = .zero, heals: Bool = false) throws -> Opening {
+        let firstStart = FirstStart(directory)
         do throws(ErrorNumber) { try StateDirectory.make(directory) } catch {
             throw StateError(path: directory, what: "cannot be made: \(error)")
         }
@@ -36,9 +39,11 @@ final class AgentState: Sendable {
         let lock: FileLock
         do throws(ErrorNumber) { lock = try FileLock(path, limit: patience) } catch {
             if error.rawValue == EWOULDBLOCK { return .taken(ControlSocket(state: directory)) }
+            firstStart?.undo()
             throw StateError(path: path, what: "cannot be locked: \(error)")
         }
-        do { return .opened(try AgentState(directory, lock, heals: heals)) } catch {
+        do { return .opened(try AgentState(directory, lock, heals: heals, firstStart)) } catch {
+            firstStart?.undo()
             lock.unlock()
             throw error
         }
@@ -54,8 +59,9 @@ final class AgentState: Sendable {
         } catch { return error.rawValue == EWOULDBLOCK }
     }
 
-    private init(_ directory: String, _ lock: FileLock, heals: Bool) throws {
+    private init(_ directory: String, _ lock: FileLock, heals: Bool, _ firstStart: FirstStart?) throws {
         self.directory = directory
+        self.firstStart = firstStart
         self.lock = lock
         #if SQLite
         database = try heals ? SQLiteDatabase(healing: directory) : SQLiteDatabase(directory: directory)
@@ -69,6 +75,13 @@ final class AgentState: Sendable {
         #if SQLite
         database.close()
         #endif
+    }
+
+    /// Closes the stores, and takes the directory away again where it was not there before: for a start that failed
+    /// before anything came.
+    func leaveNothing() {
+        close()
+        firstStart?.undo()
     }
 
     /// The last healing of the database while its old file lies there: what to say of it, and whether that is new.

@@ -3,18 +3,65 @@ import KiiPushLinux
 
 /// `kiipush dead-letters`: the messages that were put aside, to be looked at, handled after all, or dropped.
 enum DeadLettersCommand {
-    static let actions: [String: StateOptions.Action] = [
-        "list": .list, "show": .show, "replay": .replay, "drop": .drop,
-    ]
-
-    /// Reads the command line; nil when the answer was given already, with the exit code.
-    static func options(_ arguments: [String], _ console: Console) -> (options: StateOptions?, code: ExitCode) {
-        StateCommand.options("dead-letters", arguments, actions, help, isOfLetters: true, console)
-    }
+    static let command = StateCommand.command(
+        Command(
+            name: "dead-letters", summary: "shows, replays and drops messages that were put aside",
+            usage: ["COMMAND [OPTION…]"],
+            about: [
+                .text(
+                    "It works while the agent runs, and when it does not; but replaying needs the agent, whose handlers "
+                        + "it calls. A NUMBER is one that 'list' shows; a FILTER is --reason, --route or --transport.")
+            ],
+            exits: [
+                (.fine, "done"),
+                (.failed, "something is not there or failed"),
+                (.nobody, "no agent is there that could do it"),
+            ]),
+        [
+            (
+                .list,
+                Command(
+                    name: "dead-letters list", summary: "lists dead letters", usage: ["[NUMBER…] [OPTION…]"],
+                    exits: [(.fine, "listed"), (.failed, "a number is not there, or the letters cannot be read")])
+            ),
+            (
+                .show,
+                Command(
+                    name: "dead-letters show", summary: "shows dead letters with their payloads",
+                    usage: ["NUMBER… [OPTION…]"],
+                    exits: [(.fine, "shown"), (.failed, "a number is not there, or the letters cannot be read")])
+            ),
+            (
+                .replay,
+                Command(
+                    name: "dead-letters replay", summary: "has the agent handle dead letters after all",
+                    usage: ["NUMBER…|FILTER…|--all [OPTION…]"],
+                    notes: [
+                        .text(
+                            "A letter that is handled is gone; one that is not stays. A letter that is the newest of many "
+                                + "stands for messages whose payloads are gone: replaying it handles the newest one.")
+                    ],
+                    exits: [
+                        (.fine, "all were handled"),
+                        (.failed, "one was not, or there is no such letter, so that nothing was replayed"),
+                        (.nobody, "no agent is there"),
+                    ])
+            ),
+            (
+                .drop,
+                Command(
+                    name: "dead-letters drop", summary: "drops dead letters for good",
+                    usage: ["NUMBER…|FILTER…|--all [OPTION…]"],
+                    exits: [
+                        (.fine, "dropped"),
+                        (.failed, "one could not be, or there is no such letter, so that nothing was dropped"),
+                    ])
+            ),
+        ], isOfLetters: true)
 
     static func run(_ arguments: [String], _ desk: AgentDesk, _ console: Console) async -> ExitCode {
-        let (options, code) = options(arguments, console)
-        guard let options else { return code }
+        let reading = StateCommand.options(command.name, arguments, console)
+        guard case .options(let options) = reading else { return reading.code }
         let all: [DeadLetter]
         do { all = try desk.deadLetters.letters() } catch {
             console.error("kiipush dead-letters: \(error)")
@@ -25,6 +72,9 @@ enum DeadLettersCommand {
             console.error("kiipush dead-letters: there is no letter \(id) of that kind")
         }
         let missing = options.ids.count > letters.count
+        if letters.isEmpty, options.action.changes {
+            return missing ? .failed : tellOfNone(of: all, options, console)
+        }
         let done: ExitCode
         switch options.action {
         case .replay: done = await replay(letters, options, desk, console)
@@ -37,6 +87,24 @@ enum DeadLettersCommand {
         return missing ? .failed : done
     }
 
+    /// Says that nothing was done, since there is no such letter.
+    private static func tellOfNone(of all: [DeadLetter], _ options: StateOptions, _ console: Console) -> ExitCode {
+        let nothing = "nothing \(options.action.done)"
+        if all.isEmpty {
+            console.print("no dead letters, so \(nothing)")
+            return options.isNarrowed ? .failed : .fine
+        }
+        let routes = Set(all.flatMap(\.routes)).sorted()
+        let unknown = options.route.flatMap { route in
+            routes.contains { $0.utf8.elementsEqual(route.utf8) }
+                ? nil : "; " + NearestName.unknown("route", route, known: routes)
+        }
+        let count = counted(all.count, "dead letter")
+        console.error(
+            escaped("kiipush dead-letters: \(nothing): none of \(count) is as you asked\(unknown ?? "")"))
+        return .failed
+    }
+
     private static func replay(
         _ letters: [DeadLetter], _ options: StateOptions, _ desk: AgentDesk, _ console: Console
     ) async -> ExitCode {
@@ -47,7 +115,7 @@ enum DeadLettersCommand {
         guard let service = desk.service else {
             console.error(
                 "kiipush dead-letters: no agent runs on this directory, and it is the agent that handles them")
-            return .failed
+            return .nobody
         }
         var code = ExitCode.fine
         for (index, letter) in letters.enumerated() {
@@ -79,27 +147,6 @@ enum DeadLettersCommand {
         }
         return .fine
     }
-
-    static let help = """
-        kiipush dead-letters: the messages that an agent has put aside
-
-        usage: kiipush dead-letters list   [FILTER…] [--format text|json] [--state DIR]
-               kiipush dead-letters show   NUMBER…   [--format text|json] [--state DIR]
-               kiipush dead-letters replay NUMBER…|FILTER…|--all [--rate N] [--dry-run] [--state DIR]
-               kiipush dead-letters drop   NUMBER…|FILTER…|--all [--dry-run] [--state DIR]
-
-          --reason R     those that were put aside for this: \(DeadLetter.Reason.allCases.map(\.rawValue).joined(separator: ", "))
-          --route ID     those that this route did not handle
-          --transport T  those that this transport brought
-          --all          all of them
-          --rate N       replay so many a second
-          --dry-run      say what would be done
-          --state DIR    the agent's state directory; \(StateCommand.standardDirectory)
-
-        It works while the agent runs, and when it does not; but replaying needs the agent, whose handlers it calls.
-        'show' prints the payload too. A letter that is handled is gone; one that is not stays. A letter that is the
-        newest of many stands for messages whose payloads are gone: replaying it handles the newest one.
-        """
 }
 
 extension StateOptions {
@@ -125,7 +172,7 @@ extension DeadLetter {
             let shown = cause.count > mostOfCause ? cause.prefix(mostOfCause) + "…" : cause[...]
             parts.append("last \(escaped(String(shown)))")
         }
-        parts.append("\(payload.bytes.count) bytes")
+        parts.append(counted(payload.bytes.count, "byte"))
         if let summary { parts.append(summary.text) }
         return parts.joined(separator: ", ")
     }
@@ -169,6 +216,6 @@ extension DeadLetter.Summary {
     /// How many messages there are, since when, and what is gone of them.
     fileprivate var text: String {
         let since = firstReceivedAt.flatMap { UTCDate(milliseconds: $0) }.map { " since \($0.shortText)" } ?? ""
-        return "the newest of \(count)\(since), \(bytesLost) bytes gone"
+        return "the newest of \(count)\(since), \(counted(bytesLost, "byte")) gone"
     }
 }

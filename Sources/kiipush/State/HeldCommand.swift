@@ -2,20 +2,64 @@ import KiiPush
 
 /// `kiipush held`: the messages that the loop guard holds in a running agent.
 enum HeldCommand {
-    static let actions: [String: StateOptions.Action] = ["list": .list, "release": .release, "drop": .drop]
-
-    /// Reads the command line; nil when the answer was given already, with the exit code.
-    static func options(_ arguments: [String], _ console: Console) -> (options: StateOptions?, code: ExitCode) {
-        StateCommand.options("held", arguments, actions, help, isOfLetters: false, console)
-    }
+    static let command = StateCommand.command(
+        Command(
+            name: "held", summary: "shows, releases and drops what an agent's loop guard holds",
+            usage: ["COMMAND [OPTION…]"],
+            exits: [
+                (.fine, "done"), (.failed, "something is not there"), (.nobody, "no agent is there that could do it"),
+            ]),
+        [
+            (
+                .list,
+                Command(
+                    name: "held list", summary: "lists the messages that are held, and why",
+                    usage: ["[NUMBER…] [OPTION…]"],
+                    exits: [
+                        (.fine, "listed; without an agent nothing is held"), (.failed, "a number is not there"),
+                    ])
+            ),
+            (
+                .release,
+                Command(
+                    name: "held release", summary: "handles held messages now, whatever their breakers say",
+                    usage: ["NUMBER…|--route ID|--all [OPTION…]"], about: [.text("The kill switch still counts.")],
+                    exits: [
+                        (.fine, "released"),
+                        (.failed, "there is no such message"), (.nobody, "no agent is there"),
+                    ])
+            ),
+            (
+                .drop,
+                Command(
+                    name: "held drop", summary: "ends held messages unhandled",
+                    usage: ["NUMBER…|--route ID|--all [OPTION…]"],
+                    exits: [
+                        (.fine, "dropped"),
+                        (.failed, "there is no such message"), (.nobody, "no agent is there"),
+                    ])
+            ),
+        ], isOfLetters: false)
 
     static func run(_ arguments: [String], _ desk: AgentDesk, _ console: Console) async -> ExitCode {
-        let (options, code) = options(arguments, console)
-        guard let options else { return code }
+        let reading = StateCommand.options(command.name, arguments, console)
+        guard case .options(let options) = reading else { return reading.code }
         guard let receiver = desk.receiver else { return withoutAgent(options, desk, console) }
         let chosen = receiver.held.filter { options.takes($0) }
         for id in options.ids.sorted() where !chosen.contains(where: { $0.id == id }) {
             console.error("kiipush held: no message \(id) of that kind is held")
+        }
+        if chosen.isEmpty, options.action.changes {
+            let count = receiver.held.count
+            let nothing = "nothing \(options.action.done)"
+            if !options.ids.isEmpty { return .failed }
+            if count == 0 {
+                console.print("nothing is held, so \(nothing)")
+            } else {
+                let all = counted(count, "held message")
+                console.error("kiipush held: \(nothing): none of \(all) is as you asked")
+            }
+            return options.isNarrowed ? .failed : .fine
         }
         let ids = Set(chosen.map(\.id))
         if options.isDryRun || options.action == .list {
@@ -36,11 +80,14 @@ enum HeldCommand {
     }
 
     private static func withoutAgent(_ options: StateOptions, _ desk: AgentDesk, _ console: Console) -> ExitCode {
-        let waiting = desk.waiting.map { "; \($0) messages wait in the inbox for the next one" } ?? ""
+        let waiting =
+            desk.waiting.map {
+                "; \(counted($0, "message")) \($0 == 1 ? "waits" : "wait") in the inbox for the next one"
+            } ?? ""
         let what = "no agent runs on this directory, so nothing is held\(waiting)"
         guard options.action == .list else {
             console.error("kiipush held: \(what)")
-            return .failed
+            return .nobody
         }
         if options.format == .text { console.print(what) }
         return .fine
@@ -56,7 +103,7 @@ enum HeldCommand {
 
         var text: String {
             let why = hold.map { "; \($0.sentence(at: now))" } ?? ""
-            return "\(held), \(held.message.raw.bytes.count) bytes, waiting for \(waited) s\(why)"
+            return "\(held), \(counted(held.message.raw.bytes.count, "byte")), waiting for \(waited) s\(why)"
         }
 
         var json: String {
@@ -78,21 +125,6 @@ enum HeldCommand {
             return writer.text
         }
     }
-
-    static let help = """
-        kiipush held: the messages that the loop guard holds in an agent that runs
-
-        usage: kiipush held list    [NUMBER…] [--route ID] [--format text|json] [--state DIR]
-               kiipush held release NUMBER…|--route ID|--all [--dry-run] [--state DIR]
-               kiipush held drop    NUMBER…|--route ID|--all [--dry-run] [--state DIR]
-
-          --route ID   those that are held for this route
-          --all        all of them
-          --dry-run    say what would be done
-          --state DIR  the agent's state directory; \(StateCommand.standardDirectory)
-
-        'release' handles them now, whatever their breakers say; the kill switch still counts. 'drop' ends them unhandled.
-        """
 }
 
 extension StateOptions {

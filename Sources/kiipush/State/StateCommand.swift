@@ -3,13 +3,44 @@ import KiiPushLinux
 
 /// What `kiipush dead-letters` and `kiipush held` share: finding out who has the state directory, and asking that one.
 enum StateCommand {
-    static let standardDirectory = "without it $STATE_DIRECTORY, else ~/.local/state/kiipush"
+    /// Which directory counts without `--state`; the one sentence on that of all helps and manuals.
+    static let standardDirectory =
+        "Without it, $STATE_DIRECTORY, else $XDG_STATE_HOME/kiipush, else ~/.local/state/kiipush"
 
-    /// Runs a command in the agent that has the directory, or on its files when none runs.
-    static func run(_ name: String, _ arguments: [String], _ console: Console) async -> ExitCode {
-        let (options, code) =
-            name == "held" ? HeldCommand.options(arguments, console) : DeadLettersCommand.options(arguments, console)
-        guard let options else { return code }
+    /// The state directory that was named, or else the standard one.
+    static func directory(_ named: String?) throws(Arguments.Mistake) -> String {
+        guard let directory = named ?? StateDirectory.standard else {
+            throw Arguments.Mistake(text: "no state directory is known: name it with --state, or set HOME")
+        }
+        return directory
+    }
+
+    /// A command that is made of actions on messages.
+    ///
+    /// - Parameters:
+    ///   - command: what it says of itself.
+    ///   - actions: what can be done, each with what it says of itself.
+    ///   - isOfLetters: whether they are dead letters.
+    /// - Returns: the command, with one for each action.
+    static func command(_ command: Command, _ actions: [(StateOptions.Action, Command)], isOfLetters: Bool) -> Command {
+        var command = command
+        let name = command.name
+        command.commands = actions.map { action, text in
+            var text = text
+            text.options = StateOptions.table(action, isOfLetters: isOfLetters).texts
+            text.action = { arguments, console in await run(name, action, arguments, console) }
+            return text
+        }
+        return command
+    }
+
+    /// Runs an action in the agent that has the directory, or on its files when none runs.
+    private static func run(
+        _ name: String, _ action: StateOptions.Action, _ arguments: [String], _ console: Console
+    ) async -> ExitCode {
+        let words = [action.rawValue] + arguments
+        let reading = options(name, words, console)
+        guard case .options(let options) = reading else { return reading.code }
         guard StateDirectory.isThere(options.directory) else {
             console.error("kiipush \(name): there is no state directory \(escaped(options.directory))")
             return .failed
@@ -17,10 +48,15 @@ enum StateCommand {
         do {
             switch try AgentState.open(options.directory) {
             case .taken(let control):
-                let code = try await control.ask([name] + arguments, print: console.print, error: console.error)
+                let code = try await control.ask([name] + words, print: console.print, error: console.error)
                 return ExitCode(rawValue: code) ?? .failed
+            case .opened where !AgentState.isDurable:
+                console.error(
+                    "kiipush \(name): no agent runs on \(escaped(options.directory)), and this kiipush keeps nothing "
+                        + "there without one; build it with the trait SQLite")
+                return .nobody
             case .opened(let state):
-                return await DeskCommand.run(name, arguments, try state.desk(), console)
+                return await DeskCommand.run(name, words, try state.desk(), console)
             }
         } catch {
             console.error("kiipush \(name): \(error)")
@@ -28,31 +64,16 @@ enum StateCommand {
         }
     }
 
-    /// Reads the action and the options of a command.
-    static func options(
-        _ name: String, _ arguments: [String], _ actions: [String: StateOptions.Action], _ help: String,
-        isOfLetters: Bool, _ console: Console
-    ) -> (options: StateOptions?, code: ExitCode) {
-        let rest = Array(arguments.dropFirst())
-        guard let first = arguments.first else {
-            console.error(help)
-            return (nil, .usage)
-        }
-        if ["help", "--help", "-h"].contains(first) {
-            console.print(help)
-            return (nil, .fine)
-        }
-        guard let action = actions[first] else {
-            console.error("kiipush \(name): " + Arguments.unknown(command: first, known: actions.keys.sorted()))
-            return (nil, .usage)
-        }
-        do throws(Arguments.Mistake) {
-            if let options = try StateOptions(action, rest, isOfLetters: isOfLetters) { return (options, .fine) }
-            console.print(help)
-            return (nil, .fine)
-        } catch {
-            console.error("kiipush \(name) \(first): \(error.text); try 'kiipush \(name) --help'")
-            return (nil, .usage)
-        }
+    /// Reads an action and its options, as they were typed or as an agent is asked.
+    static func options(_ name: String, _ words: [String], _ console: Console) -> Command.Reading<StateOptions> {
+        let isOfLetters = name == DeadLettersCommand.command.name
+        let group = isOfLetters ? DeadLettersCommand.command : HeldCommand.command
+        guard let action = words.first.flatMap({ StateOptions.Action(rawValue: $0) }),
+            let command = group.commands.first(where: { $0.lastWord == action.rawValue })
+        else { return .answered(group.refuse(Arguments.Mistake(text: "say what to do"), console)) }
+        return command.read(
+            Array(words.dropFirst()), by: StateOptions.table(action, isOfLetters: isOfLetters),
+            into: StateOptions(action, isOfLetters: isOfLetters), console
+        ) { options, operands throws(Arguments.Mistake) in try options.finish(operands) }
     }
 }

@@ -12,71 +12,70 @@ struct StateOptions {
         case drop
     }
 
-    let action: Action
+    private(set) var action: Action
+    /// Whether reasons and transports can be asked for.
+    private let isOfLetters: Bool
     /// Numbers of messages; empty means all that the other filters leave.
-    let ids: Set<UInt64>
-    let reason: DeadLetter.Reason?
-    let route: String?
-    let transport: String?
-    let format: ReportFormat
+    private(set) var ids: Set<UInt64> = []
+    private(set) var reason: DeadLetter.Reason?
+    private(set) var route: String?
+    private(set) var transport: String?
+    private(set) var format = ReportFormat.text
+    private(set) var isAll = false
     /// Whether to say what would be done, and do nothing.
-    let isDryRun: Bool
+    private(set) var isDryRun = false
     /// How many are replayed a second; nil as fast as they go.
-    let rate: Int?
-    let directory: String
+    private(set) var rate: Int?
+    private(set) var directory = ""
 
-    /// Reads the arguments behind the action; nil when help is wanted.
-    ///
-    /// - Parameters:
-    ///   - action: what is done.
-    ///   - arguments: the rest of the command line.
-    ///   - isOfLetters: whether reasons and transports can be asked for.
-    /// - Throws: what is wrong with them.
-    init?(_ action: Action, _ arguments: [String], isOfLetters: Bool) throws(Arguments.Mistake) {
-        var arguments = Arguments(arguments)
-        var (reason, route, transport): (DeadLetter.Reason?, String?, String?) = (nil, nil, nil)
-        var (format, isAll, isDryRun, rate, directory) = (ReportFormat.text, false, false, Int?.none, String?.none)
-        while let option = try arguments.nextOption() {
-            switch option {
-            case "--route": route = try arguments.value(of: option)
-            case "--format": format = try arguments.value(of: option, among: ReportFormat.choices)
-            case "--state": directory = try arguments.value(of: option)
-            case "--reason" where isOfLetters:
-                reason = try arguments.value(of: option, among: DeadLetter.Reason.allCases.map { ($0.rawValue, $0) })
-            case "--transport" where isOfLetters: transport = try arguments.value(of: option)
-            case "--all" where action.changes: isAll = true
-            case "--dry-run" where action.changes: isDryRun = true
-            case "--rate" where action == .replay: rate = try Self.rate(arguments.value(of: option))
-            case "--help", "-h": return nil
-            default: throw Arguments.Mistake(unknown: option, known: Self.options(of: action, isOfLetters))
-            }
+    init(_ action: Action, isOfLetters: Bool) { (self.action, self.isOfLetters) = (action, isOfLetters) }
+
+    /// The options of one action.
+    static func table(_ action: Action, isOfLetters: Bool) -> OptionTable<StateOptions> {
+        var options: [CommandOption<StateOptions>] = []
+        if isOfLetters {
+            options += [
+                .choice(
+                    "--reason", "REASON",
+                    "those that were put aside for this: "
+                        + DeadLetter.Reason.allCases.map(\.rawValue).joined(separator: ", "),
+                    of: DeadLetter.Reason.allCases.map { ($0.rawValue, $0) }
+                ) { $0.reason = $1 },
+                .value("--route", "ID", "those that this route did not handle") { $0.route = $1 },
+                .value("--transport", "NAME", "those that this transport brought") { $0.transport = $1 },
+            ]
+        } else {
+            options.append(.value("--route", "ID", "those that are held for this route") { $0.route = $1 })
         }
-        ids = try Self.ids(arguments.operands)
-        let isNarrowed = !ids.isEmpty || reason != nil || route != nil || transport != nil
+        if action.changes {
+            options += [
+                .flag("--all", "all of them") { $0.isAll = true },
+                .flag("--dry-run", "says what would be done, and does nothing") { $0.isDryRun = true },
+            ]
+        }
+        if action == .replay {
+            options.append(
+                .value("--rate", "N", "replays so many a second", as: Arguments.number(1...10_000)) { $0.rate = $1 })
+        }
+        options.append(.format("text for people (the default), or json: one object a line") { $0.format = $1 })
+        options.append(.state { $0.directory = $1 })
+        return OptionTable(options)
+    }
+
+    /// Takes the numbers, and looks at what belongs together.
+    mutating func finish(_ operands: [String]) throws(Arguments.Mistake) {
+        ids = try Self.ids(operands)
         if action == .show, ids.isEmpty {
             throw Arguments.Mistake(text: "say which by their numbers, as 'list' shows them")
         }
         if action.changes, !isNarrowed, !isAll {
             throw Arguments.Mistake(text: "say which: numbers, --route, \(isOfLetters ? "--reason, " : "")or --all")
         }
-        guard let directory = directory ?? StateDirectory.standard else {
-            throw Arguments.Mistake(text: "no home directory is known; name the state directory with --state DIR")
-        }
-        (self.action, self.reason, self.route, self.transport) = (action, reason, route, transport)
-        (self.format, self.isDryRun, self.rate, self.directory) = (format, isDryRun, rate, directory)
+        directory = try StateCommand.directory(directory.isEmpty ? nil : directory)
     }
 
-    private static func options(of action: Action, _ isOfLetters: Bool) -> [String] {
-        ["--route", "--format", "--state"] + (isOfLetters ? ["--reason", "--transport"] : [])
-            + (action.changes ? ["--all", "--dry-run"] : []) + (action == .replay ? ["--rate"] : [])
-    }
-
-    private static func rate(_ text: String) throws(Arguments.Mistake) -> Int {
-        guard let rate = Int(text), (1...10_000).contains(rate) else {
-            throw Arguments.Mistake(text: "--rate takes a number from 1 to 10000, not '\(escaped(text))'")
-        }
-        return rate
-    }
+    /// Whether only some are asked for.
+    var isNarrowed: Bool { !ids.isEmpty || reason != nil || route != nil || transport != nil }
 
     private static func ids(_ operands: [String]) throws(Arguments.Mistake) -> Set<UInt64> {
         var ids: Set<UInt64> = []
@@ -96,6 +95,17 @@ extension StateOptions.Action {
         switch self {
         case .list, .show: false
         case .replay, .release, .drop: true
+        }
+    }
+
+    /// What has become of messages that it was done to.
+    var done: String {
+        switch self {
+        case .list: "listed"
+        case .show: "shown"
+        case .replay: "replayed"
+        case .release: "released"
+        case .drop: "dropped"
         }
     }
 }

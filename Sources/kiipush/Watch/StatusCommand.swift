@@ -2,37 +2,30 @@ import KiiPush
 import KiiPushLinux
 
 /// `kiipush status`: how a running agent is doing, and whether it is healthy.
-enum StatusCommand {
+struct StatusCommand {
+    private var format = ReportFormat.text
+    private var directory: String?
+
+    static let table = OptionTable<StatusCommand>([
+        .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
+        .state { $0.directory = $1 },
+    ])
+
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        var arguments = Arguments(arguments)
-        var (format, directory) = (ReportFormat.text, String?.none)
-        let agent: WatchedAgent
-        do throws(Arguments.Mistake) {
-            while let option = try arguments.nextOption() {
-                switch option {
-                case "--format": format = try arguments.value(of: option, among: ReportFormat.choices)
-                case "--state": directory = try arguments.value(of: option)
-                case "--help", "-h":
-                    console.print(help)
-                    return .fine
-                default: throw Arguments.Mistake(unknown: option, known: ["--format", "--state"])
-                }
-            }
-            if let operand = arguments.operands.first {
-                throw Arguments.Mistake(text: "'\(escaped(operand))' is no option; the directory goes behind --state")
-            }
-            agent = WatchedAgent(directory: try WatchedAgent.directory(directory))
-        } catch {
-            console.error("kiipush status: \(error.text); try 'kiipush status --help'")
-            return .usage
+        let reading = Self.command.read(arguments, by: table, into: StatusCommand(), console) {
+            options, operands throws(Arguments.Mistake) in
+            try WatchedAgent.check(operands)
+            options.directory = try StateCommand.directory(options.directory)
         }
+        guard case .options(let options) = reading else { return reading.code }
+        let agent = WatchedAgent(directory: options.directory ?? "")
         do throws(WatchedAgent.Silence) {
             let (line, status) = try await agent.status()
-            switch format {
+            switch options.format {
             case .json: console.print(line)
             case .text:
                 let text = StatusText(status: status, width: ScreenSize.current.columns)
-                for line in text.lines { console.print(line) }
+                for line in text.lines { console.print(console.ink.status(line)) }
             }
             return status.isHealthy ? .fine : .failed
         } catch {
@@ -40,17 +33,18 @@ enum StatusCommand {
         }
     }
 
-    static let help = """
-        kiipush status: how a running agent is doing
-
-        usage: kiipush status [--format text|json] [--state DIR]
-
-          --format FORMAT  text for people (the default), or json: one object on one line
-          --state DIR      the agent's state directory; \(StateCommand.standardDirectory)
-
-        Healthy is: the agent takes payloads in, every link is up, nothing is short, the queue and the dead letters
-        have room. P50 and P99 are what a route's handler took, half of the times and in 99 of 100; WAIT P99 is from a
-        message's arrival to its first attempt. Exit codes: 0 healthy; 1 not healthy, or no answer within five seconds;
-        2 no agent there; 64 wrong usage.
-        """
+    static let command = Command(
+        name: "status", summary: "says how an agent is doing, and whether it is healthy", usage: ["[OPTION…]"],
+        options: table.texts,
+        notes: [
+            .text(
+                "Healthy is: the agent takes payloads in, every link is up, nothing is short, the queue and the dead "
+                    + "letters have room. P50 and P99 are what a route's handler took, half of the times and in 99 of "
+                    + "100; WAIT P99 is from a message's arrival to its first attempt.")
+        ],
+        exits: [
+            (.fine, "healthy"), (.failed, "not healthy, or no answer within five seconds"),
+            (.nobody, "no agent there"),
+        ],
+        action: { arguments, console in await run(arguments, console) })
 }

@@ -5,17 +5,13 @@ import KiiPushLinux
 enum TapCommand {
     /// Watches the agent of a state directory, until it ends or somebody ends this.
     static func run(_ arguments: [String], _ given: Console) async -> ExitCode {
-        let agent: WatchedAgent
-        do throws(Arguments.Mistake) {
-            guard let options = try TapOptions.read(arguments) else {
-                given.print(help)
-                return .fine
-            }
-            agent = WatchedAgent(directory: try WatchedAgent.directory(options.directory))
-        } catch {
-            given.error("kiipush tap: \(error.text); try 'kiipush tap --help'")
-            return .usage
+        let reading = Self.command.read(arguments, by: TapOptions.table, into: TapOptions(), given) {
+            options, operands throws(Arguments.Mistake) in
+            try TapOptions.check(operands)
+            options.directory = try StateCommand.directory(options.directory)
         }
+        guard case .options(let options) = reading else { return reading.code }
+        let agent = WatchedAgent(directory: options.directory ?? "")
         let console = given.untilClosed
         do {
             let code = try await agent.control.ask(["tap"] + arguments, print: console.print, error: console.error)
@@ -69,24 +65,18 @@ enum TapCommand {
         }
     }
 
-    static let help = """
-        kiipush tap: the messages of a running agent, as they end
-
-        usage: kiipush tap [FILTER…] [--count N] [--format text|json] [--state DIR]
-
-          --route ID       those that this route takes
-          --outcome NAME   those that end so: handled, duplicate, looped, held, deadLettered, …
-          --kind KIND      pushToApp, pushToUser or directPush
-          --bucket NAME    those about this bucket
-          --count N        ends after so many
-          --format FORMAT  text (the default): time, outcome, route, what it is about, how long it waited and took, and
-                           why it was dropped; json: what 'kiipush inspect' prints, with time, message, outcome,
-                           reason, why, route, routes, waited and took (milliseconds)
-          --state DIR      the agent's state directory; \(StateCommand.standardDirectory)
-
-        It shows payloads: only the agent's user and root may watch, four at once. Nobody is slowed down: of
-        what comes faster than it is read, 256 messages wait, others are left out and counted. Ctrl-C ends it, and so
-        does a pipe that nobody reads. Exit codes: 0 the agent ended, or --count is reached; 1 it is gone without a word;
-        2 no agent there; 64 wrong usage.
-        """
+    static let command = Command(
+        name: "tap", summary: "shows an agent's messages as they end, each with the reason",
+        usage: ["[OPTION…]"], options: TapOptions.table.texts,
+        notes: [
+            .text(
+                "It shows payloads: only the agent's user and root may watch, four at once. Nobody is slowed down: of "
+                    + "what comes faster than it is read, 256 messages wait, others are left out and counted. Ctrl-C ends "
+                    + "it, and so does a pipe that nobody reads.")
+        ],
+        exits: [
+            (.fine, "the agent ended, or --count is reached"), (.failed, "it is gone without a word"),
+            (.nobody, "no agent there"),
+        ],
+        action: { arguments, console in await run(arguments, console) })
 }

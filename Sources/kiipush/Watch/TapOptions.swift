@@ -12,44 +12,45 @@ struct TapOptions: Sendable {
     var count: Int?
     var directory: String?
 
+    static let table = OptionTable<TapOptions>([
+        .value("--route", "ID", "those that this route takes") { $0.route = $1 },
+        .choice(
+            "--outcome", "NAME", "those that end so: \(outcomes.joined(separator: ", "))",
+            of: outcomes.map { ($0, $0) }
+        ) { $0.outcome = $1 },
+        .choice(
+            "--kind", "KIND", "those of this kind: pushToApp, pushToUser or directPush",
+            of: PushKind.allCases.map { ($0.rawValue, $0) }
+        ) { $0.kind = $1 },
+        .value("--bucket", "NAME", "those about this bucket") { $0.bucket = $1 },
+        .value("--count", "N", "ends after so many", as: Arguments.number(1 ... .max)) { $0.count = $1 },
+        .format(
+            "text (the default): time, outcome, route, what it is about, how long it waited and took, and why it was "
+                + "dropped; json: what 'kiipush inspect' prints, with time, message, outcome, reason, why, route, "
+                + "routes, waited and took (milliseconds)"
+        ) { $0.format = $1 },
+        .state { $0.directory = $1 },
+    ])
+
     /// Reads the arguments; nil when help is wanted.
     static func read(_ arguments: [String]) throws(Arguments.Mistake) -> TapOptions? {
-        var arguments = Arguments(arguments)
         var options = TapOptions()
-        while let option = try arguments.nextOption() {
-            switch option {
-            case "--route": options.route = try arguments.value(of: option)
-            case "--outcome": options.outcome = try arguments.value(of: option, among: outcomes.map { ($0, $0) })
-            case "--kind":
-                options.kind = try arguments.value(of: option, among: PushKind.allCases.map { ($0.rawValue, $0) })
-            case "--bucket": options.bucket = try arguments.value(of: option)
-            case "--format": options.format = try arguments.value(of: option, among: ReportFormat.choices)
-            case "--count": options.count = try count(arguments.value(of: option))
-            case "--state": options.directory = try arguments.value(of: option)
-            case "--help", "-h": return nil
-            default: throw Arguments.Mistake(unknown: option, known: known)
-            }
-        }
-        if let operand = arguments.operands.first {
-            throw Arguments.Mistake(text: "'\(escaped(operand))' is no option; a route goes behind --route")
-        }
+        guard let operands = try table.read(arguments, into: &options) else { return nil }
+        try check(operands)
         return options
     }
 
-    private static let known = ["--route", "--outcome", "--kind", "--bucket", "--format", "--count", "--state"]
+    /// Refuses what is no option.
+    static func check(_ operands: [String]) throws(Arguments.Mistake) {
+        guard let operand = operands.first else { return }
+        throw Arguments.Mistake(text: "'\(escaped(operand))' is no option; a route goes behind --route")
+    }
 
     /// The names of all outcomes, as ``KiiPush/Outcome/name``.
     static let outcomes = [
         "handled", "duplicate", "looped", "held", "deadLettered", "quarantined", "superseded", "expired", "refused",
         "unrouted", "failed", "undecodable",
     ]
-
-    static func count(_ text: String) throws(Arguments.Mistake) -> Int {
-        guard let count = Int(text), count > 0 else {
-            throw Arguments.Mistake(text: "--count takes a number from 1 on, not '\(escaped(text))'")
-        }
-        return count
-    }
 
     /// Whether a message is one of those asked for.
     func takes(_ trace: Trace) -> Bool {

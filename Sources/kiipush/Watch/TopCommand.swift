@@ -10,51 +10,41 @@ struct TopCommand {
     private var order = TopScreen.Order.busy
     private var isPlain = false
 
+    static let table = OptionTable<TopCommand>([
+        .value("--interval", "TIME", "how often it looks: 2s", as: interval) { $0.interval = $1 },
+        .choice(
+            "--sort", "ORDER",
+            "the routes that come first: busy (those whose handlers run longest), rate, failed, wait or name",
+            of: TopScreen.Order.allCases.map { ($0.rawValue, $0) }
+        ) { $0.order = $1 },
+        .value(
+            "--count", "N", "prints so many snapshots and ends; the first one tells the time since the agent began",
+            as: Arguments.number(1 ... .max)
+        ) { $0.count = $1 },
+        .flag("--plain", "prints snapshots also on a terminal, as it does where there is none") { $0.isPlain = true },
+        .state { $0.directory = $1 },
+    ])
+
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
-        let (command, agent): (TopCommand, WatchedAgent)
-        do throws(Arguments.Mistake) {
-            guard let read = try TopCommand(arguments) else {
-                console.print(help)
-                return .fine
-            }
-            command = read
-            agent = WatchedAgent(directory: try WatchedAgent.directory(read.directory))
-        } catch {
-            console.error("kiipush top: \(error.text); try 'kiipush top --help'")
-            return .usage
+        let reading = Self.command.read(arguments, by: table, into: TopCommand(), console) {
+            options, operands throws(Arguments.Mistake) in
+            try WatchedAgent.check(operands)
+            options.directory = try StateCommand.directory(options.directory)
         }
-        if console.isStandard, !command.isPlain, command.count == nil, let terminal = TopTerminal() {
-            return await command.show(agent, terminal)
+        guard case .options(let options) = reading else { return reading.code }
+        let agent = WatchedAgent(directory: options.directory ?? "")
+        if console.isStandard, !options.isPlain, options.count == nil, let terminal = TopTerminal(console.ink) {
+            return await options.show(agent, terminal)
         }
-        return await command.print(agent, console.untilClosed)
+        return await options.print(agent, console.untilClosed)
     }
 
-    private init?(_ arguments: [String]) throws(Arguments.Mistake) {
-        var arguments = Arguments(arguments)
-        while let option = try arguments.nextOption() {
-            switch option {
-            case "--state": directory = try arguments.value(of: option)
-            case "--interval": interval = try Self.interval(arguments.value(of: option))
-            case "--count": count = try TapOptions.count(arguments.value(of: option))
-            case "--sort":
-                order = try arguments.value(of: option, among: TopScreen.Order.allCases.map { ($0.rawValue, $0) })
-            case "--plain": isPlain = true
-            case "--help", "-h": return nil
-            default: throw Arguments.Mistake(unknown: option, known: Self.known)
-            }
-        }
-        if let operand = arguments.operands.first {
-            throw Arguments.Mistake(text: "'\(escaped(operand))' is no option; the directory goes behind --state")
-        }
-    }
-
-    private static let known = ["--state", "--interval", "--count", "--sort", "--plain"]
-
-    private static func interval(_ text: String) throws(Arguments.Mistake) -> Duration {
+    private static let interval: @Sendable (String, String) throws(Arguments.Mistake) -> Duration = {
+        option, text throws(Arguments.Mistake) in
         // A plain number is one of seconds.
         let duration = Duration(rule: text) ?? Duration(rule: text + "s")
         guard let duration, duration >= .milliseconds(100), duration <= .seconds(3600) else {
-            throw Arguments.Mistake(text: "--interval takes a time from 100ms to 1h, not '\(escaped(text))'")
+            throw Arguments.Mistake(text: "\(option) takes a time from 100ms to 1h, not '\(escaped(text))'")
         }
         return duration
     }
@@ -150,20 +140,14 @@ struct TopCommand {
         }
     }
 
-    static let help = """
-        kiipush top: what a running agent does, alive on a terminal
-
-        usage: kiipush top [--interval TIME] [--sort ORDER] [--count N] [--plain] [--state DIR]
-
-          --interval TIME  how often it looks: 2s
-          --sort ORDER     the routes that come first: busy (those whose handlers run longest), rate, failed, wait
-                           or name
-          --count N        prints so many snapshots and ends; the first one tells the time since the agent began
-          --plain          prints snapshots also on a terminal, as it does where there is none
-          --state DIR      the agent's state directory; \(StateCommand.standardDirectory)
-
-        Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is how much of the time
-        a route's handler runs, above 100% where several do at once, /S how many end in a second. NO_COLOR turns
-        colours off. Exit codes: 0 ended; 1 the agent does not answer; 2 no agent there; 64 wrong usage.
-        """
+    static let command = Command(
+        name: "top", summary: "shows what an agent does, alive on a terminal", usage: ["[OPTION…]"],
+        options: table.texts,
+        notes: [
+            .text(
+                "Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is how much of the "
+                    + "time a route's handler runs, above 100% where several do at once, /S how many end in a second.")
+        ],
+        exits: [(.fine, "ended"), (.failed, "the agent does not answer"), (.nobody, "no agent there")],
+        action: { arguments, console in await run(arguments, console) })
 }

@@ -6,24 +6,21 @@ import Synchronization
 final class TopTerminal: Sendable {
     /// The terminal's mode from before; nil when it was given back.
     private let before: Mutex<termios?>
-    private let hasColour: Bool
+    private let ink: Ink
 
     /// Takes the terminal over; nil when standard input and output are not one.
-    init?() {
+    init?(_ ink: Ink) {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return nil }
         var mode = termios()
         guard unsafe tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
         before = Mutex(mode)
-        hasColour = Self.isSet("TERM") && !Self.isSet("NO_COLOR") && Self.value("TERM") != "dumb"
+        self.ink = ink
         // Keys come one by one and unseen, those too that would be signals: Ctrl-C is the key that quits.
         mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
         unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)
         // Another screen, so that what was there comes back at the end, without a cursor.
         write("\u{1B}[?1049h\u{1B}[?25l")
     }
-
-    private static func value(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
-    private static func isSet(_ name: String) -> Bool { value(name)?.isEmpty == false }
 
     /// Gives the terminal back; once, whoever calls it.
     func restore() {
@@ -39,11 +36,7 @@ final class TopTerminal: Sendable {
     /// Draws lines in place of all that was there; `header` stands out, and what is wrong does.
     func draw(_ lines: [String], header: String) {
         guard before.withLock({ $0 != nil }) else { return }
-        let drawn = lines.map { line in
-            guard hasColour else { return line }
-            if line.hasPrefix("ROUTE"), line == header { return "\u{1B}[7m\(line)\u{1B}[0m" }
-            return line.contains("NOT HEALTHY") || line.hasPrefix("problem") ? "\u{1B}[1;31m\(line)\u{1B}[0m" : line
-        }
+        let drawn = lines.map { ink.status($0, header: header) }
         write("\u{1B}[H" + drawn.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
     }
 

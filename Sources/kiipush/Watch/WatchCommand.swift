@@ -41,12 +41,10 @@ struct WatchedAgent: Sendable {
         }
     }
 
-    /// The state directory that was named, or else the standard one.
-    static func directory(_ named: String?) throws(Arguments.Mistake) -> String {
-        guard let directory = named ?? StateDirectory.standard else {
-            throw Arguments.Mistake(text: "no home directory is known; name the state directory with --state DIR")
-        }
-        return directory
+    /// Refuses what is no option.
+    static func check(_ operands: [String]) throws(Arguments.Mistake) {
+        guard let operand = operands.first else { return }
+        throw Arguments.Mistake(text: "'\(escaped(operand))' is no option; the directory goes behind --state")
     }
 }
 

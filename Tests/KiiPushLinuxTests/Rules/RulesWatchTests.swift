@@ -36,7 +36,7 @@ struct RulesWatchTests {
 
         #expect(await update.next()?.hasPrefix("\(path):1:1: ") == true && routes().isEmpty)
         try deploy(Self.rules("first"))
-        #expect(await update.next() == "\(path): 1 rules, generation 1" && routes() == ["first"])
+        #expect(await update.next() == "\(path): 1 rule, generation 1" && routes() == ["first"])
         try deploy(Self.rules("second", expected: "another"))
         #expect(await update.next()?.contains("'another'") == true && routes() == ["first"])
         try deploy(Self.rules("second", handler: "nobody"))
@@ -46,7 +46,7 @@ struct RulesWatchTests {
         #expect(unsafe unlink(path) == 0)
         #expect(await update.next()?.hasPrefix("\(path):1:1: ") == true && routes() == ["first"])
         try deploy(Self.rules("second"))
-        #expect(await update.next() == "\(path): 1 rules, generation 2" && routes() == ["second"])
+        #expect(await update.next() == "\(path): 1 rule, generation 2" && routes() == ["second"])
         following.cancel()
         await following.value
     }

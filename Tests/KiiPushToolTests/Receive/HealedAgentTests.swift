@@ -32,7 +32,7 @@ struct HealedAgentTests {
         let second = try agent()
         let letters = kind == 0 ? 0 : 1
         #expect(second.log.contains("the state was \(kind == 0 ? "empty or gone" : "damaged")"), "\(second.log)")
-        #expect(second.log.contains("\(letters) dead letters, "), "\(second.log)")
+        #expect(second.log.contains("\(letters) dead letter\(letters == 1 ? "" : "s"), "), "\(second.log)")
         try second.wait { $0.log.contains("state: messages may be lost") }
         let status = try #require(AgentStatus(json: try tool("status", "--format", "json").output))
         #expect(status.healed?.contains("\(state)/kiipush.db.damaged-") == true)

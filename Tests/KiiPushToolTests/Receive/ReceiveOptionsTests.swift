@@ -53,7 +53,7 @@ struct ReceiveOptionsTests {
         let run = await ToolRun(["receive"] + arguments)
         #expect(run.code == .usage)
         #expect(run.output.isEmpty)
-        #expect(run.errors == ["kiipush receive: \(what); try 'kiipush receive --help'"])
+        #expect(run.errors == [ToolRun.mistake("receive", what)])
     }
 
     @Test("silences are watched of the agent and of routes, whatever their ids")
@@ -136,6 +136,6 @@ struct ReceiveOptionsTests {
         let run = await ToolRun(["receive", "--help"])
         #expect(run.code == .fine)
         let help = run.output.joined(separator: "\n")
-        for option in ReceiveOptions.known { #expect(help.contains(option)) }
+        for option in ReceiveOptions.table.names { #expect(help.contains(option)) }
     }
 }

@@ -11,35 +11,35 @@ struct StateOptionsTests {
                 ["dead-letters", "lsit"],
                 "dead-letters: there is no command 'lsit'; did you mean 'list'?"
             ),
-            (["held", "replay"], "held: there is no command 'replay'; the commands are drop, list and release"),
+            (["held", "replay"], "held: there is no command 'replay'; the commands are list, release, drop and help"),
             (
                 ["dead-letters", "drop"],
-                "dead-letters drop: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters --help'"
+                "dead-letters drop: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters drop --help'"
             ),
             (
                 ["dead-letters", "replay", "--dry-run"],
-                "dead-letters replay: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters --help'"
+                "dead-letters replay: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters replay --help'"
             ),
-            (["held", "drop"], "held drop: say which: numbers, --route, or --all; try 'kiipush held --help'"),
+            (["held", "drop"], "held drop: say which: numbers, --route, or --all; try 'kiipush held drop --help'"),
             (
                 ["dead-letters", "show"],
-                "dead-letters show: say which by their numbers, as 'list' shows them; try 'kiipush dead-letters --help'"
+                "dead-letters show: say which by their numbers, as 'list' shows them; try 'kiipush dead-letters show --help'"
             ),
             (
                 ["dead-letters", "drop", "x"],
-                "dead-letters drop: 'x' is no number of a message; 'list' shows them; try 'kiipush dead-letters --help'"
+                "dead-letters drop: 'x' is no number of a message; 'list' shows them; try 'kiipush dead-letters drop --help'"
             ),
             (
                 ["dead-letters", "replay", "1", "--rate", "0"],
-                "dead-letters replay: --rate takes a number from 1 to 10000, not '0'; try 'kiipush dead-letters --help'"
+                "dead-letters replay: --rate takes a number from 1 to 10000, not '0'; try 'kiipush dead-letters replay --help'"
             ),
             (
                 ["dead-letters", "list", "--reason", "tired"],
-                "dead-letters list: --reason takes one of heldFull, killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'; try 'kiipush dead-letters --help'"
+                "dead-letters list: --reason takes one of heldFull, killSwitch, backlogFull, failed, quarantined, undecodable, not 'tired'; try 'kiipush dead-letters list --help'"
             ),
             (
                 ["dead-letters", "list", "--all"],
-                "dead-letters list: there is no option --all; try 'kiipush dead-letters --help'"
+                "dead-letters list: there is no option --all; try 'kiipush dead-letters list --help'"
             ),
         ])
     func mistakes(arguments: [String], what: String) async {

@@ -93,7 +93,7 @@ struct RulesDiffToolTests {
     @Test("a corpus without a message is nothing to compare", arguments: ["", "\n \n"])
     func empty(corpus: String) async throws {
         let run = try await diff(Self.rules("a"), Self.rules("b"), corpus)
-        #expect(run.code == .failed && run.output.isEmpty)
+        #expect(run.code == .unanswered && run.output.isEmpty)
         #expect(run.errors == ["C:1:1: there is nothing to compare: the corpus has no message"])
     }
 
@@ -102,7 +102,7 @@ struct RulesDiffToolTests {
         let bare = PayloadFixture.pushToApp().json(.long)
         let run = try await diff(
             Self.rules("a"), Self.rules("a"), bare + "\n" + #"{"payloda":{}}"# + "\n" + #"{"raw":"{}"}"#)
-        #expect(run.code == .failed)
+        #expect(run.code == .unanswered)
         #expect(run.errors.first == #"C:1:1: no step, but what looks like a payload; wrap it: {"payload": …}"#)
         #expect(run.errors.contains("C:2:2: unknown key 'payloda'; did you mean 'payload'?"))
         #expect(run.errors.allSatisfy { !$0.hasPrefix("C:3") })
@@ -112,12 +112,12 @@ struct RulesDiffToolTests {
     func manyBadLines() async throws {
         let bad = String(repeating: "no\n", count: 50)
         let run = try await diff(Self.rules("a"), Self.rules("a"), bad)
-        #expect(run.code == .failed && run.output.isEmpty && run.errors.count == 22)
+        #expect(run.code == .unanswered && run.output.isEmpty && run.errors.count == 22)
         #expect(run.errors[19].hasPrefix("C:20:2: "))
         #expect(run.errors[20].hasPrefix("C:1:1: stopped after 20 lines, none of which is a step"))
         let mixed = try await diff(
             Self.rules("a"), Self.rules("a"), Self.corpus(1) + "\n" + bad + Self.step("9s", .pushToApp()))
-        #expect(mixed.code == .failed && mixed.output.first?.hasPrefix("C: 2 messages") == true)
+        #expect(mixed.code == .unanswered && mixed.output.first?.hasPrefix("C: 2 messages") == true)
         #expect(mixed.errors.count == 21)
         #expect(mixed.errors.last == "C:1:1: and 30 more lines that are no steps")
     }
@@ -142,14 +142,14 @@ struct RulesDiffToolTests {
             ])
     }
 
-    @Test("a line that is no step is reported with its place; the others count, and the exit code is 1")
+    @Test("a line that is no step is reported with its place; the others count, and the exit code is 2")
     func broken() async throws {
         let lines = [
             Self.step("1s", .pushToApp()), "{\"at\":\"2s\",", #"{"at":"0s","payload":{}}"#, #"{"kill":"a"}"#, "[]",
             #"{"at":"3s","raw":"{"}"#, Self.step("4s", .pushToApp(sentAt: 9)),
         ]
         let run = try await diff(Self.rules("settings"), Self.rules("settings"), lines.joined(separator: "\n"))
-        #expect(run.code == .failed)
+        #expect(run.code == .unanswered)
         #expect(run.output == ["C: 3 messages, 0 end otherwise under NEW than under OLD"])
         #expect(run.errors.map { String($0.prefix(4)) } == ["C:2:", "C:3:", "C:4:", "C:5:"])
         #expect(run.errors[1] == "C:3:7: expected 1s or later, the time of the step before")

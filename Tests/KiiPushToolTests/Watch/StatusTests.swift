@@ -69,7 +69,7 @@ struct StatusTests {
     func mistakes(arguments: [String], what: String) async {
         let run = await ToolRun(["status"] + arguments)
         #expect(run.code == .usage)
-        #expect(run.errors == ["kiipush status: \(what); try 'kiipush status --help'"])
+        #expect(run.errors == [ToolRun.mistake("status", what)])
     }
 }
 

@@ -137,7 +137,7 @@ struct TapTests {
     func mistakes(arguments: [String], what: String) async {
         let run = await ToolRun(["tap"] + arguments)
         #expect(run.code == .usage)
-        #expect(run.errors == ["kiipush tap: \(what); try 'kiipush tap --help'"])
+        #expect(run.errors == [ToolRun.mistake("tap", what)])
     }
 }
 

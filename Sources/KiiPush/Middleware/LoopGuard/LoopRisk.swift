@@ -47,7 +47,7 @@ public struct LineageTooLong: LoopEnd, Sendable, Hashable, CustomStringConvertib
     public let limit: Int
 
     /// The lineage in words.
-    public var description: String { "it has come through \(hops) handlers, and may through \(limit)" }
+    public var description: String { "it has come through \(counted(hops, "handler")), and may through \(limit)" }
 }
 
 /// An error of a handler that ends a loop, so that its message is not tried again.

@@ -47,7 +47,7 @@ extension RulesError: CustomStringConvertible {
     public var description: String {
         var lines = problems.map(\.description)
         if omitted > 0, let last = problems.last {
-            lines.append("\(last.file):\(last.position): and \(omitted) more problems")
+            lines.append("\(last.file):\(last.position): and \(counted(omitted, "more problem"))")
         }
         return lines.joined(separator: "\n")
     }

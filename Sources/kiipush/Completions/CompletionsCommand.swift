@@ -1,0 +1,89 @@
+/// `kiipush completions`: what a shell needs to complete the tool's commands, options and values.
+struct CompletionsCommand {
+    private enum Shell: String, CaseIterable {
+        case bash
+        case zsh
+        case fish
+    }
+
+    private var shell = Shell.bash
+
+    static func run(_ arguments: [String], _ console: Console) -> ExitCode {
+        let reading = Self.command.read(
+            arguments, by: OptionTable<CompletionsCommand>([]), into: CompletionsCommand(), console
+        ) { options, operands throws(Arguments.Mistake) in
+            let names = Shell.allCases.map(\.rawValue).joined(separator: ", ")
+            guard let name = operands.first else { throw Arguments.Mistake(text: "name a shell: \(names)") }
+            guard operands.count == 1, let shell = Shell(rawValue: name) else {
+                throw Arguments.Mistake(
+                    text: "it takes one of \(names), not '\(escaped(operands.joined(separator: " ")))'")
+            }
+            options.shell = shell
+        }
+        guard case .options(let options) = reading else { return reading.code }
+        switch options.shell {
+        case .bash: console.print(BashCompletions(Tool.command).text)
+        case .zsh: console.print(ZshCompletions(Tool.command).text)
+        case .fish: console.print(FishCompletions(Tool.command).text)
+        }
+        return .fine
+    }
+
+    static let command = Command(
+        name: "completions", summary: "prints completions for bash, zsh or fish",
+        usage: ["bash|zsh|fish"], options: OptionTable<CompletionsCommand>([]).texts,
+        operands: .words(Shell.allCases.map(\.rawValue)),
+        notes: [
+            .text("To have them in each new shell:"),
+            .lines([
+                "kiipush completions bash > ~/.local/share/bash-completion/completions/kiipush",
+                "kiipush completions zsh > DIR/_kiipush    # DIR is one of $fpath",
+                "kiipush completions fish > ~/.config/fish/completions/kiipush.fish",
+            ]),
+        ],
+        exits: [(.fine, "printed")], examples: ["source <(kiipush completions bash)"],
+        action: { arguments, console in run(arguments, console) })
+}
+
+extension Command {
+    /// The path that a shell's function knows the command by, such as `rules/test`.
+    var path: String { name.split(separator: " ").joined(separator: "/") }
+
+    /// What leads to a command: the path so far and the next word.
+    var paths: [String] {
+        all.dropFirst().map { command in
+            let above = command.path.split(separator: "/").dropLast().joined(separator: "/")
+            return "\(above)/\(command.lastWord)"
+        }
+    }
+
+    /// What leads to the help of a command.
+    var helpPaths: [String] { all.filter { !$0.commands.isEmpty }.map { "\($0.path)/help" } }
+
+    /// The commands that it is made of as shells offer them, each with what it does.
+    var offered: [(name: String, summary: String)] {
+        commands.isEmpty ? [] : commands.map { ($0.lastWord, $0.summary) } + [("help", Self.helpSummary)]
+    }
+
+    /// All names of its options, short ones too.
+    var optionNames: [String] { allOptions.flatMap { [$0.name] + ($0.short.map { [$0] } ?? []) } }
+}
+
+extension OptionText {
+    /// The beginning of what it does, short enough for a menu.
+    var brief: String {
+        let ends = ["; ", ". ", ": "].compactMap { end in help.firstRange(ofText: end) }
+        let first = ends.min().map { String(help[..<$0]) } ?? help
+        return first.count <= 72 ? first : first.prefix(71) + "…"
+    }
+}
+
+extension String {
+    /// Where a text begins in this one; nil where it does not.
+    fileprivate func firstRange(ofText text: String) -> Index? { indices.first { self[$0...].hasPrefix(text) } }
+
+    /// The text as one word of a POSIX shell.
+    var shellQuoted: String {
+        "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+    }
+}

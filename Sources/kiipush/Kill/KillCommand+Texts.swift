@@ -1,0 +1,49 @@
+// What `kiipush kill` and `kiipush revive` say of themselves.
+extension KillCommand {
+    static let killCommand = Command(
+        name: "kill", summary: "switches off a route, a bucket or everything, for a time",
+        usage: [
+            "TARGET [--for DURATION] [--rules FILE] [--state DIR]", "--list [--state DIR]", "--reset [--state DIR]",
+        ],
+        about: [
+            .text(
+                "A TARGET is a route's or a rule's id, a bucket's URI such as kiicloud://users/U/buckets/settings, or '*' "
+                    + "for everything. An id is taken as it is, and switches nothing off in a program without a route of "
+                    + "that name. While a target is off its messages end as looped (killSwitch), and those that are held "
+                    + "for it become dead letters. A target that is off already keeps the later of the two ends.")
+        ],
+        options: KillOptions.killTable.texts,
+        notes: [
+            .text(
+                "The kills are kept in DIR/kill.json, which a running program watches: no restart and no new release. The "
+                    + "agent of DIR is asked whether it obeys, and its process id is told. A program of your own that "
+                    + "watches the file obeys within two seconds, and cannot be asked.")
+        ],
+        exits: [
+            (.fine, "the agent obeys"),
+            (
+                .failed,
+                "there is no DIR, the file cannot be read or written, or an agent is there and does not obey"
+            ),
+            (.nobody, "kept, but no agent runs in DIR, and the next one that starts there will obey"),
+        ],
+        examples: [
+            "mkdir -p /tmp/state; kiipush kill settings --for 10m --state /tmp/state",
+            "kiipush kill --list --state /tmp/state",
+        ],
+        action: { arguments, console in await kill(arguments, console) })
+
+    static let reviveCommand = Command(
+        name: "revive", summary: "switches on again what was killed", usage: ["TARGET [--state DIR]"],
+        about: [.text("TARGET is what was killed, as 'kiipush kill --list' shows it.")],
+        options: KillOptions.reviveTable.texts,
+        exits: [
+            (.fine, "the agent obeys, also when it was not off"),
+            (
+                .failed,
+                "there is no DIR, the file cannot be read or written, or an agent is there and does not obey"
+            ),
+            (.nobody, "no agent runs in DIR"),
+        ],
+        action: { arguments, console in await revive(arguments, console) })
+}

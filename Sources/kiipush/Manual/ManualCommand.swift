@@ -1,0 +1,67 @@
+import KiiPush
+import KiiPushLinux
+
+/// `kiipush manual`: the pages for `man`.
+struct ManualCommand {
+    private var page: String?
+    private var directory: String?
+
+    static let table = OptionTable<ManualCommand>([
+        .value("--page", "NAME", "prints the page of this command, such as receive or rules") { $0.page = $1 }
+    ])
+
+    static func run(_ arguments: [String], _ console: Console) -> ExitCode {
+        let pages = ManualPage.all(of: Tool.command)
+        let names = ["kiipush"] + Tool.command.commands.map(\.name)
+        let reading = Self.command.read(arguments, by: table, into: ManualCommand(), console) {
+            options, operands throws(Arguments.Mistake) in
+            guard operands.count <= 1 else { throw Arguments.Mistake(text: "it takes one directory") }
+            options.directory = operands.first
+            if let page = options.page {
+                if options.directory != nil { throw Arguments.Mistake(text: "--page prints, and needs no directory") }
+                guard names.contains(page) else {
+                    throw Arguments.Mistake(text: NearestName.unknown("page", page, known: names))
+                }
+            }
+        }
+        guard case .options(let options) = reading else { return reading.code }
+        guard let directory = options.directory else {
+            let index = names.firstIndex(of: options.page ?? "kiipush") ?? 0
+            console.print(pages[index].text)
+            return .fine
+        }
+        return write(pages, to: directory, console)
+    }
+
+    private static func write(_ pages: [ManualPage], to directory: String, _ console: Console) -> ExitCode {
+        do throws(ErrorNumber) { try StateDirectory.make(directory, mode: 0o755) } catch {
+            console.error("kiipush manual: \(escaped(directory)): cannot be made: \(error)")
+            return .failed
+        }
+        for page in pages {
+            let path = "\(directory)/\(page.file)"
+            do throws(ErrorNumber) { try writeFile(page.text + "\n", to: path) } catch {
+                console.error("kiipush manual: \(escaped(path)): cannot be written: \(error)")
+                return .failed
+            }
+        }
+        console.print("\(counted(pages.count, "page")) in \(escaped(directory))")
+        return .fine
+    }
+
+    static let command = Command(
+        name: "manual", summary: "prints a page of the manual, or writes them all",
+        usage: ["[--page NAME]", "DIR"],
+        about: [
+            .text(
+                "With a DIR the pages are written there, as kiipush.1, kiipush-receive.1 and so on; it is made where it is "
+                    + "missing.")
+        ],
+        options: table.texts, operands: .directory,
+        exits: [(.fine, "printed or written"), (.failed, "a page cannot be written")],
+        examples: [
+            "kiipush manual --page receive | man -l -",
+            "kiipush manual ~/.local/share/man/man1 && man kiipush-receive",
+        ],
+        action: { arguments, console in run(arguments, console) })
+}

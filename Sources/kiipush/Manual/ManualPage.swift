@@ -1,0 +1,134 @@
+/// A page of the manual, in section 1: the tool, or a command with what it is made of.
+struct ManualPage {
+    private let command: Command
+    private let tool: Command
+
+    init(_ command: Command, of tool: Command) { (self.command, self.tool) = (command, tool) }
+
+    /// All pages of a tool, the tool's own first.
+    static func all(of tool: Command) -> [ManualPage] { ([tool] + tool.commands).map { ManualPage($0, of: tool) } }
+
+    /// What the page is called: `kiipush`, `kiipush-rules`.
+    var name: String { Self.name(command) }
+
+    private static func name(_ command: Command) -> String {
+        command.call.split(separator: " ").joined(separator: "-")
+    }
+
+    /// The page's file.
+    var file: String { "\(name).1" }
+
+    var text: String {
+        var lines = [
+            ".\\\" Made by 'kiipush manual'; changes belong into the tables that its parser goes by.",
+            ".TH \(Roff.escaped(name.uppercased())) 1 \(Tool.date) \"kiipush \(Tool.version)\" \"User Commands\"",
+            ".SH NAME", "\(Roff.escaped(name)) \\- \(Roff.escaped(command.summary))", ".SH SYNOPSIS",
+        ]
+        lines += synopsis(command) + description + commands + options(of: command, heading: ".SH OPTIONS")
+        lines += exits(of: command, heading: ".SH EXIT STATUS") + environment + examples + seeAlso
+        return lines.joined(separator: "\n")
+    }
+
+    // MARK: Sections
+
+    private func synopsis(_ command: Command) -> [String] {
+        var lines: [String] = []
+        for usage in command.usage {
+            if !lines.isEmpty { lines.append(".br") }
+            lines.append(".B \(Roff.escaped(command.call))")
+            if !usage.isEmpty { lines.append(Roff.escaped(usage)) }
+        }
+        return lines
+    }
+
+    private var description: [String] {
+        let head = [".SH DESCRIPTION"] + Roff.text("The command \(command.call) \(command.summary).")
+        return head + Self.paragraphs(command.about + command.notes)
+    }
+
+    /// Each behind a gap.
+    private static func paragraphs(_ paragraphs: [Paragraph]) -> [String] {
+        paragraphs.flatMap { paragraph in
+            switch paragraph {
+            case .text(let text): [".PP"] + Roff.text(text)
+            case .lines(let lines): [".PP"] + Roff.lines(lines)
+            }
+        }
+    }
+
+    private var commands: [String] {
+        if command.commands.isEmpty { return [] }
+        var lines = [".SH COMMANDS"]
+        for part in command.commands {
+            // The tool's commands have pages of their own.
+            lines +=
+                command.name.isEmpty ? item(".B \(Roff.escaped(part.lastWord))", part.summary + ".") : section(part)
+        }
+        return lines
+    }
+
+    /// A command of the page's command.
+    private func section(_ part: Command) -> [String] {
+        var lines = [".SS \(Roff.escaped(part.call))"] + synopsis(part) + [".PP"]
+        lines += Roff.text("It \(part.summary).")
+        lines += Self.paragraphs(part.about + part.notes)
+        return lines + options(of: part, heading: nil) + exits(of: part, heading: nil)
+    }
+
+    private func options(of command: Command, heading: String?) -> [String] {
+        var lines = heading.map { [$0] } ?? []
+        for (index, group) in command.options.enumerated() {
+            // A heading's first paragraph begins by itself.
+            if index > 0 || heading == nil, group.heading != nil { lines.append(".PP") }
+            if let heading = group.heading { lines += Roff.text(heading + ":") }
+            for option in group.options { lines += self.option(option) }
+        }
+        return lines
+    }
+
+    private func option(_ option: OptionText) -> [String] {
+        let word = option.word.map { " \\fI\(Roff.escaped($0))\\fR" } ?? ""
+        let short = option.short.map { ", \\fB\(Roff.escaped($0))\\fR" } ?? ""
+        return item("\\fB\(Roff.escaped(option.name))\\fR\(word)\(short)", option.help + ".")
+    }
+
+    private func exits(of command: Command, heading: String?) -> [String] {
+        var lines = heading.map { [$0] } ?? [".PP", "Exit status:"]
+        for (code, meaning) in command.exitMeanings { lines += item(".B \(code.rawValue)", meaning + ".") }
+        return lines
+    }
+
+    private var environment: [String] {
+        let all = command.name.isEmpty ? tool.all : command.all
+        var variables: [(String, String)] = []
+        if all.contains(where: { $0.allOptions.contains { $0.name == "--state" } }) {
+            variables = [
+                ("STATE_DIRECTORY", "The state directory, as systemd sets it; of several the first."),
+                ("XDG_STATE_HOME", "Where else the state directory lies, as kiipush."),
+                ("HOME", "Where it lies when neither is set, as .local/state/kiipush."),
+            ]
+        }
+        variables += [
+            ("NO_COLOR", "Where it is set, and not empty, there are no colours."),
+            ("TERM", "Where it is dumb or not set, there are no colours either."),
+        ]
+        var lines = [".SH ENVIRONMENT"]
+        for (name, text) in variables { lines += item(".B \(name)", text) }
+        return lines
+    }
+
+    private var examples: [String] {
+        let examples = command.all.flatMap { command.name.isEmpty ? [] : $0.examples }
+        return examples.isEmpty ? [] : [".SH EXAMPLES"] + Roff.lines(examples)
+    }
+
+    private var seeAlso: [String] {
+        let others = command.name.isEmpty ? tool.commands : [tool]
+        var lines = others.map { ".BR \(Roff.escaped(Self.name($0))) (1)," }
+        if let last = lines.popLast() { lines.append(String(last.dropLast())) }
+        return [".SH SEE ALSO"] + lines
+    }
+
+    /// A term, and what is said of it.
+    private func item(_ term: String, _ text: String) -> [String] { [".TP", term] + Roff.text(text) }
+}

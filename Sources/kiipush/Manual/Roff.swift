@@ -1,0 +1,36 @@
+/// Texts in the language of manual pages.
+enum Roff {
+    /// A text for the middle of a line: nothing in it means anything to the formatter.
+    static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": escaped += "\\e"
+            case "-": escaped += "\\-"
+            case "'": escaped += "\\(aq"
+            case "`": escaped += "\\(ga"
+            case "~": escaped += "\\(ti"
+            case "^": escaped += "\\(ha"
+            case "…": escaped += "..."
+            case _ where scalar.isASCII: escaped.unicodeScalars.append(scalar)
+            default: escaped += "\\[u\(hexadecimal(scalar.value))]"
+            }
+        }
+        return escaped
+    }
+
+    private static func hexadecimal(_ value: UInt32) -> String {
+        let digits = String(value, radix: 16, uppercase: true)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
+    /// Lines of running text, none of which the formatter takes for an order.
+    static func text(_ text: String) -> [String] { Figures.wrapped(text, 68).map { line(escaped($0)) } }
+
+    /// Lines that are shown as they are.
+    static func lines(_ lines: [String]) -> [String] {
+        [".RS 4", ".nf"] + lines.map { line(escaped($0)) } + [".fi", ".RE"]
+    }
+
+    private static func line(_ line: String) -> String { line.hasPrefix(".") ? "\\&" + line : line }
+}

@@ -1,0 +1,63 @@
+import Glibc
+
+/// The colours of one output, or none: the one place that decides.
+///
+/// An output has colours when it is a terminal that knows them and the user has not refused them: `TERM` is set and not
+/// `dumb`, and `NO_COLOR` is not set, or empty.
+struct Ink: Sendable {
+    /// What a text is to the reader.
+    enum Tone: String {
+        case good = "32"
+        case warning = "33"
+        case bad = "1;31"
+        case strong = "1"
+        case header = "7"
+    }
+
+    /// No colours: every text stays as it is, byte for byte.
+    static let none = Ink(isOn: false)
+
+    let isOn: Bool
+
+    /// The colours of a descriptor.
+    ///
+    /// - Parameters:
+    ///   - isTerminal: whether the output is one.
+    ///   - environment: the value of a variable of the environment.
+    init(isTerminal: Bool, environment: (String) -> String?) {
+        func value(_ name: String) -> String { environment(name) ?? "" }
+        isOn = isTerminal && value("NO_COLOR").isEmpty && !value("TERM").isEmpty && value("TERM") != "dumb"
+    }
+
+    private init(isOn: Bool) { self.isOn = isOn }
+
+    /// The colours of a descriptor of this process.
+    static func of(_ descriptor: Int32) -> Ink {
+        Ink(isTerminal: isatty(descriptor) == 1) { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
+    }
+
+    /// A text in a tone; one that is safe for a terminal already.
+    func callAsFunction(_ text: String, _ tone: Tone?) -> String {
+        guard isOn, let tone, !text.isEmpty else { return text }
+        return "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m"
+    }
+
+    /// A line that begins with its place in a file, `FILE:LINE:COLUMN: WHAT`: the place stands out.
+    func located(_ line: String) -> String {
+        guard isOn, let end = line.indices.first(where: { line[$0...].hasPrefix(": ") }) else { return line }
+        return self(String(line[..<end]), .strong) + line[end...]
+    }
+
+    /// A line of an agent's status, which is what it is by how it begins.
+    func status(_ line: String, header: String? = nil) -> String {
+        if line.hasPrefix("ROUTE"), header == nil || line == header {
+            return self(line, header == nil ? .strong : .header)
+        }
+        if line.hasPrefix("problem") || line.contains(": NOT HEALTHY") { return self(line, .bad) }
+        let warnings = ["shortage", "silent", "killed", "healed", "loop guard"]
+        if warnings.contains(where: { line.hasPrefix($0 + " ") }) { return self(line, .warning) }
+        guard line.hasPrefix("agent "), let place = line.firstIndex(of: ":") else { return line }
+        let health = line[place...].dropFirst(2).prefix { $0 != ";" }
+        return line[..<health.startIndex] + self(String(health), .good) + line[health.endIndex...]
+    }
+}

@@ -1,0 +1,36 @@
+import Glibc
+import Testing
+
+@testable import KiiPushLinux
+
+@Suite("a lock by a file")
+struct FileLockTests {
+    @Test("one that is waited for while its file is taken away is the lock of the file that is there then")
+    func removed() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("lock")
+        let first = try FileLock(path, limit: .zero)
+        async let waiting = withThread { Result { () throws(ErrorNumber) in try FileLock(path, limit: .seconds(20)) } }
+        // Until the second one has opened the file that is about to go.
+        while OpenFiles.count(path) < 2 { await Task.yield() }
+        #expect(unsafe unlink(path) == 0)
+        first.unlock()
+        let second = try await waiting.get()
+        #expect(throws: ErrorNumber(rawValue: EWOULDBLOCK)) { try FileLock(path, limit: .zero) }
+        second.unlock()
+        try FileLock(path, limit: .zero).unlock()
+    }
+}
+
+/// The descriptors of this process.
+private enum OpenFiles {
+    /// How many are open on a file.
+    static func count(_ path: String) -> Int {
+        (0..<256).count { number in
+            var buffer = [CChar](repeating: 0, count: 4096)
+            let length = unsafe readlink("/proc/self/fd/\(number)", &buffer, buffer.count)
+            return length > 0
+                && String(decoding: buffer.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self) == path
+        }
+    }
+}

@@ -1,0 +1,12 @@
+import Testing
+
+@testable import KiiPush
+
+@Suite("a number with its noun")
+struct CountedTests {
+    @Test("one is the singular, all else the plural", arguments: [(0, "0 rules"), (1, "1 rule"), (2, "2 rules")])
+    func words(number: Int, words: String) { #expect(counted(number, "rule") == words) }
+
+    @Test("a payload of one byte is not one of one bytes")
+    func payload() { #expect("\(RawPayload("x"))" == "payload, 1 byte") }
+}
