@@ -8,7 +8,7 @@ public struct Shortage: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Open files: `EMFILE`, `ENFILE`.
         case descriptors
-        /// Memory, threads or processes: `ENOMEM`, `EAGAIN`.
+        /// Memory, threads or processes: `ENOMEM`, `ENOBUFS`, `EAGAIN`.
         case memory
         /// Room on the disk that keeps the state.
         case disk
@@ -31,7 +31,7 @@ extension Shortage.Kind {
     init?(_ number: ErrorNumber) {
         switch number.rawValue {
         case EMFILE, ENFILE: self = .descriptors
-        case ENOMEM, EAGAIN: self = .memory
+        case ENOMEM, ENOBUFS, EAGAIN: self = .memory
         default: return nil
         }
     }

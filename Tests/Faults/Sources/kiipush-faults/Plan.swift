@@ -27,6 +27,13 @@ struct Plan {
             if case .tool = program {
                 let kills = RandomKills(kills: isLong ? 200 : 20, messages: isLong ? 20_000 : 2000, program: program)
                 rows.append(("random kills of the tool", { try kills.row() }))
+                let hardships = Hardships(
+                    program: program, kills: isLong ? 1000 : 24, messages: isLong ? 100_000 : 2400)
+                rows.append(("hardships", { try hardships.row() }))
+                for source in QuickStarts.Source.allCases {
+                    let starts = QuickStarts(program: program, source: source, starts: isLong ? 100 : 12)
+                    rows.append(("start after kill, \(source.rawValue)", { try starts.row() }))
+                }
             }
             rows += [
                 ("really full disk", { try FullDisk(program: program, isLong: isLong).row() }),
