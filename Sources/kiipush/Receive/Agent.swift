@@ -89,7 +89,7 @@ final class Agent: Sendable {
     ) throws -> any PushTransport {
         switch options.source {
         case .standardInput: return LinesTransport(transport: options.transport)
-        case .socket(let path): 
+        case .socket(let path):
             return SocketTransport(path: path, transport: options.transport, shortages: shortages)
         case .mqtt(var settings):
             #if MQTT
@@ -259,7 +259,7 @@ final class Agent: Sendable {
             let (agentDesk, taps, app) = (desk, taps, options.app ?? rules.app)
             tasks.append(
                 Task {
-                    do {
+                    await Self.untilServed(log) {
                         try await state.control.serve(shortages: log.shortages) { arguments, reply in
                             let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
                             let rest = Array(arguments.dropFirst())
@@ -268,7 +268,7 @@ final class Agent: Sendable {
                             }
                             return await DeskCommand.run(arguments.first ?? "", rest, agentDesk, console).rawValue
                         }
-                    } catch { log.trouble("no command can reach this agent: \(error)") }
+                    }
                 })
         }
         tasks.append(Task { await self.writeMetricsNowAndThen() })
@@ -283,6 +283,18 @@ final class Agent: Sendable {
         let (manager, most) = (manager, options.service.concurrency)
         tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
         return tasks
+    }
+
+    /// Serves commands; where the socket cannot be made, tries again every five seconds, and says so once.
+    private static func untilServed(_ log: AgentLog, _ serve: @Sendable () async throws -> Void) async {
+        var isTold = false
+        while !Task.isCancelled {
+            do { return try await serve() } catch {
+                if !isTold { log.trouble("no command can reach this agent, it tries again: \(error)") }
+                isTold = true
+            }
+            try? await Task.sleep(for: .seconds(5))
+        }
     }
 
     private func writeMetricsNowAndThen() async {
