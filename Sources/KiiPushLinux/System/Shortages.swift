@@ -12,6 +12,8 @@ public struct Shortage: Sendable, Hashable {
         case memory
         /// Room on the disk that keeps the state.
         case disk
+        /// Room where messages are printed.
+        case output
         /// A reader of the log.
         case log
         /// A broker that lets a transport in, and has it subscribe.

@@ -73,7 +73,8 @@ public struct SocketTransport: PushTransport {
     ///   - name: its name in logs and metrics.
     public init(
         path: String, transport: Transport? = nil, users: Set<UInt32>? = nil, clients: Int = 16,
-        limit: Int = PayloadLimits.standard.bytes, answerAfter: Duration = .seconds(1), shortages: Shortages? = nil, name: String = "unix"
+        limit: Int = PayloadLimits.standard.bytes, answerAfter: Duration = .seconds(1), shortages: Shortages? = nil,
+        name: String = "unix"
     ) {
         settings = Settings(
             path: path, transport: transport, users: users ?? [geteuid(), 0], clients: min(max(clients, 1), 512),
