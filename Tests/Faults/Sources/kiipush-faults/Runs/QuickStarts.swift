@@ -31,16 +31,19 @@ struct QuickStarts {
         for run in 1...starts {
             let before = session.log.utf8.count
             let agent = try session.run()
-            let isReady = { String(decoding: session.log.utf8.dropFirst(before), as: UTF8.self).contains(ready) }
             try wait(for: "agent \(run) is ready") {
+                let said = String(decoding: session.log.utf8.dropFirst(before), as: UTF8.self)
                 guard agent.isRunning else {
-                    let said = String(decoding: session.log.utf8.dropFirst(before), as: UTF8.self)
-                    throw Trouble("start \(run) failed: \(agent.end.map { "\($0)" } ?? "") \(said.suffix(600))")
+                    let end = agent.end.map { "\($0)" } ?? ""
+                    throw Trouble("start \(run) failed: \(end) \(said.suffix(600))")
                 }
-                return isReady()
+                return said.contains(ready)
             }
             number += 40
-            if source == .mqtt { session.publisher.publish(40) } else { try feed(socket, number - 39...number) }
+            switch source {
+            case .mqtt: session.publisher.publish(40)
+            case .socket: try UnixLink(socket).send(number - 39...number)
+            }
             usleep(UInt32.random(in: 0...60_000))
             // Not by the session, which would look at all that is left first.
             try agent.end(by: SIGKILL)
@@ -52,21 +55,4 @@ struct QuickStarts {
     }
 
     private var ready: String { source == .mqtt ? "QoS 1 granted" : "listens at" }
-
-    /// Sends payloads, and does not wait for answers.
-    private func feed(_ path: String, _ numbers: ClosedRange<Int>) throws {
-        let link = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        defer { close(link) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                connect(link, address, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0 else { throw Trouble("\(path): \(text())") }
-        let lines = numbers.flatMap { NumberedMessage.payload($0) + [UInt8(ascii: "\n")] }
-        _ = send(link, lines, lines.count, Int32(MSG_NOSIGNAL))
-    }
 }

@@ -31,7 +31,8 @@ final class Security {
 
     private func sign(_ name: String, names: String) throws {
         try write("\(names)\n".utf8, to: path("extensions"))
-        try openssl(["req"] + Self.newKey + ["-keyout", path("new.key"), "-out", path("request"), "-subj", "/CN=\(name)"])
+        try openssl(
+            ["req"] + Self.newKey + ["-keyout", path("new.key"), "-out", path("request"), "-subj", "/CN=\(name)"])
         try openssl([
             "x509", "-req", "-in", path("request"), "-CA", path("ca.crt"), "-CAkey", path("ca.key"), "-CAcreateserial",
             "-days", "2", "-extfile", path("extensions"), "-out", path("new.crt"),

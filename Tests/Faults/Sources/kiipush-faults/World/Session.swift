@@ -13,6 +13,8 @@ final class Session {
     let port: Int
     /// What is planted in each of the agent's processes.
     var options: [String] = []
+    /// The program that the agent is started by, with its arguments; none for itself.
+    var prefix: [String] = []
     /// Where the tool's payloads come from, as it is told; nil for the broker.
     var source: [String]?
     /// The rules of the tool; nil for those that print each message.
@@ -71,7 +73,7 @@ final class Session {
     @discardableResult
     func run(_ faults: [String] = [], under tracer: [String] = []) throws -> Child {
         runs += 1
-        let command = try tracer + program.command(self, options + faults)
+        let command = try tracer + prefix + program.command(self, options + faults)
         let output = if case .tool = program { book.path } else { "/dev/null" }
         let agent = try Child(command, output: output, errors: errors)
         self.agent = agent
@@ -89,7 +91,13 @@ final class Session {
     }
 
     /// Kills the agent, and checks what it leaves.
-    func kill() throws {
+    ///
+    /// - Parameter words: what it may have said last where it has ended by itself with exit code 1.
+    /// - Throws: when it does not end.
+    func kill(orEndedSaying words: String? = nil) throws {
+        if let agent, !agent.isRunning, agent.end == .exited(1), let words, log.suffix(400).contains(words) {
+            return try lookBack()
+        }
         agent?.send(SIGKILL)
         try expectKilled()
     }
