@@ -33,14 +33,16 @@ struct LaterDamageTests {
         }
     }
 
-    @Test("once the open files are found damaged or gone, nothing is taken in any more, and that is told once", arguments: Mishap.allCases)
+    @Test(
+        "once the open files are found damaged or gone, nothing is taken in any more, and that is told once",
+        arguments: Mishap.allCases)
     func damage(_ mishap: Mishap) async throws {
         let folder = try StateFolder()
         let directory = folder.next()
-        // What an earlier opening has left lies in the file, and not in the log or in a cache.
+        // What an earlier opening has left lies in the file, and not in the log; and it is more than SQLite's cache keeps.
         do {
             let database = try SQLiteDatabase(directory: directory)
-            _ = try SQLiteInbox(database).add((1...40).map { RawPayload(Array("{\"a\":\($0)}".utf8)) })
+            _ = try SQLiteInbox(database).add((1...40).map { RawPayload([UInt8](repeating: $0, count: 120_000)) })
             database.close()
         }
         let database = try SQLiteDatabase(directory: directory)

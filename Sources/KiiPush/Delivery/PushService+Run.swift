@@ -61,9 +61,10 @@ extension PushService {
 
     // MARK: Beginning
 
-    /// How often a process must have ended while it handled a message, from the second time on that one alone, until the
-    /// message is taken for the cause. A process that is killed again and again, whatever it does, is killed once in ten
-    /// times while it handles some message alone, and may well be while it handles that one next.
+    /// How often the process must have ended while it handled a message until that is taken for the cause.
+    ///
+    /// From the second time on it was handled alone. A process that is killed again and again, whatever it does, is killed
+    /// once in ten times while it handles some message alone, and may well be while it handles that one next.
     private static let crashesOfGuilty = 4
 
     /// What an earlier process left.

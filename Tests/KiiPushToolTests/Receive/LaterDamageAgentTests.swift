@@ -8,7 +8,8 @@ import Testing
 
 @Suite("an agent whose state is damaged while it runs", .serialized, .timeLimit(.minutes(5)))
 struct LaterDamageAgentTests {
-    @Test("it says so, takes nothing more in, ends with 1, and the next start heals", arguments: ["removed", "emptied"])
+    @Test(
+        "it says so, takes nothing more in, ends with 1, and the next start heals", arguments: ["removed", "emptied"])
     func ends(how: String) throws {
         let rules = try TemporaryFile(ReceiveTests.rules, name: "rules.json")
         let directory = String(rules.path.dropLast("/rules.json".count))
