@@ -35,6 +35,10 @@ struct Plan {
                     let errors = InjectedErrors(program: program, isLong: isLong)
                     rows.append(("injected \(kind.calls)", { try errors.row(kind) }))
                 }
+                for kind in LostState.Kind.allCases {
+                    let lost = LostState(program: program, kind: kind, isLong: isLong)
+                    rows.append(("database \(kind.rawValue)", { try lost.row() }))
+                }
                 rows.append(("clock jumps", { try ClockJumps(program: program, isLong: isLong).row() }))
                 rows.append(("two with one client id", { try Rivals(program: program, isLong: isLong).row() }))
                 for source in QuickStarts.Source.allCases {
