@@ -199,7 +199,7 @@ durable="$(swift build "${traits[@]}" --show-bin-path)/kiipush"
 if [ -n "${KIIPUSH_LONG:-}" ]; then
     "$faults" --long --tool "$durable"
 else
-    timeout 300 "$faults" --tool "$durable"
+    timeout 420 "$faults" --tool "$durable"
 fi
 
 step "sanitizers: addresses and threads"

@@ -48,8 +48,14 @@ struct Console: Sendable {
     }
 }
 
-/// Ends the process.
-func exitProcess(_ code: ExitCode) -> Never { exit(code.rawValue) }
+/// Ends the process, after what was written to C's streams has left.
+///
+/// Not by `exit`: what that cleans up, such as all that OpenSSL has, other threads still use; and a second signal may
+/// have it called twice at once.
+func exitProcess(_ code: ExitCode) -> Never {
+    fflush(nil)
+    _exit(code.rawValue)
+}
 
 /// A text of a payload or a command line, safe for one line of a terminal.
 func escaped(_ text: String) -> String { EscapedText(text).description }

@@ -140,6 +140,11 @@ struct LinkTests {
                 try await eventually("both lost their link often") { min(one.losses.count, other.losses.count) >= 6 }
             }
         }
+        for intake in [one, other] {
+            #expect(intake.losses[0].hasPrefix("the broker ") && !intake.losses[0].contains("another program"))
+            let hint = "another program seems to connect with the client id 'device'; give each its own"
+            #expect(intake.losses.contains { $0.hasSuffix(hint) }, "\(intake.losses)")
+        }
         for pauses in [one.pauses, other.pauses] {
             #expect(pauses[0] <= .milliseconds(24))
             #expect(pauses.dropFirst(4).allSatisfy { $0 >= .milliseconds(160) && $0 <= .milliseconds(240) })

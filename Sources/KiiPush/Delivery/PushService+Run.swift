@@ -61,6 +61,12 @@ extension PushService {
 
     // MARK: Beginning
 
+    /// How often the process must have ended while it handled a message until that is taken for the cause.
+    ///
+    /// From the second time on it was handled alone. A process that is killed again and again, whatever it does, is killed
+    /// once in ten times while it handles some message alone, and may well be while it handles that one next.
+    private static let crashesOfGuilty = 4
+
     /// What an earlier process left.
     private struct Left {
         /// What was in flight when it ended, and of that what has ended it twice.
@@ -102,7 +108,7 @@ extension PushService {
                 continue
             }
             let parcel = parcel(entry, receiver.prepare(message))
-            if entry.crashes > 1, entry.crashedAlone { left.guilty.insert(entry.id) }
+            if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { left.guilty.insert(entry.id) }
             let hasPlace = state.withLock { state in
                 let hasPlace = parcel.isSuspect || state.hasPlace(for: parcel)
                 if hasPlace { state.enter(parcel) } else { state.spill.add(Spill.Item(parcel)) }

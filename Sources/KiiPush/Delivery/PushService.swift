@@ -16,8 +16,8 @@ import Synchronization
 /// Promises:
 /// - What a durable inbox has taken in is handled, or ends as one of the other outcomes; a crash loses nothing. What was in
 ///   flight when the process ended is run again, alone, before anything new is taken in; where it fails, also its further
-///   attempts are made alone. What ends the process twice, the second time alone, is put among the dead letters and not
-///   run a third time.
+///   attempts are made alone. What ends the process four times, but for the first time alone, is put among the dead letters
+///   and not run a fifth time.
 /// - A handler that succeeded does not run again for the message, but for those in flight at a crash: at most
 ///   ``ServiceSettings/concurrency`` messages, and what the loop guard or somebody lets go.
 /// - It holds no more in memory than ``ServiceSettings`` say. What a durable inbox takes beyond that waits on disk, and is

@@ -15,7 +15,7 @@ public struct DeadLetter: Sendable, Identifiable {
         /// Its handler failed, as often as it may be tried, or once where no transport will deliver it again since other
         /// routes have handled it.
         case failed
-        /// The process ended twice while it was being handled, the second time it alone.
+        /// The process ended four times while it was being handled, but for the first time it alone.
         case quarantined
         /// It is no push message, and no delivery will make it one.
         case undecodable

@@ -31,12 +31,10 @@ import Synchronization
 /// Each runs on a thread of its own, and holds up no task but the handler's; how many at once is the service's business.
 public final class ProgramActions: RuleActions {
     private let app: String?
-    private let output: Int32
     private let grace: Duration
     private let log: @Sendable (String) -> Void
     private let note: @Sendable (String) -> Void
-    /// Held while a line is printed, so that two large ones do not mix.
-    private let printing = Mutex<Void>(())
+    private let printer: LinePrinter
     private let starts: ProgramStarts
     private let guardian = ProgramGuardian()
 
@@ -46,8 +44,8 @@ public final class ProgramActions: RuleActions {
     ///   - app: the receiver's app, which dedupe keys name where the payload does not.
     ///   - output: where messages are printed; 1 is standard output.
     ///   - grace: how long a program may take to end after SIGTERM; below the grace of the service, which is 5 s.
-    ///   - shortages: told when programs cannot be started for want of open files, memory or processes, and when they can
-    ///     again. Meanwhile ``run(_:for:_:)`` throws ``ProgramShortage``, and tries after a pause that grows from 50 ms to
+    ///   - shortages: told when programs cannot be started for want of open files, memory or processes, or messages not be
+    ///     printed for want of room, and when they can again. Of programs: meanwhile ``run(_:for:_:)`` throws ``ProgramShortage``, and tries after a pause that grows from 50 ms to
     ///     5 s; a service counts no attempt.
     ///   - note: called with each line that a program says on standard output, as `log` is; nil calls that one.
     ///   - log: called with each line that a program says, its name in front, without control characters; by a thread
@@ -58,7 +56,7 @@ public final class ProgramActions: RuleActions {
         log: (@Sendable (String) -> Void)? = nil
     ) {
         self.app = app
-        self.output = output
+        printer = LinePrinter(output, shortages)
         self.grace = min(max(grace, .zero), .seconds(3600))
         starts = ProgramStarts(shortages)
         let log = log ?? { writeIfReady($0 + "\n", to: STDERR_FILENO) }
@@ -95,15 +93,13 @@ public final class ProgramActions: RuleActions {
 
     /// Prints a message.
     ///
-    /// - Throws: ``ProgramError/cannotPrint(_:)``.
+    /// - Throws: ``ProgramError/cannotPrint(_:)``; ``ProgramShortage`` where there is no room for it now.
     public func print(_ message: PushMessage, _ context: HandlerContext) async throws {
         let line = line(message)
-        try await withThread { [self] in
+        try await withThread { [printer] in
             blockBrokenPipeSignal()
-            return Result { () throws(ErrorNumber) in
-                try printing.withLock { _ throws(ErrorNumber) in try writeAll(line, to: output) }
-            }
-        }.mapError { ProgramError.cannotPrint($0) }.get()
+            return Result { try printer.print(line) }
+        }.get()
     }
 
     private func line(_ message: PushMessage) -> String {

@@ -44,7 +44,8 @@ final class ProgramGuardian: Sendable {
             guard let descriptor = end else { return }
             let bytes = Array(line.utf8)
             // At once or not at all: nobody waits for the shell. So short a line is written whole.
-            guard unsafe write(descriptor, bytes, bytes.count) < 0, errno != EAGAIN else { return }
+            // Only when the shell is gone another is needed: one that still runs would take the end of the pipe for ours.
+            guard unsafe write(descriptor, bytes, bytes.count) < 0, errno == EPIPE else { return }
             close(descriptor)
             end = nil
         }

@@ -2,11 +2,12 @@ import Glibc
 public import KiiPush
 import Synchronization
 
-/// A program was not started, since the system lacks what it takes: open files, memory or processes.
+/// A program was not started, or a message not printed, since the system lacks what it takes: open files, memory, processes
+/// or room.
 ///
 /// A service does not count the attempt.
 public struct ProgramShortage: ResourceShortage, ReportedError, Sendable, Hashable, CustomStringConvertible {
-    /// What reports call the program.
+    /// What reports call the program; `print` for a message that was to be printed.
     public let program: String
     /// What is lacking.
     public let kind: Shortage.Kind
@@ -14,7 +15,9 @@ public struct ProgramShortage: ResourceShortage, ReportedError, Sendable, Hashab
     public let number: ErrorNumber
 
     /// One line for a person.
-    public var description: String { "\(EscapedText(program)): cannot be started now: \(number)" }
+    public var description: String {
+        "\(EscapedText(program)): cannot \(kind == .output ? "write" : "be started") now: \(number)"
+    }
 
     /// The same line.
     public var report: String { description }

@@ -17,9 +17,12 @@ package struct ControlSocket: Sendable {
 
     /// Serves commands until the task is cancelled.
     ///
-    /// - Parameter answer: does what a command's arguments ask, tells its lines, and returns the exit code.
+    /// - Parameters:
+    ///   - shortages: told when commands have to wait since there are no open files for them, and when no longer.
+    ///   - answer: does what a command's arguments ask, tells its lines, and returns the exit code.
     /// - Throws: why it cannot listen.
     package func serve(
+        shortages: Shortages? = nil,
         _ answer: @escaping @Sendable ([String], ControlReply) async -> Int32
     ) async throws {
         let signal: ThreadSignal
@@ -29,8 +32,9 @@ package struct ControlSocket: Sendable {
             try await withThread { [path] in
                 Result { () throws(SocketError) in
                     let listener = try SocketListener(path, mode: 0o600)
+                    var pause = AcceptPause(shortages, what: "commands")
                     while !signal.hasEnded {
-                        guard let client = Self.nextClient(listener, signal, free) else { continue }
+                        guard let client = Self.nextClient(listener, signal, free, &pause) else { continue }
                         free.take()
                         Task {
                             await Self.serve(client, answer)
@@ -45,25 +49,26 @@ package struct ControlSocket: Sendable {
     }
 
     private static func nextClient(
-        _ listener: borrowing SocketListener, _ signal: ThreadSignal, _ free: ClientCount
+        _ listener: borrowing SocketListener, _ signal: ThreadSignal, _ free: ClientCount, _ pause: inout AcceptPause
     ) -> Int32? {
         var polled = [
             pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: free.isAny ? listener.descriptor : -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: free.isAny && pause.left == nil ? listener.descriptor : -1, events: Int16(POLLIN), revents: 0),
         ]
-        pollAll(&polled, for: nil)
+        pollAll(&polled, for: pause.left)
         if polled[0].revents != 0 { signal.clear() }
-        guard polled[1].revents != 0, !signal.hasEnded else { return nil }
+        guard polled[1].revents != 0 || pause.isDue && free.isAny, !signal.hasEnded else { return nil }
         do throws(ErrorNumber) {
-            guard let client = try listener.accept() else { return nil }
+            let client = try listener.accept()
+            pause.succeeded()
+            guard let client else { return nil }
             guard let user = peerUser(client), [geteuid(), 0].contains(user) else {
                 close(client)
                 return nil
             }
             return client
         } catch {
-            // No descriptors: not again at once.
-            _ = poll(nil, 0, 100)
+            _ = pause.failed(error)
             return nil
         }
     }

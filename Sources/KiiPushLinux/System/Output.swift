@@ -17,8 +17,19 @@ package func writeFile(_ text: String, to path: String) throws(ErrorNumber) {
 ///
 /// - Throws: the number of the call that failed.
 package func writeAll(_ text: String, to descriptor: Int32) throws(ErrorNumber) {
-    let bytes = Array(text.utf8)
     var written = 0
+    try writeAll(text, to: descriptor, written: &written)
+}
+
+/// Writes a text in one call, and what the system did not take of it in further ones.
+///
+/// - Parameters:
+///   - text: the text.
+///   - descriptor: where it is written.
+///   - written: how many of its bytes have been, also where it fails; zero at first.
+/// - Throws: the number of the call that failed.
+func writeAll(_ text: String, to descriptor: Int32, written: inout Int) throws(ErrorNumber) {
+    let bytes = Array(text.utf8)
     while written < bytes.count {
         let rest = written
         let count = unsafe bytes.withUnsafeBytes { buffer in

@@ -39,7 +39,10 @@ struct RunningProcess: ~Copyable {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .current }
         let process: pid_t
-        do throws(ErrorNumber) { process = try Self.spawn(program, vector, surroundings) } catch {
+        do throws(ErrorNumber) {
+            guard DescriptorLimit.isBelowReserve(max(ends[0], ends[1])) else { throw ErrorNumber(rawValue: EMFILE) }
+            process = try Self.spawn(program, vector, surroundings)
+        } catch {
             close(ends[0])
             close(ends[1])
             throw error

@@ -8,10 +8,12 @@ public struct Shortage: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Open files: `EMFILE`, `ENFILE`.
         case descriptors
-        /// Memory, threads or processes: `ENOMEM`, `EAGAIN`.
+        /// Memory, threads or processes: `ENOMEM`, `ENOBUFS`, `EAGAIN`.
         case memory
         /// Room on the disk that keeps the state.
         case disk
+        /// Room where messages are printed.
+        case output
         /// A reader of the log.
         case log
         /// A broker that lets a transport in, and has it subscribe.
@@ -31,7 +33,7 @@ extension Shortage.Kind {
     init?(_ number: ErrorNumber) {
         switch number.rawValue {
         case EMFILE, ENFILE: self = .descriptors
-        case ENOMEM, EAGAIN: self = .memory
+        case ENOMEM, ENOBUFS, EAGAIN: self = .memory
         default: return nil
         }
     }

@@ -24,7 +24,8 @@ public final class StopSignals {
         let first = FirstCall(stop)
         sources = [SIGTERM, SIGINT].map { signal in
             let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
-            source.setEventHandler { if !first.make() { exit(1) } }
+            // At once: `exit` would clean up what other threads use, and one of them may be in it already.
+            source.setEventHandler { if !first.make() { _exit(1) } }
             source.resume()
             return source
         }

@@ -48,7 +48,8 @@ struct SocketListener: ~Copyable {
     ///
     /// - Throws: why there is none for now, such as `EMFILE`.
     borrowing func accept() throws(ErrorNumber) -> Int32? {
-        try startingPrograms.withLock { _ throws(ErrorNumber) -> Int32? in
+        try DescriptorLimit.checkReserve(descriptor)
+        return try startingPrograms.withLock { _ throws(ErrorNumber) -> Int32? in
             let client = retrying { Glibc.accept(descriptor, nil, nil) }
             guard client >= 0 else {
                 let error = ErrorNumber.current

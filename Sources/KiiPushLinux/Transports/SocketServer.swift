@@ -9,14 +9,14 @@ struct SocketServer: ~Copyable {
     private var listener: SocketListener?
     private var clients: [SocketClient] = []
     private var buffer = [UInt8](repeating: 0, count: 65_536)
-    /// Until when no client is taken on, since there are no descriptors.
-    private var noClientsUntil: ContinuousClock.Instant?
+    private var pause: AcceptPause
     private var hasTold: Set<String> = []
     private var turns = 0
 
     init(_ settings: SocketTransport.Settings, _ intake: PushIntake, _ signal: ThreadSignal) throws(SocketError) {
         self.settings = settings
         self.signal = signal
+        pause = AcceptPause(settings.shortages, what: "clients of \(settings.path)")
         self.intake = BatchedIntake(intake, signal)
         listener = try SocketListener(settings.path, mode: settings.mode)
         intake.report(.connected("listens at \(EscapedText(settings.path))"))
@@ -58,12 +58,12 @@ struct SocketServer: ~Copyable {
     /// Waits until there is something to do; whether there is a new client, and what the system tells of each other.
     private mutating func poll(mayRead: Bool, _ limit: Duration?) -> (newClient: Bool, events: [Int16]) {
         let now = ContinuousClock.now
-        if let end = noClientsUntil, end <= now { noClientsUntil = nil }
         var times = clients.compactMap { $0.nextDeadline.map { now.duration(to: $0) } }
         if let limit { times.append(limit) }
         if mayRead, clients.contains(where: \.hasWork) { times.append(.zero) }
-        if let end = noClientsUntil { times.append(now.duration(to: end)) }
-        let listening = noClientsUntil == nil ? listener?.descriptor ?? -1 : -1
+        let rest = listener == nil ? nil : pause.left
+        if let rest { times.append(rest) }
+        let listening = rest == nil ? listener?.descriptor ?? -1 : -1
         var polled = [
             pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: listening, events: Int16(POLLIN), revents: 0),
@@ -73,7 +73,7 @@ struct SocketServer: ~Copyable {
         let end = ContinuousClock.now
         for (index, client) in polled.dropFirst(2).enumerated() { clients[index].note(client, now, end) }
         if polled[0].revents != 0 { signal.clear() }
-        return (polled[1].revents != 0, polled.dropFirst(2).map(\.revents))
+        return (polled[1].revents != 0 || rest != nil && pause.isDue, polled.dropFirst(2).map(\.revents))
     }
 
     private mutating func dropClients(where isOver: (SocketClient) -> Bool) {
@@ -109,11 +109,12 @@ struct SocketServer: ~Copyable {
         // As many at a time as may be there: one that connects again and again keeps nobody waiting.
         for _ in 0..<settings.clients {
             do throws(ErrorNumber) {
-                guard let client = try listener?.accept() else { return }
+                let client = try listener?.accept()
+                pause.succeeded()
+                guard let client else { return }
                 admit(client)
             } catch {
-                tellOnce("no client can be taken on: \(error)")
-                noClientsUntil = .now + .milliseconds(500)
+                if !pause.failed(error) { tellOnce("no client can be taken on: \(error)") }
                 return
             }
         }

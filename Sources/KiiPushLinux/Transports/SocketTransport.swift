@@ -41,6 +41,8 @@ public struct SocketTransport: PushTransport {
         let answerAfter: Duration
         /// How long a client may be silent before another one may have its place.
         var idleLimit = Duration.seconds(30)
+        /// Told when no client can be taken on for want of descriptors or memory, and when one can again.
+        var shortages: Shortages?
 
         /// How long payloads may go on, and then answers be read, once the transport is stopped.
         static let longestStop = Duration.seconds(1)
@@ -67,14 +69,17 @@ public struct SocketTransport: PushTransport {
     ///   - clients: how many may be connected at once, 1 to 512; more are told so and turned away.
     ///   - limit: the most bytes of a line, its end not counted; that of the receiver's payloads.
     ///   - answerAfter: how long the answer for a stored payload waits for its end, at most an hour.
+    ///   - shortages: told when clients have to wait since there are no open files for them, and when no longer.
     ///   - name: its name in logs and metrics.
     public init(
         path: String, transport: Transport? = nil, users: Set<UInt32>? = nil, clients: Int = 16,
-        limit: Int = PayloadLimits.standard.bytes, answerAfter: Duration = .seconds(1), name: String = "unix"
+        limit: Int = PayloadLimits.standard.bytes, answerAfter: Duration = .seconds(1), shortages: Shortages? = nil,
+        name: String = "unix"
     ) {
         settings = Settings(
             path: path, transport: transport, users: users ?? [geteuid(), 0], clients: min(max(clients, 1), 512),
             limit: limit, answerAfter: min(max(answerAfter, .zero), .seconds(3600)))
+        settings.shortages = shortages
         self.name = name
     }
 

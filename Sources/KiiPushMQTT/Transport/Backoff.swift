@@ -10,6 +10,9 @@ struct Backoff {
         self.longest = max(longest, self.first)
     }
 
+    /// Whether a link has held for so long that the next pause is the first again.
+    func isLong(_ held: Duration) -> Bool { held >= max(last * 4, first * 10) }
+
     /// The next pause, up to 20% longer or shorter than twice the last one.
     ///
     /// - Parameters:
@@ -19,7 +22,7 @@ struct Backoff {
     mutating func next(afterLinkOf held: Duration, random: Double) -> Duration {
         // Two devices with one client id cut each other's link as often as they connect: that a link came up is no
         // success, only that it held for much longer than the pause before it.
-        if held >= max(last * 4, first * 10) { last = .zero }
+        if isLong(held) { last = .zero }
         last = last == .zero ? first : min(last * 2, longest)
         return last * (0.8 + 0.4 * min(max(random, 0), 1))
     }

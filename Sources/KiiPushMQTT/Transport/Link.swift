@@ -52,8 +52,18 @@ struct Link: ~Copyable {
 
     /// The library is set up once, for good: it counts its users without a lock.
     private static let initialized: Void = {
+        keepEncryption()
         _ = mosquitto_lib_init()
     }()
+
+    /// Has OpenSSL clean nothing up when the process ends: a transport's thread may be in it still, since nobody waits for
+    /// one that is on its way to a host, and would crash.
+    private static func keepEncryption() {
+        typealias Call = @convention(c) (UInt64, OpaquePointer?) -> Int32
+        // `OPENSSL_INIT_NO_ATEXIT`, which counts when it is the first call; without settings.
+        guard let symbol = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
+        _ = unsafe unsafeBitCast(symbol, to: Call.self)(0x0008_0000, nil)
+    }
 
     private func secure(_ settings: MQTTSettings, keyFile: String?) throws(Failure) {
         let caFile = settings.caFile
@@ -181,6 +191,7 @@ struct Link: ~Copyable {
             case MOSQ_ERR_ERRNO.rawValue where number.rawValue == EPROTO: "the encrypted link was refused"
             // No call has failed: the other end has closed the link without a word.
             case MOSQ_ERR_ERRNO.rawValue where number.rawValue == 0: "the broker closed the link"
+            case MOSQ_ERR_CONN_LOST.rawValue: "the broker closed the link"
             case MOSQ_ERR_ERRNO.rawValue: "\(number)"
             case MOSQ_ERR_KEEPALIVE.rawValue: "the broker did not answer within the keep-alive"
             default: unsafe String(cString: mosquitto_strerror(code))

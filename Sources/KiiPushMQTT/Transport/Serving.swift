@@ -43,6 +43,8 @@ final class Serving {
     var fileLook: FileLook
     /// Why the broker does not let it in, as it was told; nil while another event was told since.
     private var toldRefusal: String?
+    /// How many links in a row the broker has ended soon after they were subscribed.
+    private var shortLinks = 0
 
     private var batches: BatchedIntake
     /// What the link has brought and no disk has.
@@ -138,9 +140,19 @@ final class Serving {
     private func tellLoss(_ what: String) -> Duration {
         let held = subscribedAt?.duration(to: .now) ?? .zero
         (subscribedAt, toldRefusal) = (nil, nil)
+        let isShort = held > .zero && what.hasPrefix("the broker ") && !backoff.isLong(held)
+        shortLinks = isShort ? shortLinks + 1 : 0
         let pause = backoff.next(afterLinkOf: held, random: start.random())
-        intake.report(.disconnected(what, retryIn: pause))
+        intake.report(.disconnected(shortLinks < Self.suspectLinks ? what : what + hintOfRival, retryIn: pause))
         return pause
+    }
+
+    /// So many short links in a row are most likely cut by another program, which the broker takes for this one.
+    private static let suspectLinks = 3
+
+    private var hintOfRival: String {
+        "; that was the \(shortLinks == Self.suspectLinks ? "third" : "\(shortLinks)th") short link in a row: another program "
+            + "seems to connect with the client id '\(EscapedText(clientID))'; give each its own"
     }
 
     /// Tells that the link is made anew at once.

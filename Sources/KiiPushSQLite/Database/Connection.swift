@@ -15,6 +15,8 @@ struct Connection: ~Copyable, @unchecked Sendable {
     let path: String
     /// The statements by their text; their number is bounded by the texts that this module has.
     private var statements = unsafe [String: OpaquePointer]()
+    /// Whether SQLite has found the file damaged.
+    private(set) var isDamaged = false
 
     /// Opens a file that is there.
     init(path: String) throws(SQLiteError) {
@@ -94,7 +96,7 @@ struct Connection: ~Copyable, @unchecked Sendable {
             switch unsafe sqlite3_step(statement) {
             case SQLITE_ROW: if !read(unsafe SQLRow(statement: statement)) { return }
             case SQLITE_DONE: return
-            case let code: throw unsafe SQLiteError(code, handle, path)
+            case let code: throw failure(code)
             }
         }
     }
@@ -115,8 +117,15 @@ struct Connection: ~Copyable, @unchecked Sendable {
         return unsafe statement
     }
 
-    private func check(_ code: Int32) throws(SQLiteError) {
-        guard code == SQLITE_OK else { throw unsafe SQLiteError(code, handle, path) }
+    private mutating func check(_ code: Int32) throws(SQLiteError) {
+        guard code == SQLITE_OK else { throw failure(code) }
+    }
+
+    /// What a result code of the last call means.
+    private mutating func failure(_ code: Int32) -> SQLiteError {
+        let error = unsafe SQLiteError(code, handle, path)
+        if case .corrupt = error { isDamaged = true }
+        return error
     }
 
     /// The number of the row that was inserted last.

@@ -29,6 +29,10 @@ import Synchronization
 ///
 /// A file that is damaged, and one that is empty or gone where a database was, is refused too, unless the database is
 /// opened by ``init(healing:)``. That there was one, `kiipush.db.made` beside it says.
+///
+/// Where it is found out only later, every call fails from then on, so that nothing is confirmed that may not be kept, and
+/// the file is not written to any more: ``onDamage(_:)`` tells of it; close the database then, and open it again with
+/// ``init(healing:)``, best in another process.
 public final class SQLiteDatabase: Sendable {
     /// The file's name in its directory.
     public static let fileName = "kiipush.db"
@@ -50,6 +54,13 @@ public final class SQLiteDatabase: Sendable {
     private let latest: [Int64: StoredTime]
     private let machine: @Sendable () -> MachineTime
     private let state: Mutex<OpenDatabase?>
+    private let damage = Mutex(Damage())
+
+    /// What was found wrong with the open files, and who is to be told.
+    private struct Damage {
+        var error: SQLiteError?
+        var listener: (@Sendable (SQLiteError) -> Void)?
+    }
 
     /// Opens the database of a state directory, and makes what is missing of both.
     ///
@@ -111,6 +122,30 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
+    /// Calls `listener` once when a call finds the open database damaged, or its files removed or emptied; at once if one
+    /// did already.
+    ///
+    /// From then on every call of a store fails with the same error. It is called by the thread that found out; keep it
+    /// short.
+    ///
+    /// - Parameter listener: is given what is wrong, in place of an earlier listener.
+    public func onDamage(_ listener: @escaping @Sendable (SQLiteError) -> Void) {
+        let error = damage.withLock { damage in
+            damage.listener = listener
+            return damage.error
+        }
+        if let error { listener(error) }
+    }
+
+    private func tellOfDamage(_ error: SQLiteError) {
+        let listener: (@Sendable (SQLiteError) -> Void)? = damage.withLock { damage in
+            guard damage.error == nil else { return nil }
+            damage.error = error
+            return damage.listener
+        }
+        listener?(error)
+    }
+
     // MARK: For the stores
 
     /// Does all that `body` does, or nothing of it; on disk when the call returns.
@@ -124,7 +159,13 @@ public final class SQLiteDatabase: Sendable {
     func withConnection<Result: Sendable>(
         _ body: (inout Connection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
-        let result = try state.withLock { state throws(SQLiteError) in try state?.with(body) }
+        var found: SQLiteError?
+        // With the database let go of.
+        defer { if let found { tellOfDamage(found) } }
+        let result = try state.withLock { state throws(SQLiteError) in
+            defer { found = state?.damage }
+            return try state?.with(body)
+        }
         guard let result else { throw .closed(path: path) }
         return result
     }
@@ -153,6 +194,9 @@ private struct OpenDatabase: ~Copyable {
     let service: DatabaseService
     let healing: DatabaseHealing?
     var stores: Set<String> = []
+    /// What is wrong with the file, once that was found out.
+    private(set) var damage: SQLiteError?
+    private let files: OpenFiles
 
     private init(
         _ connection: consuming Connection, _ lock: FileLock, _ service: DatabaseService, _ healing: DatabaseHealing?
@@ -161,6 +205,7 @@ private struct OpenDatabase: ~Copyable {
         self.lock = lock
         self.service = service
         self.healing = healing
+        files = OpenFiles(self.connection.path)
     }
 
     private static func open(
@@ -198,7 +243,17 @@ private struct OpenDatabase: ~Copyable {
     mutating func with<Result>(
         _ body: (inout Connection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
-        try body(&connection)
+        if let damage { throw damage }
+        guard files.areThere else { throw found(.emptied(path: connection.path)) }
+        defer { if connection.isDamaged { _ = found(.corrupt(path: connection.path)) } }
+        return try body(&connection)
+    }
+
+    /// Takes down what is wrong with the file, which is not to be written to any more, not even when it is closed.
+    private mutating func found(_ error: SQLiteError) -> SQLiteError {
+        damage = error
+        connection.keepLog(true)
+        return error
     }
 }
 

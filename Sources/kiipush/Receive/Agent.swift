@@ -21,6 +21,8 @@ final class Agent: Sendable {
     private let taps = TapBoard()
     private let silence: SilenceWatch
     private let isDurable: Bool
+    /// Whether the state was found damaged while it ran, so that another process has to heal it.
+    private let isStateDamaged = Atomic<Bool>(false)
     private let since = UTCDate.now
     /// Whether anything has come, or anybody could have been heard.
     private let hasBegun = Mutex(false)
@@ -60,7 +62,7 @@ final class Agent: Sendable {
             actions: ProgramActions(
                 app: options.app ?? rules.app, shortages: log.shortages ?? Shortages(), note: { [log] in log.note($0) },
                 log: { [log] in log.trouble($0) }))
-        let transport = try Self.transport(options, state)
+        let transport = try Self.transport(options, state, log.shortages)
         session = Self.session(of: transport, state)
         // The transport of MQTT says by itself whether payloads come.
         let isMQTT = if case .mqtt = options.source { true } else { false }
@@ -81,10 +83,13 @@ final class Agent: Sendable {
             settings: options.service, delivery: rules.delivery)
     }
 
-    private static func transport(_ options: ReceiveOptions, _ state: AgentState?) throws -> any PushTransport {
+    private static func transport(
+        _ options: ReceiveOptions, _ state: AgentState?, _ shortages: Shortages?
+    ) throws -> any PushTransport {
         switch options.source {
         case .standardInput: return LinesTransport(transport: options.transport)
-        case .socket(let path): return SocketTransport(path: path, transport: options.transport)
+        case .socket(let path):
+            return SocketTransport(path: path, transport: options.transport, shortages: shortages)
         case .mqtt(var settings):
             #if MQTT
             let files = state.map { SessionFiles(directory: $0.directory) }
@@ -146,6 +151,7 @@ final class Agent: Sendable {
         manager.ready()
         let run = Task { try await service.run() }
         stop.onMade { run.cancel() }
+        watchState()
         defer { log.tellLeftOut(all: true) }
         let report: DrainReport
         do { report = try await run.value } catch {
@@ -160,6 +166,7 @@ final class Agent: Sendable {
         writeMetrics()
         // So that the file is whole without its log; what would still write is refused.
         state?.close()
+        if isStateDamaged.load(ordering: .relaxed) { return .failed }
         guard losesWhatIsLeft, report.left > 0 else { return .fine }
         log.trouble(
             "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: what was taken in lay in memory, and "
@@ -174,6 +181,19 @@ final class Agent: Sendable {
 
     /// Looks at the rules and the kills now.
     func look() { for look in looks.withLock({ $0 }) { look() } }
+
+    /// Ends the agent when its state is found damaged: only one that starts can heal it.
+    private func watchState() {
+        state?.onDamage { [self] what in
+            isStateDamaged.store(true, ordering: .relaxed)
+            log.trouble(
+                "the state is damaged: \(what); this agent takes nothing more in, acknowledges nothing more, and ends with "
+                    + "1; the next start heals the state")
+            manager.stopping()
+            // Not here: whoever found out may hold what the service needs to stop.
+            Task { [stop] in stop.make() }
+        }
+    }
 
     /// Says when nobody can switch anything off from outside.
     private func tellOfNoSwitch() {
@@ -245,8 +265,8 @@ final class Agent: Sendable {
             let (agentDesk, taps, app) = (desk, taps, options.app ?? rules.app)
             tasks.append(
                 Task {
-                    do {
-                        try await state.control.serve { arguments, reply in
+                    await Self.untilServed(log) {
+                        try await state.control.serve(shortages: log.shortages) { arguments, reply in
                             let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
                             let rest = Array(arguments.dropFirst())
                             if arguments.first == "tap" {
@@ -254,7 +274,7 @@ final class Agent: Sendable {
                             }
                             return await DeskCommand.run(arguments.first ?? "", rest, agentDesk, console).rawValue
                         }
-                    } catch { log.trouble("no command can reach this agent: \(error)") }
+                    }
                 })
         }
         tasks.append(Task { await self.writeMetricsNowAndThen() })
@@ -269,6 +289,18 @@ final class Agent: Sendable {
         let (manager, most) = (manager, options.service.concurrency)
         tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
         return tasks
+    }
+
+    /// Serves commands; where the socket cannot be made, tries again every five seconds, and says so once.
+    private static func untilServed(_ log: AgentLog, _ serve: @Sendable () async throws -> Void) async {
+        var isTold = false
+        while !Task.isCancelled {
+            do { return try await serve() } catch {
+                if !isTold { log.trouble("no command can reach this agent, it tries again: \(error)") }
+                isTold = true
+            }
+            try? await Task.sleep(for: .seconds(5))
+        }
     }
 
     private func writeMetricsNowAndThen() async {

@@ -40,6 +40,12 @@ struct ReceiveCommand {
         defer { writer.finish(within: .seconds(1)) }
         let console = Console(print: given.print, error: { writer.add($0) })
         let log = AgentLog(console: console, isQuiet: options.isQuiet, writer: writer, shortages: shortages)
+        if let limit = DescriptorLimit.lackForStart() {
+            console.error(
+                "kiipush receive: too few open files to begin with: \(limit) may be open at all; raise the limit with "
+                    + "'ulimit -n' or LimitNOFILE=")
+            return .failed
+        }
         let (manager, stop) = (ServiceManager(), StopRequest())
         let reload = Mutex<(@Sendable () -> Void)?>(nil)
         // Before anything that takes time: until then a signal ends the process as if it had crashed.

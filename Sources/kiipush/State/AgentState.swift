@@ -93,6 +93,13 @@ final class AgentState: Sendable {
         #endif
     }
 
+    /// Calls `action` once when the open state is found damaged or gone; nothing is stored from then on.
+    func onDamage(_ action: @escaping @Sendable (String) -> Void) {
+        #if SQLite
+        database.onDamage { error in action("\(error)") }
+        #endif
+    }
+
     /// Whether what is taken in survives the process in this build.
     static var isDurable: Bool {
         #if SQLite

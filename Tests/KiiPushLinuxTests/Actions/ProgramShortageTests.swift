@@ -43,7 +43,7 @@ struct ProgramShortageTests {
 
     @Test(
         "as many programs run at once as there are open files for, and always one",
-        arguments: [(8, 1024, 8), (8, 152, 8), (8, 151, 7), (8, 64, 1), (8, 0, 1), (1000, 1024, 80)])
+        arguments: [(8, 1024, 8), (8, 160, 8), (8, 159, 7), (8, 64, 1), (8, 0, 1), (1000, 1024, 80)])
     func descriptors(programs: Int, descriptors: Int, fitting: Int) {
         #expect(DescriptorLimit.fitting(programs, descriptors) == fitting)
     }

@@ -122,10 +122,12 @@ struct MetricsFileTests {
         #expect(
             lines.filter { !$0.hasPrefix("#") } == [
                 #"kiipush_shortage{kind="descriptors"} 0"#, #"kiipush_shortage{kind="memory"} 0"#,
-                #"kiipush_shortage{kind="disk"} 0"#, #"kiipush_shortage{kind="log"} 1"#,
+                #"kiipush_shortage{kind="disk"} 0"#, #"kiipush_shortage{kind="output"} 0"#,
+                #"kiipush_shortage{kind="log"} 1"#,
                 #"kiipush_shortage{kind="broker"} 0"#,
                 #"kiipush_shortages_total{kind="descriptors"} 0"#, #"kiipush_shortages_total{kind="memory"} 0"#,
-                #"kiipush_shortages_total{kind="disk"} 2"#, #"kiipush_shortages_total{kind="log"} 1"#,
+                #"kiipush_shortages_total{kind="disk"} 2"#, #"kiipush_shortages_total{kind="output"} 0"#,
+                #"kiipush_shortages_total{kind="log"} 1"#,
                 #"kiipush_shortages_total{kind="broker"} 0"#,
                 "kiipush_log_lines_dropped_total 7",
             ])

@@ -204,12 +204,13 @@ struct ServiceInboxTests {
 
     /// How often a message was in flight at a crash, the last time alone or not, and whether it is run again.
     static let crashes: [(crashes: Int, alone: Bool, isRun: Bool)] = [
-        (1, true, true), (1, false, true), (2, false, true), (2, true, false), (5, true, false), (5, false, true),
+        (1, true, true), (1, false, true), (2, true, true), (3, true, true), (4, true, false), (4, false, true),
+        (9, true, false), (9, false, true),
     ]
 
     @Test(
-        "what ended the process twice, the second time alone, is put aside and not run a third time", arguments: crashes
-    )
+        "what ended the process four times, the last time alone, is put aside and not run a fifth time",
+        arguments: crashes)
     func quarantine(crashes: Int, alone: Bool, isRun: Bool) async throws {
         let disk = SpyInbox.Disk()
         _ = try SpyInbox(disk).add([ServiceBench.payload(1), ServiceBench.payload(2)])
@@ -236,7 +237,7 @@ struct ServiceInboxTests {
     func quarantineFull() async throws {
         let disk = SpyInbox.Disk()
         _ = try SpyInbox(disk).add([ServiceBench.payload(1), ServiceBench.payload(2)])
-        for crash in 1...2 {
+        for crash in 1...4 {
             let inbox = SpyInbox(disk)
             _ = try inbox.entries()
             try await inbox.note(.begun(1, attempt: crash))

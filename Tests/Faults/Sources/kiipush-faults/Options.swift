@@ -17,6 +17,7 @@ struct Options {
     private var messages: Int?
     private var isDurable = false
     private var isInMemory = false
+    private var hasHardships = false
     private var concurrency = 8
     private var window = 20
     private var tool: Program?
@@ -27,6 +28,7 @@ struct Options {
     static let usage = """
         usage: kiipush-faults [--long] [--tool PATH] [--only WORDS]
                kiipush-faults --kills N [--messages M] [--tool PATH | --in-memory]
+               kiipush-faults --kills N --hardships --tool PATH [--messages M]
                kiipush-faults --rate [--messages M] [--concurrency N] [--window N] [--tool PATH]
                kiipush-faults --idle [--tool PATH]
                kiipush-faults --soak [--durable] [--messages M]
@@ -41,6 +43,8 @@ struct Options {
           --only     the faults whose names have these words in them
           --kills    only kills at random moments, so many; --messages: how many messages they are among
           --in-memory  with an inbox in memory, which loses messages: to see that the books show it
+          --hardships  over TLS, and between the kills certificates and passwords are exchanged, the disk filled,
+                     descriptors taken and the log blocked
           --rate     messages a second from the broker through the inbox on disk to the handler
           --idle     what an agent costs that has nothing to do
           --soak     ten million messages through a service in this process; --durable: with the inbox on disk
@@ -58,6 +62,7 @@ struct Options {
             case "--long": isLong = true
             case "--durable": isDurable = true
             case "--in-memory": isInMemory = true
+            case "--hardships": hasHardships = true
             case "--rate": task = .rate
             case "--idle": task = .idle
             case "--soak": task = .soak
@@ -101,6 +106,10 @@ struct Options {
             print(try Idle(program: program).text())
             return []
         case .soak: return try await Soak(messages: messages ?? 10_000_000, isDurable: isDurable).run()
+        case .kills where hasHardships:
+            guard case .tool? = tool else { throw Trouble("--hardships needs --tool PATH") }
+            let run = Hardships(program: program, kills: kills ?? 24, messages: messages ?? 2400)
+            return try await Plan(rows: [("hardships", { try run.row() })]).run()
         case .kills:
             let run = RandomKills(
                 kills: kills ?? 40, messages: messages ?? 5000, program: program,

@@ -18,6 +18,7 @@ struct Plan {
         let links = LinkFaults(isLong: isLong)
         rows += [
             ("broker restarts", { try links.restarts() }), ("broker kills", { try links.kills() }),
+            ("broker forgets", { try links.forgets() }),
             ("link cuts", { try links.cuts() }), ("broker silent", { try links.silence() }),
         ]
         for kind in DiskFaults.Kind.allCases {
@@ -27,10 +28,28 @@ struct Plan {
             if case .tool = program {
                 let kills = RandomKills(kills: isLong ? 200 : 20, messages: isLong ? 20_000 : 2000, program: program)
                 rows.append(("random kills of the tool", { try kills.row() }))
+                let hardships = Hardships(
+                    program: program, kills: isLong ? 1000 : 24, messages: isLong ? 100_000 : 2400)
+                rows.append(("hardships", { try hardships.row() }))
+                for kind in InjectedErrors.kinds {
+                    let errors = InjectedErrors(program: program, isLong: isLong)
+                    rows.append(("injected \(kind.calls)", { try errors.row(kind) }))
+                }
+                for kind in LostState.Kind.allCases {
+                    let lost = LostState(program: program, kind: kind, isLong: isLong)
+                    rows.append(("database \(kind.rawValue)", { try lost.row() }))
+                }
+                rows.append(("clock jumps", { try ClockJumps(program: program, isLong: isLong).row() }))
+                rows.append(("two with one client id", { try Rivals(program: program, isLong: isLong).row() }))
+                for source in QuickStarts.Source.allCases {
+                    let starts = QuickStarts(program: program, source: source, starts: isLong ? 100 : 12)
+                    rows.append(("start after kill, \(source.rawValue)", { try starts.row() }))
+                }
             }
             rows += [
                 ("really full disk", { try FullDisk(program: program, isLong: isLong).row() }),
                 ("really full small disk", { try FullDisk(program: program, isLong: isLong, megabytes: 3).row() }),
+                ("early stop", { try EarlyStops(program: program, isLong: isLong).row() }),
                 ("drain", { try Drains(program: program, isLong: isLong).row() }),
                 ("order of system calls", { try AcknowledgementOrder(program: program).row() }),
             ]

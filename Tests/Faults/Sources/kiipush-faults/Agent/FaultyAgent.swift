@@ -13,6 +13,8 @@ struct FaultyAgent {
     var book = "/dev/null"
     var service = ServiceSettings.standard
     var isInMemory = false
+    /// Whether it begins an encrypted link, with the system's certificates.
+    var usesTLS = false
     /// Each handler takes so long, in milliseconds.
     var pause = 0
     /// Each message whose number is a multiple of it fails, however often it is tried.
@@ -27,6 +29,10 @@ struct FaultyAgent {
         while let option = rest.popFirst() {
             if option == "--memory" {
                 isInMemory = true
+                continue
+            }
+            if option == "--tls" {
+                usesTLS = true
                 continue
             }
             guard let value = rest.popFirst() else { throw Trouble("\(option) needs a value") }
@@ -60,7 +66,7 @@ struct FaultyAgent {
             ScopeRouter()
         }
         try handle(receiver)
-        var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: topic)
+        var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: topic, usesTLS: usesTLS)
         settings.clientID = topic
         settings.keepAlive = 5
         settings.backoff = .milliseconds(50)

@@ -59,6 +59,29 @@ struct LinkFaults {
         }
     }
 
+    /// The broker forgets its sessions: the agent says that messages may be lost, and those after it are handled.
+    func forgets() throws -> Row {
+        let broker = try Broker()
+        let session = try session(broker, "forgets")
+        let count = isLong ? 20 : 3
+        for number in 1...count {
+            session.publisher.publish(300)
+            try session.publisher.settle()
+            try wait(for: "all are handled") { try session.handled() == session.publisher.asked }
+            let links = session.connections
+            try broker.stop()
+            broker.forget()
+            try broker.start()
+            try wait(for: "the agent is connected again") { session.connections > links }
+            guard session.log.components(of: "has forgotten the session").count > number else {
+                throw Trouble("the agent does not say that the session is gone: \(session.log.suffix(400))")
+            }
+        }
+        var row = try session.finish("broker forgot the session")
+        row.runs = count
+        return row
+    }
+
     /// The link is cut between two packets or in one, both ends alive.
     func cuts() throws -> Row {
         let broker = try Broker()

@@ -43,7 +43,7 @@ struct PlantedKills {
         try session.subscribe()
         session.publisher.publish(messages)
         try session.publisher.settle()
-        for _ in 1...2 {
+        for _ in 1...4 {
             try session.run()
             try session.expectKilled()
         }

@@ -26,7 +26,9 @@ enum Program {
     /// - Returns: the program's path, and what it is told.
     /// - Throws: when its rules cannot be written.
     func command(_ session: Session, _ faults: [String]) throws -> [String] {
-        let address = "mqtt://127.0.0.1:\(session.port)/\(session.topic)"
+        let port = session.broker.securePort ?? session.port
+        let scheme = session.security.map { _ in "mqtts://\(Security.user)@localhost" } ?? "mqtt://127.0.0.1"
+        let address = "\(scheme):\(port)/\(session.topic)"
         switch self {
         case .own:
             return [
@@ -35,11 +37,11 @@ enum Program {
             ] + faults
         case .tool(let path):
             let rules = "\(session.folder.path)/rules.json"
-            try write(Self.rules.utf8, to: rules)
-            return [
-                path, "receive", "--rules", rules, "--state", session.state, "--mqtt", address,
-                "--client-id", session.topic, "--concurrency", "\(session.concurrency)",
-            ] + faults
+            try write((session.rules ?? Self.rules).utf8, to: rules)
+            let source = session.source ?? ["--mqtt", address, "--client-id", session.topic]
+            var command = [path, "receive", "--rules", rules, "--state", session.state]
+            command += ["--concurrency", "\(session.concurrency)"] + source
+            return command + (session.security?.options ?? []) + faults
         }
     }
 

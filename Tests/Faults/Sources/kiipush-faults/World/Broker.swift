@@ -4,6 +4,8 @@ import Glibc
 final class Broker {
     let folder: Folder
     let port: Int
+    /// Where it takes devices that prove themselves over TLS; nil where it takes everybody only.
+    let securePort: Int?
     private var process: Child?
 
     static let program = "/usr/sbin/mosquitto"
@@ -14,16 +16,21 @@ final class Broker {
     ///   - savesAtOnce: whether it writes its sessions after each change, so that a kill of it loses none that has settled;
     ///     else when it ends. It takes time in proportion to all that it keeps.
     ///   - window: how many messages it sends before it waits for acknowledgements; mosquitto's own default is 20.
+    ///   - security: what the devices on another port prove themselves with; nil for no such port.
     /// - Throws: why it does not answer.
-    init(savesAtOnce: Bool = false, window: Int = 20) throws {
+    init(savesAtOnce: Bool = false, window: Int = 20, security: Security? = nil) throws {
         folder = try Folder()
         port = try freePort()
+        securePort = try security.map { _ in try freePort() }
+        let secure = security.flatMap { security in securePort.map { security.listener($0) } } ?? ""
         let saving = savesAtOnce ? "autosave_interval 1\nautosave_on_changes true" : "autosave_interval 0"
         // As root it would become another user, who may not write to the folder.
         let user = getuid() == 0 ? "user root\n" : ""
         let configuration = """
-            \(user)listener \(port) 127.0.0.1
+            \(user)per_listener_settings \(security != nil)
+            listener \(port) 127.0.0.1
             allow_anonymous true
+            \(secure)
             persistence true
             persistence_location \(folder.path)/
             max_queued_messages 0
@@ -61,6 +68,9 @@ final class Broker {
         process.send(SIGCONT)
         try process.end(by: signal)
     }
+
+    /// Forgets all sessions; for one that is stopped.
+    func forget() { unlink("\(folder.path)/mosquitto.db") }
 
     /// When it last wrote its sessions down.
     var lastSave: timespec {

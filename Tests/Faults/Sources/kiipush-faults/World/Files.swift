@@ -20,7 +20,8 @@ final class Folder {
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    deinit { removeTree(path) }
+    /// Left there where `KIIPUSH_FAULTS_KEEP` is set, for who looks for why something broke.
+    deinit { if getenv("KIIPUSH_FAULTS_KEEP") == nil { removeTree(path) } }
 }
 
 /// Removes a directory and all in it.

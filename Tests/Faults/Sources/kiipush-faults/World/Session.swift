@@ -13,6 +13,16 @@ final class Session {
     let port: Int
     /// What is planted in each of the agent's processes.
     var options: [String] = []
+    /// The program that the agent is started by, with its arguments; none for itself.
+    var prefix: [String] = []
+    /// Where the tool's payloads come from, as it is told; nil for the broker.
+    var source: [String]?
+    /// The rules of the tool; nil for those that print each message.
+    var rules: String?
+    /// What the agent proves itself with, over TLS; nil for neither.
+    let security: Security?
+    /// Where the agent's processes write what they say; what becomes of it is to end in ``log``.
+    var errors: String
     /// The messages fail whose number is a multiple of it.
     var failing: Int?
     private(set) var book: Book
@@ -25,14 +35,19 @@ final class Session {
     private let start = ContinuousClock.now
     private var agent: Child?
 
-    init(_ broker: Broker, _ topic: String, program: Program = .own, concurrency: Int = 8, port: Int? = nil) throws {
+    init(
+        _ broker: Broker, _ topic: String, program: Program = .own, concurrency: Int = 8, port: Int? = nil,
+        security: Security? = nil
+    ) throws {
         self.broker = broker
+        self.security = security
         self.port = port ?? broker.port
         self.topic = topic
         self.program = program
         self.concurrency = concurrency
         folder = try Folder()
         state = "\(folder.path)/state"
+        errors = "\(folder.path)/log"
         book = Book(path: "\(folder.path)/book")
         publisher = Publisher(port: broker.port, topic: topic)
     }
@@ -58,9 +73,9 @@ final class Session {
     @discardableResult
     func run(_ faults: [String] = [], under tracer: [String] = []) throws -> Child {
         runs += 1
-        let command = try tracer + program.command(self, options + faults)
+        let command = try tracer + prefix + program.command(self, options + faults)
         let output = if case .tool = program { book.path } else { "/dev/null" }
-        let agent = try Child(command, output: output, errors: "\(folder.path)/log")
+        let agent = try Child(command, output: output, errors: errors)
         self.agent = agent
         return agent
     }
@@ -76,7 +91,13 @@ final class Session {
     }
 
     /// Kills the agent, and checks what it leaves.
-    func kill() throws {
+    ///
+    /// - Parameter words: what it may have said last where it has ended by itself with exit code 1.
+    /// - Throws: when it does not end.
+    func kill(orEndedSaying words: String? = nil) throws {
+        if let agent, !agent.isRunning, agent.end == .exited(1), let words, log.suffix(400).contains(words) {
+            return try lookBack()
+        }
         agent?.send(SIGKILL)
         try expectKilled()
     }
@@ -101,6 +122,9 @@ final class Session {
         if end != .exited(0) { broken.append("run \(runs) should end with exit code 0: \(end)\n\(lastWords)") }
         try lookBack()
     }
+
+    /// The agent's process; nil where none runs.
+    var process: pid_t? { agent?.id }
 
     /// Whether the agent runs.
     var isRunning: Bool { agent?.isRunning ?? false }
