@@ -32,15 +32,20 @@ struct ReadLagTests {
         Row("no room", [.stop(251)], true),
         Row("empty again", [.stop(400), .poll(0, ready: false), .stop(1), .poll(0, ready: false)], true),
         Row("empty for long enough", [.stop(400), .poll(0, ready: false), .poll(1, ready: false)], false),
-        Row("a sender who writes as soon as there is room", [.stop(400), .poll(0, ready: false), .poll(0, ready: true)], true),
+        Row(
+            "a sender who writes as soon as there is room",
+            [.stop(400), .poll(0, ready: false), .poll(0, ready: true)], true),
         Row("a window that is not full", [.poll(5, ready: true), .read(19)], false),
         Row("a full window", [.poll(5, ready: true), .read(20)], true),
         Row("a full window in two reads", [.poll(5, ready: true), .read(12), .poll(0, ready: true), .read(12)], true),
         Row("two bursts", [.poll(5, ready: true), .read(12), .poll(5, ready: true), .read(12)], false),
-        Row("a full window long ago", [.poll(5, ready: true), .read(20), .poll(999, ready: false), .poll(1, ready: true)], false),
+        Row(
+            "a full window long ago",
+            [.poll(5, ready: true), .read(20), .poll(999, ready: false), .poll(1, ready: true)], false),
     ]
 
-    @Test("a source is behind while it has had no pause for a quarter of a second, or had a full window", arguments: rows)
+    @Test(
+        "a source is behind while it has had no pause for a quarter of a second, or had a full window", arguments: rows)
     func lag(row: Row) {
         var now = ContinuousClock.now
         var lag = ReadLag(now)

@@ -126,7 +126,9 @@ struct BreakerTests {
         var breaker = Breaker(PlaceKey(0), limit)
         func judge(_ seconds: Double) -> Bool {
             if breaker.pass(.seconds(seconds), limit) { return true }
-            if case .hold = breaker.judge(Arrival(time: .seconds(seconds), now: .seconds(seconds)), limit) { return false }
+            if case .hold = breaker.judge(Arrival(time: .seconds(seconds), now: .seconds(seconds)), limit) {
+                return false
+            }
             return true
         }
         #expect(judge(0) && judge(0.5))
