@@ -69,7 +69,7 @@ extension PushService {
 
     /// What an earlier process left.
     private struct Left {
-        /// What was in flight when it ended, and of that what has ended it twice.
+        /// What was in flight when it ended, and of that what has ended it too often.
         var suspects: [Parcel] = []
         var guilty: Set<UInt64> = []
         /// What has places of the others.

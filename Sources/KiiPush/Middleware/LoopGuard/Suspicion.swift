@@ -286,8 +286,9 @@ struct Suspicion {
         phase = .trying
     }
 
-    /// What a try takes of the budget: what is more than came while nothing was handled.
+    /// What a try takes of the budget: what is more than came while nothing was handled; all of it once it was a loop.
     private func cost(of size: Int) -> Int {
+        if backoff > 0 { return size }
         let idle = evidence.idle
         return max(size - Int(2 * Double(idle.arrived) / max(idle.seconds, 0.1) * watchSeconds), 1)
     }
@@ -301,7 +302,8 @@ struct Suspicion {
             accept(now)
             return nil
         }
-        if isSteady, budget.mayRevise(now), size <= 32 + Int(usual / 2) {
+        // As many as show against the usual ones, which is never more than that; one more by rounding.
+        if isSteady, budget.mayRevise(now), size <= 33 + Int(usual / 2) {
             budget.revise(now)
             return size
         }
