@@ -24,18 +24,20 @@ public struct PushIntake: Sendable {
         try service.take(payloads)
     }
 
-    /// Takes a payload in, and waits for room before.
+    /// Takes a payload in, and waits for room before; one that had to is marked as ``RawPayload/hasWaited``.
     ///
     /// An inbox that fails is tried again, with pauses from 100 ms to 10 s.
     ///
     /// - Throws: ``IntakeRefusal/stopping``, also when the waiting task is cancelled; a transport may let it out of its
     ///   `run`.
     public func takeWhenRoom(_ payload: RawPayload) async throws(IntakeRefusal) -> Receipt {
+        var payload = payload
         var pause = Duration.milliseconds(100)
         while true {
             do throws(IntakeRefusal) {
                 return try service.take([payload])[0]
             } catch .full {
+                payload.hasWaited = true
                 await service.room()
             } catch .failed {
                 await service.pause(pause)

@@ -1,3 +1,4 @@
+import KiiPushContracts
 import KiiPushTesting
 import Synchronization
 import Testing
@@ -160,6 +161,18 @@ struct ServiceRoomTests {
         cancelled.cancel()
         await #expect(throws: IntakeRefusal.self) { try await cancelled.value }
         #expect(try await bench.close(run) == DrainReport())
+    }
+
+    @Test("a payload that waited for room is marked, and no other")
+    func marked() async throws {
+        let intake = TrialIntake()
+        _ = try await intake.intake(for: "test").takeWhenRoom(ServiceBench.payload(1))
+        intake.setRoom(0)
+        let waiting = Task { try await intake.intake(for: "test").takeWhenRoom(ServiceBench.payload(2)) }
+        try await until { intake.isAwaited }
+        intake.setRoom(.max)
+        _ = try await waiting.value
+        #expect(intake.payloads.map(\.hasWaited) == [false, true])
     }
 
     @Test("one who waits for room and is cancelled, or whose service stops, is told so")

@@ -149,15 +149,17 @@ struct RateBreakers {
         if let place = widePlace { wide.use(place) { $0.takeBack() } }
     }
 
-    /// Takes back a message that passed and was not handled.
+    /// Takes back a message that passed and was not handled, up to the breaker that let it pass as independent: no wider
+    /// one has counted it.
     mutating func takeBack(_ keys: RateKeys) {
-        let narrowPlace = narrow.find(keys.narrow)
-        // Nobody wider counted what a trusted breaker let pass.
-        if let place = narrowPlace, narrow[place].isIndependent { return narrow.use(place) { $0.takeBack() } }
-        takeBack(narrowPlace, keys.wide.flatMap { wide.find($0) })
-        for key in [keys.route, .device] {
-            if let place = broad.find(key) { broad.use(place) { $0.takeBack() } }
+        func takeBack(_ breaker: inout Breaker) -> Bool {
+            breaker.takeBack()
+            return breaker.isIndependent
         }
+        if let place = narrow.find(keys.narrow), narrow.use(place, takeBack) { return }
+        if let key = keys.wide, let place = wide.find(key), wide.use(place, takeBack) { return }
+        if let place = broad.find(keys.route), broad.use(place, takeBack) { return }
+        if let place = broad.find(.device) { broad.use(place) { $0.takeBack() } }
     }
 
     // MARK: Holding

@@ -258,6 +258,13 @@ struct Suspicion {
         }
         compare(count, with: others, now)
         let usual = evidence.idle.seconds > 0 ? Double(evidence.idle.arrived) / evidence.idle.seconds * seconds : 0
+        if usual > 0, Double(count) > 1.5 * usual + 4 * usual.squareRoot() + 4 {
+            // More and more come while nothing is handled: others cause it still, and a try would tell nothing.
+            evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds))
+            quietSince = now
+            phase = .waiting(until: now &+ max(backoff, limit.coolDown))
+            return
+        }
         if seconds < 6, abs(Double(count) - usual) <= 1.5 * usual.squareRoot() + 0.5 {
             count += evidence.idle.arrived
             seconds += evidence.idle.seconds
