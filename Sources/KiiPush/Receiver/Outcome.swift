@@ -13,7 +13,7 @@ public enum Outcome: Sendable {
     case held(HeldMessage)
     /// It was put aside, where it can be looked at and replayed.
     case deadLettered(DeadLetter.Reason)
-    /// It was being handled when the process ended, twice, the second time alone; it lies in the dead letters.
+    /// It was being handled when the process ended, four times, and alone from the second time on; it is a dead letter.
     case quarantined
     /// A newer change of the same object took its place before its turn came, as its route asked for.
     case superseded
