@@ -76,6 +76,9 @@ package struct JSONWriter {
         integer(value)
     }
 
+    /// Writes a member whose value is a whole number.
+    package mutating func member(_ key: String, _ value: Int) { member(key, Int64(value)) }
+
     /// Writes a member whose value is a number with a fraction, or null.
     package mutating func member(_ key: String, _ value: Double?) {
         self.key(key)
@@ -94,12 +97,22 @@ package struct JSONWriter {
         object(body)
     }
 
+    /// Writes a member whose value is an array of strings.
+    package mutating func member(_ key: String, _ texts: [String]) { list(key, texts) { $0.string($1) } }
+
     /// Writes a member whose value is an array; `body` writes each element.
     package mutating func list<Element>(
         _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
     ) {
         self.key(key)
         array { writer in for element in elements { body(&writer, element) } }
+    }
+
+    /// Writes a member whose value is an array of objects; `body` writes the members of each.
+    package mutating func objects<Element>(
+        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
+    ) {
+        list(key, elements) { writer, element in writer.object { body(&$0, element) } }
     }
 
     private mutating func token(_ token: String) {

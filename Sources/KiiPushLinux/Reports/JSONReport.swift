@@ -40,7 +40,7 @@ package enum JSONReport {
             writer.member("source", source)
             writer.member("error") { writer in
                 writer.member("code", error.code.rawValue)
-                writer.member("offset", Int64(error.offset))
+                writer.member("offset", error.offset)
                 writer.member("message", error.detail)
             }
             more(&writer)
@@ -53,10 +53,8 @@ package enum JSONReport {
         writer.member("kind", classification.kind.rawValue)
         writer.member("certainty", classification.certainty.rawValue)
         writer.member("dialect", message.dialect.rawValue)
-        writer.key("evidence")
-        writer.strings(classification.evidence)
-        writer.key("conflicts")
-        writer.strings(classification.conflicts.map(\.name))
+        writer.member("evidence", classification.evidence)
+        writer.member("conflicts", classification.conflicts.map(\.name))
         writer.member("appID", message[.appID])
         writer.member("origin", message[.origin])
         writer.member("event", message.event?.name)
@@ -136,11 +134,5 @@ extension JSONWriter {
         self.key(key)
         guard let value else { return null() }
         object { writer in body(&writer, value) }
-    }
-
-    fileprivate mutating func strings(_ strings: [String]) {
-        array { writer in
-            for string in strings { writer.string(string) }
-        }
     }
 }

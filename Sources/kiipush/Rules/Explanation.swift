@@ -122,78 +122,54 @@ struct Explanation {
     var json: String {
         var writer = JSONWriter()
         writer.object { writer in
-            func string(_ key: String, _ text: String?) {
-                writer.member(key, text)
+            writer.member("source", source)
+            writer.member("file", file)
+            writer.member("kind", message.kind.rawValue)
+            writer.member("certainty", message.certainty.rawValue)
+            writer.member("evidence", message.classification.evidence)
+            writer.objects("conflicts", message.classification.conflicts) { writer, conflict in
+                writer.member("name", conflict.name)
+                writer.member("reason", conflict.reason)
             }
-            func strings(_ key: String, _ texts: [String]) {
-                writer.key(key)
-                writer.array { writer in texts.forEach { writer.string($0) } }
+            writer.objects("rules", rules) { writer, rule in rule.write(to: &writer, message) }
+            writer.objects("stages", stages) { writer, stage in
+                writer.member("name", stage.name)
+                writer.member("verdict", stage.verdict)
             }
-            string("source", source)
-            string("file", file)
-            string("kind", message.kind.rawValue)
-            string("certainty", message.certainty.rawValue)
-            strings("evidence", message.classification.evidence)
-            writer.key("conflicts")
-            writer.array { writer in
-                for conflict in message.classification.conflicts {
-                    writer.object { writer in
-                        writer.member("name", conflict.name)
-                        writer.member("reason", conflict.reason)
-                    }
-                }
-            }
-            writer.key("rules")
-            writer.array { writer in rules.forEach { $0.write(to: &writer, message) } }
-            writer.key("stages")
-            writer.array { writer in
-                for stage in stages {
-                    writer.object { writer in
-                        writer.member("name", stage.name)
-                        writer.member("verdict", stage.verdict)
-                    }
-                }
-            }
-            string("outcome", outcome.name)
-            string("reason", outcome.reason)
-            strings("matched", rules.filter { $0.standing == .taken }.map(\.rule.id))
-            strings("handlers", handlers)
-            strings("expired", expired)
-            string("words", outcomeInWords)
+            writer.member("outcome", outcome.name)
+            writer.member("reason", outcome.reason)
+            writer.member("matched", rules.filter { $0.standing == .taken }.map(\.rule.id))
+            writer.member("handlers", handlers)
+            writer.member("expired", expired)
+            writer.member("words", outcomeInWords)
         }
         return writer.text
     }
 }
 
 extension Explanation.Rule {
+    /// Writes its members.
     fileprivate func write(to writer: inout JSONWriter, _ message: PushMessage) {
-        writer.object { writer in
-            writer.member("id", rule.id)
-            writer.member("line", Int64(rule.position.line))
-            writer.member("column", Int64(rule.position.column))
-            writer.member("standing", standing.rawValue)
-            writer.member("nearMiss", isNearMiss)
-            if isFirst, let dedupe = rule.dedupe {
-                writer.member("dedupe") { writer in
-                    writer.member("by", dedupe.field)
-                    writer.member("id", dedupe.id(of: message))
-                }
+        writer.member("id", rule.id)
+        writer.member("line", rule.position.line)
+        writer.member("column", rule.position.column)
+        writer.member("standing", standing.rawValue)
+        writer.member("nearMiss", isNearMiss)
+        if isFirst, let dedupe = rule.dedupe {
+            writer.member("dedupe") { writer in
+                writer.member("by", dedupe.field)
+                writer.member("id", dedupe.id(of: message))
             }
-            writer.key("checks")
-            writer.array { writer in
-                for check in checks {
-                    writer.object { writer in
-                        writer.member("name", check.name)
-                        writer.member("key", check.key)
-                        writer.key("expected")
-                        writer.value(DataValue(json: check.expected) ?? .null)
-                        writer.key("actual")
-                        writer.value(check.actual.flatMap { DataValue(json: $0) } ?? .null)
-                        writer.member("isThere", check.actual != nil)
-                        writer.member("holds", check.holds)
-                    }
-                }
-            }
+        }
+        writer.objects("checks", checks) { writer, check in
+            writer.member("name", check.name)
+            writer.member("key", check.key)
+            writer.key("expected")
+            writer.value(DataValue(json: check.expected) ?? .null)
+            writer.key("actual")
+            writer.value(check.actual.flatMap { DataValue(json: $0) } ?? .null)
+            writer.member("isThere", check.actual != nil)
+            writer.member("holds", check.holds)
         }
     }
 }

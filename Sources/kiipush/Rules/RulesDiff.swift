@@ -136,8 +136,8 @@ struct RulesDiff {
                 })
         }
         let summary = Self.json { writer in
-            writer.member("messages", Int64(messages))
-            writer.member("changed", Int64(changed))
+            writer.member("messages", messages)
+            writer.member("changed", changed)
         }
         return lines + [summary]
     }
@@ -151,9 +151,8 @@ struct RulesDiff {
 
 extension RulesDiff.Tally {
     fileprivate func write(to writer: inout JSONWriter) {
-        writer.member("count", Int64(count))
-        writer.key("lines")
-        writer.array { writer in lines.forEach { writer.integer(Int64($0)) } }
+        writer.member("count", count)
+        writer.list("lines", lines) { $0.integer(Int64($1)) }
     }
 }
 
@@ -162,10 +161,8 @@ extension RulesDiff.Fate {
         writer.object { writer in
             writer.member("outcome", outcome)
             writer.member("reason", reason)
-            for (key, texts) in [("rules", rules), ("handlers", handlers)] {
-                writer.key(key)
-                writer.array { writer in texts.forEach { writer.string($0) } }
-            }
+            writer.member("rules", rules)
+            writer.member("handlers", handlers)
         }
     }
 }

@@ -48,8 +48,8 @@ struct RulesLintCommand {
 
     private static func json(_ finding: RuleFinding) -> String {
         func write(_ position: SourcePosition, _ writer: inout JSONWriter) {
-            writer.member("line", Int64(position.line))
-            writer.member("column", Int64(position.column))
+            writer.member("line", position.line)
+            writer.member("column", position.column)
         }
         var writer = JSONWriter()
         writer.object { writer in
@@ -61,14 +61,9 @@ struct RulesLintCommand {
             ] {
                 writer.member(key, value)
             }
-            writer.key("related")
-            writer.array { writer in
-                for related in finding.related {
-                    writer.object { writer in
-                        write(related.position, &writer)
-                        writer.member("message", related.what)
-                    }
-                }
+            writer.objects("related", finding.related) { writer, related in
+                write(related.position, &writer)
+                writer.member("message", related.what)
             }
         }
         return writer.text

@@ -38,7 +38,7 @@ enum RulesTestJSON {
             writer.member("file", file)
             writer.member("test", result.test.name)
             writer.place(result.test.position)
-            writer.number("steps", result.test.steps.count)
+            writer.member("steps", result.test.steps.count)
             writer.member("result", result.passed ? "passed" : "failed")
             writer.list("failures", result.failures) { $0.write($1) }
         }
@@ -65,8 +65,8 @@ enum RulesTestJSON {
         object { writer in
             writer.member("file", file)
             writer.member("coverage") { writer in
-                writer.number("points", coverage.points)
-                writer.number("covered", coverage.covered)
+                writer.member("points", coverage.points)
+                writer.member("covered", coverage.covered)
                 writer.key("percent")
                 writer.value(.number(String(coverage.percent)))
                 writer.list("uncovered", uncovered) { writer, gap in
@@ -79,7 +79,7 @@ enum RulesTestJSON {
                     }
                 }
                 writer.member("outcomes") { writer in
-                    for (name, messages) in coverage.outcomes { writer.number(name, messages) }
+                    for (name, messages) in coverage.outcomes { writer.member(name, messages) }
                 }
             }
         }
@@ -89,11 +89,11 @@ enum RulesTestJSON {
     static func line(_ sums: RulesTestSums) -> String {
         object { writer in
             writer.member("summary") { writer in
-                writer.number("files", sums.files)
-                writer.number("untestable", sums.unreadable)
-                writer.number("tests", sums.tests)
-                writer.number("passed", sums.tests - sums.failed)
-                writer.number("failed", sums.failed)
+                writer.member("files", sums.files)
+                writer.member("untestable", sums.unreadable)
+                writer.member("tests", sums.tests)
+                writer.member("passed", sums.tests - sums.failed)
+                writer.member("failed", sums.failed)
             }
         }
     }
@@ -106,14 +106,9 @@ enum RulesTestJSON {
 }
 
 extension JSONWriter {
-    fileprivate mutating func number(_ key: String, _ number: Int) {
-        self.key(key)
-        integer(Int64(number))
-    }
-
     fileprivate mutating func place(_ position: SourcePosition) {
-        number("line", position.line)
-        number("column", position.column)
+        member("line", position.line)
+        member("column", position.column)
     }
 
     fileprivate mutating func problem(_ position: SourcePosition, _ what: String) {
@@ -134,7 +129,7 @@ extension JSONWriter {
                 (value ?? .none).write(to: &writer)
             }
             writer.member("message", failure.what)
-            writer.list("stages", failure.stages) { $0.string($1) }
+            writer.member("stages", failure.stages)
             writer.list("rules", failure.rules) { $0.write($1) }
         }
     }

@@ -40,15 +40,8 @@ struct AgentIdentity: Sendable, Equatable {
             writer.member("state", state)
             writer.member("since", since)
             writer.member("version", Tool.version)
-            writer.key("killed")
-            if let killed {
-                writer.array { writer in for target in killed { writer.string(target) } }
-            } else {
-                writer.null()
-            }
-            if let isKnown {
-                writer.member("known", isKnown)
-            }
+            if let killed { writer.member("killed", killed) } else { writer.member("killed", nil as String?) }
+            if let isKnown { writer.member("known", isKnown) }
         }
         return writer.text
     }

@@ -193,16 +193,15 @@ extension DeadLetter {
             writer.member("reason", reason.rawValue)
             writer.member("receivedAt", receivedAt)
             writer.member("transport", payload.transport?.name)
-            writer.key("routes")
-            writer.array { writer in for route in routes { writer.string(route) } }
-            writer.member("attempts", Int64(attempts))
+            writer.member("routes", routes)
+            writer.member("attempts", attempts)
             writer.member("rulesGeneration", Int64(rulesGeneration))
             writer.member("cause", cause)
-            writer.member("bytes", Int64(payload.bytes.count))
-            writer.member("count", Int64(count))
+            writer.member("bytes", payload.bytes.count)
+            writer.member("count", count)
             if let summary {
                 writer.member("firstReceivedAt", summary.firstReceivedAt)
-                writer.member("bytesLost", Int64(summary.bytesLost))
+                writer.member("bytesLost", summary.bytesLost)
             }
             if withPayload {
                 writer.member("raw", String(decoding: payload.bytes, as: UTF8.self))

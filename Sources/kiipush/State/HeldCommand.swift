@@ -111,9 +111,8 @@ enum HeldCommand {
             writer.object { writer in
                 writer.member("id", Int64(clamping: held.id))
                 writer.member("kind", held.message.kind.rawValue)
-                writer.key("routes")
-                writer.array { writer in for route in held.routes { writer.string(route) } }
-                writer.member("bytes", Int64(held.message.raw.bytes.count))
+                writer.member("routes", held.routes)
+                writer.member("bytes", held.message.raw.bytes.count)
                 writer.member("waitedSeconds", waited)
                 guard let hold else { return }
                 writer.member("level", hold.level.rawValue)

@@ -12,7 +12,7 @@ extension AgentStatus {
             writer.member("since", since.description)
             writer.member("uptimeSeconds", uptime)
             writer.member("healthy", isHealthy)
-            writer.list("problems", problems) { $0.string($1) }
+            writer.member("problems", problems)
             writer.member("open", isOpen)
             writer.objects("transports", transports) { writer, link in
                 writer.member("name", link.name)
@@ -84,13 +84,5 @@ extension AgentStatus.Route {
             writer.member(name, value)
         }
         writer.member("handlingSeconds", handlingSeconds)
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func objects<Element>(
-        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
-    ) {
-        list(key, elements) { writer, element in writer.object { body(&$0, element) } }
     }
 }

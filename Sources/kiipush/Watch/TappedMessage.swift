@@ -61,8 +61,7 @@ struct TappedMessage: Sendable {
         writer.member("reason", trace.outcome.reason)
         writer.member("why", why)
         writer.member("route", trace.routes.first)
-        writer.key("routes")
-        writer.array { writer in for route in trace.routes { writer.string(route) } }
+        writer.member("routes", trace.routes)
         writer.member("waited", Self.milliseconds(trace.waitedNanoseconds))
         writer.member("took", trace.calls.isEmpty ? nil : Self.milliseconds(trace.handlingNanoseconds))
     }

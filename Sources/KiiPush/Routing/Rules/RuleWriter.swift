@@ -123,34 +123,9 @@ extension DeliverySettings {
             writer.member("order", order.rawValue)
             writer.member("onFailure", onFailure.rawValue)
             if replacesOlder {
-                writer.key("replacesOlder")
-                writer.bool(true)
+                writer.member("replacesOlder", true)
             }
             if let maxAge { writer.member("maxAge", maxAge.ruleText) }
-        }
-    }
-}
-
-extension JSONWriter {
-    mutating func member(_ name: String, _ text: String) {
-        key(name)
-        string(text)
-    }
-
-    mutating func member(_ name: String, _ number: Int) {
-        key(name)
-        integer(Int64(number))
-    }
-
-    mutating func member(_ name: String, _ value: Bool) {
-        key(name)
-        bool(value)
-    }
-
-    mutating func member(_ name: String, _ texts: [String]) {
-        key(name)
-        array { writer in
-            for text in texts { writer.string(text) }
         }
     }
 }
