@@ -144,8 +144,7 @@ final class Agent: Sendable {
         log.note("\(counted(loaded.rules.rules.count, "rule")) of \(escaped(options.rules))")
         tellOfUnknownRoutes()
         watch()
-        let beside = startBeside() + [Task { await rulesWatch.run() }]
-        defer { for task in beside { task.cancel() } }
+        let beside = startBeside(rulesWatch)
         // Ready to the manager, which ends who is not in time: what comes first may take longer, and a broker be away.
         manager.status("handling what was in flight when the last one ended")
         manager.ready()
@@ -156,9 +155,11 @@ final class Agent: Sendable {
         let report: DrainReport
         do { report = try await run.value } catch {
             await taps.end()
+            await beside.end()
             throw error
         }
         await taps.end()
+        await beside.end()
         let ended = receiver.metrics.outcomes.filter { $0.outcome != "held" }.reduce(0) { $0 + $1.messages }
         log.note(
             "stopped: \(ended) ended in all, \(report.finished) of them while it stopped; \(report.cancelled) cancelled, "
@@ -247,10 +248,42 @@ final class Agent: Sendable {
         }
     }
 
-    /// What runs beside the service: kills, commands, metrics, the watchdog.
-    private func startBeside() -> [Task<Void, Never>] {
+    /// Serves commands on the control socket until its task is cancelled.
+    private func serveCommands(_ state: AgentState, _ desk: AgentDesk) -> Task<Void, Never> {
+        let (log, taps, app) = (log, taps, options.app ?? rules.app)
+        return Task {
+            await Self.untilServed(log) {
+                try await state.control.serve(shortages: log.shortages) { arguments, reply in
+                    let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
+                    let rest = Array(arguments.dropFirst())
+                    if arguments.first == "tap" {
+                        return await TapCommand.serve(rest, taps, app: app, reply).rawValue
+                    }
+                    return await DeskCommand.run(arguments.first ?? "", rest, desk, console).rawValue
+                }
+            }
+        }
+    }
+
+    /// What runs beside the service.
+    private struct Beside {
+        /// Kills, rules, metrics, the log's account, the watchdog.
+        var tasks: [Task<Void, Never>]
+        /// The control socket.
+        var commands: Task<Void, Never>?
+
+        /// Ends all, and waits until the control socket is gone from its place: the process is about to end.
+        func end() async {
+            for task in tasks { task.cancel() }
+            commands?.cancel()
+            await commands?.value
+        }
+    }
+
+    private func startBeside(_ rulesWatch: RulesWatch) -> Beside {
         let (log, receiver, service) = (log, receiver, service)
-        var tasks: [Task<Void, Never>] = []
+        var tasks = [Task { await rulesWatch.run() }]
+        var commands: Task<Void, Never>?
         if let state {
             var desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
             desk.agent = AgentIdentity(directory: state.directory, since: since)
@@ -262,20 +295,7 @@ final class Agent: Sendable {
                 desk.lookAtKills = { kills.look() }
                 looks.withLock { $0.append { kills.look() } }
             }
-            let (agentDesk, taps, app) = (desk, taps, options.app ?? rules.app)
-            tasks.append(
-                Task {
-                    await Self.untilServed(log) {
-                        try await state.control.serve(shortages: log.shortages) { arguments, reply in
-                            let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
-                            let rest = Array(arguments.dropFirst())
-                            if arguments.first == "tap" {
-                                return await TapCommand.serve(rest, taps, app: app, reply).rawValue
-                            }
-                            return await DeskCommand.run(arguments.first ?? "", rest, agentDesk, console).rawValue
-                        }
-                    }
-                })
+            commands = serveCommands(state, desk)
         }
         tasks.append(Task { await self.writeMetricsNowAndThen() })
         tasks.append(
@@ -288,7 +308,7 @@ final class Agent: Sendable {
         tasks.append(Task { [silence] in await silence.run { log.tell($0) } })
         let (manager, most) = (manager, options.service.concurrency)
         tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
-        return tasks
+        return Beside(tasks: tasks, commands: commands)
     }
 
     /// Serves commands; where the socket cannot be made, tries again every five seconds, and says so once.
