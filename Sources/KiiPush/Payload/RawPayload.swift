@@ -27,7 +27,7 @@ public struct RawPayload: Sendable, Hashable {
     /// Set it while more lies ready than the transport takes: while it has waited for room, or has found more to read
     /// each time that it looked for a quarter of a second. The loop guard decides nothing by messages that come at the
     /// device's own pace. A store does not keep it.
-    public var hasWaited = false
+    public var hasWaited: Bool
 
     /// When the payload arrived, on the receiver's monotonic clock; the receiver fills it in when it is left out.
     public var arrivedAt: MonotonicInstant?
@@ -35,12 +35,13 @@ public struct RawPayload: Sendable, Hashable {
     /// Wraps a payload's bytes.
     public init(
         _ bytes: [UInt8], transport: Transport? = nil, transportMessageID: String? = nil, isRedelivered: Bool = false,
-        arrivedAt: MonotonicInstant? = nil
+        hasWaited: Bool = false, arrivedAt: MonotonicInstant? = nil
     ) {
         self.bytes = bytes
         self.transport = transport
         self.transportMessageID = transportMessageID
         self.isRedelivered = isRedelivered
+        self.hasWaited = hasWaited
         self.arrivedAt = arrivedAt
     }
 

@@ -99,13 +99,12 @@ private struct LinesReading {
 
     /// Takes whole lines out of what was read.
     private mutating func gather() {
+        let isBehind = lag.isBehind(.now)
         while waiting.count < BatchedIntake.largestBatch {
             guard let line = splitter.next() ?? (inputHasEnded ? splitter.finish() : nil) else { return }
             switch line {
             case .bytes(let bytes, _):
-                var payload = RawPayload(bytes, transport: transport)
-                payload.hasWaited = lag.isBehind(.now)
-                waiting.append(payload)
+                waiting.append(RawPayload(bytes, transport: transport, hasWaited: isBehind))
             case .tooLong(let number):
                 intake.intake.report(.ignored("line \(number) is longer than the limit of a payload"))
             }

@@ -116,9 +116,7 @@ struct SocketClient {
             if case .bytes = line { true } else { false }
         }.compactMap { line in
             guard case .bytes(let bytes, _) = line else { return nil }
-            var payload = RawPayload(bytes, transport: transport)
-            payload.hasWaited = isBehind
-            return payload
+            return RawPayload(bytes, transport: transport, hasWaited: isBehind)
         }
     }
 

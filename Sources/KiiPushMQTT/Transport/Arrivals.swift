@@ -137,9 +137,7 @@ final class Arrivals {
             }
             newRetained = copy
         }
-        var payload = RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered)
-        payload.hasWaited = areLate
-        payloads.append(payload)
+        payloads.append(RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered, hasWaited: areLate))
         comesAgain.append(unsafe message.qos > 0 && !isSessionClean)
         bytes += size
     }
