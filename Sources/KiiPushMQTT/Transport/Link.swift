@@ -18,6 +18,8 @@ struct Link: ~Copyable {
     /// Why a call failed.
     struct Failure: Error {
         let what: String
+        /// Whether the broker has closed the link, or does its part no longer.
+        var isByBroker = false
     }
 
     /// How many messages MQTT 5's broker may send before it waits for acknowledgements.
@@ -167,7 +169,7 @@ struct Link: ~Copyable {
             sent = unsafe send(descriptor, ping, ping.count, Int32(MSG_NOSIGNAL))
         }
         // A socket that has no room for two bytes has not sent anything for minutes.
-        guard sent == ping.count else { throw Failure(what: "the broker does not read what is sent") }
+        guard sent == ping.count else { throw Failure(what: "the broker does not read what is sent", isByBroker: true) }
     }
 
     private typealias Write = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer, Int32) -> Int32
@@ -183,21 +185,21 @@ struct Link: ~Copyable {
     private func check(_ code: Int32) throws(Failure) {
         guard code != MOSQ_ERR_SUCCESS.rawValue else { return }
         let number = ErrorNumber.current
-        let what =
+        let (what, isByBroker): (String, Bool) =
             switch code {
             // The number is another kind's than its place says.
             case MOSQ_ERR_EAI.rawValue:
-                unsafe "the host was not found: \(String(cString: gai_strerror(number.rawValue)))"
-            case MOSQ_ERR_ERRNO.rawValue where number.rawValue == EPROTO: "the encrypted link was refused"
+                unsafe ("the host was not found: \(String(cString: gai_strerror(number.rawValue)))", false)
+            case MOSQ_ERR_ERRNO.rawValue where number.rawValue == EPROTO: ("the encrypted link was refused", false)
             // No call has failed: the other end has closed the link without a word.
-            case MOSQ_ERR_ERRNO.rawValue where number.rawValue == 0: "the broker closed the link"
-            case MOSQ_ERR_CONN_LOST.rawValue: "the broker closed the link"
-            case MOSQ_ERR_ERRNO.rawValue: "\(number)"
-            case MOSQ_ERR_KEEPALIVE.rawValue: "the broker did not answer within the keep-alive"
-            default: unsafe String(cString: mosquitto_strerror(code))
+            case MOSQ_ERR_ERRNO.rawValue where number.rawValue == 0: ("the broker closed the link", true)
+            case MOSQ_ERR_CONN_LOST.rawValue: ("the broker closed the link", true)
+            case MOSQ_ERR_ERRNO.rawValue: ("\(number)", false)
+            case MOSQ_ERR_KEEPALIVE.rawValue: ("the broker did not answer within the keep-alive", true)
+            default: unsafe (String(cString: mosquitto_strerror(code)), false)
             }
         let complaints = arrivals.takeComplaints().map { EscapedText($0).description }.joined(separator: "; ")
-        throw Failure(what: complaints.isEmpty ? what : "\(what) (\(complaints))")
+        throw Failure(what: complaints.isEmpty ? what : "\(what) (\(complaints))", isByBroker: isByBroker)
     }
 
     /// What a code of a broker's answer means, in the words of the library.

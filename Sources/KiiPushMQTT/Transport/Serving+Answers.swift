@@ -11,7 +11,7 @@ extension Serving {
             self.isSessionPresent = isSessionPresent
             do throws(Link.Failure) {
                 subscription = try link.subscribe(settings.topic, settings.quality)
-            } catch { throw .lost(error.what) }
+            } catch { throw .lost(error) }
         case .connection(let code, _):
             let reason = Link.reason(connection: code, settings.version)
             guard !MQTTAnswers.isRefusal(connection: code, settings.version) else {
@@ -34,7 +34,8 @@ extension Serving {
             noteSubscription(quality)
         case .end(let code) where code == 0x8E:
             throw .lost("\(Link.reason(code)): another program has connected with this client id")
-        case .end(let code) where code >= 0x80: throw .lost("the broker ended the link: \(Link.reason(code))")
+        case .end(let code) where code >= 0x80:
+            throw .lost("the broker ended the link: \(Link.reason(code))", isByBroker: true)
         // What libmosquitto says of itself comes as an error too.
         case .end: break
         }

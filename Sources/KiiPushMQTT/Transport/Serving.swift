@@ -19,14 +19,16 @@ final class Serving {
     enum End: Error {
         /// The transport is to end.
         case stopped
-        /// The link is gone; another one may hold.
-        case lost(String)
+        /// The link is gone, or of no use; another one may hold.
+        case lost(String, isByBroker: Bool = false)
         /// The broker does not let it in; it may change its mind.
         case refused(String)
         /// The files have changed, and the link is to be made with them.
         case renewed
         /// No link will ever hold.
         case final(MQTTError)
+
+        static func lost(_ failure: Link.Failure) -> End { .lost(failure.what, isByBroker: failure.isByBroker) }
     }
 
     typealias Instant = ContinuousClock.Instant
@@ -111,7 +113,7 @@ final class Serving {
                     tellRenewal()
                     continue
                 }
-                if case .lost(let what) = error, pause(tellLoss(what)) { continue }
+                if case .lost(let what, let isByBroker) = error, pause(tellLoss(what, isByBroker)) { continue }
                 if case .refused(let why) = error, pause(tellRefusal(why)) { continue }
                 reportLeft()
                 return .success(())
@@ -137,10 +139,10 @@ final class Serving {
     }
 
     /// Tells that the link is gone, and returns how long to wait for another.
-    private func tellLoss(_ what: String) -> Duration {
+    private func tellLoss(_ what: String, _ isByBroker: Bool) -> Duration {
         let held = subscribedAt?.duration(to: .now) ?? .zero
         (subscribedAt, toldRefusal) = (nil, nil)
-        let isShort = held > .zero && what.hasPrefix("the broker ") && !backoff.isLong(held)
+        let isShort = isByBroker && held > .zero && !backoff.isLong(held)
         shortLinks = isShort ? shortLinks + 1 : 0
         let pause = backoff.next(afterLinkOf: held, random: start.random())
         intake.report(.disconnected(shortLinks < Self.suspectLinks ? what : what + hintOfRival, retryIn: pause))
@@ -227,7 +229,7 @@ final class Serving {
             // Nobody may be there any more; the first round would find out too late.
             if control.comeBack() { return link }
         } catch {
-            if control.comeBack() { throw .lost(error.what) }
+            if control.comeBack() { throw .lost(error) }
         }
         throw .stopped
     }
@@ -247,7 +249,7 @@ final class Serving {
         if mayRead, seen & (POLLIN | POLLHUP | POLLERR) != 0 {
             try read(link)
         } else if seen & (POLLHUP | POLLERR | Self.hungUp) != 0 {
-            throw .lost("the broker ended the link")
+            throw .lost("the broker ended the link", isByBroker: true)
         }
         isBehind = !mayRead || isBehind && seen & POLLIN != 0
         try keepAlive(link)
@@ -271,8 +273,8 @@ final class Serving {
         lag.read(arrivals.count - first, window: Link.usualWindow, .now)
         for answer in arrivals.takeAnswers() { try heed(answer, link) }
         for notice in arrivals.takeNotices() { intake.report(.ignored(notice)) }
-        if let failure { throw .lost(failure.what) }
-        guard link.descriptor >= 0 else { throw .lost("the broker ended the link") }
+        if let failure { throw .lost(failure) }
+        guard link.descriptor >= 0 else { throw .lost("the broker ended the link", isByBroker: true) }
         if arrivals.takeAcknowledgement(), !link.wantsWrite {
             throw .final(.acknowledgesEarly(Link.libraryVersion))
         }
@@ -312,7 +314,7 @@ final class Serving {
     }
 
     func lost(_ call: () throws(Link.Failure) -> Void) throws(End) {
-        do throws(Link.Failure) { try call() } catch { throw .lost(error.what) }
+        do throws(Link.Failure) { try call() } catch { throw .lost(error) }
     }
 
     // MARK: Handing over
