@@ -25,6 +25,21 @@ package enum StateDirectory {
         return unsafe String(cString: value)
     }
 
+    /// The names in a directory, in no order; nil when it cannot be read.
+    package static func names(in path: String) -> [String]? {
+        guard let stream = unsafe opendir(path) else { return nil }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            // The name ends with a zero byte within its 256, and is copied before the next entry is read.
+            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
     /// Whether there is a directory.
     package static func isThere(_ path: String) -> Bool { FileStamp(path).isDirectory }
 

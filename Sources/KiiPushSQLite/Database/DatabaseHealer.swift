@@ -112,7 +112,7 @@ struct DatabaseHealer {
     private func removeOldest(but aside: String) {
         let start = "\(SQLiteDatabase.fileName).\(Self.infix)"
         let names = Set(
-            Self.names(in: directory).filter { $0.hasPrefix(start) }.map { name in
+            (StateDirectory.names(in: directory) ?? []).filter { $0.hasPrefix(start) }.map { name in
                 Self.companions.first { name.hasSuffix($0) }.map { String(name.dropLast($0.count)) } ?? name
             }
         ).subtracting([String(aside.dropFirst(directory.count))])
@@ -140,20 +140,6 @@ struct DatabaseHealer {
     /// Brings the names of the files to the disk.
     private func sync() throws(SQLiteError) {
         do throws(ErrorNumber) { try syncDirectory(of: path) } catch { throw .cannotOpen(path: directory, error) }
-    }
-
-    private static func names(in directory: String) -> [String] {
-        guard let stream = unsafe opendir(directory) else { return [] }
-        defer { unsafe closedir(stream) }
-        var names: [String] = []
-        while let entry = unsafe readdir(stream) {
-            // The name ends with a zero byte within its 256, and is copied before the next entry is read.
-            names.append(
-                unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                    unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-                })
-        }
-        return names
     }
 }
 #endif

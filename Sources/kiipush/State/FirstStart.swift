@@ -29,23 +29,9 @@ struct FirstStart: Sendable {
 
     /// Takes away what was made; all of it stays where somebody else has put something there meanwhile.
     func undo() {
-        guard let names = Self.names(directory), Self.ownFiles.isSuperset(of: names) else { return }
+        guard let names = StateDirectory.names(in: directory), Self.ownFiles.isSuperset(of: names) else { return }
         // The lock last: until then no other agent begins here.
         for name in names.sorted(by: { $1 == "agent.lock" && $0 != $1 }) { _ = unsafe unlink("\(directory)/\(name)") }
         for path in missing where unsafe rmdir(path) != 0 { return }
-    }
-
-    /// What is in a directory; nil when that cannot be read.
-    private static func names(_ path: String) -> [String]? {
-        guard let handle = unsafe opendir(path) else { return nil }
-        defer { unsafe closedir(handle) }
-        var names: [String] = []
-        while let entry = unsafe readdir(handle) {
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
     }
 }
