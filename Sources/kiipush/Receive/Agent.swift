@@ -385,10 +385,3 @@ private struct HealedState: PushTransport {
         intake.report(.possibleGap("the state was damaged or gone; the start of this log says what was saved of it"))
     }
 }
-
-/// An agent could not be put together.
-struct AgentError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}

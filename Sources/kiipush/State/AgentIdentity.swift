@@ -39,7 +39,7 @@ struct AgentIdentity: Sendable, Equatable {
             writer.member("process", Int64(process))
             writer.member("state", state)
             writer.member("since", since)
-            writer.member("version", Tool.version)
+            writer.member("version", Version.number)
             if let killed { writer.member("killed", killed) } else { writer.member("killed", nil as String?) }
             if let isKnown { writer.member("known", isKnown) }
         }

@@ -8,10 +8,10 @@ enum TapCommand {
         let reading = Self.command.read(arguments, by: TapOptions.table, into: TapOptions(), given) {
             options, operands throws(Arguments.Mistake) in
             try TapOptions.check(operands)
-            options.directory = try StateCommand.directory(options.directory)
+            options.directory = try StateOption.directory(options.directory)
         }
         guard case .options(let options) = reading else { return reading.code }
-        let agent = WatchedAgent(directory: options.directory ?? "")
+        let agent = WatchedAgent(directory: options.directory)
         let console = given.untilClosed
         do {
             let code = try await agent.control.ask(["tap"] + arguments, print: console.print, error: console.error)

@@ -10,7 +10,7 @@ struct TapOptions: Sendable {
     var format = ReportFormat.text
     /// After how many messages it ends; nil for never.
     var count: Int?
-    var directory: String?
+    var directory = ""
 
     static let table = OptionTable<TapOptions>([
         .value("--route", "ID", "those that this route takes") { $0.route = $1 },

@@ -4,7 +4,7 @@ import KiiPushLinux
 
 /// `kiipush top`: what a running agent does, alive on a terminal, or as plain snapshots.
 struct TopCommand {
-    private var directory: String?
+    private var directory = ""
     private var interval = Duration.seconds(2)
     private var count: Int?
     private var order = TopScreen.Order.busy
@@ -29,10 +29,10 @@ struct TopCommand {
         let reading = Self.command.read(arguments, by: table, into: TopCommand(), console) {
             options, operands throws(Arguments.Mistake) in
             try WatchedAgent.check(operands)
-            options.directory = try StateCommand.directory(options.directory)
+            options.directory = try StateOption.directory(options.directory)
         }
         guard case .options(let options) = reading else { return reading.code }
-        let agent = WatchedAgent(directory: options.directory ?? "")
+        let agent = WatchedAgent(directory: options.directory)
         if console.isStandard, !options.isPlain, options.count == nil, let terminal = TopTerminal(console.ink) {
             return await options.show(agent, terminal)
         }
