@@ -153,8 +153,8 @@ final class Serving {
     private static let suspectLinks = 3
 
     private var hintOfRival: String {
-        "; that was the \(shortLinks == Self.suspectLinks ? "third" : "\(shortLinks)th") short link in a row: another program "
-            + "seems to connect with the client id '\(EscapedText(clientID))'; give each its own"
+        "; that makes \(shortLinks) short links in a row: another program seems to connect "
+            + "with the client id '\(EscapedText(clientID))'; give each its own"
     }
 
     /// Tells that the link is made anew at once.
