@@ -23,15 +23,15 @@ struct Tool {
         usage: ["COMMAND [OPTION…]"], options: [OptionTexts(options: [versionOption, .help])],
         notes: [
             .text(
-                "Colours are for terminals only: there are none in a pipe or a file, with TERM=dumb, or where NO_COLOR is "
-                    + "set.")
+                "Colours are for terminals only: there are none in a pipe or a file, with TERM=dumb, or where NO_COLOR "
+                    + "is set.")
         ],
         exits: [
             (.fine, "fine, or yes"), (.failed, "no, or something failed: an input, a test, what was asked for"),
             (
                 .unanswered,
-                "there is no answer: a payload is ambiguous under --strict, two versions of rules cannot be compared, or "
-                    + "no agent is there"
+                "there is no answer: a payload is ambiguous under --strict, two versions of rules cannot be compared, "
+                    + "or no agent is there"
             ),
         ],
         commands: [

@@ -17,12 +17,13 @@ import Synchronization
 /// ```
 ///
 /// Open one for each service, when it starts, and keep it until it ends: it has a lock on `kiipush.db.lock` beside the
-/// file, so that a second process that opens the same directory is refused after two seconds, and so is the same process.
+/// file, so that a second process that opens the same directory is refused after two seconds, and so is the same
+/// process.
 ///
 /// What a call has written when it returns survives the process's end, however that comes, and a loss of power, if the
 /// disk keeps what it confirms: the file is in SQLite's WAL mode with `synchronous=FULL`, which is read back. Where a
-/// file system cannot do that, opening fails. Opening also reads the whole file to see that it is sound: 2 MB for 20,000
-/// messages.
+/// file system cannot do that, opening fails. Opening also reads the whole file to see that it is sound: 2 MB for
+/// 20,000 messages.
 ///
 /// The directory is made with mode 0700 and the file with 0600. A file that others may read or write is refused, not
 /// repaired: the secret in it may be known, and what it remembers may be forged.
@@ -30,9 +31,9 @@ import Synchronization
 /// A file that is damaged, and one that is empty or gone where a database was, is refused too, unless the database is
 /// opened by ``init(healing:)``. That there was one, `kiipush.db.made` beside it says.
 ///
-/// Where it is found out only later, every call fails from then on, so that nothing is confirmed that may not be kept, and
-/// the file is not written to any more: ``onDamage(_:)`` tells of it; close the database then, and open it again with
-/// ``init(healing:)``, best in another process.
+/// Where it is found out only later, every call fails from then on, so that nothing is confirmed that may not be kept,
+/// and the file is not written to any more: ``onDamage(_:)`` tells of it; close the database then, and open it again
+/// with ``init(healing:)``, best in another process.
 public final class SQLiteDatabase: Sendable {
     /// The file's name in its directory.
     public static let fileName = "kiipush.db"
@@ -73,9 +74,9 @@ public final class SQLiteDatabase: Sendable {
     /// Opens the database of a state directory, and where it is damaged puts it aside and begins a new one.
     ///
     /// What cannot be read, is empty or gone lies then beside the new one, as `kiipush.db.damaged-` with the date; the
-    /// three newest are kept. What can be read of it is copied: messages that have not ended, dead letters, what is known
-    /// to be done. ``healing`` says what was saved; tell somebody. A process that is killed while it heals loses nothing:
-    /// the next one goes on.
+    /// three newest are kept. What can be read of it is copied: messages that have not ended, dead letters, what is
+    /// known to be done. ``healing`` says what was saved; tell somebody. A process that is killed while it heals loses
+    /// nothing: the next one goes on.
     ///
     /// A file of a newer release, of another program, of another user, or one that is locked is not damaged: it is
     /// refused, and left as it is.
@@ -122,8 +123,8 @@ public final class SQLiteDatabase: Sendable {
         }
     }
 
-    /// Calls `listener` once when a call finds the open database damaged, or its files removed or emptied; at once if one
-    /// did already.
+    /// Calls `listener` once when a call finds the open database damaged, or its files removed or emptied; at once if
+    /// one did already.
     ///
     /// From then on every call of a store fails with the same error. It is called by the thread that found out; keep it
     /// short.
@@ -350,7 +351,8 @@ extension Connection {
             """
             DELETE FROM boots WHERE id <> ? AND number NOT IN (SELECT boot FROM seen)
                 AND number NOT IN (SELECT boot FROM deadLetters)
-                AND number NOT IN (SELECT firstBoot FROM deadLetters WHERE firstBoot IS NOT NULL) AND number NOT IN (SELECT boot FROM inbox)
+                AND number NOT IN (SELECT firstBoot FROM deadLetters WHERE firstBoot IS NOT NULL)
+                AND number NOT IN (SELECT boot FROM inbox)
                 AND number NOT IN (SELECT boot FROM breakers)
             """, .text(id))
         // Of a boot that nobody knows, each process is one of its own.

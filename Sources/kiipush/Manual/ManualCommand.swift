@@ -61,8 +61,8 @@ struct ManualCommand {
         usage: ["[--page NAME]", "DIR"],
         about: [
             .text(
-                "With a DIR the pages are written there, as kiipush.1, kiipush-receive.1 and so on; it is made where it is "
-                    + "missing.")
+                "With a DIR the pages are written there, as kiipush.1, kiipush-receive.1 and so on; it is made where "
+                    + "it is missing.")
         ],
         options: table.texts, operands: .directory,
         exits: [(.fine, "printed or written"), (.failed, "a page cannot be written")],

@@ -162,16 +162,16 @@ final class Agent: Sendable {
         await beside.end()
         let ended = receiver.metrics.outcomes.filter { $0.outcome != "held" }.reduce(0) { $0 + $1.messages }
         log.note(
-            "stopped: \(ended) ended in all, \(report.finished) of them while it stopped; \(report.cancelled) cancelled, "
-                + "\(report.left) left")
+            "stopped: \(ended) ended in all, \(report.finished) of them while it stopped; \(report.cancelled) "
+                + "cancelled, \(report.left) left")
         writeMetrics()
         // So that the file is whole without its log; what would still write is refused.
         state?.close()
         if isStateDamaged.load(ordering: .relaxed) { return .failed }
         guard losesWhatIsLeft, report.left > 0 else { return .fine }
         log.trouble(
-            "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: what was taken in lay in memory, and "
-                + "nobody brings it again; keep it with --state DIR, in a build with the trait SQLite")
+            "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: what was taken in lay in memory, "
+                + "and nobody brings it again; keep it with --state DIR, in a build with the trait SQLite")
         return .failed
     }
 
@@ -188,8 +188,8 @@ final class Agent: Sendable {
         state?.onDamage { [self] what in
             isStateDamaged.store(true, ordering: .relaxed)
             log.trouble(
-                "the state is damaged: \(what); this agent takes nothing more in, acknowledges nothing more, and ends with "
-                    + "1; the next start heals the state")
+                "the state is damaged: \(what); this agent takes nothing more in, acknowledges nothing more, and ends "
+                    + "with 1; the next start heals the state")
             manager.stopping()
             // Not here: whoever found out may hold what the service needs to stop.
             Task { [stop] in stop.make() }

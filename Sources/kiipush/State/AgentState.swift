@@ -24,8 +24,8 @@ final class AgentState: Sendable {
     ///
     /// - Parameters:
     ///   - directory: the state directory.
-    ///   - patience: how long to wait for it. Of an agent that was killed a program may have the lock still, one that was
-    ///     just being started; it lets go of it a moment later.
+    ///   - patience: how long to wait for it. Of an agent that was killed a program may have the lock still, one that
+    ///     was just being started; it lets go of it a moment later.
     ///   - heals: whether a database that is damaged is put aside, and what can be read of it saved. An agent does so,
     ///     which can tell; a command would hide it.
     /// - Returns: the directory, or who has it.

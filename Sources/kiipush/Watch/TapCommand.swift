@@ -71,8 +71,8 @@ enum TapCommand {
         notes: [
             .text(
                 "It shows payloads: only the agent's user and root may watch, four at once. Nobody is slowed down: of "
-                    + "what comes faster than it is read, 256 messages wait, others are left out and counted. Ctrl-C ends "
-                    + "it, and so does a pipe that nobody reads.")
+                    + "what comes faster than it is read, 256 messages wait, others are left out and counted. Ctrl-C "
+                    + "ends it, and so does a pipe that nobody reads.")
         ],
         exits: [
             (.fine, "the agent ended, or --count is reached"), (.failed, "it is gone without a word"),

@@ -145,8 +145,9 @@ struct TopCommand {
         options: table.texts,
         notes: [
             .text(
-                "Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is how much of the "
-                    + "time a route's handler runs, above 100% where several do at once, /S how many end in a second.")
+                "Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is how much of "
+                    + "the time a route's handler runs, above 100% where several do at once, /S how many end in a "
+                    + "second.")
         ],
         exits: [(.fine, "ended"), (.failed, "the agent does not answer"), (.nobody, "no agent there")],
         action: { arguments, console in await run(arguments, console) })
