@@ -6,6 +6,9 @@ enum StateOption {
     static let standardDirectory =
         "Without it, $STATE_DIRECTORY, else $XDG_STATE_HOME/kiipush, else ~/.local/state/kiipush"
 
+    /// Where a directory belongs that was given without the option.
+    static let hint = "the directory goes behind --state"
+
     /// The state directory that was named, or else the standard one.
     ///
     /// - Parameter named: what the option says; empty where it was not given.

@@ -28,7 +28,7 @@ struct TopCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: TopCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            try WatchedAgent.check(operands)
+            try Arguments.none(operands, hint: StateOption.hint)
             options.directory = try StateOption.directory(options.directory)
         }
         guard case .options(let options) = reading else { return reading.code }
