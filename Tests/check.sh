@@ -77,6 +77,10 @@ while [ $# -gt 0 ]; do
                 refuse "there is no step '$1'$(nearest "$1" $(steps_of long))"
             only+=("$1")
             ;;
+        --only=*)
+            set -- --only "${1#--only=}" "${@:2}"
+            continue
+            ;;
         --list) list; exit ;;
         --no-install) installs="" ;;
         --help) awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' Tests/check.sh; exit ;;
@@ -146,19 +150,23 @@ report() {
     printf '\n%-14s %8s\n%s%-14s %8s\n' step seconds "$times" together "$SECONDS"
 }
 
-SECONDS=0
-for step in "${steps[@]}"; do
-    printf '\n== %s: %s\n' "$step" "$(what_of "$step")"
-    began=$SECONDS status=0
-    # A process of its own: in a function that is called in a condition, bash would go on behind what fails.
-    bash -O inherit_errexit -euo pipefail "$checks/$step.sh" || status=$?
-    times+=$(printf '%-14s %8d%s' "$step" $((SECONDS - began)) "$([ $status -eq 0 ] || echo '  failed')")$'\n'
-    printf '== %s: %s s\n' "$step" $((SECONDS - began))
-    if [ $status -ne 0 ]; then
-        report
-        printf "\ncheck.sh: step '%s' failed; alone it runs with: bash Tests/check.sh --only %s\n" "$step" "$step" >&2
-        exit "$status"
-    fi
-done
-report
-printf '\n== all is well\n'
+# In braces, so that bash has read all of this script before it runs a step: it may be edited meanwhile.
+{
+    SECONDS=0
+    for step in "${steps[@]}"; do
+        printf '\n== %s: %s\n' "$step" "$(what_of "$step")"
+        began=$SECONDS status=0
+        # A process of its own: in a function that is called in a condition, bash would go on behind what fails.
+        bash -O inherit_errexit -euo pipefail "$checks/$step.sh" || status=$?
+        times+=$(printf '%-14s %8d%s' "$step" $((SECONDS - began)) "$([ $status -eq 0 ] || echo '  failed')")$'\n'
+        printf '== %s: %s s\n' "$step" $((SECONDS - began))
+        if [ $status -ne 0 ]; then
+            report
+            printf "\ncheck.sh: step '%s' failed; alone it runs with: bash Tests/check.sh --only %s\n" "$step" "$step" >&2
+            exit "$status"
+        fi
+    done
+    report
+    printf '\n== all is well\n'
+    exit
+}

@@ -7,8 +7,10 @@ fail() { printf 'check.sh: %s\n' "$*" >&2; exit 1; }
 # Warnings are errors: strict memory safety and unused results report as warnings.
 strict=(-Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error)
 
-# In a folder of their own: a trait is a flag of every compilation, so that turning it on and off builds all anew.
-traits=(--enable-all-traits --scratch-path .build/traits)
+# Each in a folder of its own: a flag or a trait is part of every compilation, so that a build with others, such as a
+# plain `swift build`, would build all anew.
+plain=(--scratch-path .build/check)
+traits=(--enable-all-traits --scratch-path .build/check-traits)
 
 # The package of the programs beside the tests; it builds the tool too, of the library that it has compiled already.
 programs=(-c release --package-path Tests)
