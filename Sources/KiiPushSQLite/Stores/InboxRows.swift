@@ -87,8 +87,8 @@ extension Connection {
             .integer(inFlight == 1 ? 1 : 0))
     }
 
-    /// The first payloads after a number that have not ended, oldest first; `arrival` tells a stored time of a number on
-    /// today's clock.
+    /// The first payloads after a number that have not ended, oldest first; `arrival` tells a stored time of a number
+    /// on today's clock.
     mutating func entries(
         after id: Int64, limit: Int, _ arrival: (Int64, StoredTime) -> MonotonicInstant
     ) throws(SQLiteError) -> [InboxEntry] {

@@ -34,8 +34,8 @@ extension Explanation {
         }
         if untried > 0, let taker {
             lines.append(
-                "  \(untried) later rule\(untried == 1 ? " is" : "s are") not tried, since '\(Self.shown(taker.id))' does not \"continue\""
-                    + " (--all shows \(untried == 1 ? "it" : "them"))")
+                "  \(untried) later rule\(untried == 1 ? " is" : "s are") not tried, since '\(Self.shown(taker.id))' "
+                    + "does not \"continue\" (--all shows \(untried == 1 ? "it" : "them"))")
         }
         return lines
     }

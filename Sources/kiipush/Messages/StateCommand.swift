@@ -3,18 +3,6 @@ import KiiPushLinux
 
 /// What `kiipush dead-letters` and `kiipush held` share: finding out who has the state directory, and asking that one.
 enum StateCommand {
-    /// Which directory counts without `--state`; the one sentence on that of all helps and manuals.
-    static let standardDirectory =
-        "Without it, $STATE_DIRECTORY, else $XDG_STATE_HOME/kiipush, else ~/.local/state/kiipush"
-
-    /// The state directory that was named, or else the standard one.
-    static func directory(_ named: String?) throws(Arguments.Mistake) -> String {
-        guard let directory = named ?? StateDirectory.standard else {
-            throw Arguments.Mistake(text: "no state directory is known: name it with --state, or set HOME")
-        }
-        return directory
-    }
-
     /// A command that is made of actions on messages.
     ///
     /// - Parameters:

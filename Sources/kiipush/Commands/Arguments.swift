@@ -63,9 +63,17 @@ struct Arguments {
 // How values are read, for the tables of options.
 extension Arguments {
     /// Refuses what is no option, for commands that take nothing else.
-    static func none(_ operands: [String]) throws(Mistake) {
+    ///
+    /// - Parameters:
+    ///   - operands: what is no option.
+    ///   - hint: where what was probably meant belongs; nil where nobody can tell.
+    /// - Throws: what is wrong with the first of them.
+    static func none(_ operands: [String], hint: String? = nil) throws(Mistake) {
         guard let operand = operands.first else { return }
-        throw Mistake(text: "it takes nothing but options, and '\(escaped(operand))' is none")
+        guard let hint else {
+            throw Mistake(text: "it takes nothing but options, and '\(escaped(operand))' is none")
+        }
+        throw Mistake(text: "'\(escaped(operand))' is no option; \(hint)")
     }
 
     /// Reads a number in a range.

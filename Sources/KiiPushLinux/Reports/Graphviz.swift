@@ -13,7 +13,8 @@ package enum Graphviz {
         package var description: String {
             switch self {
             case .notInstalled:
-                "there is no program 'dot' to draw with; install Debian's package graphviz, or take --format dot or mermaid"
+                "there is no program 'dot' to draw with; install Debian's package graphviz, or take --format dot or "
+                    + "mermaid"
             case .failed(let why): "Graphviz failed: \(why); take --format dot and draw it elsewhere"
             }
         }

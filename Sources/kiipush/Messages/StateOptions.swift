@@ -71,7 +71,7 @@ struct StateOptions {
         if action.changes, !isNarrowed, !isAll {
             throw Arguments.Mistake(text: "say which: numbers, --route, \(isOfLetters ? "--reason, " : "")or --all")
         }
-        directory = try StateCommand.directory(directory.isEmpty ? nil : directory)
+        directory = try StateOption.directory(directory)
     }
 
     /// Whether only some are asked for.

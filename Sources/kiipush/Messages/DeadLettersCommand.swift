@@ -10,8 +10,9 @@ enum DeadLettersCommand {
             usage: ["COMMAND [OPTION…]"],
             about: [
                 .text(
-                    "It works while the agent runs, and when it does not; but replaying needs the agent, whose handlers "
-                        + "it calls. A NUMBER is one that 'list' shows; a FILTER is --reason, --route or --transport.")
+                    "It works while the agent runs, and when it does not; but replaying needs the agent, whose "
+                        + "handlers it calls. A NUMBER is one that 'list' shows; a FILTER is --reason, --route or "
+                        + "--transport.")
             ],
             exits: [
                 (.fine, "done"),
@@ -39,8 +40,9 @@ enum DeadLettersCommand {
                     usage: ["NUMBER…|FILTER…|--all [OPTION…]"],
                     notes: [
                         .text(
-                            "A letter that is handled is gone; one that is not stays. A letter that is the newest of many "
-                                + "stands for messages whose payloads are gone: replaying it handles the newest one.")
+                            "A letter that is handled is gone; one that is not stays. A letter that is the newest of "
+                                + "many stands for messages whose payloads are gone: replaying it handles the newest "
+                                + "one.")
                     ],
                     exits: [
                         (.fine, "all were handled"),
