@@ -10,6 +10,7 @@ let package = Package(
         .library(name: "KiiPushContracts", targets: ["KiiPushContracts"]),
         .library(name: "KiiPushSQLite", targets: ["KiiPushSQLite"]),
         .library(name: "KiiPushMQTT", targets: ["KiiPushMQTT"]),
+        .library(name: "KiiCloud", targets: ["KiiCloud"]),
         .executable(name: "kiipush", targets: ["kiipush"]),
     ],
     traits: [
@@ -49,6 +50,8 @@ let package = Package(
                 "KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite",
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
             ]),
+        .target(name: "KiiCloud", dependencies: ["KiiPush"]),
+        .testTarget(name: "KiiCloudTests", dependencies: ["KiiPush", "KiiCloud"]),
         .testTarget(
             name: "KiiPushMQTTTests",
             dependencies: ["KiiPush", "KiiPushContracts", "KiiPushLinux", "KiiPushMQTT", "kiipush"]),

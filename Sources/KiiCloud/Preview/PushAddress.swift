@@ -1,0 +1,24 @@
+public import KiiPush
+
+/// What Kii's server knows of a push when it sends it on: to which topic, by whom, for which app, and when.
+public struct PushAddress: Sendable, Hashable {
+    /// The app's id.
+    public var app: String
+    /// The topic that it is sent to.
+    public var topic: KiiTopic
+    /// Who sends it; the app's developer is an administrator.
+    public var sender: Sender
+    /// When it is sent, in milliseconds since 1970.
+    public var sentAt: Int64
+
+    /// Addresses a push.
+    public init(app: String, topic: KiiTopic, sender: Sender, sentAt: Int64) {
+        self.app = app
+        self.topic = topic
+        self.sender = sender
+        self.sentAt = sentAt
+    }
+
+    /// The app's developer, who sends with an administrator's token.
+    public static let developer = Sender.admin("APP_ADMIN")
+}
