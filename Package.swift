@@ -35,7 +35,7 @@ let package = Package(
             ]),
         .executableTarget(
             name: "kiipush",
-            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite"]),
+            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite", "KiiCloud"]),
         .testTarget(
             name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"],
             exclude: ["Documentation/Rules"]),

@@ -37,8 +37,8 @@ struct Tool {
         commands: [
             DemoCommand.command, InspectCommand.command, RulesCommand.command, ReceiveCommand.command,
             StatusCommand.command, TapCommand.command, TopCommand.command, DeadLettersCommand.command,
-            HeldCommand.command, KillCommand.killCommand, KillCommand.reviveCommand, CompletionsCommand.command,
-            ManualCommand.command,
+            HeldCommand.command, KillCommand.killCommand, KillCommand.reviveCommand, SendCommand.command,
+            CompletionsCommand.command, ManualCommand.command,
         ])
 
     private static let versionOption = OptionText(name: "--version", short: "-V", help: "prints the version")
