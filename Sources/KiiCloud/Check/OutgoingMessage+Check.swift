@@ -41,7 +41,7 @@ extension OutgoingMessage {
     // MARK: Values and keys
 
     /// The values that Kii does not take.
-    private func valueProblems(_ data: OutgoingData, at path: String, _ network: PushNetwork?) -> [SendProblem] {
+    private func valueProblems(_ data: KeyedData, at path: String, _ network: PushNetwork?) -> [SendProblem] {
         data.members.compactMap { key, value in
             let place = "\(path).\(NearestName.shown(key))"
             switch value {

@@ -28,7 +28,7 @@ public struct APNSFields: Sendable, Hashable {
     /// Whether the push goes to APNs devices.
     public var isEnabled = true
     /// Data for APNs devices only.
-    public var data = OutgoingData()
+    public var data = KeyedData()
     /// What is shown; nil for a push that shows nothing.
     public var alert: Alert?
     /// Whether the app is woken, as a silent push needs; nil leaves the key out.
@@ -43,7 +43,7 @@ public struct APNSFields: Sendable, Hashable {
     public var sound: String?
 
     /// Sends to APNs devices, showing what `alert` says.
-    public init(isEnabled: Bool = true, alert: Alert? = nil, data: OutgoingData = [:]) {
+    public init(isEnabled: Bool = true, alert: Alert? = nil, data: KeyedData = [:]) {
         self.isEnabled = isEnabled
         self.alert = alert
         self.data = data

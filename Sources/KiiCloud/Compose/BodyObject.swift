@@ -108,9 +108,9 @@ struct BodyObject {
     }
 
     /// A sender's own data, whatever its values are: those that Kii does not take are told by the check.
-    func data(_ key: String) throws(MessageBodyError) -> OutgoingData? {
+    func data(_ key: String) throws(MessageBodyError) -> KeyedData? {
         guard let object = try object(key) else { return nil }
-        return OutgoingData(object.members.map { (key: $0.key, value: DataValue($0.value)) })
+        return KeyedData(object.members.map { (key: $0.key, value: DataValue($0.value)) })
     }
 }
 

@@ -5,7 +5,7 @@ public struct FCMFields: Sendable, Hashable {
     /// Whether the push goes to FCM devices.
     public var isEnabled = true
     /// Data for FCM devices only; strings only.
-    public var data = OutgoingData()
+    public var data = KeyedData()
     /// The key by which FCM replaces an older push that waits for the device.
     public var collapseKey: String?
     /// Whether FCM waits until the device is in use.
@@ -22,7 +22,7 @@ public struct FCMFields: Sendable, Hashable {
     public var isNamedGCM = false
 
     /// Sends to FCM devices with nothing of their own.
-    public init(isEnabled: Bool = true, data: OutgoingData = [:]) {
+    public init(isEnabled: Bool = true, data: KeyedData = [:]) {
         self.isEnabled = isEnabled
         self.data = data
     }
@@ -33,7 +33,7 @@ public struct MQTTFields: Sendable, Hashable {
     /// Whether the push goes to MQTT devices.
     public var isEnabled = true
     /// Data for MQTT devices only.
-    public var data = OutgoingData()
+    public var data = KeyedData()
     /// Whether the server only looks at the push and sends nothing; seen in one client.
     public var dryRun: Bool?
     /// Whether the broker keeps the push for those who subscribe later; seen in one client.
@@ -42,7 +42,7 @@ public struct MQTTFields: Sendable, Hashable {
     public var qos: Int64?
 
     /// Sends to MQTT devices with nothing of their own.
-    public init(isEnabled: Bool = true, data: OutgoingData = [:]) {
+    public init(isEnabled: Bool = true, data: KeyedData = [:]) {
         self.isEnabled = isEnabled
         self.data = data
     }
@@ -53,10 +53,10 @@ public struct JPushFields: Sendable, Hashable {
     /// Whether the push goes to JPush devices.
     public var isEnabled = false
     /// Data for JPush devices only.
-    public var data = OutgoingData()
+    public var data = KeyedData()
 
     /// Sends nothing to JPush devices, or sends with nothing of their own.
-    public init(isEnabled: Bool = false, data: OutgoingData = [:]) {
+    public init(isEnabled: Bool = false, data: KeyedData = [:]) {
         self.isEnabled = isEnabled
         self.data = data
     }

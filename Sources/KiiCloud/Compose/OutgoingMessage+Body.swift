@@ -24,7 +24,7 @@ extension OutgoingMessage {
 
 extension JSONWriter {
     /// Writes what all networks' fields have.
-    fileprivate mutating func network(_ isEnabled: Bool, _ data: OutgoingData) {
+    fileprivate mutating func network(_ isEnabled: Bool, _ data: KeyedData) {
         member("enabled", isEnabled)
         guard !data.isEmpty else { return }
         key("data")

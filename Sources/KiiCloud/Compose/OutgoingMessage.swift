@@ -13,7 +13,7 @@ import KiiPush
 /// ```
 public struct OutgoingMessage: Sendable, Hashable {
     /// Data for all devices: one level of strings, numbers and booleans.
-    public var data: OutgoingData
+    public var data: KeyedData
     /// A text of yours that devices get as the push's type: `pushMessageType`.
     public var type: String?
     /// What Kii adds; take a switch out to save its bytes.
@@ -32,7 +32,7 @@ public struct OutgoingMessage: Sendable, Hashable {
     public var mqtt = MQTTFields()
 
     /// A push with `data` for APNs, FCM and MQTT devices.
-    public init(data: OutgoingData = [:]) { self.data = data }
+    public init(data: KeyedData = [:]) { self.data = data }
 
     /// The networks that are on for a sender who says nothing of them, as in Kii's own SDKs.
     static let standardNetworks: Set<PushNetwork> = [.apns, .fcm, .mqtt]
@@ -51,7 +51,7 @@ public struct OutgoingMessage: Sendable, Hashable {
     }
 
     /// The data that only one network's devices get.
-    func ownData(_ network: PushNetwork) -> OutgoingData {
+    func ownData(_ network: PushNetwork) -> KeyedData {
         switch network {
         case .apns: apns.data
         case .fcm: fcm.data

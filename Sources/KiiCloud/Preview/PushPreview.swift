@@ -50,7 +50,7 @@ extension OutgoingMessage {
     }
 
     /// The data that a network's devices get.
-    func data(for network: PushNetwork) -> OutgoingData { data.merging(ownData(network)) }
+    func data(for network: PushNetwork) -> KeyedData { data.merging(ownData(network)) }
 }
 
 extension DataValue {

@@ -80,7 +80,7 @@ struct SendProblemTests {
 
     @Test("a number that is none is told")
     func numbers() {
-        let data: OutgoingData = [
+        let data: KeyedData = [
             "nan": .double(.nan), "inf": .double(.infinity), "text": .number("abc"), "fine": 1e20,
         ]
         let problems = OutgoingMessage(data: data).problems(sentTo: address).filter { $0.network == nil }

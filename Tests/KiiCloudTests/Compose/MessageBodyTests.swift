@@ -103,7 +103,7 @@ struct MessageBodyTests {
 
     @Test("a key is one by its bytes, as JSON has it")
     func exactKeys() {
-        var data: OutgoingData = ["\u{E9}": 1, "e\u{301}": 2, "a": 1, "a": 3]
+        var data: KeyedData = ["\u{E9}": 1, "e\u{301}": 2, "a": 1, "a": 3]
         #expect(data.members.count == 3 && data["a"] == 3)
         data["a"] = nil
         #expect(data.members.map(\.key.unicodeScalars.count) == [1, 2] && !data.isEmpty)

@@ -1,10 +1,10 @@
 public import KiiPush
 
-/// A sender's own data: keys and values, in order.
+/// Keys and values, in order: a push's own data, or the fields of an object.
 ///
-/// Kii takes one level of strings, numbers and booleans. Anything else can be put in, and is told by
+/// In a push Kii takes one level of strings, numbers and booleans. Anything else can be put in, and is told by
 /// ``OutgoingMessage/problems(sentTo:)`` before it is sent. A structured value goes as JSON inside a string.
-public struct OutgoingData: Sendable {
+public struct KeyedData: Sendable {
     /// The members, each key once.
     public private(set) var members: [(key: String, value: DataValue)] = []
 
@@ -33,7 +33,7 @@ public struct OutgoingData: Sendable {
     }
 
     /// This data with another's on top, whose values win.
-    func merging(_ other: OutgoingData) -> OutgoingData {
+    func merging(_ other: KeyedData) -> KeyedData {
         var merged = self
         for (key, value) in other.members { merged[key] = value }
         return merged
@@ -45,9 +45,9 @@ public struct OutgoingData: Sendable {
     }
 }
 
-extension OutgoingData: Hashable {
+extension KeyedData: Hashable {
     /// Whether two have the same members; their order does not count.
-    public static func == (left: OutgoingData, right: OutgoingData) -> Bool {
+    public static func == (left: KeyedData, right: KeyedData) -> Bool {
         DataValue.object(left.members) == .object(right.members)
     }
 
@@ -55,7 +55,7 @@ extension OutgoingData: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(members.count) }
 }
 
-extension OutgoingData: ExpressibleByDictionaryLiteral {
+extension KeyedData: ExpressibleByDictionaryLiteral {
     /// Takes members as they are written; of a key that stands twice the last value counts.
     public init(dictionaryLiteral elements: (String, DataValue)...) {
         self.init(elements.map { (key: $0.0, value: $0.1) })
