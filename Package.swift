@@ -12,6 +12,7 @@ let package = Package(
         .library(name: "KiiPushContracts", targets: ["KiiPushContracts"]),
         .library(name: "KiiPushSQLite", targets: ["KiiPushSQLite"]),
         .library(name: "KiiPushMQTT", targets: ["KiiPushMQTT"]),
+        .library(name: "KiiCloud", targets: ["KiiCloud"]),
         .executable(name: "kiipush", targets: ["kiipush"]),
     ],
     traits: [
@@ -46,8 +47,8 @@ let package = Package(
         .executableTarget(
             name: "kiipush",
             dependencies: [
-                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT",
-                "KiiPushSQLite",
+                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting",
+                "KiiPushMQTT", "KiiPushSQLite",
             ]),
         .testTarget(
             name: "KiiPushTests",
@@ -71,6 +72,8 @@ let package = Package(
                 "KiiPushSQLite",
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
             ]),
+        .target(name: "KiiCloud", dependencies: ["KiiPush"]),
+        .testTarget(name: "KiiCloudTests", dependencies: ["KiiPush", "KiiCloud"]),
         .testTarget(
             name: "KiiPushMQTTTests",
             dependencies: [

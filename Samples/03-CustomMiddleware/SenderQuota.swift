@@ -1,5 +1,4 @@
 import KiiPush
-import KiiPushDelivery
 import Synchronization
 
 /// Refuses a sender's messages beyond so many a period, so that one chatty device cannot keep this one busy.
