@@ -26,7 +26,7 @@ public struct PushIntake: Sendable {
         try service.take(payloads)
     }
 
-    /// Takes a payload in, and waits for room before; one that had to is marked as ``RawPayload/hasWaited``.
+    /// Takes a payload in, and waits for room before; one that had to is marked as `RawPayload.hasWaited`.
     ///
     /// An inbox that fails is tried again, with pauses from 100 ms to 10 s.
     ///

@@ -6,7 +6,7 @@ import Synchronization
 extension PushService {
     /// Handles a dead letter once more, and takes it out of the store when it is handled.
     ///
-    /// As ``PushReceiver/replay(_:)``, but a handler may take no longer than for any other message: it is cancelled then,
+    /// As `PushReceiver.replay(_:)`, but a handler may take no longer than for any other message: it is cancelled then,
     /// and left when it does not return. It is tried once. Call it while the service runs; when that stops it waits for
     /// the replay as for any handler, and begins no other one.
     ///

@@ -28,7 +28,7 @@ import Synchronization
 ///   is acknowledged. Nothing ends that the dead letters have no room for: a durable inbox keeps it, and of any other the
 ///   transport is told to bring it again. Only what is no push message, and came just now, is told of and let go.
 ///
-/// The guide <doc:DeliveryGuarantees> says how to set it up, and what no client can repair.
+/// The guide *Delivery* says how to set it up, and what no client can repair.
 public final class PushService: Sendable {
     /// The receiver whose chain and handlers it uses.
     public let receiver: PushReceiver
@@ -75,7 +75,7 @@ public final class PushService: Sendable {
 
     /// Calls `listener` with what there is to tell beside the outcomes, in place of an earlier listener.
     ///
-    /// Outcomes are told by ``PushReceiver/onTrace(_:)``. It is called by the task that it happened to; keep it short.
+    /// Outcomes are told by `PushReceiver.onTrace(_:)`. It is called by the task that it happened to; keep it short.
     public func onEvent(_ listener: (@Sendable (ServiceEvent) -> Void)?) { self.listener.withLock { $0 = listener } }
 
     func tell(_ event: ServiceEvent) { listener.withLock { $0 }?(event) }

@@ -6,8 +6,8 @@ import KiiPush
 /// it may be. Promises to the service:
 /// - ``run(_:)`` returns soon after its task is cancelled, when it has no more payloads, or throws when it never will
 ///   have. A link that is lost for a while is its own business: it connects again, with growing pauses.
-/// - A payload is acknowledged only when ``Receipt/isStored`` is true or its end has come with ``Disposition/accept`` or
-///   ``Disposition/reject``. One that was not is brought again, where the network can do that.
+/// - A payload is acknowledged only when ``Receipt/isStored`` is true or its end has come with `Disposition.accept` or
+///   `Disposition.reject`. One that was not is brought again, where the network can do that.
 /// - It holds no more payloads than the intake takes: while that is full it stops reading.
 /// - Payloads of one sender are handed over in their order.
 ///

@@ -5,7 +5,7 @@ import Synchronization
 public final class Receipt: Sendable {
     /// Whether the payload lies on disk: it may be acknowledged, whatever happens.
     ///
-    /// Else it is to be acknowledged when its ``end()`` has come with ``Disposition/accept`` or ``Disposition/reject``.
+    /// Else it is to be acknowledged when its ``end()`` has come with `Disposition.accept` or `Disposition.reject`.
     public let isStored: Bool
 
     private let state = Mutex(State.open([]))

@@ -24,7 +24,7 @@ public struct ServiceSettings: Sendable, Hashable {
     /// How many payloads may wait in a durable inbox without a place: 65,536.
     ///
     /// In memory each takes about 400 bytes. Beyond this bound or one of the next three, the newest change of an object replaces older ones that wait, which end
-    /// as ``Outcome/superseded``; any other message becomes a dead letter, ``DeadLetter/Reason/backlogFull``. A bucket,
+    /// as `Outcome.superseded`; any other message becomes a dead letter, `DeadLetter.Reason.backlogFull`. A bucket,
     /// topic or sender may use no more than half of what is free, and a route no more than what is free, so that there is
     /// always something left for others. What an earlier process left is accepted whole.
     public var messagesOnDisk = 65_536
@@ -49,7 +49,7 @@ public struct ServiceSettings: Sendable, Hashable {
 /// What a service has to tell beside the outcomes, for logs and alarms.
 public enum ServiceEvent: Sendable {
     /// A handler failed and the message is tried again after a pause; the cause is the type of what was thrown, or what a
-    /// ``ReportedError`` says.
+    /// `ReportedError` says.
     case retry(messageID: UInt64, route: String, attempt: Int, pause: Duration, cause: String)
     /// A handler took longer than it may and was cancelled; `true` when it had not returned after the grace either, and
     /// its lane goes on without it.

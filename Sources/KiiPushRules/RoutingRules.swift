@@ -42,8 +42,8 @@ public struct RoutingRules: Sendable {
     public private(set) var writesAs: [Sender] = []
     /// How a service delivers messages whose rule says nothing else.
     ///
-    /// A receiver does not deliver: hand it to ``PushService``, and to ``PushService/setDelivery(_:)`` when the rules are
-    /// loaded again. Its ``DeliverySettings/maxAge`` counts in a receiver of the rules too.
+    /// A receiver does not deliver: hand it to `PushService`, and to `PushService.setDelivery(_:)` when the rules are
+    /// loaded again. Its `DeliverySettings.maxAge` counts in a receiver of the rules too.
     public private(set) var delivery = DeliverySettings()
     /// Where ``delivery`` begins; nil where the file does not state it.
     private(set) var deliveryPosition: SourcePosition?

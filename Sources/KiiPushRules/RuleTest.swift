@@ -4,7 +4,7 @@ public import KiiPush
 public struct RuleTest: Sendable {
     /// What the test is called.
     public let name: String
-    /// The wall clock's time at 0 s, in milliseconds since 1970 as ``PushMessage/sentAt``; nil when the test does not say.
+    /// The wall clock's time at 0 s, in milliseconds since 1970 as `PushMessage.sentAt`; nil when the test does not say.
     ///
     /// Without it the wall clock shows the time at which the first message with one was sent, when that comes in.
     public let now: Int64?
@@ -55,9 +55,9 @@ public struct RuleTestStep: Sendable {
 
 /// What a test expects of a message; what is nil is not compared.
 public struct RuleExpectation: Sendable {
-    /// The outcome's name, as ``Outcome/name``.
+    /// The outcome's name, as `Outcome.name`.
     public fileprivate(set) var outcome: String?
-    /// The outcome's reason, as ``Outcome/reason``.
+    /// The outcome's reason, as `Outcome.reason`.
     public fileprivate(set) var reason: String?
     /// The layer of the loop guard that stopped it.
     public fileprivate(set) var layer: String?

@@ -1,9 +1,10 @@
 source "$(dirname "$0")/common.sh"
 
-if grep -rnE '^ *(public |package |internal |private )?import Foundation' \
-    Sources/KiiPush Sources/kiipush Sources/KiiPushLinux Sources/KiiPushTesting Sources/KiiPushSQLite Sources/KiiPushMQTT; then
+if grep -rnE --include='*.swift' '^ *(public |package |internal |private )?import Foundation' Sources; then
     fail "Foundation is imported where it must not be"
 fi
-if grep -rnwE 'unsafe|nonisolated\(unsafe\)|@unchecked' --include='*.swift' Sources/KiiPush | grep -vE ':[0-9]+: *//'; then
-    fail "unsafe code in the core"
+# What runs inside of any program that embeds it: the receiver, its rules, its delivery, and what talks to Kii's cloud.
+embedded=(Sources/KiiPush Sources/KiiPushRules Sources/KiiPushDelivery Sources/KiiCloud)
+if grep -rnwE --include='*.swift' 'unsafe|nonisolated\(unsafe\)|@unchecked' "${embedded[@]}" | grep -vE ':[0-9]+: *//'; then
+    fail "unsafe code in what a program embeds"
 fi

@@ -25,7 +25,7 @@ import Synchronization
 /// too: they go on holding where it stopped, and the loop is not given its 20 messages anew.
 ///
 /// A store that throws stops no message. The guard goes on in memory, tells the store again after a growing pause, 1 to
-/// 30 s, and counts it in ``storeFailures``; a ``PushService`` tells it as ``ServiceEvent/storeFailed(_:)``.
+/// 30 s, and counts it in ``storeFailures``; a `PushService` tells it as `ServiceEvent.storeFailed(_:)`.
 public final class LoopGuard: Middleware, WriteWatch {
     /// How many breakers there are at most, and so how many a ``BreakerStore`` has to keep.
     public static let mostBreakers = RateBreakers.mostNarrow + RateBreakers.mostWide + RateBreakers.mostBroad

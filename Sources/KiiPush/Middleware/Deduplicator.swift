@@ -13,7 +13,7 @@
 ///
 /// Of a message whose handlers have failed in part, it keeps which routes are done: when the transport delivers it again,
 /// only the others run. It does so for at most 256 messages that have not ended, in memory; of the oldest one beyond
-/// that all handlers run again. A ``PushService`` does this itself, for every message and on disk.
+/// that all handlers run again. A `PushService` does this itself, for every message and on disk.
 ///
 /// A store that throws loses no message and keeps no copy waiting:
 /// - When it cannot begin a message, the message passes or fails, as ``StoreFailure`` says.

@@ -35,7 +35,7 @@ public struct DeliverySettings: Sendable, Hashable {
     public var order = Order.object
     /// What keeps messages in order instead of ``order``: nothing.
     ///
-    /// For routes that code declares: a rules file has no word for it, and ``Route/rule`` leaves it out.
+    /// For routes that code declares: a rules file has no word for it, and `Route.rule` leaves it out.
     public var orderKey: OrderKey?
     /// What becomes of the messages behind a failed one: they wait.
     public var onFailure = OnFailure.block

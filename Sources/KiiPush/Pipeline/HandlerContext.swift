@@ -9,7 +9,7 @@ public struct HandlerContext: Sendable {
 
     /// How often the handler is called with the message, this time included: 1 for the first.
     ///
-    /// More than 1 only where a ``PushService`` tries again. A handler that is called again may have done a part of its
+    /// More than 1 only where a `PushService` tries again. A handler that is called again may have done a part of its
     /// work before: after it threw, after it was cancelled, or when the process ended while it ran.
     public var attempt: Int { Int(attemptNumber) }
 

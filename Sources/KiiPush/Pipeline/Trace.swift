@@ -57,7 +57,7 @@ public struct Trace: Sendable {
     public let seen: SeenEffect?
     /// How it ended.
     public let outcome: Outcome
-    /// How often rules had been loaded when its routes were looked up; see ``PushReceiver/load(_:actions:)``.
+    /// How often rules had been loaded when its routes were looked up; see `PushReceiver.load(_:actions:)`.
     public let generation: Int
     /// How long all of it took.
     public let nanoseconds: Int64

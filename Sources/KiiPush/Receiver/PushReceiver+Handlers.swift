@@ -13,7 +13,7 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///   - delivery: how a `PushService` delivers what it takes; nil takes the service's settings. Its
     ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the message; one that throws is the outcome ``Outcome/failed(_:)``.
@@ -41,7 +41,7 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///   - delivery: how a `PushService` delivers what it takes; nil takes the service's settings. Its
     ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the event; its bucket and scope are there.
@@ -72,7 +72,7 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///   - delivery: how a `PushService` delivers what it takes; nil takes the service's settings. Its
     ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the event; its object, bucket and scope are there.
@@ -100,7 +100,7 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///   - delivery: how a `PushService` delivers what it takes; nil takes the service's settings. Its
     ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the message.
@@ -126,7 +126,7 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///   - delivery: how a `PushService` delivers what it takes; nil takes the service's settings. Its
     ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the message; its topic and scope are there.
@@ -152,7 +152,7 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///   - delivery: how a `PushService` delivers what it takes; nil takes the service's settings. Its
     ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the message.
@@ -177,7 +177,7 @@ extension PushReceiver {
     ///   - data: conditions on the sender's own data.
     ///   - flow: whether later routes may take the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a ``PushService`` delivers what it takes; nil takes the service's settings. Its
+    ///   - delivery: how a `PushService` delivers what it takes; nil takes the service's settings. Its
     ///     ``DeliverySettings/maxAge`` counts without a service too.
     ///   - dedupe: the id that names the messages it takes; nil leaves them their automatic keys.
     ///   - handler: called with the message.

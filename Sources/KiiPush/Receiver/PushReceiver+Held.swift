@@ -243,7 +243,7 @@ extension PushReceiver {
     ///
     /// It goes through the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the routes
     /// that did not handle it are called, if they still take it; for a letter that could not be decoded when it was put
-    /// aside, and can be now, all routes that take it. No time limit holds for them; see ``PushService/replay(_:)``.
+    /// aside, and can be now, all routes that take it. No time limit holds for them; see `PushService.replay(_:)`.
     ///
     /// - Returns: its outcome; of any but `handled` the letter stays in the store.
     @discardableResult

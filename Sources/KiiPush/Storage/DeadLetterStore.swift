@@ -10,7 +10,7 @@ public struct DeadLetter: Sendable, Identifiable {
         /// It was held, queued or to be tried again when its route, its bucket or everything was switched off.
         case killSwitch
         /// Too many messages of its bucket, topic or sender waited in the inbox already; see
-        /// ``ServiceSettings/messagesOnDisk``.
+        /// `ServiceSettings.messagesOnDisk`.
         case backlogFull
         /// Its handler failed, as often as it may be tried, or once where no transport will deliver it again since other
         /// routes have handled it.
@@ -83,7 +83,7 @@ public struct DeadLetter: Sendable, Identifiable {
 public protocol DeadLetterStore: Sendable {
     /// Whether its letters survive a crash and a loss of power; without a word of the store, false.
     ///
-    /// A ``PushService`` with a durable inbox tells ``ServiceEvent/notDurable(_:)`` where they do not.
+    /// A `PushService` with a durable inbox tells `ServiceEvent.notDurable(_:)` where they do not.
     var isDurable: Bool { get }
 
     /// Keeps a letter and returns its number.

@@ -1,0 +1,4 @@
+/// Uses what lies below it, as it may.
+struct Upper {
+    var lower: [Lower]
+}
