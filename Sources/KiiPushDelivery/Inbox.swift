@@ -78,6 +78,7 @@ extension Inbox {
 }
 
 /// What becomes of a payload in an inbox.
+@nonexhaustive
 public enum InboxNote: Sendable, Hashable {
     /// Its handlers are about to run, for the `attempt`-th time; it is in flight from now on.
     case begun(UInt64, attempt: Int)

@@ -61,6 +61,7 @@ public struct PushIntake: Sendable {
 }
 
 /// Why payloads were not taken in.
+@nonexhaustive
 public enum IntakeRefusal: Error {
     /// There is no room for them now.
     case full

@@ -44,6 +44,7 @@ public struct TransportAbilities: OptionSet, Sendable, Hashable {
 }
 
 /// What a transport tells of itself, for logs and alarms.
+@nonexhaustive
 public enum TransportEvent: Sendable, Hashable {
     /// It is connected; the detail says how, such as the quality of service that was granted.
     case connected(String)

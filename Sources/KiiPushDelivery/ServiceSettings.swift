@@ -47,6 +47,7 @@ public struct ServiceSettings: Sendable, Hashable {
 }
 
 /// What a service has to tell beside the outcomes, for logs and alarms.
+@nonexhaustive
 public enum ServiceEvent: Sendable {
     /// A handler failed and the message is tried again after a pause; the cause is the type of what was thrown, or what a
     /// `ReportedError` says.

@@ -3,6 +3,7 @@ public import KiiPush
 /// One rule of a rules file: a route as data.
 public struct RoutingRule: Sendable {
     /// What a rule does with the messages that it takes.
+    @nonexhaustive
     public enum Action: Sendable, Hashable {
         /// Calls a handler that the program registered by this name.
         case handler(String)

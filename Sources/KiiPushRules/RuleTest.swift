@@ -17,6 +17,7 @@ public struct RuleTest: Sendable {
 /// One step of a test.
 public struct RuleTestStep: Sendable {
     /// What happens.
+    @nonexhaustive
     public enum Action: Sendable, Hashable {
         /// A payload comes in.
         case receive(Incoming)

@@ -109,3 +109,11 @@ public struct DedupeSecret: Sendable, Hashable {
     /// A secret that everybody knows, so that keys compare from run to run; for reports, never for a receiver.
     public static let published = DedupeSecret(0x6B69_6970_7573_6801, 0x6B69_6970_7573_6802)
 }
+
+extension DedupeSecret: CustomStringConvertible, CustomReflectable {
+    /// What it is, and none of its bits, which would let whoever reads a log make keys.
+    public var description: String { "a secret" }
+
+    /// Nothing: `dump` and `print` of what holds a secret show none of its bits either.
+    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
+}

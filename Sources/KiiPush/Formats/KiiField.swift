@@ -1,6 +1,7 @@
 /// The fields that Kii adds to a payload: the fifteen of `KiiMessageField`, and the two URIs of MQTT payloads.
 ///
 /// Read one with ``PushMessage/subscript(_:)``, whatever the payload's key style is.
+@nonexhaustive
 public enum KiiField: UInt8, Sendable, Hashable, CaseIterable {
     /// The app that the notification comes from; sent only when the sender asks for it.
     case appID

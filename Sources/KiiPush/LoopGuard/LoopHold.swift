@@ -9,6 +9,7 @@ public struct LoopHold: Sendable, Hashable {
     public typealias Level = BreakerLevel
 
     /// What the guard is doing about them.
+    @nonexhaustive
     public enum Step: String, Sendable, Hashable, CaseIterable {
         /// Nothing is handled, to see what comes anyway.
         case listening

@@ -66,6 +66,25 @@ public enum Outcome: Sendable {
     }
 }
 
+extension Outcome: Equatable {
+    /// Whether two messages ended alike: for the same reason, and with the same routes by their ids.
+    ///
+    /// What is held is equal to itself alone. Of a failure the place, the routes that handled the message, and the
+    /// error's type count.
+    public static func == (left: Outcome, right: Outcome) -> Bool {
+        switch (left, right) {
+        case (.handled(let left), .handled(let right)): left.ids == right.ids
+        case (.held(let left), .held(let right)): left === right
+        case (.failed(let left), .failed(let right)):
+            left.place == right.place && left.isStage == right.isStage && left.handled.ids == right.handled.ids
+                && type(of: left.error) == type(of: right.error)
+        case (.duplicate(let left), .duplicate(let right)): left == right
+        case (.undecodable(let left), .undecodable(let right)): left == right
+        default: left.name == right.name && left.reason == right.reason
+        }
+    }
+}
+
 extension Outcome {
     /// The outcome's name, as the tool and the metrics write it.
     public var name: String {

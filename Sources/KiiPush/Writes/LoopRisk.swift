@@ -1,6 +1,7 @@
 /// A write that a handler announced and that could start a loop.
 public struct LoopRisk: Sendable, Hashable, CustomStringConvertible {
     /// How the write would come back.
+    @nonexhaustive
     public enum Cause: String, Sendable, Hashable {
         /// It goes to the bucket that the handler was called for.
         case sameBucket

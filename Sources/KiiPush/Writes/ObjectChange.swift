@@ -1,4 +1,5 @@
 /// What a write does to an object, and so which events it causes.
+@nonexhaustive
 public enum ObjectChange: String, Sendable, Hashable, CaseIterable {
     /// It creates the object or changes its fields: `DATA_OBJECT_CREATED`, `DATA_OBJECT_UPDATED`.
     case fields

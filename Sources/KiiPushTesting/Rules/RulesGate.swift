@@ -106,6 +106,7 @@ public final class RulesGate: Sendable {
 }
 
 /// What became of new rules.
+@nonexhaustive
 public enum RulesUpdate: Sendable {
     /// They are in force.
     case loaded(Loaded)

@@ -166,6 +166,16 @@ enum SipReference {
 
 extension DedupeKey {
     fileprivate var bytes: [UInt8] { SipReference.bytes(first) + SipReference.bytes(second) }
+
+    @Test("a secret shows none of its bits, wherever it is printed")
+    func secret() {
+        let secret = DedupeSecret(0xDEAD_BEEF, 77_777)
+        var dumped = ""
+        dump([secret], to: &dumped)
+        for text in ["\(secret)", String(reflecting: secret), dumped, "\(Optional(secret) as Any)"] {
+            #expect(!text.contains("3735928559") && !text.contains("deadbeef") && !text.contains("77777"), "\(text)")
+        }
+    }
 }
 
 extension DedupeSecret {

@@ -27,6 +27,11 @@ struct OutcomeTests {
             (Self.failure(isStage: false), "failed", "here", .retryLater, false),
             (.undecodable(code), "undecodable", "notAnObject", .reject, false),
         ]
+        for (number, row) in rows.enumerated() {
+            // Equal to itself alone: each row is another end.
+            let equal = rows.indices.filter { rows[$0].0 == row.0 }
+            #expect(equal == [number], "\(row.0)")
+        }
         for (outcome, name, reason, disposition, isRemembered) in rows {
             #expect(outcome.name == name)
             #expect(outcome.reason == reason)
