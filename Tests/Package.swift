@@ -15,6 +15,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 let core = Target.Dependency.product(name: "KiiPush", package: "kii-push")
+let rules = Target.Dependency.product(name: "KiiPushRules", package: "kii-push")
+let delivery = Target.Dependency.product(name: "KiiPushDelivery", package: "kii-push")
 let testKit = Target.Dependency.product(name: "KiiPushTesting", package: "kii-push")
 
 let package = Package(
@@ -26,7 +28,7 @@ let package = Package(
         // What a message costs; gate.sh holds allocations and instructions.
         .target(name: "CAllocationCounter", path: "Benchmarks/Sources/CAllocationCounter"),
         .executableTarget(
-            name: "kiipush-bench", dependencies: ["CAllocationCounter", core, testKit],
+            name: "kiipush-bench", dependencies: ["CAllocationCounter", core, rules, testKit],
             path: "Benchmarks/Sources/kiipush-bench", swiftSettings: settings),
         // KiiPush among the programs of Peers. With `--static-swift-stdlib`, as an agent is shipped and as run.sh builds
         // what it measures, it is 5 to 7 per cent faster.
@@ -37,7 +39,7 @@ let package = Package(
         .executableTarget(name: "side-by-side", path: "Benchmarks/Sources/side-by-side", swiftSettings: settings),
         // Loops and honest traffic through fleets of devices.
         .executableTarget(
-            name: "kiipush-simulation", dependencies: [core, testKit], path: "Simulation", swiftSettings: settings),
+            name: "kiipush-simulation", dependencies: [core, delivery, testKit], path: "Simulation", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

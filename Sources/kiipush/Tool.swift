@@ -37,7 +37,7 @@ struct Tool {
         commands: [
             DemoCommand.command, InspectCommand.command, RulesCommand.command, ReceiveCommand.command,
             StatusCommand.command, TapCommand.command, TopCommand.command, DeadLettersCommand.command,
-            HeldCommand.command, KillCommand.killCommand, KillCommand.reviveCommand,
+            HeldCommand.command, KillCommand.killCommand, KillCommand.reviveCommand, SendCommand.command,
             CompletionsCommand.command { command }, ManualCommand.command { command },
         ])
 

@@ -1,5 +1,6 @@
 import Glibc
 public import KiiPush
+public import KiiPushRules
 import Synchronization
 
 /// Does what rules ask for with `run` and `print`.

@@ -1,5 +1,6 @@
 import Glibc
 public import KiiPush
+public import KiiPushDelivery
 import Synchronization
 
 /// A program was not started, or a message not printed, since the system lacks what it takes: open files, memory,

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 
 // What a line of the log says, as fields by which the journal can be searched:
 // `journalctl KIIPUSH_OUTCOME=deadLettered`.

@@ -1,4 +1,5 @@
 public import KiiPush
+public import KiiPushDelivery
 
 /// A line for a log that journald reads: its priority in front, as `<6>`, and no control characters; ``LogOutput``
 /// writes it as what reads it likes best.

@@ -1,4 +1,5 @@
 public import KiiPush
+public import KiiPushDelivery
 import Synchronization
 
 /// Leaves lines out of a log, so that no key fills it: so many a minute of one kind and key, then one line that counts.

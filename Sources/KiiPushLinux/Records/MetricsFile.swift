@@ -1,5 +1,6 @@
 import Glibc
 public import KiiPush
+public import KiiPushDelivery
 
 /// A file of metrics in the text format of Prometheus, as its node exporter's textfile collector reads them.
 ///

@@ -1,4 +1,5 @@
 public import KiiPush
+public import KiiPushDelivery
 import Synchronization
 
 /// Counts what a service tells beside the outcomes, and knows the state of each transport's link, for a

@@ -1,4 +1,5 @@
 public import KiiPush
+public import KiiPushDelivery
 
 /// How a transport is linked to what brings its payloads, and when it brought the last one; as ``ServiceCounts`` know
 /// it.

@@ -1,5 +1,6 @@
 import Glibc
 public import KiiPush
+public import KiiPushDelivery
 
 /// Brings payloads that come in as lines, one a line: from standard input, or any other descriptor.
 ///

@@ -1,5 +1,6 @@
 import Glibc
 public import KiiPush
+public import KiiPushDelivery
 
 /// Brings payloads that programs of this machine send over a Unix socket, one a line, and answers each.
 ///

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 
 extension MQTTSettings {
     /// Reads an address: `mqtt[s]://[user@]host[:port]/topic`.

@@ -1,6 +1,7 @@
 #if MQTT
 import Glibc
-public import KiiPush
+import KiiPush
+public import KiiPushDelivery
 import KiiPushLinux
 import Synchronization
 

@@ -1,5 +1,6 @@
 #if MQTT
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 
 extension Serving {

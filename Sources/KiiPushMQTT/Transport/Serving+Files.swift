@@ -1,5 +1,6 @@
 #if MQTT
 import KiiPush
+import KiiPushDelivery
 
 extension Serving {
     /// Ends a link whose files have changed, in good order, so that another one is made with them.

@@ -1,5 +1,6 @@
 #if MQTT
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 
 // What has come goes to the intake, and is acknowledged when it is safe.

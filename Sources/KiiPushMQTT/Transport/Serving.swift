@@ -1,6 +1,7 @@
 #if MQTT
 import Glibc
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 
 /// The work of a transport's thread: keeps a link, and has what it brings taken in before it is acknowledged.

@@ -1,5 +1,6 @@
 #if SQLite
 import KiiPush
+import KiiPushDelivery
 
 /// Which payloads an inbox has in its file, and how large they are; looked at and changed under the database's lock.
 struct InboxRows: Sendable {

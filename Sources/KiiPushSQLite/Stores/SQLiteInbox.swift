@@ -1,5 +1,6 @@
 #if SQLite
 public import KiiPush
+public import KiiPushDelivery
 public import KiiPushLinux
 import Synchronization
 

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushRules
 
 /// `kiipush kill` and `kiipush revive`: the kill switch of a program that runs elsewhere.
 struct KillCommand {

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 
 /// What commands on a state directory work with: the stores of the agent that has it open, or the files themselves.
 struct AgentDesk: Sendable {

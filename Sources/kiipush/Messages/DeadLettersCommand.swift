@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 
 /// `kiipush dead-letters`: the messages that were put aside, to be looked at, handled after all, or dropped.

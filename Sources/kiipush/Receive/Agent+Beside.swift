@@ -1,5 +1,7 @@
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
+import KiiPushRules
 import KiiPushTesting
 
 // What runs beside an agent's service.

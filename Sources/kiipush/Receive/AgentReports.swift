@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 
 /// What an agent counts, and the two forms in which it reports that: the metrics file and its status.

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 
 extension Explanation {
     /// All of it for a person: the message, the rules in order, the chain, the outcome.

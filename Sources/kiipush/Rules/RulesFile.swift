@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import KiiPushLinux
 
 /// Reads rules files for commands, and says what is wrong with them.

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 
 /// `kiipush rules lint`: finds what rules files say and cannot mean.
 struct RulesLintCommand {

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 
 /// What an agent's status is made of, gathered each time that somebody asks.

@@ -1,0 +1,63 @@
+import KiiPush
+
+extension HTTPResponse {
+    /// The bounds within which an answer is read: an object has at most 65,534 characters.
+    private static let limits = PayloadLimits(bytes: 1 << 20, members: 16_384)
+
+    /// Why the call failed; call it for a status that is none of those wanted.
+    func error() -> CloudError {
+        let wait = self[header: "Retry-After"].flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil }
+        if status == 429 { return CloudError(.tooManyRequests, status: status, retryAfter: wait) }
+        guard let fields = try? members(), let code = fields["errorCode"]?.string, !code.isEmpty else {
+            return CloudError(.unknown, status: status, retryAfter: wait)
+        }
+        let message = fields["message"]?.string ?? ""
+        let hidden = ["errorCode", "message", "accessToken", "refreshToken", "token"]
+        let others = KeyedData(fields.members.filter { !hidden.contains($0.key) })
+        return CloudError(
+            CloudError.Code(code), status: status, retryAfter: wait, message: message, fields: others)
+    }
+
+    /// The members of the answer's object.
+    ///
+    /// - Throws: `CloudError` with the code `NOT_UNDERSTOOD` for what is no object.
+    func members() throws(CloudError) -> KeyedData {
+        do throws(DecodeError) {
+            guard case .object(let members) = try DataValue(checking: body, limits: Self.limits) else {
+                throw DecodeError(.notAnObject, at: 0, "an object is due")
+            }
+            return KeyedData(members)
+        } catch { throw notUnderstood("the body: \(error)") }
+    }
+
+    func notUnderstood(_ what: String) -> CloudError {
+        CloudError(.notUnderstood, status: status, message: what)
+    }
+
+    /// A text that the answer must have.
+    func text(_ key: String, in members: KeyedData) throws(CloudError) -> String {
+        guard let text = members[key]?.string, !text.isEmpty else { throw notUnderstood("there is no \(key)") }
+        return text
+    }
+
+    /// Throws unless the status is one of those.
+    func expect(_ statuses: Int...) throws(CloudError) {
+        guard statuses.contains(status) else { throw error() }
+    }
+
+    /// The version of an object that the answer is about: the entity tag without its quotes.
+    var version: String? {
+        guard var tag = self[header: "ETag"]?[...] else { return nil }
+        if tag.hasPrefix("W/") { tag = tag.dropFirst(2) }
+        if tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") { tag = tag.dropFirst().dropLast() }
+        return tag.isEmpty ? nil : String(tag)
+    }
+}
+
+extension DataValue {
+    /// Reads a text by the strict rules of payloads.
+    fileprivate init(checking bytes: [UInt8], limits: PayloadLimits) throws(DecodeError) {
+        _ = try PlacedValue(bytes, limits: limits)
+        self = DataValue(json: String(decoding: bytes, as: UTF8.self)) ?? .null
+    }
+}

@@ -1,0 +1,110 @@
+// Kii's error codes by status, as its REST reference and its JavaScript SDK have them. The set is open.
+extension CloudError.Code {
+    // This library's own.
+
+    /// The request could not be made: an id that cannot stand in a path, or a token that cannot stand in a header.
+    public static let unsendable: Self = "UNSENDABLE"
+    /// The answer is not what Kii documents.
+    public static let notUnderstood: Self = "NOT_UNDERSTOOD"
+    /// A refusal without a code.
+    public static let unknown: Self = "UNKNOWN"
+    /// Status 429, which has no code: too many requests.
+    ///
+    /// Kii asks not to try again by program.
+    public static let tooManyRequests: Self = "TOO_MANY_REQUESTS"
+
+    // 400
+
+    /// A value is not what the call takes.
+    public static let invalidInputData: Self = "INVALID_INPUT_DATA"
+    /// The body is no JSON.
+    public static let invalidJSON: Self = "INVALID_JSON"
+    /// A value is missing.
+    public static let missingData: Self = "MISSING_DATA"
+    /// The bucket's name is none.
+    public static let invalidBucket: Self = "INVALID_BUCKET"
+    /// The object's id is none.
+    public static let invalidObjectID: Self = "INVALID_OBJECT_ID"
+    /// The bucket's type does not have this call.
+    public static let bucketTypeNotSupported: Self = "BUCKET_TYPE_NOT_SUPPORTED"
+
+    // 401 and 403
+
+    /// The token's owner has no right to do this.
+    public static let unauthorized: Self = "UNAUTHORIZED"
+    /// The user is disabled.
+    public static let userDisabled: Self = "USER_DISABLED"
+    /// The thing is disabled.
+    public static let thingDisabled: Self = "THING_DISABLED"
+    /// The token is none, or none any more.
+    public static let wrongToken: Self = "WRONG_TOKEN"
+    /// The app is disabled.
+    public static let appDisabled: Self = "APP_DISABLED"
+
+    // 404
+
+    /// There is no such app.
+    public static let appNotFound: Self = "APP_NOT_FOUND"
+    /// There is no such user.
+    public static let userNotFound: Self = "USER_NOT_FOUND"
+    /// There is no such thing.
+    public static let thingNotFound: Self = "THING_NOT_FOUND"
+    /// There is no such group.
+    public static let groupNotFound: Self = "GROUP_NOT_FOUND"
+    /// There is no such bucket.
+    public static let bucketNotFound: Self = "BUCKET_NOT_FOUND"
+    /// There is no such object.
+    public static let objectNotFound: Self = "OBJECT_NOT_FOUND"
+    /// There is no such topic.
+    public static let topicNotFound: Self = "TOPIC_NOT_FOUND"
+    /// There is no bucket to subscribe to.
+    public static let filterNotFound: Self = "FILTER_NOT_FOUND"
+    /// There is no such installation.
+    public static let installationNotFound: Self = "INSTALLATION_NOT_FOUND"
+    /// There is no such subscription.
+    public static let pushSubscriptionNotFound: Self = "PUSH_SUBSCRIPTION_NOT_FOUND"
+    /// The installation has no MQTT endpoint.
+    public static let mqttEndpointNotFound: Self = "MQTT_ENDPOINT_NOT_FOUND"
+
+    // 409
+
+    /// The object was changed since the version that was named.
+    public static let objectVersionIsStale: Self = "OBJECT_VERSION_IS_STALE"
+    /// There is such an object already.
+    public static let objectAlreadyExists: Self = "OBJECT_ALREADY_EXISTS"
+    /// There is such a topic already.
+    public static let topicAlreadyExists: Self = "TOPIC_ALREADY_EXISTS"
+    /// There is such an installation already.
+    public static let installationAlreadyExists: Self = "INSTALLATION_ALREADY_EXISTS"
+    /// There is such a subscription already; a guide gives it the status 404.
+    public static let pushSubscriptionAlreadyExists: Self = "PUSH_SUBSCRIPTION_ALREADY_EXISTS"
+    /// A value has to be unique and is not.
+    public static let uniqueConstraintViolated: Self = "UNIQUE_CONSTRAINT_VIOLATED"
+
+    // 500 and 503
+
+    /// Something else.
+    public static let undefinedError: Self = "UNDEFINED_ERROR"
+    /// The endpoint is being made: ask again soon.
+    public static let mqttEndpointNotReady: Self = "MQTT_ENDPOINT_NOT_READY"
+    /// Something is not to be had for the moment.
+    public static let resourceTemporarilyUnavailable: Self = "RESOURCE_TEMPORARILY_UNAVAILABLE"
+    /// The server has a fault for the moment.
+    public static let temporaryUnavailableError: Self = "TEMPORARY_UNAVAILABLE_ERROR"
+    /// Somebody else is writing.
+    public static let lockFailed: Self = "LOCK_FAILED"
+    /// The query took too long.
+    public static let queryTimeout: Self = "QUERY_TIMEOUT"
+
+    /// What to do about it, where that is more than the name says.
+    var hint: String? {
+        switch self {
+        case .wrongToken: "the token is none any more, or another app's; get a new one"
+        case .unauthorized: "the token's owner has no right to do this"
+        case .objectVersionIsStale: "the object was changed since; read it and decide anew"
+        case .tooManyRequests: "Kii asks not to try again by program; send less"
+        case .filterNotFound: "there is no such bucket"
+        default: nil
+        }
+    }
+}

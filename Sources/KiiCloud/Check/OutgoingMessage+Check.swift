@@ -1,0 +1,92 @@
+import KiiPush
+
+extension OutgoingMessage {
+    /// What is wrong with the push, and what its receivers will not see as the sender may think.
+    ///
+    /// Kii's server refuses a push that has a problem, so do not send it. One with warnings is sent.
+    ///
+    /// - Parameter address: to which topic it is sent, by whom, and when.
+    /// - Returns: the problems that concern all networks, then those of each network that is on; empty when all is well.
+    public func problems(sentTo address: PushAddress) -> [SendProblem] {
+        var problems = valueProblems(data, at: "data", nil)
+        if networks.isEmpty {
+            problems.append(
+                SendProblem(.noNetwork, at: "", "the push goes to no network; set enabled of apns, fcm, jpush or mqtt"))
+        }
+        if let refusal = SendingRights.refusal(of: address.sender, to: address.topic) {
+            problems.append(SendProblem(.notAllowed, at: "topic", refusal))
+        }
+        if fcm.isEnabled, fcm.dryRun == true, apns.isEnabled {
+            let path = "\(name(of: .fcm)).dryRun"
+            problems.append(SendProblem(.dryRunWithAPNS, at: path, "Kii refuses it while apns is enabled"))
+        }
+        for network in networks { problems += self.problems(network, address) }
+        return problems
+    }
+
+    private func problems(_ network: PushNetwork, _ address: PushAddress) -> [SendProblem] {
+        let own = ownData(network)
+        let path = "\(name(of: network)).data"
+        var problems = network == .fcm ? fcmProblems() : valueProblems(own, at: path, network)
+        if let problem = sizeProblem(network, address) { problems.append(problem) }
+        if !own.isEmpty, !data.isEmpty {
+            problems.append(
+                SendProblem(
+                    .ownData, network, at: path,
+                    "Kii does not document whether devices get this beside data or in its place; shown is beside"))
+        }
+        return problems + receiverProblems(network, address)
+    }
+
+    // MARK: Values and keys
+
+    /// The values that Kii does not take.
+    private func valueProblems(_ data: KeyedData, at path: String, _ network: PushNetwork?) -> [SendProblem] {
+        data.members.compactMap { key, value in
+            let place = "\(path).\(NearestName.shown(key))"
+            switch value {
+            case .array, .object:
+                return SendProblem(
+                    .nestedValue, network, at: place, "Kii takes one level only; put the value into a string, as JSON")
+            case .null:
+                return SendProblem(.nullValue, network, at: place, "Kii takes no null; leave the key out")
+            case .number(let text) where !JSONNumber.isNumber(text.utf8.span, 0..<text.utf8.count):
+                return SendProblem(.notANumber, network, at: place, "JSON cannot write this number")
+            case .string, .number, .bool: return nil
+            }
+        }
+    }
+
+    private func fcmProblems() -> [SendProblem] {
+        let path = "\(name(of: .fcm)).data"
+        var problems: [SendProblem] = fcm.data.members.compactMap { key, value in
+            if case .string = value { return nil }
+            let place = "\(path).\(NearestName.shown(key))"
+            return SendProblem(.notAString, .fcm, at: place, "FCM takes only strings; put quotes around the value")
+        }
+        for (data, path) in [(data, "data"), (fcm.data, path)] {
+            for (key, _) in data.members where ReservedKeys.isReserved(key) {
+                problems.append(
+                    SendProblem(
+                        .reservedKey, .fcm, at: "\(path).\(NearestName.shown(key))",
+                        "FCM keeps this key for itself; call it otherwise, or turn \(name(of: .fcm)) off"))
+            }
+        }
+        return problems
+    }
+
+    // MARK: Size
+
+    private func sizeProblem(_ network: PushNetwork, _ address: PushAddress) -> SendProblem? {
+        let budget = budget(network, sentTo: address)
+        guard let limit = budget.limit, budget.used > limit else { return nil }
+        let savings = SendSwitch.allCases.filter { budget.saved[$0, default: 0] > 0 }.map {
+            "\($0.rawValue) \(budget.saved[$0, default: 0])"
+        }
+        let advice = savings.isEmpty ? "" : "; turning off saves: \(savings.joined(separator: ", "))"
+        return SendProblem(
+            .tooLarge, network, at: name(of: network),
+            "\(counted(budget.used, "byte")) with what Kii adds, \(budget.used - limit) more than the \(limit) that "
+                + "the network takes\(advice)")
+    }
+}

@@ -1,0 +1,53 @@
+import KiiPush
+
+// What a receiver makes of the push, by this SDK's own decoder: so whatever it knows of keys, the check knows.
+extension OutgoingMessage {
+    /// What a receiver sees otherwise than the sender may think.
+    func receiverProblems(_ network: PushNetwork, _ address: PushAddress) -> [SendProblem] {
+        let limits = PayloadLimits(bytes: 16 << 20, members: Self.mostBodyBytes)
+        let preview = preview(network, sentTo: address)
+        guard let message = try? PushMessage(preview.payload, limits: limits) else { return [] }
+        return kindProblems(message, network) + keyProblems(message, network)
+    }
+
+    private func kindProblems(_ message: PushMessage, _ network: PushNetwork) -> [SendProblem] {
+        let isSure = message.certainty != .ambiguous
+        switch message.kind {
+        case .pushToApp:
+            let keys = message.classification.evidence.joined(separator: ", ")
+            return [
+                SendProblem(
+                    .looksLikeAppEvent, network, at: "data",
+                    "receivers take the push for an event of a bucket, because of \(keys); call the key otherwise")
+            ]
+        case .directPush:
+            let what = isSure ? "a Direct Push" : "a Direct Push that contradicts itself, since it has a scope"
+            return [
+                SendProblem(
+                    .looksDirect, network, at: SendSwitch.topicID.rawValue,
+                    "without the topic receivers take the push for \(what); no route for a topic gets it")
+            ]
+        case .pushToUser:
+            guard !isSure else { return [] }
+            let names = message.classification.conflicts.map(\.name).joined(separator: ", ")
+            return [
+                SendProblem(
+                    .ambiguous, network, at: "data",
+                    "receivers see a contradiction in \(names), and routes leave such a push alone by default")
+            ]
+        }
+    }
+
+    private func keyProblems(_ message: PushMessage, _ network: PushNetwork) -> [SendProblem] {
+        let received = Set(message.data.keys.map { Array($0.utf8) })
+        let own = ownData(network)
+        return data(for: network).members.compactMap { key, _ in
+            // The loop guard's stamp is for the guard, which finds it.
+            guard !received.contains(Array(key.utf8)), key != Lineage.key else { return nil }
+            let path = own[key] == nil ? "data" : "\(name(of: network)).data"
+            return SendProblem(
+                .keyNotReceived, network, at: "\(path).\(NearestName.shown(key))",
+                "receivers take this key for one of Kii's or the network's, not for data; call it otherwise")
+        }
+    }
+}

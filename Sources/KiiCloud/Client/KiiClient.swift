@@ -1,0 +1,104 @@
+public import KiiPush
+
+/// Calls to Kii's cloud over any transport: sends each, tries again where that is right, and asks for new tokens.
+///
+/// A 503 is tried again, after the time that the server names or after growing pauses. A refused token is replaced once.
+/// A 429 never is tried again, nor is a call that got no answer: whoever made it knows whether it may happen twice. A
+/// write does not, when it has `ifMatch` or creates an object by its id.
+public struct KiiClient: Sendable {
+    /// The app.
+    public let app: KiiApp
+    private let transport: any HTTPTransport
+    private let tokens: any TokenSource
+    private let settings: RetrySettings
+    private let clock: any Clock<Duration>
+
+    /// Makes a client.
+    ///
+    /// - Parameters:
+    ///   - app: the app, and where it is.
+    ///   - transport: what carries requests.
+    ///   - tokens: where tokens come from.
+    ///   - retries: how often a 503 is tried again.
+    ///   - clock: by which pauses are made.
+    public init(
+        _ app: KiiApp, transport: any HTTPTransport, tokens: any TokenSource, retries: RetrySettings = .standard,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.app = app
+        self.transport = transport
+        self.tokens = tokens
+        settings = retries
+        self.clock = clock
+    }
+
+    /// Makes a call and reads its answer.
+    ///
+    /// - Parameter call: the call.
+    /// - Returns: what was asked for.
+    /// - Throws: ``CloudError``, what the transport or the source of tokens throws, or `CancellationError`.
+    @discardableResult
+    public func perform<Answer>(_ call: CloudRequest<Answer>) async throws -> Answer {
+        var attempts = CallAttempts(settings)
+        var token = try await tokens.token(replacing: nil)
+        while true {
+            do {
+                return try call.answer(try await transport.send(try call.request(to: app, token: token)))
+            } catch let error as CloudError {
+                switch attempts.step(after: error, jitter: .random(in: -1...1)) {
+                case .fail: throw error
+                case .wait(let pause): try await clock.sleep(for: pause)
+                case .renewToken:
+                    let renewed = try await tokens.token(replacing: token)
+                    // The same token would be refused again.
+                    guard renewed != token else { throw error }
+                    token = renewed
+                }
+            }
+        }
+    }
+
+    /// Sends a push to a topic, if it has no problem.
+    ///
+    /// - Parameters:
+    ///   - message: the push.
+    ///   - topic: the topic.
+    ///   - sender: whose token is used: by it the push is checked.
+    /// - Returns: the push's id.
+    /// - Throws: ``RefusedMessage`` before anything is sent, or what ``perform(_:)`` throws.
+    public func send(_ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender) async throws -> PushMessageID {
+        // Any time has as many digits.
+        let address = PushAddress(app: app.id, topic: topic, sender: sender, sentAt: 1_700_000_000_000)
+        let problems = message.problems(sentTo: address).filter { !$0.isWarning }
+        guard problems.isEmpty else { throw RefusedMessage(problems: problems) }
+        return try await perform(.send(message, to: topic))
+    }
+
+    /// Waits until an installed device has its MQTT endpoint.
+    ///
+    /// - Parameters:
+    ///   - installation: the installation's id.
+    ///   - attempts: how often to ask, every three seconds unless the server says otherwise.
+    /// - Returns: the endpoint; nil when it was not ready at the last time.
+    /// - Throws: what ``perform(_:)`` throws.
+    public func mqttEndpoint(of installation: String, attempts: Int = 20) async throws -> MQTTEndpoint? {
+        for attempt in 1...max(attempts, 1) {
+            switch try await perform(.mqttEndpoint(of: installation)) {
+            case .ready(let endpoint): return endpoint
+            case .notReady(let seconds):
+                guard attempt < attempts else { return nil }
+                try await clock.sleep(for: min(.seconds(seconds ?? 3), settings.longestPause))
+            }
+        }
+        return nil
+    }
+}
+
+/// A push that was not sent, since Kii would refuse it.
+public struct RefusedMessage: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong with it; at least one.
+    public let problems: [SendProblem]
+
+    /// The problems, a line each.
+    public var description: String { problems.map(\.description).joined(separator: "\n") }
+}

@@ -1,0 +1,130 @@
+import KiiPush
+
+/// An object of a request's body while it is read: each member is asked for by name, and what nobody asks for is told.
+struct BodyObject {
+    let path: String
+    let offset: Int
+    private let text: [UInt8]
+    private let members: [PlacedValue.Member]
+
+    /// The whole body.
+    init(_ text: [UInt8]) throws(MessageBodyError) {
+        let root: PlacedValue
+        do throws(DecodeError) {
+            root = try PlacedValue(text, limits: PayloadLimits(bytes: OutgoingMessage.mostBodyBytes))
+        } catch { throw MessageBodyError("", at: error.offset, "\(error.code.rawValue): \(error.detail)") }
+        try self.init(root, path: "", text)
+    }
+
+    init(_ value: PlacedValue, path: String, _ text: [UInt8]) throws(MessageBodyError) {
+        guard case .object(let members) = value.content else {
+            throw MessageBodyError(path, at: value.range.lowerBound, "an object is due here, as {…}")
+        }
+        self.path = path
+        self.text = text
+        self.members = members
+        offset = value.range.lowerBound
+        var seen: Set<[UInt8]> = []
+        for member in members where !seen.insert(Array(member.key.utf8)).inserted {
+            throw MessageBodyError(place(member.key), at: member.keyOffset, "this key stands twice; send it once")
+        }
+    }
+
+    /// Refuses a member that is none of `names`.
+    func allow(_ names: [String]) throws(MessageBodyError) {
+        for member in members where !names.contains(member.key) {
+            throw MessageBodyError(
+                place(member.key), at: member.keyOffset, NearestName.unknown("key", member.key, known: names))
+        }
+    }
+
+    /// The path of a member; a key from outside is made fit for one line.
+    private func place(_ key: String) -> String {
+        let key = NearestName.shown(key)
+        return path.isEmpty ? key : "\(path).\(key)"
+    }
+
+    /// A member's value; null counts as absent.
+    private func value(_ key: String) -> PlacedValue? {
+        guard let value = members.first(where: { $0.key == key })?.value else { return nil }
+        if case .null = value.content { return nil }
+        return value
+    }
+
+    private func wrong(_ key: String, _ value: PlacedValue, _ due: String) -> MessageBodyError {
+        MessageBodyError(place(key), at: value.range.lowerBound, "\(due) is due here")
+    }
+
+    func object(_ key: String) throws(MessageBodyError) -> BodyObject? {
+        guard let value = value(key) else { return nil }
+        return try BodyObject(value, path: place(key), text)
+    }
+
+    func string(_ key: String) throws(MessageBodyError) -> String? {
+        guard let value = value(key) else { return nil }
+        guard case .string(let string) = value.content else { throw wrong(key, value, "a string") }
+        return string
+    }
+
+    func strings(_ key: String) throws(MessageBodyError) -> [String]? {
+        guard let value = value(key) else { return nil }
+        guard case .array(let elements) = value.content else { throw wrong(key, value, "an array of strings") }
+        var strings: [String] = []
+        for element in elements {
+            guard case .string(let string) = element.content else { throw wrong(key, element, "a string") }
+            strings.append(string)
+        }
+        return strings
+    }
+
+    func bool(_ key: String) throws(MessageBodyError) -> Bool? {
+        guard let value = value(key) else { return nil }
+        guard case .bool(let bool) = value.content else { throw wrong(key, value, "true or false") }
+        return bool
+    }
+
+    /// A truth that Kii's SDKs write as 1 or 0.
+    func flag(_ key: String) throws(MessageBodyError) -> Bool? {
+        guard let value = value(key) else { return nil }
+        switch value.content {
+        case .bool(let bool): return bool
+        case .number("1"): return true
+        case .number("0"): return false
+        default: throw wrong(key, value, "true or false, or 1 or 0,")
+        }
+    }
+
+    func integer(_ key: String) throws(MessageBodyError) -> Int64? {
+        guard let value = value(key) else { return nil }
+        guard case .number(let number) = value.content, let integer = DataValue.number(number).integer else {
+            throw wrong(key, value, "a whole number")
+        }
+        return integer
+    }
+
+    /// A value of any kind.
+    func any(_ key: String) -> DataValue? {
+        value(key).map { DataValue($0) }
+    }
+
+    /// A sender's own data, whatever its values are: those that Kii does not take are told by the check.
+    func data(_ key: String) throws(MessageBodyError) -> KeyedData? {
+        guard let object = try object(key) else { return nil }
+        return KeyedData(object.members.map { (key: $0.key, value: DataValue($0.value)) })
+    }
+}
+
+extension DataValue {
+    /// The value that stands in a checked text.
+    fileprivate init(_ value: PlacedValue) {
+        switch value.content {
+        case .string(let string): self = .string(string)
+        case .number(let number): self = .number(number)
+        case .bool(let bool): self = .bool(bool)
+        case .null: self = .null
+        case .array(let elements): self = .array(elements.map { DataValue($0) })
+        case .object(let members):
+            self = .object(members.map { (key: $0.key, value: DataValue($0.value)) })
+        }
+    }
+}

@@ -1,0 +1,85 @@
+public import KiiPush
+
+/// Keys and values, in order: a push's own data, or the fields of an object.
+///
+/// In a push Kii takes one level of strings, numbers and booleans. Anything else can be put in, and is told by
+/// ``OutgoingMessage/problems(sentTo:)`` before it is sent. A structured value goes as JSON inside a string.
+public struct KeyedData: Sendable {
+    /// The members, each key once.
+    public private(set) var members: [(key: String, value: DataValue)] = []
+
+    /// No data.
+    public init() {}
+
+    /// Takes members in order; of a key that stands twice the last value counts.
+    public init(_ members: [(key: String, value: DataValue)]) {
+        for (key, value) in members { self[key] = value }
+    }
+
+    /// Whether there is nothing in it.
+    public var isEmpty: Bool { members.isEmpty }
+
+    /// The value of a key; setting nil takes the key out.
+    public subscript(key: String) -> DataValue? {
+        get { position(of: key).map { members[$0].value } }
+        set {
+            switch (position(of: key), newValue) {
+            case (let position?, let value?): members[position].value = value
+            case (let position?, nil): members.remove(at: position)
+            case (nil, let value?): members.append((key, value))
+            case (nil, nil): break
+            }
+        }
+    }
+
+    /// This data with another's on top, whose values win.
+    func merging(_ other: KeyedData) -> KeyedData {
+        var merged = self
+        for (key, value) in other.members { merged[key] = value }
+        return merged
+    }
+
+    // By bytes: to Swift two spellings of one character are equal strings; to JSON they are two keys.
+    private func position(of key: String) -> Int? {
+        members.firstIndex { $0.key.utf8.elementsEqual(key.utf8) }
+    }
+}
+
+extension KeyedData: Hashable {
+    /// Whether two have the same members; their order does not count.
+    public static func == (left: KeyedData, right: KeyedData) -> Bool {
+        DataValue.object(left.members) == .object(right.members)
+    }
+
+    /// Hashes how many members there are.
+    public func hash(into hasher: inout Hasher) { hasher.combine(members.count) }
+}
+
+extension KeyedData: ExpressibleByDictionaryLiteral {
+    /// Takes members as they are written; of a key that stands twice the last value counts.
+    public init(dictionaryLiteral elements: (String, DataValue)...) {
+        self.init(elements.map { (key: $0.0, value: $0.1) })
+    }
+}
+
+extension DataValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByBooleanLiteral
+{
+    /// Makes a string.
+    public init(stringLiteral value: String) { self = .string(value) }
+
+    /// Makes a whole number.
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+
+    /// Makes a number with a fraction.
+    public init(floatLiteral value: Double) { self = .double(value) }
+
+    /// Makes a boolean.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+    /// A whole number.
+    public static func integer(_ value: Int64) -> DataValue { .number(String(value)) }
+
+    /// A number with a fraction; what is no finite number is refused before it is sent.
+    public static func double(_ value: Double) -> DataValue { .number("\(value)") }
+}

@@ -1,0 +1,127 @@
+import KiiPush
+
+extension OutgoingMessage {
+    /// The largest body that is read, in bytes: far more than the networks take.
+    public static let mostBodyBytes = 65_536
+
+    /// Reads the body of a request that sends a push: `SendPushMessageRequest`.
+    ///
+    /// What a body leaves out is as in a message made in code. One difference: as soon as a body turns on a network, only
+    /// those that it names get the push, as Kii's REST reference says. Of `fcm` and `gcm` the one that is on counts, `fcm`
+    /// before `gcm`. Values that Kii does not take in data are read, and told by ``problems(sentTo:)``.
+    ///
+    /// - Parameter body: JSON, at most ``mostBodyBytes``.
+    /// - Throws: ``MessageBodyError`` for what is no JSON object, has a key that Kii does not know, a key twice, or a
+    ///   value of another type than Kii documents.
+    public init(body: [UInt8]) throws(MessageBodyError) {
+        let root = try BodyObject(body)
+        let switches = SendSwitch.allCases.map(\.rawValue)
+        try root.allow(
+            ["data", "pushMessageType", "sendToDevelopment", "sendToProduction"] + switches
+                + ["apns", "fcm", "gcm", "jpush", "mqtt"])
+        self.init(data: try root.data("data") ?? [:])
+        type = try root.string("pushMessageType")
+        sendToDevelopment = try root.bool("sendToDevelopment") ?? true
+        sendToProduction = try root.bool("sendToProduction") ?? true
+        for key in SendSwitch.allCases {
+            guard let isOn = try root.bool(key.rawValue) else { continue }
+            if isOn { sends.insert(key) } else { sends.remove(key) }
+        }
+        try readNetworks(root)
+    }
+
+    /// Reads a body that is at hand as text.
+    ///
+    /// - Parameter body: JSON, at most ``mostBodyBytes``.
+    /// - Throws: ``MessageBodyError``, as for bytes.
+    public init(body: String) throws(MessageBodyError) { try self.init(body: Array(body.utf8)) }
+
+    private mutating func readNetworks(_ root: BodyObject) throws(MessageBodyError) {
+        var stated: [PushNetwork: Bool] = [:]
+        if let fields = try root.object("apns") {
+            apns = try APNSFields(fields)
+            stated[.apns] = apns.isEnabled
+        }
+        let (new, old) = (try root.object("fcm"), try root.object("gcm"))
+        if let new { fcm = try FCMFields(new) }
+        if let old, case let fields = try FCMFields(old), new == nil || !fcm.isEnabled && fields.isEnabled {
+            fcm = fields
+            fcm.isNamedGCM = true
+        }
+        if new != nil || old != nil { stated[.fcm] = fcm.isEnabled }
+        if let fields = try root.object("jpush") {
+            jpush = try JPushFields(fields)
+            stated[.jpush] = jpush.isEnabled
+        }
+        if let fields = try root.object("mqtt") {
+            mqtt = try MQTTFields(fields)
+            stated[.mqtt] = mqtt.isEnabled
+        }
+        let isChosen = stated.values.contains(true)
+        for network in PushNetwork.allCases where stated[network] == nil {
+            enable(network, !isChosen && Self.standardNetworks.contains(network))
+        }
+    }
+
+    private mutating func enable(_ network: PushNetwork, _ isEnabled: Bool) {
+        switch network {
+        case .apns: apns.isEnabled = isEnabled
+        case .fcm: fcm.isEnabled = isEnabled
+        case .jpush: jpush.isEnabled = isEnabled
+        case .mqtt: mqtt.isEnabled = isEnabled
+        }
+    }
+}
+
+extension APNSFields {
+    fileprivate init(_ fields: BodyObject) throws(MessageBodyError) {
+        try fields.allow([
+            "enabled", "data", "alert", "contentAvailable", "mutableContent", "category", "badge", "sound",
+        ])
+        self.init(isEnabled: try fields.bool("enabled") ?? true, data: try fields.data("data") ?? [:])
+        contentAvailable = try fields.flag("contentAvailable")
+        mutableContent = try fields.flag("mutableContent")
+        category = try fields.string("category")
+        badge = try fields.integer("badge")
+        sound = try fields.string("sound")
+        guard let shown = try fields.object("alert") else { return }
+        try shown.allow(Alert.parts.map(\.name) + ["locArgs"])
+        var alert = Alert()
+        for part in Alert.parts { alert[keyPath: part.path] = try shown.string(part.name) }
+        alert.locArgs = try shown.strings("locArgs") ?? []
+        self.alert = alert
+    }
+}
+
+extension FCMFields {
+    fileprivate init(_ fields: BodyObject) throws(MessageBodyError) {
+        try fields.allow([
+            "enabled", "data", "collapseKey", "delayWhileIdle", "timeToLive", "restrictedPackageName", "dryRun",
+            "notification",
+        ])
+        self.init(isEnabled: try fields.bool("enabled") ?? true, data: try fields.data("data") ?? [:])
+        collapseKey = try fields.string("collapseKey")
+        delayWhileIdle = try fields.bool("delayWhileIdle")
+        timeToLive = try fields.integer("timeToLive")
+        restrictedPackageName = try fields.string("restrictedPackageName")
+        dryRun = try fields.bool("dryRun")
+        notification = try fields.object("notification") == nil ? nil : fields.any("notification")
+    }
+}
+
+extension MQTTFields {
+    fileprivate init(_ fields: BodyObject) throws(MessageBodyError) {
+        try fields.allow(["enabled", "data", "dryRun", "retain", "qos"])
+        self.init(isEnabled: try fields.bool("enabled") ?? true, data: try fields.data("data") ?? [:])
+        dryRun = try fields.bool("dryRun")
+        retain = try fields.bool("retain")
+        qos = try fields.integer("qos")
+    }
+}
+
+extension JPushFields {
+    fileprivate init(_ fields: BodyObject) throws(MessageBodyError) {
+        try fields.allow(["enabled", "data"])
+        self.init(isEnabled: try fields.bool("enabled") ?? true, data: try fields.data("data") ?? [:])
+    }
+}

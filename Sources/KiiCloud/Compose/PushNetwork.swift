@@ -1,0 +1,25 @@
+public import KiiPush
+
+/// A network that carries a push to devices.
+public enum PushNetwork: String, Sendable, Hashable, CaseIterable {
+    /// Apple's push service: short keys, and Apple's dictionary.
+    case apns
+    /// Firebase Cloud Messaging, once GCM: long keys, every value a string.
+    case fcm
+    /// JPush: long keys.
+    case jpush
+    /// MQTT: long keys, and the two URIs.
+    case mqtt
+
+    /// The most bytes of UTF-8 that a payload may have; nil where Kii documents none, as for JPush.
+    public var limit: Int? {
+        switch self {
+        case .apns: 2048
+        case .fcm, .mqtt: 4096
+        case .jpush: nil
+        }
+    }
+
+    /// The transport that a receiver states for a payload of this network.
+    public var transport: Transport { Transport(rawValue) }
+}

@@ -1,0 +1,88 @@
+public import KiiPush
+
+/// What a device would get of a push over one network.
+///
+/// Put together by what Kii documents and what its samples show. Where these say nothing, as on the order of keys, the
+/// preview is one of the payloads that could be.
+public struct PushPreview: Sendable {
+    /// The network.
+    public let network: PushNetwork
+    /// The payload: one object, as one line of JSON.
+    public let text: String
+    /// The payload as a value.
+    package let object: DataValue
+
+    /// The payload's size, in bytes of UTF-8.
+    public var bytes: Int { text.utf8.count }
+
+    /// The payload as a receiver gets it from the network's transport.
+    public var payload: RawPayload { RawPayload(text, transport: network.transport) }
+
+    init(_ message: OutgoingMessage, _ network: PushNetwork, _ address: PushAddress) {
+        var members: [(key: String, value: DataValue)] = []
+        if network == .apns { members.append(("aps", message.apns.appleDictionary)) }
+        let added = AddedKeys(message, network, address).members
+        let taken = (members + added).map { Array($0.key.utf8) }
+        // What Kii adds wins over a sender's key of the same name; the check tells of it.
+        for (key, value) in message.data(for: network).members where !taken.contains(Array(key.utf8)) {
+            members.append((key, network == .fcm ? .string(value.fcmText) : value))
+        }
+        object = .object(members + added)
+        self.network = network
+        var writer = JSONWriter()
+        writer.value(object)
+        text = writer.text
+    }
+}
+
+extension OutgoingMessage {
+    /// The payload that a device would get over a network, whether or not the push goes there.
+    ///
+    /// A network's own data lies on top of the data for all: Kii's documents do not say whether the two are put together
+    /// or one stands in for the other.
+    ///
+    /// - Parameters:
+    ///   - network: the network.
+    ///   - address: to which topic it is sent, by whom, and when.
+    /// - Returns: the payload.
+    public func preview(_ network: PushNetwork, sentTo address: PushAddress) -> PushPreview {
+        PushPreview(self, network, address)
+    }
+
+    /// The data that a network's devices get.
+    func data(for network: PushNetwork) -> KeyedData { data.merging(ownData(network)) }
+}
+
+extension DataValue {
+    /// The text that FCM makes of a value, since it has only strings.
+    fileprivate var fcmText: String {
+        if let string { return string }
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.text
+    }
+}
+
+extension APNSFields {
+    /// Apple's dictionary, as Kii's server makes it of the fields.
+    fileprivate var appleDictionary: DataValue {
+        var members: [(key: String, value: DataValue)] = []
+        if let alert { members.append(("alert", alert.shown)) }
+        if let badge { members.append(("badge", .integer(badge))) }
+        if let sound { members.append(("sound", .string(sound))) }
+        if contentAvailable == true { members.append(("content-available", 1)) }
+        if let category { members.append(("category", .string(category))) }
+        if mutableContent == true { members.append(("mutable-content", 1)) }
+        return .object(members)
+    }
+}
+
+extension APNSFields.Alert {
+    fileprivate var shown: DataValue {
+        var members: [(key: String, value: DataValue)] = Self.parts.compactMap { part in
+            self[keyPath: part.path].map { (part.appleName, .string($0)) }
+        }
+        if !locArgs.isEmpty { members.append(("loc-args", .array(locArgs.map { .string($0) }))) }
+        return .object(members)
+    }
+}

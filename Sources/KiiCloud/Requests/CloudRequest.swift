@@ -1,0 +1,150 @@
+import KiiPush
+
+/// A call to Kii's cloud as a value: what is to be sent, and how the answer is read.
+///
+/// Nothing happens until a transport sends ``request(to:token:)`` and gives the answer to ``answer(_:)``. A 429 is an
+/// error like others: Kii asks not to try again by program.
+public struct CloudRequest<Answer: Sendable>: Sendable {
+    /// What is to be done.
+    public let method: HTTPRequest.Method
+    /// The headers that this call has beside those of every call.
+    public let headers: [HTTPHeader]
+    /// The body; empty for none.
+    public let body: [UInt8]
+
+    private let path: CloudPath
+    private let read: @Sendable (HTTPResponse) throws -> Answer
+
+    init(
+        _ method: HTTPRequest.Method, _ path: CloudPath, headers: [HTTPHeader] = [], body: String = "",
+        read: @escaping @Sendable (HTTPResponse) throws -> Answer
+    ) {
+        self.method = method
+        self.path = path
+        self.headers = headers
+        self.body = Array(body.utf8)
+        self.read = read
+    }
+
+    /// The request as HTTP.
+    ///
+    /// - Parameters:
+    ///   - app: the app, and where it is.
+    ///   - token: whose rights count.
+    /// - Returns: the request.
+    /// - Throws: ``CloudError`` with the code ``CloudError/Code/unsendable`` for an id that no path can have, or a value
+    ///   that no header can.
+    public func request(to app: KiiApp, token: Secret) throws(CloudError) -> HTTPRequest {
+        let common = [
+            HTTPHeader("Authorization", "Bearer \(token.revealed)"), HTTPHeader("X-Kii-AppID", app.id),
+            HTTPHeader("X-Kii-AppKey", app.key.revealed),
+        ]
+        // By itself too: behind "Bearer" an empty one would not be seen.
+        for header in [HTTPHeader("the token", token.revealed)] + common + headers
+        where header.value.isEmpty || header.value.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) {
+            let detail = "\(header.name) is empty or has a character that no header takes, such as a line end"
+            throw CloudError(.unsendable, status: 0, message: detail)
+        }
+        return HTTPRequest(
+            method: method, host: app.host, path: try path.text(app: app.id), headers: common + headers, body: body)
+    }
+
+    /// Reads the answer.
+    ///
+    /// - Parameter response: what the server said.
+    /// - Returns: what was asked for.
+    /// - Throws: ``CloudError`` by Kii's error code, or with ``CloudError/Code/notUnderstood``.
+    public func answer(_ response: HTTPResponse) throws -> Answer { try read(response) }
+}
+
+extension CloudRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The method, the path without the app, and the size of the body.
+    public var description: String { "\(method.rawValue) \(path), \(body.count) bytes" }
+
+    /// The same.
+    public var debugDescription: String { description }
+
+    /// The method, the path, the headers' names, and the size of the body.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "method": method.rawValue, "path": "\(path)", "headers": headers.map(\.name), "bytes": body.count,
+            ])
+    }
+}
+
+/// A path at Kii's servers, below the app.
+struct CloudPath: Sendable, CustomStringConvertible {
+    private var root = "api"
+    private var segments: [String] = []
+
+    /// What lives in a scope.
+    init(_ scope: KiiScope, _ segments: String...) {
+        switch scope {
+        case .app: self.segments = segments
+        case .user(let user): self.segments = ["users", user.id] + segments
+        case .group(let group): self.segments = ["groups", group.id] + segments
+        case .thing(let thing): self.segments = ["things", thing.id] + segments
+        }
+    }
+
+    /// A bucket.
+    init(_ bucket: KiiBucket) {
+        self.init(bucket.scope, "buckets", (bucket.type == .crypto ? "CRYPTO:" : "") + bucket.name)
+    }
+
+    /// An object.
+    init(_ object: KiiObject) { self = CloudPath(object.bucket).appending("objects", object.id) }
+
+    /// A topic.
+    init(_ topic: KiiTopic) { self.init(topic.scope, "topics", topic.name) }
+
+    /// A command that Thing-IF sent to a thing.
+    init(command id: String, of thing: KiiThing) {
+        self.init(.app, "targets", "thing:\(thing.id)", "commands", id)
+        root = "thing-if"
+    }
+
+    /// The path without what names the app, escaped.
+    var description: String { segments.map { "/" + Self.escaped($0) }.joined() }
+
+    func appending(_ more: String...) -> CloudPath {
+        var path = self
+        path.segments += more
+        return path
+    }
+
+    /// The path as it stands in a request.
+    ///
+    /// - Throws: `CloudError` for an id that would lead elsewhere: a payload may have brought it.
+    func text(app: String) throws(CloudError) -> String {
+        var text = ""
+        for segment in [root, "apps", app] + segments {
+            guard !segment.isEmpty, segment != ".", segment != ".." else {
+                throw CloudError(
+                    .unsendable, status: 0, message: "an id or a name is empty, or dots that name a folder")
+            }
+            text += "/" + Self.escaped(segment)
+        }
+        return text
+    }
+
+    private static func escaped(_ segment: String) -> String {
+        var text = ""
+        for byte in segment.utf8 { text += escaped(byte) }
+        return text
+    }
+
+    private static func escaped(_ byte: UInt8) -> String {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"), UInt8(ascii: ":"):
+            return String(UnicodeScalar(byte))
+        default:
+            let digits = String(byte, radix: 16, uppercase: true)
+            return byte < 16 ? "%0\(digits)" : "%\(digits)"
+        }
+    }
+}

@@ -1,0 +1,78 @@
+public import KiiPush
+
+/// A device to be installed: its network, and its id there.
+public enum PushDevice: Sendable, Hashable {
+    /// A device that gets its pushes over MQTT; the server gives it an endpoint.
+    case mqtt
+    /// An Apple device, by its device token.
+    case ios(Secret)
+    /// A device with FCM, by its registration.
+    case android(Secret)
+    /// A device with JPush, by its registration.
+    case jpush(Secret)
+
+    fileprivate var typeName: String {
+        switch self {
+        case .mqtt: "MQTT"
+        case .ios: "IOS"
+        case .android: "ANDROID"
+        case .jpush: "JPUSH"
+        }
+    }
+
+    fileprivate var registration: Secret? {
+        switch self {
+        case .mqtt: nil
+        case .ios(let id), .android(let id), .jpush(let id): id
+        }
+    }
+}
+
+extension CloudRequest where Answer == Installation {
+    /// Installs a device for the token's owner, or for a thing.
+    ///
+    /// - Parameters:
+    ///   - device: the device.
+    ///   - isDevelopment: whether it gets what is sent to development rather than production.
+    ///   - thing: the thing that it is; nil for the token's owner.
+    /// - Returns: the request.
+    public static func install(_ device: PushDevice, isDevelopment: Bool, of thing: KiiThing? = nil) -> Self {
+        var writer = JSONWriter()
+        writer.object { writer in
+            if let id = device.registration { writer.member("installationRegistrationID", id.revealed) }
+            writer.member("deviceType", device.typeName)
+            writer.member("development", isDevelopment)
+            if let thing { writer.member("thingID", thing.id) }
+        }
+        let type = HTTPHeader("Content-Type", "application/vnd.kii.InstallationCreationRequest+json")
+        return Self(.post, CloudPath(.app, "installations"), headers: [type], body: writer.text) { response in
+            try response.expect(201, 200)
+            let fields = try response.members()
+            return Installation(
+                id: try response.text("installationID", in: fields),
+                registrationID: fields["installationRegistrationID"]?.string)
+        }
+    }
+}
+
+extension CloudRequest where Answer == Bool {
+    /// Takes a device out; the answer is false when it was not installed.
+    public static func uninstall(_ installation: String) -> Self {
+        Self(.delete, CloudPath(.app, "installations", installation)) {
+            try $0.isDone(204, 200, no: .installationNotFound)
+        }
+    }
+}
+
+extension CloudRequest where Answer == MQTTEndpointAnswer {
+    /// Asks for the endpoint at which an installed device gets its pushes.
+    ///
+    /// Right behind the installation it is not ready yet: ask again until it is.
+    public static func mqttEndpoint(of installation: String) -> Self {
+        Self(.get, CloudPath(.app, "installations", installation, "mqtt-endpoint")) { response in
+            if response.status == 503 { return .notReady(retryAfter: response.error().retryAfter) }
+            try response.expect(200)
+            return .ready(try MQTTEndpoint(response))
+        }
+    }
+}

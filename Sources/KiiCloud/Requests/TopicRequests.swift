@@ -1,0 +1,95 @@
+public import KiiPush
+
+/// The id that Kii gives to a push that was sent; no payload has it.
+public struct PushMessageID: Sendable, Hashable {
+    /// The id.
+    public let text: String
+}
+
+extension CloudRequest where Answer == PushMessageID {
+    /// Sends a push to a topic; look at ``OutgoingMessage/problems(sentTo:)`` first.
+    public static func send(_ message: OutgoingMessage, to topic: KiiTopic) -> Self {
+        let headers = [
+            HTTPHeader("Content-Type", "application/vnd.kii.SendPushMessageRequest+json"),
+            HTTPHeader("Accept", "application/vnd.kii.SendPushMessageResponse+json"),
+        ]
+        return Self(.post, CloudPath(topic).appending("push", "messages"), headers: headers, body: message.body) {
+            try $0.expect(201, 200)
+            return PushMessageID(text: try $0.text("pushMessageID", in: try $0.members()))
+        }
+    }
+}
+
+extension CloudRequest where Answer == Bool {
+    /// Creates a topic; the answer is false when there was one already.
+    public static func createTopic(_ topic: KiiTopic) -> Self {
+        Self(.put, CloudPath(topic)) { try $0.isDone(204, 201, no: .topicAlreadyExists) }
+    }
+
+    /// Asks whether there is a topic.
+    public static func topicExists(_ topic: KiiTopic) -> Self {
+        Self(.head, CloudPath(topic)) { response in
+            // The answer to HEAD has no body, and so no code.
+            if response.status == 404 { return false }
+            try response.expect(204, 200)
+            return true
+        }
+    }
+
+    /// Deletes a topic; the answer is false when there was none.
+    public static func deleteTopic(_ topic: KiiTopic) -> Self {
+        Self(.delete, CloudPath(topic)) { try $0.isDone(204, 200, no: .topicNotFound) }
+    }
+}
+
+/// What can be subscribed to.
+public enum PushSource: Sendable, Hashable {
+    /// A topic, for what is sent to it.
+    case topic(KiiTopic)
+    /// A bucket, for what happens in it.
+    case bucket(KiiBucket)
+}
+
+/// Who can subscribe.
+public enum PushSubscriber: Sendable, Hashable {
+    /// A user, with all devices of theirs.
+    case user(KiiUser)
+    /// A thing.
+    case thing(KiiThing)
+}
+
+extension CloudRequest where Answer == Bool {
+    /// Subscribes; the answer is false when the subscription was there already.
+    public static func subscribe(_ subscriber: PushSubscriber, to source: PushSource) -> Self {
+        Self(.put, CloudPath(source, subscriber)) {
+            try $0.isDone(204, 201, no: .pushSubscriptionAlreadyExists)
+        }
+    }
+
+    /// Unsubscribes: what ends a loop of pushes from outside; the answer is false when there was no subscription.
+    public static func unsubscribe(_ subscriber: PushSubscriber, from source: PushSource) -> Self {
+        Self(.delete, CloudPath(source, subscriber)) {
+            try $0.isDone(204, 200, no: .pushSubscriptionNotFound)
+        }
+    }
+
+    /// Asks whether there is a subscription.
+    public static func isSubscribed(_ subscriber: PushSubscriber, to source: PushSource) -> Self {
+        Self(.get, CloudPath(source, subscriber)) { try $0.isDone(204, 200, no: .pushSubscriptionNotFound) }
+    }
+}
+
+extension CloudPath {
+    fileprivate init(_ source: PushSource, _ subscriber: PushSubscriber) {
+        let path =
+            switch source {
+            case .topic(let topic): CloudPath(topic)
+            case .bucket(let bucket): CloudPath(bucket).appending("filters", "all")
+            }
+        self =
+            switch subscriber {
+            case .user(let user): path.appending("push", "subscriptions", "users", user.id)
+            case .thing(let thing): path.appending("push", "subscriptions", "things", thing.id)
+            }
+    }
+}

@@ -1,0 +1,115 @@
+/// A header of a request or an answer; printing it shows its name only.
+public struct HTTPHeader: Sendable, Hashable, CustomStringConvertible {
+    /// The name, compared without case.
+    public let name: String
+    private let secret: Secret
+
+    /// Makes a header.
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        secret = Secret(value)
+    }
+
+    /// The value; it may be a token.
+    public var value: String { secret.revealed }
+
+    /// The name.
+    public var description: String { name }
+}
+
+/// A request to Kii's servers, ready for any HTTP client: always over TLS.
+///
+/// Printing it shows neither its headers' values nor its body.
+public struct HTTPRequest: Sendable, Hashable {
+    /// What is to be done.
+    public enum Method: String, Sendable, Hashable, CaseIterable {
+        /// Reads.
+        case get = "GET"
+        /// Asks whether there is something.
+        case head = "HEAD"
+        /// Puts something in its place.
+        case put = "PUT"
+        /// Adds something, or does what a header says.
+        case post = "POST"
+        /// Takes something away.
+        case delete = "DELETE"
+    }
+
+    /// What is to be done.
+    public let method: Method
+    /// The server's name, without a scheme.
+    public let host: String
+    /// The path, with everything escaped that has to be.
+    public let path: String
+    /// The headers, in order; the length of the body is for the client to add.
+    public let headers: [HTTPHeader]
+    /// The body; empty for none.
+    public let body: [UInt8]
+
+    /// Makes a request.
+    public init(method: Method, host: String, path: String, headers: [HTTPHeader] = [], body: [UInt8] = []) {
+        self.method = method
+        self.host = host
+        self.path = path
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The value of the first header of that name, whatever its case.
+    public subscript(header name: String) -> String? { headers.first { $0.isNamed(name) }?.value }
+}
+
+extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Method, host, path and the size of the body.
+    public var description: String { "\(method.rawValue) https://\(host)\(path), \(body.count) bytes" }
+
+    /// The same.
+    public var debugDescription: String { description }
+
+    /// Method, host, path, the headers' names, and the size of the body.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "method": method.rawValue, "host": host, "path": path, "headers": headers.map(\.name),
+                "bytes": body.count,
+            ])
+    }
+}
+
+/// An answer of Kii's servers; printing it shows neither its headers' values nor its body.
+public struct HTTPResponse: Sendable, Hashable {
+    /// The status, such as 200.
+    public let status: Int
+    /// The headers, in order.
+    public let headers: [HTTPHeader]
+    /// The body, as far as the transport's bound lets it be read.
+    public let body: [UInt8]
+
+    /// Makes an answer.
+    public init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The value of the first header of that name, whatever its case.
+    public subscript(header name: String) -> String? { headers.first { $0.isNamed(name) }?.value }
+}
+
+extension HTTPResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The status and the size of the body.
+    public var description: String { "\(status), \(body.count) bytes" }
+
+    /// The same.
+    public var debugDescription: String { description }
+
+    /// The status, the headers' names, and the size of the body.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["status": status, "headers": headers.map(\.name), "bytes": body.count])
+    }
+}
+
+extension HTTPHeader {
+    fileprivate func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
+}

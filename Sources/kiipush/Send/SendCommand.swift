@@ -1,0 +1,88 @@
+import KiiCloud
+import KiiPush
+import KiiPushRules
+import KiiPushLinux
+
+/// `kiipush send`: shows what each network's devices would get of a push, and what is wrong with it.
+struct SendCommand {
+    private let options: SendOptions
+    private let console: Console
+
+    static func run(_ arguments: [String], _ console: Console) -> ExitCode {
+        let reading = Self.command.read(arguments, by: SendOptions.table, into: SendOptions(), console) {
+            options, operands throws(Arguments.Mistake) in try options.check(operands)
+        }
+        guard case .options(let options) = reading else { return reading.code }
+        return SendCommand(options: options, console: console).show()
+    }
+
+    private func show() -> ExitCode {
+        guard let bytes = read() else { return .failed }
+        do throws(MessageBodyError) {
+            let report = SendReport(try OutgoingMessage(body: bytes), options.address)
+            switch options.format {
+            case .json: for line in report.jsonLines { console.print(line) }
+            case .text: for line in report.textLines { console.print(line) }
+            }
+            tell(report)
+            return report.hasProblem ? .failed : .fine
+        } catch {
+            complain(at: SourcePosition(error.offset, in: bytes), error)
+            if options.format == .json { console.print(SendReport.jsonLine(error)) }
+            return .failed
+        }
+    }
+
+    /// Says what is wrong, each thing once; warnings stand in the JSON already.
+    private func tell(_ report: SendReport) {
+        let file = escaped(options.message)
+        for finding in report.findings where !finding.isWarning || options.format == .text {
+            let word = console.errorInk(finding.isWarning ? "warning" : "problem", finding.isWarning ? .warning : .bad)
+            let place = finding.path.isEmpty ? "" : "\(escaped(finding.path)): "
+            console.error("\(file): \(word): \(place)\(finding.code): \(escaped(finding.message))")
+        }
+    }
+
+    private func complain(at place: SourcePosition, _ error: MessageBodyError) {
+        let path = error.path.isEmpty ? "" : "\(escaped(error.path)): "
+        console.error(
+            console.errorInk.located("\(escaped(options.message)):\(place): \(path)\(escaped(error.detail))"))
+    }
+
+    private func read() -> [UInt8]? {
+        do throws(ReadError) {
+            let reader = options.message == "-" ? .standardInput() : try ByteReader(path: options.message)
+            return try reader.readAll(limit: OutgoingMessage.mostBodyBytes)
+        } catch {
+            // A message in a file's place is not repeated: what it says is its receivers' business.
+            let isMessage = options.message.utf8.contains(UInt8(ascii: "{"))
+            console.error(
+                isMessage ? "kiipush send: a message itself goes to standard input, as --message -" : "\(error)")
+            return nil
+        }
+    }
+
+    static let command = Command(
+        name: "send", summary: "shows what devices would get of a push, and what is wrong with it",
+        usage: ["--topic URI --as SENDER --message FILE --dry-run [OPTION…]"],
+        about: [
+            .text(
+                "Reads the body that Kii's REST API takes, checks it, and shows for each network that is on the payload "
+                    + "with all that Kii adds, its size beside the network's limit, and what each suppression saves. This "
+                    + "build cannot send yet.")
+        ],
+        options: SendOptions.table.texts,
+        notes: [
+            .text(
+                "A problem is what Kii would refuse: a nested value, a key that FCM keeps for itself, a payload that is "
+                    + "too large, no network, a sender without the right. A warning is what receivers will see otherwise, "
+                    + "such as a push without its topic, which looks like a Direct Push."),
+            .text("What kiipush inspect says of a payload is what a receiver makes of it."),
+        ],
+        exits: [(.fine, "it could be sent"), (.failed, "there is a problem, or the message cannot be read")],
+        examples: [
+            #"kiipush send --dry-run --topic kiicloud://users/U/topics/t \"#,
+            "    --as user:U --message message.json",
+        ],
+        action: { arguments, console in run(arguments, console) })
+}

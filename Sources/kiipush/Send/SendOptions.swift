@@ -1,0 +1,86 @@
+import KiiCloud
+import KiiPush
+import KiiPushLinux
+
+/// What `kiipush send` was asked for.
+struct SendOptions {
+    /// To which topic, by whom, and when.
+    private(set) var address = PushAddress(
+        app: Self.unknownApp, topic: KiiTopic(scope: .app, name: ""), sender: PushAddress.developer, sentAt: 0)
+    /// The file that has the request's body.
+    private(set) var message = ""
+    private(set) var format = ReportFormat.text
+
+    private var topic: String?
+    private var sender: String?
+    private var app: String?
+    private var sentAt: Int64?
+    private var isDryRun = false
+
+    /// What stands in an app id's place that nobody named: as long as every app id that Kii's documents show.
+    static let unknownApp = "<app id>"
+
+    static let table = OptionTable<SendOptions>([
+        .value(
+            "--topic", "URI",
+            "the topic: kiicloud://topics/T, or kiicloud://users/ID/topics/T, with groups and things alike; an app's id "
+                + "may stand in front, as kiicloud://APP/users/ID/topics/T"
+        ) { $0.topic = $1 },
+        .value("--as", "SENDER", "who sends: user:ID, thing:ID, or developer for the app's administrator") {
+            $0.sender = $1
+        },
+        .value(
+            "--message", "FILE", "the body that Kii's REST API takes, SendPushMessageRequest; - is standard input",
+            completes: .file
+        ) { $0.message = $1 },
+        .flag("--dry-run", "sends nothing, and shows what devices would get") { $0.isDryRun = true },
+        .value("--app", "ID", "the app's id, which receivers get with the scope") { $0.app = $1 },
+        .value(
+            "--at", "MILLISECONDS", "when it is sent, in milliseconds since 1970; now if not given", as: milliseconds
+        ) { $0.sentAt = $1 },
+        .format("text for people (the default), or json: one object a line for each network") { $0.format = $1 },
+    ])
+
+    private static let milliseconds: @Sendable (String, String) throws(Arguments.Mistake) -> Int64 = {
+        option, text throws(Arguments.Mistake) in
+        guard let time = Int64(text), time >= 0 else {
+            throw Arguments.Mistake(text: "\(option) takes milliseconds since 1970, not '\(escaped(text))'")
+        }
+        return time
+    }
+
+    /// Takes what is no option, and makes the address of the options.
+    mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        try Arguments.none(operands)
+        guard isDryRun else {
+            throw Arguments.Mistake(
+                text: "this build cannot send yet; add --dry-run, which shows what devices would get")
+        }
+        guard let topic else { throw Arguments.Mistake(text: "--topic is missing: name the topic by its URI") }
+        guard let sender else { throw Arguments.Mistake(text: "--as is missing: say who sends, such as user:ID") }
+        guard !message.isEmpty else { throw Arguments.Mistake(text: "--message is missing: name a file, or -") }
+        address.sender = try Self.sender(sender)
+        try setTopic(topic)
+        address.sentAt = sentAt ?? UTCDate.now.milliseconds
+    }
+
+    private mutating func setTopic(_ text: String) throws(Arguments.Mistake) {
+        guard let uri = KiiURI(text), let topic = uri.topic else {
+            throw Arguments.Mistake(
+                text: "--topic takes the URI of a topic, such as kiicloud://users/ID/topics/T, not '\(escaped(text))'")
+        }
+        if let app, let named = uri.appID, app != named {
+            throw Arguments.Mistake(text: "--app and --topic name two apps; name one")
+        }
+        address.topic = topic
+        address.app = app ?? uri.appID ?? Self.unknownApp
+    }
+
+    private static func sender(_ text: String) throws(Arguments.Mistake) -> Sender {
+        if text == "developer" { return PushAddress.developer }
+        let parts = text.split(separator: ":", maxSplits: 1).map { String($0) }
+        if parts.count == 2, parts[0] == "user" { return .user(id: parts[1]) }
+        if parts.count == 2, parts[0] == "thing" { return .thing(id: parts[1]) }
+        throw Arguments.Mistake(text: "--as takes user:ID, thing:ID or developer, not '\(escaped(text))'")
+    }
+}

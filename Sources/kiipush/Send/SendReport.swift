@@ -1,0 +1,126 @@
+import KiiCloud
+import KiiPush
+
+/// What `kiipush send --dry-run` says of a message.
+struct SendReport {
+    /// A problem or a warning.
+    struct Finding: Equatable {
+        let network: PushNetwork?
+        let code: String
+        let path: String
+        let message: String
+        let isWarning: Bool
+    }
+
+    private let message: OutgoingMessage
+    private let address: PushAddress
+    /// What is wrong with it, all networks' first.
+    let findings: [Finding]
+
+    init(_ message: OutgoingMessage, _ address: PushAddress) {
+        self.message = message
+        self.address = address
+        var findings = message.problems(sentTo: address).map { problem in
+            Finding(
+                network: problem.network, code: problem.code.rawValue, path: problem.path, message: problem.message,
+                isWarning: problem.isWarning)
+        }
+        if address.app == SendOptions.unknownApp, !message.sends.isDisjoint(with: [.objectScope, .appID]) {
+            findings.append(
+                Finding(
+                    network: nil, code: "appUnknown", path: "app",
+                    message: "the payload needs the app's id; a word as long stands in its place: name it by --app",
+                    isWarning: true))
+        }
+        self.findings = findings
+    }
+
+    /// Whether Kii would refuse the message.
+    var hasProblem: Bool { findings.contains { !$0.isWarning } }
+
+    // MARK: For programs
+
+    /// One line for each network that is on; one of nulls where none is.
+    var jsonLines: [String] {
+        guard !message.networks.isEmpty else {
+            return [
+                Self.line { writer in
+                    for key in ["network", "payload", "bytes", "limit", "saved"] {
+                        writer.key(key)
+                        writer.null()
+                    }
+                    write(findings, &writer)
+                }
+            ]
+        }
+        return message.networks.map { network in
+            let preview = message.preview(network, sentTo: address)
+            let budget = message.budget(network, sentTo: address)
+            return Self.line { writer in
+                writer.member("network", network.rawValue)
+                writer.key("payload")
+                writer.value(preview.object)
+                writer.member("bytes", budget.used)
+                writer.member("limit", budget.limit.map { Int64($0) })
+                writer.member("saved") { writer in
+                    for key in SendSwitch.allCases { writer.member(key.rawValue, budget.saved[key, default: 0]) }
+                }
+                write(findings.filter { $0.network == nil || $0.network == network }, &writer)
+            }
+        }
+    }
+
+    /// The line for a message that cannot be read.
+    static func jsonLine(_ error: MessageBodyError) -> String {
+        line { writer in
+            writer.member("error") { writer in
+                writer.member("path", error.path)
+                writer.member("offset", error.offset)
+                writer.member("message", error.detail)
+            }
+        }
+    }
+
+    private static func line(_ body: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter()
+        writer.object(body)
+        return writer.text
+    }
+
+    private func write(_ findings: [Finding], _ writer: inout JSONWriter) {
+        for (key, areWarnings) in [("problems", false), ("warnings", true)] {
+            writer.objects(key, findings.filter { $0.isWarning == areWarnings }) { writer, finding in
+                writer.member("code", finding.code)
+                writer.member("path", finding.path)
+                writer.member("message", finding.message)
+            }
+        }
+    }
+
+    // MARK: For people
+
+    /// A table with a column for each network, and the payloads below.
+    var textLines: [String] {
+        let networks = message.networks
+        guard !networks.isEmpty else { return ["goes to no network"] }
+        let budgets = networks.map { message.budget($0, sentTo: address) }
+        var lines = [Self.row("", networks.map(\.rawValue))]
+        lines.append(Self.row("bytes", budgets.map { Figures.count(Int64($0.used)) }))
+        lines.append(Self.row("limit", budgets.map { Self.count($0.limit) }))
+        lines.append(Self.row("left", budgets.map { Self.count($0.left) }))
+        for key in SendSwitch.allCases where message.sends.contains(key) {
+            let saved = budgets.map { Figures.count(Int64($0.saved[key, default: 0])) }
+            lines.append(Self.row("saved without \(key.rawValue)", saved))
+        }
+        for network in networks {
+            lines += ["", "\(network.rawValue):", escaped(message.preview(network, sentTo: address).text)]
+        }
+        return lines
+    }
+
+    private static func count(_ number: Int?) -> String { number.map { Figures.count(Int64($0)) } ?? "-" }
+
+    private static func row(_ head: String, _ cells: [String]) -> String {
+        head.padded(to: 30) + cells.map { Figures.column($0, 9, isRight: true) }.joined()
+    }
+}

@@ -1,0 +1,42 @@
+import KiiCloud
+import KiiPush
+import Testing
+
+/// The code of the guides, so that it compiles and does what they say.
+@Suite("Documented calls")
+struct DocumentedCloudTests {
+    private let topic = KiiTopic(scope: .user(KiiUser(id: "u-1")), name: "doors")
+
+    @Test("the guide's push is composed, checked, made smaller and previewed")
+    func sending() throws {
+        var message = OutgoingMessage(data: ["text": "The door is open", "since": 1_373_623_307])
+        message.apns.alert = .init(title: "Home", body: "The door is open")
+        message.mqtt.isEnabled = false
+
+        let address = PushAddress(app: "0123abcd", topic: topic, sender: .user(id: "u-1"), sentAt: 1_373_623_307_000)
+        for problem in message.problems(sentTo: address) where !problem.isWarning {
+            print(problem.path, problem.code, problem.message)
+        }
+        #expect(message.problems(sentTo: address).isEmpty)
+
+        let budget = message.budget(.apns, sentTo: address)
+        if budget.used > budget.limit ?? .max { message.sends.remove(.objectScope) }
+        #expect(message.sends.contains(.objectScope))
+
+        let received = try PushMessage(message.preview(.apns, sentTo: address).payload)
+        #expect(received.topic == topic && received.data["text"]?.string == "The door is open")
+    }
+
+    @Test("the guide's client reads an object and changes it")
+    func calling() async throws {
+        let (app, token, object, transport) = (Cloud.app, Secret("token-1"), Cloud.object, FakeCloud())
+        let seed = KiiClient(app, transport: transport, tokens: FixedToken(token))
+        try await seed.perform(.createObject(object, ["temp": 21]))
+
+        let client = KiiClient(app, transport: transport, tokens: FixedToken(token))
+        if let record = try await client.perform(.readObject(object)) {
+            try await client.perform(.patchObject(object, ["temp": 22], ifMatch: record.version))
+        }
+        #expect(try await client.perform(.readObject(object))?["temp"] == 22)
+    }
+}

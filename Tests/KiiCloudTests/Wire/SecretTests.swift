@@ -1,0 +1,57 @@
+import KiiPush
+import Testing
+
+@testable import KiiCloud
+
+@Suite("tokens, keys and passwords are never seen")
+struct SecretTests {
+    /// All that printing, dumping and reflecting a value shows.
+    private func shown(_ value: Any) -> String {
+        var text = ""
+        print(value, terminator: "", to: &text)
+        debugPrint(value, to: &text)
+        dump(value, to: &text)
+        text += String(describing: value) + String(reflecting: value) + "\(value)" + "\([value])"
+        text += "\(Mirror(reflecting: value).children.map { "\($0)" })"
+        text += String(describing: Optional(value)) + String(reflecting: ["key": value])
+        return text
+    }
+
+    private struct Holder {
+        let name = "holder"
+        let secret: Secret
+        let request: HTTPRequest
+    }
+
+    @Test("whatever holds one shows nothing of it")
+    func silent() throws {
+        let secret = Secret("s3cr3t")
+        let app = KiiApp(.us, id: "a", key: secret)
+        let call = CloudRequest.install(.ios(secret), isDevelopment: true)
+        let request = try call.request(to: app, token: secret)
+        let body = #"{"host":"h","mqttTopic":"s3cr3t","username":"s3cr3t","password":"s3cr3t"}"#
+        let response = HTTPResponse(status: 200, headers: [HTTPHeader("X-Token", "s3cr3t")], body: Array(body.utf8))
+        let answer = try CloudRequest.mqttEndpoint(of: "i").answer(response)
+        let refused = HTTPResponse(
+            status: 403, body: Array(#"{"errorCode":"WRONG_TOKEN","message":"s3cr3t","x":"s3cr3t"}"#.utf8))
+        let values: [Any] = [
+            secret, app, request, response, answer, refused.error(), HTTPHeader("A", "s3cr3t"),
+            PushDevice.android(secret), Holder(secret: secret, request: request),
+        ]
+        for value in values { #expect(!shown(value).contains("s3cr3t"), "\(type(of: value))") }
+        // The bytes of a body are as good as the text.
+        let bytes = "\(Array("s3cr3t".utf8))".dropFirst().dropLast()
+        for value in values { #expect(!shown(value).contains(bytes), "\(type(of: value))") }
+        #expect(secret.revealed == "s3cr3t" && request[header: "authorization"] == "Bearer s3cr3t")
+        #expect("\(request)" == "POST https://api.kii.com/api/apps/a/installations, \(request.body.count) bytes")
+    }
+
+    @Test("a call that is not a request yet shows no bytes of its body")
+    func call() {
+        let text = shown(CloudRequest.install(.ios(Secret("s3cr3t")), isDevelopment: true))
+        #expect(!text.contains("s3cr3t"))
+        #expect(!text.contains("115, 51, 99, 114, 51, 116"))
+        let call = CloudRequest.readObject(KiiObject(bucket: Cloud.bucket, id: "a b"))
+        #expect("\(call)" == "GET /users/\(Cloud.user.id)/buckets/settings/objects/a%20b, 0 bytes")
+    }
+}
