@@ -1,6 +1,7 @@
 #if MQTT
 import Glibc
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 
 // One round of a link: poll, read, hand over, write.
