@@ -28,7 +28,7 @@ public struct ObjectRecord: Sendable {
     public let version: String?
     /// When it was created, in milliseconds since 1970.
     public let createdAt: Int64?
-    /// When it was changed last, in milliseconds since 1970: what ``OwnWrite/done(modifiedAt:)`` takes.
+    /// When it was changed last, in milliseconds since 1970: what `OwnWrite.done(modifiedAt:)` takes.
     public let modifiedAt: Int64?
     /// The id of the user or thing that owns it.
     public let owner: String?
@@ -58,7 +58,7 @@ public struct Written: Sendable, Hashable {
     public let isNew: Bool
     /// Its version now.
     public let version: String?
-    /// When the write happened by the server's clock, in milliseconds since 1970: what ``OwnWrite/done(modifiedAt:)``
+    /// When the write happened by the server's clock, in milliseconds since 1970: what `OwnWrite.done(modifiedAt:)`
     /// takes.
     public let modifiedAt: Int64?
 
