@@ -5,6 +5,8 @@ let package = Package(
     name: "kii-push",
     products: [
         .library(name: "KiiPush", targets: ["KiiPush"]),
+        .library(name: "KiiPushRules", targets: ["KiiPushRules"]),
+        .library(name: "KiiPushDelivery", targets: ["KiiPushDelivery"]),
         .library(name: "KiiPushLinux", targets: ["KiiPushLinux"]),
         .library(name: "KiiPushTesting", targets: ["KiiPushTesting"]),
         .library(name: "KiiPushContracts", targets: ["KiiPushContracts"]),
@@ -19,42 +21,64 @@ let package = Package(
         .default(enabledTraits: []),
     ],
     targets: [
-        .target(name: "KiiPush", resources: [.embedInCode("Routing/Rules/rules.schema.json")]),
-        .target(name: "KiiPushLinux", dependencies: ["KiiPush"]),
-        .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushLinux"]),
-        .target(name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushTesting"]),
+        .target(name: "KiiPush"),
+        .target(
+            name: "KiiPushRules", dependencies: ["KiiPush"], resources: [.embedInCode("rules.schema.json")]),
+        .target(name: "KiiPushDelivery", dependencies: ["KiiPush"]),
+        .target(name: "KiiPushLinux", dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery"]),
+        .target(
+            name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux"]),
+        .target(
+            name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushDelivery", "KiiPushTesting"]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(
             name: "KiiPushSQLite",
-            dependencies: ["KiiPush", "KiiPushLinux", .target(name: "CSQLite", condition: .when(traits: ["SQLite"]))]),
+            dependencies: [
+                "KiiPush", "KiiPushDelivery", "KiiPushLinux",
+                .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
+            ]),
         .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .target(
             name: "KiiPushMQTT",
             dependencies: [
-                "KiiPush", "KiiPushLinux", .target(name: "CMosquitto", condition: .when(traits: ["MQTT"])),
+                "KiiPush", "KiiPushDelivery", "KiiPushLinux",
+                .target(name: "CMosquitto", condition: .when(traits: ["MQTT"])),
             ]),
         .executableTarget(
             name: "kiipush",
-            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite", "KiiCloud"]),
+            dependencies: [
+                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting",
+                "KiiPushMQTT", "KiiPushSQLite",
+            ]),
         .testTarget(
-            name: "KiiPushTests", dependencies: ["KiiPush", "KiiPushTesting", "KiiPushContracts"],
+            name: "KiiPushTests",
+            dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushTesting", "KiiPushContracts"],
             exclude: ["Documentation/Rules"]),
         .testTarget(
-            name: "KiiPushLinuxTests", dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts"]),
+            name: "KiiPushLinuxTests",
+            dependencies: [
+                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts",
+            ]),
         .testTarget(
             name: "KiiPushToolTests",
-            dependencies: ["KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT", "kiipush"]),
+            dependencies: [
+                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT",
+                "kiipush",
+            ]),
         .testTarget(
             name: "KiiPushSQLiteTests",
             dependencies: [
-                "KiiPush", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts", "KiiPushSQLite",
+                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts",
+                "KiiPushSQLite",
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
             ]),
         .target(name: "KiiCloud", dependencies: ["KiiPush"]),
         .testTarget(name: "KiiCloudTests", dependencies: ["KiiPush", "KiiCloud"]),
         .testTarget(
             name: "KiiPushMQTTTests",
-            dependencies: ["KiiPush", "KiiPushContracts", "KiiPushLinux", "KiiPushMQTT", "kiipush"]),
+            dependencies: [
+                "KiiPush", "KiiPushDelivery", "KiiPushContracts", "KiiPushLinux", "KiiPushMQTT", "kiipush",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -41,14 +41,15 @@ let package = Package(
         .executableTarget(
             name: "RoutingRules",
             dependencies: [
-                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushLinux", package: "kii-push"),
+                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushRules", package: "kii-push"),
+                .product(name: "KiiPushLinux", package: "kii-push"),
             ],
             path: "05-RoutingRules", exclude: ["expected-output.txt", "rules.json", "Tests"]),
         .executableTarget(
             name: "MQTTAgent",
             dependencies: [
-                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushLinux", package: "kii-push"),
-                .product(name: "KiiPushMQTT", package: "kii-push"),
+                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushDelivery", package: "kii-push"),
+                .product(name: "KiiPushLinux", package: "kii-push"), .product(name: "KiiPushMQTT", package: "kii-push"),
                 .product(name: "KiiPushSQLite", package: "kii-push"),
             ],
             path: "06-MQTTAgent",

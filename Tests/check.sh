@@ -1,217 +1,172 @@
 #!/usr/bin/env bash
-# The one command: format, build, tests, documentation, samples, linkage, benchmark, sanitizers, fuzzing. Ends with an error as soon as one of them fails.
+# Checks the project: runs steps one after the other, stops at the first that fails, and says how long each took.
 #
-#   bash Tests/check.sh           everything that fits into a coffee break
-#   bash Tests/check.sh --long    with a million flipped bits, the whole simulation of loops, 1,200 kills of agents, the core's coverage, and a minute of fuzzing each
+#   bash Tests/check.sh                what one runs before a commit: format, tests, samples, linkage
+#   bash Tests/check.sh --all          all that CI runs: also documentation, benchmarks, faults, sanitizers, fuzzing
+#   bash Tests/check.sh --long         all, and longer: a million flipped bits, the whole simulation of loops, 1,200 kills of
+#                                      agents, the core's coverage, and a minute of fuzzing each
+#   bash Tests/check.sh --only STEP    one step, with all that it needs; may be given several times
+#   bash Tests/check.sh --list         prints the steps, and what each checks
+#
+#   --no-install    fails when a Debian package is missing, instead of installing it
+#
+# The steps are rows of Tests/check/steps.txt, each a script of its name beside it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-fuzz_seconds=10
-for argument in "$@"; do
-    case "$argument" in
-        --long)
-            fuzz_seconds=60
-            export KIIPUSH_LONG=1
-            ;;
-        *) echo "check.sh: unknown option '$argument'; it takes --long" >&2; exit 64 ;;
-    esac
-done
-
-step() { printf '\n== %s\n' "$*"; }
-# The last line says whether it went well, also when a command that says little of its own has failed.
-trap 'status=$?; [ $status -eq 0 ] || printf "\ncheck.sh: stopped with %s\n" "$status" >&2' EXIT
+# Another folder of steps, for the test of this script.
+checks=${KIIPUSH_CHECKS:-Tests/check}
 
 fail() { printf 'check.sh: %s\n' "$*" >&2; exit 1; }
+refuse() { printf 'check.sh: %s\n' "$*" >&2; exit 64; }
 
-# need COMMAND PACKAGE: installs a Debian package when its command, or its file of that path, is missing.
-need() {
-    if command -v "$1" >/dev/null || [ -e "$1" ]; then return; fi
-    step "installing $2, for $1"
-    local root=""
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || fail "$1 is missing; install the Debian package $2 (no root, no sudo here)"
-        root=sudo
-    fi
-    $root apt-get update -qq
-    $root apt-get install -y -qq "$2"
+# MARK: the steps
+
+# The rows of the table: name, level, packages, and the words of what it checks.
+rows() { awk '!/^#/ && NF' "$checks/steps.txt"; }
+
+# steps_of LEVEL: the names of a level, and of those below it.
+steps_of() {
+    rows | awk -v level="$1" 'BEGIN { n["commit"] = 1; n["all"] = 2; n["long"] = 3 } n[$2] <= n[level] { print $1 }'
 }
+
+what_of() { rows | awk -v name="$1" '$1 == name { $1 = $2 = $3 = ""; sub(/^ +/, ""); print }'; }
+
+list() {
+    printf '%-14s %-7s %s\n' STEP LEVEL "WHAT IT CHECKS"
+    rows | while read -r name level _ what; do printf '%-14s %-7s %s\n' "$name" "$level" "$what"; done
+}
+
+# nearest WORD NAME...: "; did you mean 'NAME'?" for the names with the fewest edits, else all of them.
+nearest() {
+    local word=$1
+    shift
+    printf '%s\n' "$@" | awk -v word="$word" '
+        function least(a, b, c) { return a < b ? (a < c ? a : c) : (b < c ? b : c) }
+        function edits(a, b,    i, j, d) {
+            for (i = 0; i <= length(a); i++) d[i, 0] = i
+            for (j = 0; j <= length(b); j++) d[0, j] = j
+            for (i = 1; i <= length(a); i++) for (j = 1; j <= length(b); j++)
+                d[i, j] = least(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + (substr(a, i, 1) != substr(b, j, 1)))
+            return d[length(a), length(b)]
+        }
+        {
+            all = all (NR > 1 ? ", " : "") $0
+            n = index($0, word) == 1 ? 0 : edits(word, $0)
+            if (n > length($0) / 2) next
+            if (best == "" || n < fewest) { fewest = n; best = "\047" $0 "\047" }
+            else if (n == fewest) best = best " or \047" $0 "\047"
+        }
+        END { print best != "" ? "; did you mean " best "?" : "; there are " all }'
+}
+
+# MARK: what is asked for
+
+level=commit only=() installs=yes
+options=(--all --long --only --list --no-install --help)
+while [ $# -gt 0 ]; do
+    case "$1" in
+        --all) [ "$level" = long ] || level=all ;;
+        --long)
+            level=long
+            export KIIPUSH_LONG=1
+            ;;
+        --only)
+            [ $# -gt 1 ] || refuse "--only takes a step; there are $(steps_of long | paste -sd ' ')"
+            shift
+            steps_of long | grep -qxF -- "$1" ||
+                refuse "there is no step '$1'$(nearest "$1" $(steps_of long))"
+            only+=("$1")
+            ;;
+        --only=*)
+            set -- --only "${1#--only=}" "${@:2}"
+            continue
+            ;;
+        --list) list; exit ;;
+        --no-install) installs="" ;;
+        --help) awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' Tests/check.sh; exit ;;
+        *) refuse "there is no option '$1'$(nearest "$1" "${options[@]}")" ;;
+    esac
+    shift
+done
+if [ ${#only[@]} -gt 0 ]; then steps=("${only[@]}"); else mapfile -t steps < <(steps_of "$level"); fi
+
+# MARK: what the steps need
+
+# has PACKAGE: whether what a step needs of a Debian package is there.
+has() {
+    case "$1" in
+        binutils) command -v strip ;;
+        libc-bin) command -v ldd ;;
+        libmosquitto-dev) ls /usr/include/mosquitto.h ;;
+        libsqlite3-dev) ls /usr/include/sqlite3.h ;;
+        mosquitto) ls /usr/sbin/mosquitto ;;
+        mosquitto-clients) command -v mosquitto_pub ;;
+        prometheus) command -v promtool || ls .build/prometheus/usr/bin/promtool ;;
+        systemd) command -v systemd-analyze ;;
+        *) command -v "$1" ;;
+    esac >/dev/null 2>&1
+}
+
+# Debian's package of Prometheus is unpacked and not installed: it would start a server that listens on all addresses.
+unpack_prometheus() {
+    rm -rf .build/prometheus && mkdir -p .build/prometheus
+    apt-cache show prometheus >/dev/null 2>&1 || $root apt-get update -qq
+    (cd .build/prometheus && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb .)
+}
+
+# Installs what is missing, and says so before it does.
+provide() {
+    local packages missing=() unpacked="" root=""
+    packages=$(rows | awk -v chosen=" ${steps[*]} " 'index(chosen, " " $1 " ") && $3 != "-" { print $3 }' | tr ',' '\n' | sort -u)
+    for package in $packages; do
+        if has "$package"; then continue; fi
+        if [ "$package" = prometheus ]; then unpacked=yes; else missing+=("$package"); fi
+    done
+    [ "$(id -u)" -eq 0 ] || root=sudo
+    if [ ${#missing[@]} -gt 0 ]; then
+        local install="$root apt-get install -y ${missing[*]}"
+        [ -n "$installs" ] || fail "Debian packages are missing; install them with:${root:+ }$install"
+        [ -z "$root" ] || command -v sudo >/dev/null || fail "Debian packages are missing, and there is no sudo; as root: apt-get install -y ${missing[*]}"
+        printf 'check.sh: Debian packages are missing, and are installed now: %s\n' "${missing[*]}"
+        $root apt-get update -qq
+        $root apt-get install -y -qq "${missing[@]}"
+    fi
+    if [ -n "$unpacked" ]; then
+        [ -n "$installs" ] || fail "promtool is missing; install it with: $root apt-get install -y prometheus (it starts a server)"
+        echo "check.sh: promtool is missing; Debian's package prometheus is unpacked into .build/prometheus now, not installed"
+        unpack_prometheus || fail "promtool is missing; install the Debian package prometheus"
+    fi
+}
+
+# MARK: running them
 
 command -v swift >/dev/null || fail "no Swift toolchain on PATH; install Swift 6.3 from swift.org"
-need ldd libc-bin
-need strip binutils
+provide
 swift --version 2>&1 | head -n 1
 
-step "format"
-swift format lint --strict --recursive --parallel Package.swift Sources Tests Samples
-
-step "the core and the tool: no Foundation, no unsafe code"
-if grep -rnE '^ *(public |package |internal |private )?import Foundation' \
-    Sources/KiiPush Sources/kiipush Sources/KiiPushLinux Sources/KiiPushTesting Sources/KiiPushSQLite Sources/KiiPushMQTT; then
-    fail "Foundation is imported where it must not be"
-fi
-if grep -rnwE 'unsafe|nonisolated\(unsafe\)|@unchecked' --include='*.swift' Sources/KiiPush | grep -vE ':[0-9]+: *//'; then
-    fail "unsafe code in the core"
-fi
-
-# Warnings are errors: strict memory safety and unused results report as warnings.
-strict=(-Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error)
-
-# Leaves out of the tests' report what went well: the run's last line counts it.
-failures_and_sum() { awk '!/^(◇|✔ (Suite|Test case|Test [^r]))/'; }
-
-need zsh zsh
-need fish fish
-step "build and tests, no traits"
-swift build --quiet --build-tests "${strict[@]}"
-# In two runs: what talks to processes and sockets waits for others, who must not stand behind a test that computes.
-waiting='KiiPushLinuxTests|KiiPushToolTests'
-swift test --skip-build --parallel --skip "$waiting" | failures_and_sum
-swift test --skip-build --parallel --filter "$waiting" | failures_and_sum
-
-# Before the traits are on, or it would say nothing of a build without them.
-tests=$(echo "$(swift build --show-bin-path)"/*.xctest)
-if ldd "$tests" | grep -E 'libsqlite3|libmosquitto'; then fail "a build without traits links what a trait is for"; fi
-
-need /usr/include/sqlite3.h libsqlite3-dev
-need /usr/include/mosquitto.h libmosquitto-dev
-need /usr/sbin/mosquitto mosquitto
-need mosquitto_pub mosquitto-clients
-need openssl openssl
-need strace strace
-step "build and tests, all traits"
-# In a folder of their own: a trait is a flag of every compilation, so that turning it on and off builds all anew.
-traits=(--enable-all-traits --scratch-path .build/traits)
-swift build --quiet --build-tests "${traits[@]}" "${strict[@]}"
-# What a trait adds; all else was tested above. One after the other: a process that one test starts shares the lock of
-# another test's database until it runs its own program.
-swift test --skip-build "${traits[@]}" --no-parallel --filter 'KiiPushSQLiteTests|KiiPushMQTTTests|AgentTests' | failures_and_sum
-tests=$(echo "$(swift build "${traits[@]}" --show-bin-path)"/*.xctest)
-libraries=$(ldd "$tests")
-grep -q libsqlite3 <<<"$libraries" || fail "a build with all traits does not link SQLite"
-grep -q libmosquitto <<<"$libraries" || fail "a build with all traits does not link libmosquitto"
-
-step "documentation: every link leads somewhere"
-graphs=$PWD/.build/documentation/symbol-graphs
-mkdir -p "$graphs"
-swift build --quiet --scratch-path .build/documentation --target KiiPush \
-    -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$graphs"
-docc convert Sources/KiiPush/KiiPush.docc --fallback-display-name KiiPush --fallback-bundle-identifier KiiPush \
-    --additional-symbol-graph-dir "$graphs" --output-path .build/documentation/KiiPush.doccarchive --warnings-as-errors
-
-step "samples: each prints what its expected-output.txt says"
-swift build --quiet --build-tests --package-path Samples
-samples=$(swift build --package-path Samples --show-bin-path)
-for sample in Samples/[0-9]*/; do
-    name=$(basename "$sample" | sed 's/^[0-9]*-//')
-    echo "$name"
-    diff -u "$sample/expected-output.txt" <("$samples/$name")
-done
-picture=.build/loop-safety.svg
-"$samples/LoopSafeSync" --svg "$picture" >/dev/null
-cmp "$picture" Sources/KiiPush/KiiPush.docc/Resources/loop-safety.svg ||
-    fail "the guide's picture is not what the sample draws; LoopSafeSync --svg makes it"
-
-swift test --skip-build --package-path Samples | failures_and_sum
-
-step "sample 06 with its traits: its tour, over a kill, and what its unit leaves open"
-need systemd-analyze systemd
-agent=(--package-path Samples --traits MQTT,SQLite --scratch-path Samples/.build/traits --product MQTTAgent)
-swift build --quiet "${agent[@]}"
-bash Samples/06-MQTTAgent/tour.sh "$(swift build "${agent[@]}" --show-bin-path)/MQTTAgent"
-systemd-analyze security --offline=true --threshold=15 Samples/06-MQTTAgent/mqtt-agent.service | tail -n 1
-
-step "alert rules: they can be read, and say what their tests want"
-# Debian's package, unpacked and not installed: it would start a server that listens on all addresses.
-promtool=$(command -v promtool || echo .build/prometheus/usr/bin/promtool)
-if [ ! -x "$promtool" ]; then
-    rm -rf .build/prometheus && mkdir -p .build/prometheus
-    apt-cache show prometheus >/dev/null 2>&1 || apt-get update -qq
-    (cd .build/prometheus && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb .) ||
-        fail "promtool is missing; install the Debian package prometheus"
-fi
-"$promtool" check rules Samples/Watching/alerts.yml
-"$promtool" test rules Samples/Watching/alerts-test.yml
-# A metric that a rule or the dashboard asks for, and that no agent writes, would be silent for ever.
-for metric in $(grep -ohE 'kiipush_[a-z_]+' Samples/Watching/alerts.yml Samples/Watching/dashboard.json | sort -u); do
-    name=${metric#kiipush_}
-    grep -rqE "\"${name%_bucket}\"|\"${name%_sum}\"" Sources/KiiPushLinux/Records || fail "no agent writes $metric"
-done
-
-step "linkage: the core and the tool load no Foundation"
-swift build --quiet -c release --product kiipush
-swift build --quiet -c release --package-path Tests/Linkage
-tool="$(swift build -c release --show-bin-path)/kiipush"
-core="$(swift build -c release --package-path Tests/Linkage --show-bin-path)/linkage"
-for program in "$tool" "$core"; do
-    libraries=$(ldd "$program")
-    if grep -E 'lib_?(Foundation|FoundationEssentials|FoundationInternationalization)' <<<"$libraries"; then
-        fail "$program links Foundation"
-    fi
-    grep -q libswiftCore <<<"$libraries" || fail "ldd shows no Swift library for $program: the check sees nothing"
-    echo "$(basename "$program"): no Foundation"
-done
-[ "$("$core")" = "Push to User" ] || fail "the program that links only the core does not run"
-
-step "the tool, as a newcomer starts it"
-"$tool" demo >/dev/null
-echo '{"bucketID":"settings","objectScopeType":"APP"}' | "$tool" inspect
-"$tool" rules lint --strict Samples/05-RoutingRules/rules.json
-"$tool" rules test --coverage --fail-under 100 Samples/05-RoutingRules/rules.json
-
-step "benchmark, one round"
-swift build --quiet -c release --package-path Tests/Benchmarks
-bench="$(swift build -c release --package-path Tests/Benchmarks --show-bin-path)/kiipush-bench"
-"$bench" --rounds 1
-
-need valgrind valgrind
-step "a message's allocations and instructions: none beyond what thresholds.txt allows"
-bash Tests/Benchmarks/gate.sh
-
-step "hostile payloads: none costs twenty times what an ordinary one does, byte for byte"
-"$bench" --hostile
-
-step "loops and honest traffic through fleets of devices: every bound holds"
-swift build --quiet -c release --package-path Tests/Simulation
-simulation="$(swift build -c release --package-path Tests/Simulation --show-bin-path)/kiipush-simulation"
-# Prints what the simulation prints, and fails unless the guide has each row of its tables with these first words.
-simulate() { # WORDS OPTION...
-    local words="$1" output rows
-    shift
-    output="$("$simulation" "$@")" || { printf '%s\n' "$output"; fail "the simulation, $*"; }
-    printf '%s\n' "$output"
-    rows="$(printf '%s\n' "$output" | sed -E 's/ +/ /g' | grep -E "^\| ($words)")"
-    while IFS= read -r row; do
-        grep -qxF -- "$row" Sources/KiiPush/KiiPush.docc/LoopSafety.md || fail "LoopSafety.md has another row than: $row"
-    done <<<"$rows"
+times=""
+# The times of the steps that were run, and their sum.
+report() {
+    printf '\n%-14s %8s\n%s%-14s %8s\n' step seconds "$times" together "$SECONDS"
 }
-if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation"; fi
-simulate 'update|create|ping-pong' --quick
-simulate 'one|a new|fifty|60|5,000|what' --honest --seeds 10
 
-step "an adversary against the loop guard"
-# How many of so many random loops exceed the bounds, as LoopSafety.md says; each of the same seeds gives the same.
-"$simulation" --adversary --seeds 270 --rounds 0 --cost 20000 --allow 30 | tail -n 1
-if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation" --adversary --seeds 2000 --rounds 4 --cost 20000 --allow 2000 | tail -n 60; fi
-
-step "agents on a real broker, killed, cut off, out of disk: nothing acknowledged is lost"
-swift build --quiet -c release --package-path Tests/Faults
-faults="$(swift build -c release --package-path Tests/Faults --show-bin-path)/kiipush-faults"
-durable="$(swift build "${traits[@]}" --show-bin-path)/kiipush"
-if [ -n "${KIIPUSH_LONG:-}" ]; then
-    "$faults" --long --tool "$durable"
-else
-    timeout 420 "$faults" --tool "$durable"
-fi
-
-step "sanitizers: addresses and threads"
-bash Tests/sanitize.sh | failures_and_sum
-
-if [ -n "${KIIPUSH_LONG:-}" ]; then
-    step "coverage: every region of what reads a payload"
-    bash Tests/coverage.sh 100
-fi
-
-step "fuzzing, $fuzz_seconds seconds each"
-bash Tests/Fuzz/run.sh "$fuzz_seconds"
-
-step "all is well"
+# In braces, so that bash has read all of this script before it runs a step: it may be edited meanwhile.
+{
+    SECONDS=0
+    for step in "${steps[@]}"; do
+        printf '\n== %s: %s\n' "$step" "$(what_of "$step")"
+        began=$SECONDS status=0
+        # A process of its own: in a function that is called in a condition, bash would go on behind what fails.
+        bash -O inherit_errexit -euo pipefail "$checks/$step.sh" || status=$?
+        times+=$(printf '%-14s %8d%s' "$step" $((SECONDS - began)) "$([ $status -eq 0 ] || echo '  failed')")$'\n'
+        printf '== %s: %s s\n' "$step" $((SECONDS - began))
+        if [ $status -ne 0 ]; then
+            report
+            printf "\ncheck.sh: step '%s' failed; alone it runs with: bash Tests/check.sh --only %s\n" "$step" "$step" >&2
+            exit "$status"
+        fi
+    done
+    report
+    printf '\n== all is well\n'
+    exit
+}

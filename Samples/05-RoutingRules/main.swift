@@ -1,5 +1,6 @@
 import Glibc
 import KiiPush
+import KiiPushRules
 import KiiPushLinux
 
 /// The rules, and a receiver that has just what they ask for.

@@ -1,6 +1,7 @@
 #if MQTT && SQLite
 import Glibc
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 import KiiPushMQTT
 import KiiPushSQLite

@@ -1,4 +1,5 @@
-public import KiiPush
+import KiiPush
+public import KiiPushDelivery
 import Synchronization
 public import Testing
 

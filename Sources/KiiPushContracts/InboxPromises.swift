@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 
 extension InboxPromise {
     /// Every promise, in the order of the protocol's documentation.

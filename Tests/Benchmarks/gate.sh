@@ -19,8 +19,9 @@ case "${1:-}" in
     *) echo "gate.sh: unknown option '$1'; it takes --set" >&2; exit 64 ;;
 esac
 command -v valgrind >/dev/null || fail "valgrind is missing; install the Debian package valgrind"
-swift build --quiet -c release --product kiipush-bench
-bench="$(swift build -c release --show-bin-path)/kiipush-bench"
+programs=(-c release --package-path ..)
+swift build --quiet "${programs[@]}" --product kiipush-bench
+bench="$(swift build "${programs[@]}" --show-bin-path)/kiipush-bench"
 toolchain=$(swift --version 2>/dev/null | sed -n 's/.*\(Swift version [0-9.]*\).*/\1/p' | head -n 1)
 
 # count PART MESSAGES: the allocations and the instructions of a run, in which Swift's dictionaries draw no seed.

@@ -38,8 +38,9 @@ fi
 command -v swift >/dev/null || fail "no Swift toolchain on PATH; install Swift 6.3 from swift.org"
 
 say "building KiiPush and its benchmarks"
-swift build --quiet -c release --product side-by-side
-bin=$(swift build -c release --show-bin-path)
+programs=(-c release --package-path "$root/Tests")
+swift build --quiet "${programs[@]}" --product side-by-side
+bin=$(swift build "${programs[@]}" --show-bin-path)
 if [ -n "$readme" ]; then
     picture=$root/Sources/KiiPush/KiiPush.docc/Resources/cost-of-a-message.svg
     show=(--readme "$root/README.md" --plot "$picture")
@@ -49,7 +50,7 @@ fi
 
 if [ -z "$stored" ]; then
     # What is measured has Swift's standard library inside, as one ships an agent, and as Rust and C++ have theirs.
-    static=(-c release --static-swift-stdlib --scratch-path .build/static)
+    static=("${programs[@]}" --static-swift-stdlib --scratch-path .build/static)
     swift build --quiet "${static[@]}" --product kiipush-bench
     cp "$(swift build "${static[@]}" --show-bin-path)/kiipush-bench" "$folder/kiipush-bench"
     # The tool as it is shipped, and as a checkout builds it; each stripped.

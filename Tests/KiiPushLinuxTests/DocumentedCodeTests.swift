@@ -1,5 +1,7 @@
 import Glibc
 import KiiPush
+import KiiPushDelivery
+import KiiPushRules
 import KiiPushLinux
 import KiiPushTesting
 import Testing

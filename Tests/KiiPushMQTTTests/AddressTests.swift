@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import KiiPushMQTT
 import Testing
 

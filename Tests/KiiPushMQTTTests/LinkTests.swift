@@ -1,6 +1,7 @@
 #if MQTT
 import Foundation
 import KiiPush
+import KiiPushDelivery
 import KiiPushMQTT
 import Testing
 

@@ -2,6 +2,7 @@
 import Foundation
 import Glibc
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 import KiiPushTesting
 import Synchronization

@@ -1,6 +1,7 @@
 #if SQLite
 import Foundation
 import KiiPush
+import KiiPushDelivery
 import KiiPushTesting
 import Synchronization
 import Testing

@@ -5,6 +5,7 @@ import KiiPush
 import Synchronization
 import Testing
 
+import KiiPushDelivery
 @testable import KiiPushSQLite
 
 /// What is found wrong with a database that is open already.

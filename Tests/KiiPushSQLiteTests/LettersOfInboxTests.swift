@@ -2,6 +2,7 @@
 import Foundation
 import KiiPush
 import KiiPushContracts
+import KiiPushDelivery
 import KiiPushTesting
 import Synchronization
 import Testing

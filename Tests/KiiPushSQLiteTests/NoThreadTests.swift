@@ -4,6 +4,7 @@ import KiiPush
 import Synchronization
 import Testing
 
+import KiiPushDelivery
 @testable import KiiPushSQLite
 
 /// What an inbox does on a machine that gives it no thread.

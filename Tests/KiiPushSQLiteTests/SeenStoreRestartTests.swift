@@ -1,5 +1,6 @@
 #if SQLite
 import KiiPush
+import KiiPushDelivery
 import KiiPushTesting
 import Testing
 

@@ -247,8 +247,8 @@ struct InspectTests {
     @Test("--version and -V print a line with the version", arguments: ["--version", "-V"])
     func version(option: String) async {
         let run = await ToolRun(option)
-        #expect(run.code == .fine && run.output == ["kiipush \(Tool.version)"])
-        #expect(Tool.version.split(separator: ".").compactMap { Int($0) }.count == 3)
+        #expect(run.code == .fine && run.output == ["kiipush \(Version.number)"])
+        #expect(Version.number.split(separator: ".").compactMap { Int($0) }.count == 3)
     }
 
     @Test(

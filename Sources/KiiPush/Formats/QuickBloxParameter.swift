@@ -27,18 +27,4 @@ enum QuickBloxParameter: String, CaseIterable {
         case .mutableContent: "mutable-content"
         }
     }
-
-    /// The parameters of a payload under Apple's keys, in the payload's order; none unless it is QuickBlox's.
-    static func translated(_ storage: MessageStorage) -> [(key: String, value: DataValue)] {
-        guard storage.dialect == .quickBlox else { return [] }
-        let buffer = storage.buffer
-        let text = buffer.span.extracting(storage.payloadRange)
-        var translated: [(key: String, value: DataValue)] = []
-        var members = ObjectMembers(text)
-        while let (key, value) = members.next(text) {
-            guard value.kind != .null, let parameter = QuickBloxParameter(text, key) else { continue }
-            translated.append((parameter.appleKey, DataValue(text, value)))
-        }
-        return translated
-    }
 }

@@ -1,12 +1,12 @@
 /// All that is known of one message: the buffer, and positions in it.
 ///
 /// One allocation, shared by every view of the message.
-final class MessageStorage: Sendable {
+package final class MessageStorage: Sendable {
     /// The payload as received; its bytes only where `buffer` does not hold just them, since each reference to them is
     /// counted twice a message.
-    private let received: RawPayload
+    let received: RawPayload
     /// The payload, out of its envelope, and behind it the unescaped text of Kii's fields that had escapes.
-    let buffer: [UInt8]
+    package let buffer: [UInt8]
     /// The payload's own text, without what was put behind it.
     let payloadRange: Range<Int>
     /// The network's own id of the message, from its envelope.
@@ -19,7 +19,7 @@ final class MessageStorage: Sendable {
     let aps: JSONToken
     /// What stands under the stamp's key, whatever it is.
     let stamp: JSONToken
-    let reading: Reading
+    package let reading: Reading
     let certainty: Certainty
 
     /// Decodes and classifies a payload.
@@ -88,11 +88,6 @@ final class MessageStorage: Sendable {
 
     /// The transport that brought it.
     var transport: Transport? { received.transport }
-
-    /// What its transport says of its arrival.
-    var arrivalKind: Arrival.Kind {
-        received.isRedelivered ? .again : received.hasWaited ? .waited : .new
-    }
 
     /// The text of a token; empty for one that is absent.
     // By a span, which is looked at once more: a slice of the array would be counted as one reference more.

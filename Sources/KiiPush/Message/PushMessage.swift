@@ -8,7 +8,7 @@
 /// let message = try PushMessage(RawPayload(bytes, transport: .mqtt))
 /// ```
 public struct PushMessage: Sendable {
-    let storage: MessageStorage
+    package let storage: MessageStorage
 
     /// Decodes and classifies a payload.
     ///

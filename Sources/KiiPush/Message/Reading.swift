@@ -2,7 +2,7 @@
 ///
 /// App comes before User before Direct, as in Kii's own parsers; unlike them it reports why, and what speaks against
 /// it. All of it is positions in the buffer: no string is made here.
-struct Reading {
+package struct Reading {
     private(set) var kind = PushKind.directPush
     /// The fields that speak for the kind.
     private(set) var evidence: FieldSet = []
@@ -21,7 +21,7 @@ struct Reading {
     /// The handles that there are: what a message has of these is asked several times on its way.
     private(set) var handles: HandleSet = []
 
-    enum SenderKind: UInt8 {
+    package enum SenderKind: UInt8 {
         case none
         case user
         case thing
@@ -162,7 +162,7 @@ struct Reading {
     /// Whether there is a bucket handle.
     var hasBucket: Bool { handles.contains(.bucket) }
     /// Whether there is an object handle.
-    var hasObject: Bool { handles.contains(.object) }
+    package var hasObject: Bool { handles.contains(.object) }
     /// Whether there is a topic handle.
     var hasTopic: Bool { handles.contains(.topic) }
 

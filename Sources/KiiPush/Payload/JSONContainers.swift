@@ -1,18 +1,18 @@
 /// Goes over the members of an object that the reader has checked before.
 ///
 /// For everything that is read on demand: a sender's data, Apple's dictionary, nested values.
-struct ObjectMembers {
+package struct ObjectMembers {
     private var reader: JSONReader
     private var isFirst = true
 
     /// Begins at the object that starts at `offset`, or at the payload's own.
-    init(_ text: Span<UInt8>, at offset: Int = 0, limits: PayloadLimits = .checked) {
+    package init(_ text: Span<UInt8>, at offset: Int = 0, limits: PayloadLimits = .checked) {
         reader = JSONReader(at: offset, limits: limits)
         if reader.peek(text) == UInt8(ascii: "{") { reader.advance() }
     }
 
     /// The next member, or nil behind the last one.
-    mutating func next(_ text: Span<UInt8>) -> (key: JSONToken, value: JSONToken)? {
+    package mutating func next(_ text: Span<UInt8>) -> (key: JSONToken, value: JSONToken)? {
         // Checked text cannot fail again; if it did, the object would end here.
         guard let key = try? reader.nextKey(text, isFirst: isFirst),
             let value = try? reader.readValue(text, depth: 1)
@@ -26,7 +26,7 @@ extension JSONReader {
     /// Goes to the next element of an array that was checked before; false when the array ends instead.
     ///
     /// Call it with `isFirst` right behind the opening bracket; behind the closing one is where it ends.
-    mutating func nextElement(_ text: Span<UInt8>, isFirst: Bool) -> Bool {
+    package mutating func nextElement(_ text: Span<UInt8>, isFirst: Bool) -> Bool {
         guard let byte = peek(text) else { return false }
         let isEnd = byte == UInt8(ascii: "]")
         if isEnd || !isFirst { advance() }
@@ -36,5 +36,5 @@ extension JSONReader {
 
 extension PayloadLimits {
     /// For text that was read within its limits before.
-    static let checked = PayloadLimits(bytes: .max, depth: 64, members: .max)
+    package static let checked = PayloadLimits(bytes: .max, depth: 64, members: .max)
 }

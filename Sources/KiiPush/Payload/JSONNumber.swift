@@ -1,7 +1,7 @@
 /// Numbers from their text, also where a transport writes them as strings.
 package enum JSONNumber {
     /// The whole number that `range` writes as a JSON number; nil when it writes none, a fraction, or one too large.
-    static func integer(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
+    package static func integer(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
         guard let truncated = truncated(text, range) else { return nil }
         // Only what has a point or an exponent can be a fraction.
         for index in range where text[index] == UInt8(ascii: ".") || text[index] | 0x20 == UInt8(ascii: "e") {

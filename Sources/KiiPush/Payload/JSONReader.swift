@@ -2,13 +2,13 @@
 ///
 /// It holds a position only; each method takes the text. Strings are checked as UTF-8 where they stand. Every error
 /// has the byte where it was found. Limits of depth and members hold over the whole text.
-struct JSONReader {
-    private(set) var offset: Int
+package struct JSONReader {
+    package private(set) var offset: Int
     private var members = 0
     private let memberLimit: Int
     private let depthLimit: Int
 
-    init(at offset: Int = 0, limits: PayloadLimits) {
+    package init(at offset: Int = 0, limits: PayloadLimits) {
         self.offset = offset
         memberLimit = limits.members
         depthLimit = limits.depth
@@ -18,7 +18,7 @@ struct JSONReader {
 
     /// Goes past white space and returns the byte that follows, or nil at the end.
     @inline(__always)
-    mutating func peek(_ text: Span<UInt8>) -> UInt8? {
+    package mutating func peek(_ text: Span<UInt8>) -> UInt8? {
         while offset < text.count {
             let byte = text[offset]
             if byte > 0x20 { return byte }
@@ -30,12 +30,12 @@ struct JSONReader {
 
     /// Goes past one byte that `peek` returned.
     @inline(__always)
-    mutating func advance() { offset &+= 1 }
+    package mutating func advance() { offset &+= 1 }
 
     private func end(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError { .end(text, expected) }
 
     @inline(never)
-    func unexpected(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError {
+    package func unexpected(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError {
         if text[offset] >= 0x80, JSONString.sequenceLength(text, at: offset) == nil {
             return DecodeError(.invalidUTF8, at: offset, "bytes that are not UTF-8 where \(expected) is due")
         }
@@ -48,13 +48,13 @@ struct JSONReader {
     ///
     /// Call it with `isFirst` right behind the opening brace, and without behind each value.
     @inline(__always)
-    mutating func nextKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONToken? {
+    package mutating func nextKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONToken? {
         try nextRootKey(text, isFirst: isFirst)?.token
     }
 
     /// The same, with the word by which a short key is looked up.
     @inline(__always)
-    mutating func nextRootKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONKey? {
+    package mutating func nextRootKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONKey? {
         guard let byte = peek(text) else { throw end(text, "a key or a closing brace") }
         if byte == UInt8(ascii: "}") {
             advance()
@@ -120,7 +120,7 @@ struct JSONReader {
     /// - Returns: where the value stands.
     /// - Throws: `DecodeError` with the byte where it breaks a rule or a limit.
     @inline(__always)
-    mutating func readValue(_ text: Span<UInt8>, depth: Int) throws(DecodeError) -> JSONToken {
+    package mutating func readValue(_ text: Span<UInt8>, depth: Int) throws(DecodeError) -> JSONToken {
         guard let byte = peek(text) else { throw end(text, "a value") }
         if byte == UInt8(ascii: "\"") { return try readString(text) }
         // By a copy: the position of whoever reads strings then stays in a register, where a call that may change it
@@ -205,7 +205,7 @@ struct JSONReader {
 
     /// Reads a string from its opening quote on; the token leaves the quotes out.
     @inline(__always)
-    mutating func readString(_ text: Span<UInt8>) throws(DecodeError) -> JSONToken {
+    package mutating func readString(_ text: Span<UInt8>) throws(DecodeError) -> JSONToken {
         let start = offset &+ 1
         let end = JSONString.plainEnd(text, from: start)
         if end < text.count, text[end] == UInt8(ascii: "\"") {
@@ -297,5 +297,5 @@ extension DecodeError {
 
 extension UInt8 {
     /// Whether this is one of the ASCII digits.
-    var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+    package var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
 }

@@ -1,8 +1,8 @@
 /// One JSON value as positions in the payload's buffer: eight bytes, no copy.
 ///
 /// A string's positions leave its quotes out; a container's include its brackets.
-struct JSONToken: Equatable {
-    enum Kind: UInt8 {
+package struct JSONToken: Equatable {
+    package enum Kind: UInt8 {
         case absent
         case string
         case number
@@ -13,24 +13,24 @@ struct JSONToken: Equatable {
         case array
     }
 
-    let start: UInt32
+    package let start: UInt32
     /// The length, and in the lowest four bits the kind and whether there are escapes: a message holds dozens of tokens
     /// and moves them often.
     private let packed: UInt32
 
-    static let absent = JSONToken(.absent, 0, 0)
+    package static let absent = JSONToken(.absent, 0, 0)
 
-    init(_ kind: Kind, _ start: Int, _ end: Int, hasEscapes: Bool = false) {
+    package init(_ kind: Kind, _ start: Int, _ end: Int, hasEscapes: Bool = false) {
         self.start = UInt32(truncatingIfNeeded: start)
         packed = UInt32(truncatingIfNeeded: end &- start) &<< 4 | (hasEscapes ? 8 : 0) | UInt32(kind.rawValue)
     }
 
     var length: Int { Int(packed &>> 4) }
     var end: UInt32 { start &+ packed &>> 4 }
-    var range: Range<Int> { Int(start)..<Int(end) }
+    package var range: Range<Int> { Int(start)..<Int(end) }
     var isPresent: Bool { packed & 7 != 0 }
     /// Spelled out, since a kind made of a raw value would be optional, with a case that cannot be.
-    var kind: Kind {
+    package var kind: Kind {
         switch packed & 7 {
         case 1: .string
         case 2: .number
@@ -49,7 +49,7 @@ struct JSONToken: Equatable {
 }
 
 /// A key of an object.
-struct JSONKey {
+package struct JSONKey {
     let token: JSONToken
     /// The key's bytes, the first in the lowest bits, when they were few enough to be read at once; else zero.
     let word: UInt64

@@ -24,12 +24,12 @@ package struct JSONWriter {
     /// Writes a key; its value is what is written next.
     package mutating func key(_ key: String) {
         separate()
-        text += Self.quoted(key) + ":"
+        text += key.quotedAsJSON + ":"
         needsComma = false
     }
 
     /// Writes a string, or null.
-    package mutating func string(_ string: String?) { token(string.map(Self.quoted) ?? "null") }
+    package mutating func string(_ string: String?) { token(string.map(\.quotedAsJSON) ?? "null") }
 
     /// Writes a number, or null.
     package mutating func integer(_ number: Int64?) { token(number.map { String($0) } ?? "null") }
@@ -126,23 +126,6 @@ package struct JSONWriter {
         needsComma = false
     }
 
-    /// A text in quotes, with what JSON and a terminal cannot take escaped: quotes, backslashes, control characters of
-    /// both sets, and the two line ends of Unicode.
-    package static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            case "\r": quoted += "\\r"
-            case "\t": quoted += "\\t"
-            case "\u{00}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
-    }
+    /// A text in quotes, escaped as JSON asks.
+    package static func quoted(_ text: String) -> String { text.quotedAsJSON }
 }

@@ -79,7 +79,7 @@ extension Metrics.RouteCount: CustomStringConvertible {
 }
 
 /// The counters behind the metrics; reasons of a user's own share one, so that their number stays bounded.
-final class OutcomeCounters: Sendable {
+package final class OutcomeCounters: Sendable {
     /// What is counted, in the order of the counters.
     static let labels: [(outcome: String, reason: String?)] =
         [("handled", nil), ("duplicate", "done"), ("duplicate", "inFlight")]
@@ -106,10 +106,10 @@ final class OutcomeCounters: Sendable {
 
     private let counters = InlineArray<64, Atomic<Int>> { _ in Atomic(0) }
 
-    func count(_ outcome: Outcome) { counters[Self.number(of: outcome)].add(1, ordering: .relaxed) }
+    package func count(_ outcome: Outcome) { counters[Self.number(of: outcome)].add(1, ordering: .relaxed) }
 
     /// Takes back the count of a message that was held and has ended now.
-    func uncountHeld() { counters[Self.held].subtract(1, ordering: .relaxed) }
+    package func uncountHeld() { counters[Self.held].subtract(1, ordering: .relaxed) }
 
     /// Takes back the count of a message that ends otherwise after all.
     func uncount(_ outcome: Outcome) { counters[Self.number(of: outcome)].subtract(1, ordering: .relaxed) }

@@ -2,21 +2,21 @@
 
 extension PushReceiver {
     /// Looks up the routes of a message that was decoded elsewhere.
-    func prepare(_ message: PushMessage) -> RoutedMessage {
+    package func prepare(_ message: PushMessage) -> RoutedMessage {
         let (table, listener) = currentSetup()
         let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
         return route(message, nextID(), message.raw.arrivedAt, table, recorder)
     }
 
     /// Counts and reports a payload that could not be decoded elsewhere.
-    func undecodable(_ payload: RawPayload, _ error: DecodeError) -> Outcome {
+    package func undecodable(_ payload: RawPayload, _ error: DecodeError) -> Outcome {
         let (table, listener) = currentSetup()
         end(payload.transport, error, nextID(), listener.map { TraceRecorder(clock, generation: table.generation, $0) })
         return .undecodable(error)
     }
 
     /// Brings a message that has waited up to date: the routes as they are now, judged by the present.
-    func refresh(_ message: inout RoutedMessage) {
+    package func refresh(_ message: inout RoutedMessage) {
         let (table, listener) = currentSetup()
         message.restart(table.match(message.message.storage), now: clock.now)
         if let recorder = message.recorder, recorder.generation != table.generation {
@@ -26,12 +26,5 @@ extension PushReceiver {
     }
 
     /// The routes that a message has now.
-    func match(_ message: PushMessage) -> MatchedRoutes { currentSetup().table.match(message.storage).routes }
-
-    /// The routes that have not handled a message: those that pass, are held or were switched off; where the chain has
-    /// stopped all, those that the table gives it.
-    func openRoutes(of progress: Parcel.Progress) -> [String] {
-        let left = progress.remaining.map(\.id) + progress.killed + progress.message.held.ids
-        return left.isEmpty ? match(progress.message.message).ids.filter { !progress.isDone($0) } : left
-    }
+    package func match(_ message: PushMessage) -> MatchedRoutes { currentSetup().table.match(message.storage).routes }
 }

@@ -6,7 +6,7 @@ extension PushReceiver {
     // MARK: Keeping
 
     /// Keeps a message that none of its routes may handle now; the outcome of one that there is no room for.
-    func hold(_ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int) -> Outcome {
+    package func hold(_ message: RoutedMessage, _ breaker: BreakerID, _ passed: Int) -> Outcome {
         if let held = keep(message, breaker, passed) { return .held(held) }
         let outcome = deadLetter(message, .heldFull, message.held.ids)
         conclude(message, outcome, passed)
@@ -17,8 +17,8 @@ extension PushReceiver {
     ///
     /// The stages are told before the breaker gets it: from then on it may be its turn. Before both, `willHold` is called.
     /// A `keeper` handles it in its turn in place of the receiver.
-    func keep(
-        _ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int, for keeper: (any HeldKeeper)? = nil,
+    package func keep(
+        _ message: RoutedMessage, _ breaker: BreakerID, _ passed: Int, for keeper: (any HeldKeeper)? = nil,
         _ willHold: (HeldMessage) -> Void = { _ in }
     ) -> HeldMessage? {
         guard let held = makeHeld(message, breaker, passed, keeper) else { return nil }
@@ -42,7 +42,7 @@ extension PushReceiver {
     ///
     /// One that failed will be delivered again and held then. So will one that there is no room for, neither here nor
     /// in the dead letters: to be handled twice by the others is better than never by these.
-    func holdRemainder(
+    package func holdRemainder(
         _ message: RoutedMessage, _ outcome: Outcome, for keeper: (any HeldKeeper)? = nil,
         inboxID: UInt64? = nil, _ willHold: (HeldMessage) -> Void = { _ in }
     ) -> (Outcome, HeldMessage?) {
@@ -58,30 +58,28 @@ extension PushReceiver {
     }
 
     private func makeHeld(
-        _ message: RoutedMessage, _ breaker: RateBreakers.ID, _ passed: Int?, _ keeper: (any HeldKeeper)?
+        _ message: RoutedMessage, _ breaker: BreakerID, _ passed: Int?, _ keeper: (any HeldKeeper)?
     ) -> HeldMessage? {
         let bytes = message.message.raw.bytes.count
         guard let loopGuard, let id = loopGuard.promise(breaker, bytes: bytes) ?? replace(message, breaker, bytes)
         else { return nil }
         for route in message.held { route.held.add(1, ordering: .relaxed) }
-        return HeldMessage(id: id, message, passed: passed, owner: self, keeper: keeper)
+        return HeldMessage(
+            id: id, message, passed: passed, receiver: ObjectIdentifier(self), keeper: keeper ?? self,
+            settle: { [chain] in chain.settle($0, $1, $2) })
     }
 
     /// Gives a message the place of an older change of its object, where there is no other place left.
     // Never inlined: nearly no message comes here.
     @inline(never)
-    private func replace(_ message: RoutedMessage, _ breaker: RateBreakers.ID, _ bytes: Int) -> UInt64? {
+    private func replace(_ message: RoutedMessage, _ breaker: BreakerID, _ bytes: Int) -> UInt64? {
         guard let loopGuard, let older = loopGuard.takeOlder(of: message, from: breaker) else { return nil }
-        if let keeper = older.keeper {
-            keeper.supersede(older)
-        } else {
-            end(older, older.traced(), .superseded)
-        }
+        older.keeper?.supersede(older)
         return loopGuard.promise(breaker, bytes: bytes)
     }
 
     /// Puts a message aside; says how it failed where there is no room for it.
-    func deadLetter(
+    package func deadLetter(
         _ message: RoutedMessage, _ reason: DeadLetter.Reason, _ routes: [String], attempts: Int = 0,
         cause: String? = nil, inboxID: UInt64? = nil
     ) -> Outcome {
@@ -99,7 +97,7 @@ extension PushReceiver {
     }
 
     /// Puts a letter into the store, and tells who listens.
-    func putAside(_ letter: DeadLetter) throws {
+    package func putAside(_ letter: DeadLetter) throws {
         var letter = letter
         letter.rulesGeneration = rulesGeneration
         letter.id = try deadLetters.add(letter)
@@ -123,29 +121,28 @@ extension PushReceiver {
     }
 
     /// Gives all held messages their turn that are due, without waiting for their ends.
-    ///
-    /// Messages without a keeper are handled in tasks of their own.
-    func giveTurns() {
+    package func giveTurns() {
         guard let loopGuard else { return }
         while let (held, breaker) = loopGuard.takeDue() {
             if let keeper = held.keeper {
                 keeper.giveTurn(held, breaker)
             } else {
-                Task { _ = await Self.takeTurn(held, breaker, loopGuard) }
+                held.abandon()
+                loopGuard.turnEnded(breaker)
             }
         }
     }
 
-    /// Handles a message whose turn it is, in its own receiver; nil when that is gone, or another breaker holds it now.
+    /// Handles a message whose turn it is; nil when its keeper is gone, or another breaker holds it now.
     private static func takeTurn(
-        _ held: HeldMessage, _ breaker: RateBreakers.ID, _ loopGuard: LoopGuard
+        _ held: HeldMessage, _ breaker: BreakerID, _ loopGuard: LoopGuard
     ) async -> Outcome? {
         defer { loopGuard.turnEnded(breaker) }
-        guard let receiver = held.owner.receiver else {
+        guard let keeper = held.keeper else {
             held.abandon()
             return nil
         }
-        return await receiver.run(held, .breaker(breaker))
+        return await keeper.run(held, .breaker(breaker))
     }
 
     /// Handles the held message whose turn it is, after `willHandle` was called with it; nil when none is due.
@@ -171,7 +168,7 @@ extension PushReceiver {
     }
 
     /// The messages of this receiver that are held, oldest first.
-    public var held: [HeldMessage] { loopGuard?.held.filter { $0.owner.receiver === self } ?? [] }
+    public var held: [HeldMessage] { loopGuard?.held.filter { $0.receiver == ObjectIdentifier(self) } ?? [] }
 
     /// Handles held messages now, whatever their breakers say, oldest first.
     ///
@@ -183,7 +180,7 @@ extension PushReceiver {
     public func releaseHeld(where condition: @Sendable (HeldMessage) -> Bool = { _ in true }) async -> [Outcome] {
         var outcomes: [Outcome] = []
         for held in takeHeld(where: condition) {
-            if let outcome = await run(held, .all) { outcomes.append(outcome) }
+            if let outcome = await held.keeper?.run(held, .all) { outcomes.append(outcome) }
         }
         return outcomes
     }
@@ -192,9 +189,7 @@ extension PushReceiver {
     @discardableResult
     public func dropHeld(where condition: @Sendable (HeldMessage) -> Bool = { _ in true }) -> Int {
         let dropped = takeHeld(where: condition)
-        for held in dropped {
-            if let keeper = held.keeper { keeper.drop(held) } else { end(held, held.traced(), .looped(.rate)) }
-        }
+        for held in dropped { held.keeper?.drop(held) }
         return dropped.count
     }
 
@@ -204,14 +199,10 @@ extension PushReceiver {
         return chosen.isEmpty ? [] : loopGuard?.removeHeld { chosen.contains($0.id) } ?? []
     }
 
-    /// Puts a held message aside.
-    func deadLetter(_ held: HeldMessage, _ reason: DeadLetter.Reason) {
-        if let keeper = held.keeper { return keeper.putAside(held, reason) }
-        end(held, held.traced(), deadLetter(held.routed, reason, held.routes))
-    }
-
     /// A held message as it goes on: with its routes as they are now, and what is to be done with it.
-    func resume(_ held: HeldMessage, _ permit: Permit) -> (message: RoutedMessage, match: RouteMatch, next: Next) {
+    package func resume(_ held: HeldMessage, _ permit: Permit) -> (
+        message: RoutedMessage, match: RouteMatch, next: Next
+    ) {
         var message = held.routed
         let (table, listener) = currentSetup()
         var match = table.match(message.message.storage)
@@ -222,37 +213,6 @@ extension PushReceiver {
         let verdict = loopGuard?.admit(&message) ?? .pass
         message.recorder?.end("LoopGuard", verdict)
         return (message, match, next(verdict, message))
-    }
-
-    /// Handles a held message, or leaves it to another breaker that holds it: nil then.
-    func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome? {
-        if let keeper = held.keeper { return await keeper.run(held, permit) }
-        var (message, match, next) = resume(held, permit)
-        var outcome: Outcome
-        switch next {
-        case .handle:
-            let aside = putAsideKilled(message, of: match)
-            outcome = await handle(&message)
-            switch outcome {
-            case .handled, .expired: outcome = aside ?? outcome
-            default: break
-            }
-        case .hold(let breaker):
-            if loopGuard?.promise(breaker, bytes: held.bytes) != nil {
-                loopGuard?.hold(held, breaker)
-                return nil
-            }
-            outcome = deadLetter(message, .heldFull, held.routes)
-        // Switched off between its turn and here; what waited is put aside, as by the kill itself.
-        case .end(.looped(.killSwitch)): outcome = deadLetter(message, .killSwitch, held.routes)
-        case .end(let end): outcome = end
-        // Only the deduplicator says so, and a message that was held has passed it.
-        case .wait: outcome = .unrouted(.noRoute)
-        }
-        if held.isRemainder, case .failed = outcome { outcome = deadLetter(message, .failed, held.routes) }
-        if message.hasHeld { (outcome, _) = holdRemainder(message, outcome) }
-        end(held, message, outcome)
-        return outcome
     }
 
     /// Puts aside what waited for routes that are switched off; how it failed, if there is no room for it.
@@ -295,7 +255,7 @@ extension PushReceiver {
     }
 
     /// The same, with the handlers called by `handle`, which says how the message has ended.
-    func replay(_ letter: DeadLetter, handle: (RoutedMessage) async -> Outcome) async -> Outcome {
+    package func replay(_ letter: DeadLetter, handle: (RoutedMessage) async -> Outcome) async -> Outcome {
         do {
             var message = try prepare(letter.payload)
             // Nobody knew the routes of what could not be decoded.
@@ -322,25 +282,57 @@ extension PushReceiver {
     }
 }
 
-/// What handles held messages in place of their receiver, and ends them.
-protocol HeldKeeper: AnyObject, Sendable {
-    /// Whether what it holds lies on disk, so that transports need not bring it again.
-    var isDurable: Bool { get }
-    /// Handles one whose turn it is, or that somebody has let go; nil when it is held again.
-    func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome?
-    /// Has one handled whose turn a breaker gave it, and tells the breaker when that has ended.
-    func giveTurn(_ held: HeldMessage, _ breaker: RateBreakers.ID)
-    /// Ends one unhandled, as `looped` (`rate`).
-    func drop(_ held: HeldMessage)
-    /// Ends one unhandled, since a newer change of its object has its place.
-    func supersede(_ held: HeldMessage)
-    /// Puts one among the dead letters.
-    func putAside(_ held: HeldMessage, _ reason: DeadLetter.Reason)
+extension PushReceiver: HeldKeeper {
+    /// What a receiver holds is lost with the process.
+    package var isDurable: Bool { false }
+
+    /// Handles a held message, or leaves it to another breaker that holds it: nil then.
+    package func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome? {
+        var (message, match, next) = resume(held, permit)
+        var outcome: Outcome
+        switch next {
+        case .handle:
+            let aside = putAsideKilled(message, of: match)
+            outcome = await handle(&message)
+            switch outcome {
+            case .handled, .expired: outcome = aside ?? outcome
+            default: break
+            }
+        case .hold(let breaker):
+            if loopGuard?.promise(breaker, bytes: held.bytes) != nil {
+                loopGuard?.hold(held, breaker)
+                return nil
+            }
+            outcome = deadLetter(message, .heldFull, held.routes)
+        // Switched off between its turn and here; what waited is put aside, as by the kill itself.
+        case .end(.looped(.killSwitch)): outcome = deadLetter(message, .killSwitch, held.routes)
+        case .end(let end): outcome = end
+        // Only the deduplicator says so, and a message that was held has passed it.
+        case .wait: outcome = .unrouted(.noRoute)
+        }
+        if held.isRemainder, case .failed = outcome { outcome = deadLetter(message, .failed, held.routes) }
+        if message.hasHeld { (outcome, _) = holdRemainder(message, outcome) }
+        end(held, message, outcome)
+        return outcome
+    }
+
+    package func giveTurn(_ held: HeldMessage, _ breaker: BreakerID) {
+        guard let loopGuard else { return }
+        Task { _ = await Self.takeTurn(held, breaker, loopGuard) }
+    }
+
+    package func drop(_ held: HeldMessage) { end(held, held.traced(), .looped(.rate)) }
+
+    package func supersede(_ held: HeldMessage) { end(held, held.traced(), .superseded) }
+
+    package func putAside(_ held: HeldMessage, _ reason: DeadLetter.Reason) {
+        end(held, held.traced(), deadLetter(held.routed, reason, held.routes))
+    }
 }
 
 extension RouteMatch {
     /// The routes that neither pass nor are held any more once the loop guard has judged a message that waited.
-    func ended(in message: RoutedMessage) -> [String] {
+    package func ended(in message: RoutedMessage) -> [String] {
         routes.filter { route in
             !message.routes.contains { $0 === route } && !message.held.contains { $0 === route }
         }.map(\.id)
@@ -349,7 +341,7 @@ extension RouteMatch {
 
 extension Outcome {
     /// Whether the routes that are held of a message that ended so are still to have it.
-    var leavesRemainder: Bool {
+    package var leavesRemainder: Bool {
         switch self {
         case .handled, .expired, .looped(.ownBucket), .looped(.lineage): true
         default: false

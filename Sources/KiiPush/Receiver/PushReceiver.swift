@@ -18,10 +18,10 @@ public final class PushReceiver: Sendable {
     /// The app that is served; payloads that name none count as this one's.
     public let app: String?
 
-    let limits: PayloadLimits
+    package let limits: PayloadLimits
     package let clock: any ReceiverClock
-    let chain: CompiledChain
-    let counters = OutcomeCounters()
+    package let chain: CompiledChain
+    package let counters = OutcomeCounters()
 
     /// Where messages are put aside that nobody will handle unless somebody replays them.
     public let deadLetters: any DeadLetterStore
@@ -37,7 +37,7 @@ public final class PushReceiver: Sendable {
         var deadLetterListener: (@Sendable (DeadLetter) -> Void)?
         /// Compiled when a message needs it and routes have been added since.
         var table: RouteTable?
-        var rules = LoadedRules()
+        var loaded = LoadedRoutes()
         /// Counts the changes of the routes, for a load that was overtaken by another.
         private(set) var revision = 0
 
@@ -112,7 +112,7 @@ public final class PushReceiver: Sendable {
     /// What is held ends as ``Outcome/failed(_:)``, so that its transport delivers it again.
     deinit {
         let id = ObjectIdentifier(self)
-        for held in loopGuard?.removeHeld(where: { $0.owner.id == id }) ?? [] { held.abandon() }
+        for held in loopGuard?.removeHeld(where: { $0.receiver == id }) ?? [] { held.abandon() }
     }
 
     // MARK: Receiving
@@ -133,11 +133,11 @@ public final class PushReceiver: Sendable {
 
     /// A number for a message.
     @inline(__always)
-    func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
+    package func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
     /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
     @inline(__always)
-    func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
+    package func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, listener) = currentSetup()
         let id = nextID()
         let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
@@ -155,7 +155,7 @@ public final class PushReceiver: Sendable {
     }
 
     /// Counts and reports a payload that could not be decoded.
-    func end(_ transport: Transport?, _ error: DecodeError, _ id: UInt64, _ recorder: TraceRecorder?) {
+    package func end(_ transport: Transport?, _ error: DecodeError, _ id: UInt64, _ recorder: TraceRecorder?) {
         let outcome = Outcome.undecodable(error)
         recorder?.end("decode", error.description)
         counters.count(outcome)
@@ -164,7 +164,7 @@ public final class PushReceiver: Sendable {
 
     /// Looks up the routes of a message.
     @inline(__always)
-    func route(
+    package func route(
         _ message: PushMessage, _ id: UInt64, _ arrival: MonotonicInstant?, _ table: RouteTable,
         _ recorder: TraceRecorder?
     ) -> RoutedMessage {
@@ -179,7 +179,7 @@ public final class PushReceiver: Sendable {
 
     /// Sends a message through the chain to its handlers, and settles it.
     @inline(__always)
-    func run(_ message: inout RoutedMessage) async -> Outcome {
+    package func run(_ message: inout RoutedMessage) async -> Outcome {
         var passed = 0
         let outcome: Outcome
         switch admit(&message, passed: &passed) {
@@ -193,7 +193,7 @@ public final class PushReceiver: Sendable {
 
     /// Tells the stages that passed a message how it ended, counts and reports it; keeps it for the routes that are held.
     @inline(__always)
-    func settle(_ message: RoutedMessage, _ end: Outcome, _ passed: Int) -> Outcome {
+    package func settle(_ message: RoutedMessage, _ end: Outcome, _ passed: Int) -> Outcome {
         if message.hasHeld { return settleRemainder(message, end, passed) }
         conclude(message, end, passed)
         return end
@@ -209,33 +209,33 @@ public final class PushReceiver: Sendable {
 
     /// Tells the stages that passed a message how it ended, counts and reports it.
     @inline(__always)
-    func conclude(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
+    package func conclude(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
         chain.settle(message, outcome, passed)
         counters.count(outcome)
         message.recorder?.finish(message, outcome)
     }
 
     /// The routes and the listener as they are now.
-    func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
+    package func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
         setup.withLock { setup in
             if let table = setup.table { return (table, setup.listener) }
-            let table = RouteTable(setup.routes, generation: setup.rules.generation)
+            let table = RouteTable(setup.routes, generation: setup.loaded.generation)
             setup.table = table
             return (table, setup.listener)
         }
     }
 
     /// What is to be done with a message when the chain has judged it.
-    enum Next {
+    package enum Next {
         case handle
         /// Share the end of the message that this one repeats.
         case wait(SeenLease)
         /// Keep it until this breaker lets it go.
-        case hold(RateBreakers.ID)
+        case hold(BreakerID)
         case end(Outcome)
     }
 
-    func admit(_ message: inout RoutedMessage, passed: inout Int) -> Next {
+    package func admit(_ message: inout RoutedMessage, passed: inout Int) -> Next {
         do {
             let verdict = try chain.admit(&message, &passed)
             // The common way first, which needs no look at the rest of the message and so no copy of it.
@@ -252,7 +252,7 @@ public final class PushReceiver: Sendable {
     }
 
     /// What is to be done with a message that the chain, or the loop guard alone, has judged so.
-    func next(_ verdict: Verdict, _ message: RoutedMessage) -> Next {
+    package func next(_ verdict: Verdict, _ message: RoutedMessage) -> Next {
         switch verdict {
         case .drop(let reason): return next(reason)
         case .pass:
@@ -277,7 +277,7 @@ public final class PushReceiver: Sendable {
     ///
     /// Never inlined: room for the continuation would be made for each message, and nearly none waits.
     @inline(never)
-    func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
+    package func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
         .duplicate(.inFlight(await message.first?.end(of: lease, now: message.arrivedAt) ?? .retryLater))
     }
 
@@ -288,7 +288,7 @@ public final class PushReceiver: Sendable {
     ///   - maxAge: how old it may be for routes without delivery settings of their own.
     /// - Returns: how it ended.
     @inline(__always)
-    func handle(_ message: inout RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
+    package func handle(_ message: inout RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
         var failed: [FailedCall] = []
         for index in message.routes.indices {
             // The context holds the route for both of us: each reference more is counted twice a message.
@@ -370,7 +370,7 @@ public final class PushReceiver: Sendable {
     // MARK: Registering
 
     /// Adds a route behind those that are there.
-    func add(
+    package func add(
         _ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ loop: RouteLoopPolicy,
         _ delivery: DeliverySettings?, _ dedupe: RouteDedupe?, _ handler: RouteHandler
     ) {

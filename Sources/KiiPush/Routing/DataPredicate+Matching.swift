@@ -1,6 +1,6 @@
 extension DataPredicate {
     /// Whether the value at `value` is as it must be; an absent token is a missing key.
-    func holds(_ text: Span<UInt8>, _ value: JSONToken) -> Bool {
+    package func holds(_ text: Span<UInt8>, _ value: JSONToken) -> Bool {
         guard value.hasEscapes else { return holds(plain: text, value) }
         let bytes = value.bytes(in: text)
         return holds(plain: bytes.span, JSONToken(.string, 0, bytes.count))
@@ -55,7 +55,7 @@ extension [DataCondition] {
     /// Whether all hold for a message: one pass over its members, and none is built.
     // Out of line: few routes ask for data, and the others should not carry this along.
     @inline(never)
-    func hold(_ storage: MessageStorage) -> Bool {
+    package func hold(_ storage: MessageStorage) -> Bool {
         let data = MessageData(storage: storage)
         if count == 1 {
             let only = self[0]

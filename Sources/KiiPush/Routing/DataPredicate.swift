@@ -5,7 +5,7 @@
 /// strings: `30` and `"30"` are, `30` and `30.0` are not. On a missing key only ``exists(_:)`` with false and
 /// ``not(_:)`` can hold.
 public struct DataPredicate: Sendable, Hashable {
-    indirect enum Test: Sendable, Hashable {
+    package indirect enum Test: Sendable, Hashable {
         /// A text with one alternative, of which stars are stars.
         case like(TextPattern)
         /// A string, number, boolean or null.
@@ -23,9 +23,9 @@ public struct DataPredicate: Sendable, Hashable {
         case any([DataPredicate])
     }
 
-    let test: Test
+    package let test: Test
 
-    init(_ test: Test) { self.test = test }
+    package init(_ test: Test) { self.test = test }
 
     // MARK: Making one
 
@@ -90,7 +90,7 @@ public struct DataPredicate: Sendable, Hashable {
     }
 
     /// The operator by which the rules file writes it; nil for a bare value or list, and for several operators.
-    var operatorName: String? {
+    package var operatorName: String? {
         switch test {
         case .like, .any, .all: nil
         case .equals: "equals"
@@ -105,7 +105,7 @@ public struct DataPredicate: Sendable, Hashable {
     }
 
     /// The operators of the rules file.
-    static let operators = ["equals", "anyOf", "prefix", "suffix", "greater", "less", "exists", "not"]
+    package static let operators = ["equals", "anyOf", "prefix", "suffix", "greater", "less", "exists", "not"]
 }
 
 extension DataPredicate: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
@@ -131,6 +131,11 @@ public struct DataCondition: Sendable, Hashable {
     public let key: String
     /// What its value must be.
     public let predicate: DataPredicate
+
+    package init(key: String, predicate: DataPredicate) {
+        self.key = key
+        self.predicate = predicate
+    }
 
     /// Asks for the value of a key.
     public static func data(_ key: String, _ predicate: DataPredicate) -> DataCondition {

@@ -1,5 +1,5 @@
 /// The value of a JSON number, to be compared without rounding: a 64-bit id or a price keeps each digit.
-struct DecimalText {
+package struct DecimalText {
     private let isNegative: Bool
     /// The digits that count, without zeros at either end; empty for zero.
     private let digits: [UInt8]
@@ -7,7 +7,7 @@ struct DecimalText {
     private let exponent: Int
 
     /// Reads the number that `range` writes; nil when it is no JSON number.
-    init?(_ text: Span<UInt8>, _ range: Range<Int>) {
+    package init?(_ text: Span<UInt8>, _ range: Range<Int>) {
         guard JSONNumber.isNumber(text, range) else { return nil }
         var digits: [UInt8] = []
         var exponent = 0
@@ -46,7 +46,7 @@ struct DecimalText {
         return text[range.lowerBound] == UInt8(ascii: "-") ? -power : power
     }
 
-    static func < (left: DecimalText, right: DecimalText) -> Bool {
+    package static func < (left: DecimalText, right: DecimalText) -> Bool {
         let leftSign = left.sign
         let rightSign = right.sign
         if leftSign != rightSign { return leftSign < rightSign }

@@ -1,23 +1,23 @@
 /// What a message must be for a route to take it; every part that is set must hold.
 ///
 /// A pure function of the message, so that routes can be looked up before the chain, and explained.
-struct RouteCriteria: Sendable, Hashable {
-    var kinds: KindSet
-    var bucket: TextPattern?
-    var object: TextPattern?
-    var topic: TextPattern?
-    var scope: ScopePattern?
+package struct RouteCriteria: Sendable, Hashable {
+    package var kinds: KindSet
+    package var bucket: TextPattern?
+    package var object: TextPattern?
+    package var topic: TextPattern?
+    package var scope: ScopePattern?
     /// The id of the scope, of whichever type it is.
-    var scopeID: TextPattern?
+    package var scopeID: TextPattern?
     /// By documented names: an event that has two is filed under one of them.
-    var events: TextPattern? { didSet { events = events?.withDocumentedEvents } }
-    var sender: SenderPattern?
-    var transport: TextPattern?
-    var certainty: [Certainty]
+    package var events: TextPattern? { didSet { events = events?.withDocumentedEvents } }
+    package var sender: SenderPattern?
+    package var transport: TextPattern?
+    package var certainty: [Certainty]
     /// Judged last, since they read the payload again.
-    var data: [DataCondition]
+    package var data: [DataCondition]
 
-    init(
+    package init(
         kind: PushKind? = nil, bucket: TextPattern? = nil, object: TextPattern? = nil, topic: TextPattern? = nil,
         scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = []
@@ -34,7 +34,7 @@ struct RouteCriteria: Sendable, Hashable {
     }
 
     /// The kind; nil takes several.
-    var kind: PushKind? {
+    package var kind: PushKind? {
         get { kinds.only }
         set { kinds = newValue.map { KindSet($0) } ?? .all }
     }
@@ -42,7 +42,7 @@ struct RouteCriteria: Sendable, Hashable {
     /// Whether all but the certainty holds.
     // Inlined, since a call would copy all the criteria, with a reference count for each.
     @inline(__always)
-    func matchesContent(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
+    package func matchesContent(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         let reading = storage.reading
         guard kinds.contains(KindSet(reading.kind)) else { return false }
         if let bucket, !reading.hasBucket || !bucket.matches(text, reading.bucket.range) { return false }
@@ -62,7 +62,7 @@ struct RouteCriteria: Sendable, Hashable {
 
 extension RouteCriteria {
     /// Whether a Push to App about a bucket could meet the criteria, as far as they ask for kind, bucket and scope.
-    func mayTake(_ wanted: KiiBucket) -> Bool {
+    package func mayTake(_ wanted: KiiBucket) -> Bool {
         guard kinds.contains(KindSet(.pushToApp)), topic == nil else { return false }
         if let bucket, !bucket.matches(wanted.name) { return false }
         if let scopeID, !(wanted.scope.id.map { scopeID.matches($0) } ?? false) { return false }
@@ -71,20 +71,20 @@ extension RouteCriteria {
 }
 
 /// Some of the three kinds.
-struct KindSet: OptionSet, Hashable {
-    let rawValue: UInt8
+package struct KindSet: OptionSet, Hashable {
+    package let rawValue: UInt8
 
-    init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    init(_ kind: PushKind) { rawValue = 1 << UInt8(truncatingIfNeeded: kind.tableIndex) }
+    package init(_ kind: PushKind) { rawValue = 1 << UInt8(truncatingIfNeeded: kind.tableIndex) }
 
-    static let all: KindSet = [KindSet(.pushToApp), KindSet(.pushToUser), KindSet(.directPush)]
+    package static let all: KindSet = [KindSet(.pushToApp), KindSet(.pushToUser), KindSet(.directPush)]
 
     /// The kinds, in order.
-    var kinds: [PushKind] { PushKind.allCases.filter { contains(KindSet($0)) } }
+    package var kinds: [PushKind] { PushKind.allCases.filter { contains(KindSet($0)) } }
 
     /// The only kind, if it is one.
-    var only: PushKind? { rawValue.nonzeroBitCount == 1 ? kinds.first : nil }
+    package var only: PushKind? { rawValue.nonzeroBitCount == 1 ? kinds.first : nil }
 }
 
 extension TextPattern {

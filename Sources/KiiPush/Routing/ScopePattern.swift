@@ -3,23 +3,28 @@
 /// `.app`, `.user("U1")`, `.group("*")`, `[.app, .thing("th.1")]`. The id is a ``TextPattern``; a scope whose id is
 /// missing matches none but a pattern that leaves the id open with `id: nil`.
 public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
-    struct Alternative: Sendable, Hashable {
-        let kind: MessageScope.Kind
-        let id: TextPattern?
+    package struct Alternative: Sendable, Hashable {
+        package let kind: MessageScope.Kind
+        package let id: TextPattern?
 
-        func takes(id token: JSONToken, in text: Span<UInt8>) -> Bool {
+        package init(kind: MessageScope.Kind, id: TextPattern?) {
+            self.kind = kind
+            self.id = id
+        }
+
+        package func takes(id token: JSONToken, in text: Span<UInt8>) -> Bool {
             guard let id else { return true }
             return token.isPresent && id.matches(text, token.range)
         }
     }
 
-    let alternatives: [Alternative]
+    package let alternatives: [Alternative]
 
     private init(_ kind: MessageScope.Kind, _ id: TextPattern?) {
         self.init([Alternative(kind: kind, id: id)])
     }
 
-    init(_ alternatives: [Alternative]) { self.alternatives = alternatives }
+    package init(_ alternatives: [Alternative]) { self.alternatives = alternatives }
 
     /// Any of several patterns.
     public init(arrayLiteral patterns: ScopePattern...) { self.init(patterns.flatMap(\.alternatives)) }
@@ -35,12 +40,12 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
 
     /// Whether a message states such a scope; one of an unknown type only matches a pattern that takes any.
     @inline(__always)
-    func matches(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
+    package func matches(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         if storage.reading.scopeKind == .unknown, !storage.fields[.scopeType].isPresent { return false }
         return matches(text, storage.reading)
     }
 
-    func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
+    package func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
         // By index: a loop over the values would copy each pattern first.
         for index in alternatives.indices where alternatives[index].kind == reading.scopeKind {
             if alternatives[index].takes(id: reading.scopeID, in: text) { return true }
@@ -49,7 +54,7 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     }
 
     /// Whether a scope matches.
-    func matches(_ scope: KiiScope) -> Bool {
+    package func matches(_ scope: KiiScope) -> Bool {
         let (kind, wanted): (MessageScope.Kind, String?) =
             switch scope {
             case .app: (.app, nil)
@@ -64,7 +69,7 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     }
 
     /// The ids of a pattern that names only single owners, for an index.
-    var exactIDs: [String]? {
+    package var exactIDs: [String]? {
         var ids: [String] = []
         for alternative in alternatives {
             guard let texts = alternative.id?.exactTexts else { return nil }
@@ -76,18 +81,23 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
 
 /// What a sender must be: a user, a thing, an administrator, or any of several.
 public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
-    struct Alternative: Sendable, Hashable {
-        let kind: Reading.SenderKind
-        let id: TextPattern
+    package struct Alternative: Sendable, Hashable {
+        package let kind: Reading.SenderKind
+        package let id: TextPattern
+
+        package init(kind: Reading.SenderKind, id: TextPattern) {
+            self.kind = kind
+            self.id = id
+        }
     }
 
-    let alternatives: [Alternative]
+    package let alternatives: [Alternative]
 
     private init(_ kind: Reading.SenderKind, _ id: TextPattern) {
         self.init([Alternative(kind: kind, id: id)])
     }
 
-    init(_ alternatives: [Alternative]) { self.alternatives = alternatives }
+    package init(_ alternatives: [Alternative]) { self.alternatives = alternatives }
 
     /// Any of several patterns.
     public init(arrayLiteral patterns: SenderPattern...) { self.init(patterns.flatMap(\.alternatives)) }
@@ -99,7 +109,7 @@ public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// An administrator of the app.
     public static func admin(_ name: TextPattern = .any) -> SenderPattern { SenderPattern(.admin, name) }
 
-    func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
+    package func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
         for index in alternatives.indices where alternatives[index].kind == reading.senderKind {
             if alternatives[index].id.matches(text, reading.sender.range) { return true }
         }
@@ -107,7 +117,7 @@ public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     }
 
     /// The ids of a pattern that names only single senders, for an index.
-    var exactIDs: [String]? {
+    package var exactIDs: [String]? {
         var ids: [String] = []
         for alternative in alternatives {
             guard let texts = alternative.id.exactTexts else { return nil }

@@ -1,6 +1,6 @@
 /// An exact text that a route asks for, with the part of the message that must have it.
-struct FiledText: Hashable {
-    enum Field: UInt8, CaseIterable {
+package struct FiledText: Hashable {
+    package enum Field: UInt8, CaseIterable {
         case bucket
         case object
         case topic
@@ -9,7 +9,7 @@ struct FiledText: Hashable {
 
         /// Where a message has this text.
         @inline(__always)
-        func token(_ storage: MessageStorage) -> JSONToken {
+        package func token(_ storage: MessageStorage) -> JSONToken {
             switch self {
             case .bucket: storage.reading.bucket
             case .object: storage.reading.object
@@ -20,21 +20,21 @@ struct FiledText: Hashable {
         }
     }
 
-    let field: Field
-    let text: String
+    package let field: Field
+    package let text: String
 
     /// Compares bytes, as the lookup does: one letter written in two ways of Unicode is two texts.
-    static func == (left: FiledText, right: FiledText) -> Bool {
+    package static func == (left: FiledText, right: FiledText) -> Bool {
         left.field == right.field && left.text.utf8.elementsEqual(right.text.utf8)
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(field)
         for byte in text.utf8 { hasher.combine(byte) }
     }
 
     /// For each part of which a route asks for exact texts: those texts, one of which a message must have.
-    static func all(of criteria: RouteCriteria) -> [[FiledText]] {
+    package static func all(of criteria: RouteCriteria) -> [[FiledText]] {
         let texts: [(Field, [String]?)] = [
             (.object, criteria.object?.exactTexts), (.scopeID, criteria.scope?.exactIDs),
             (.scopeID, criteria.scopeID?.exactTexts),
@@ -49,7 +49,7 @@ struct FiledText: Hashable {
 ///
 /// Its keys are the receiver's own, so no payload can make it slow: a foreign text only meets what happens to lie in
 /// its place.
-struct TextIndex: Sendable {
+package struct TextIndex: Sendable {
     private struct Entry: Sendable {
         let hash: UInt64
         let text: Range<UInt32>
@@ -58,7 +58,7 @@ struct TextIndex: Sendable {
     }
 
     /// The numbers of the routes of all texts, each text's in order of declaration.
-    let routeNumbers: [Int32]
+    package let routeNumbers: [Int32]
     /// Where in them the routes stand that are filed under no text, by kind.
     private let unfiled: [Range<UInt32>]
     private let texts: [UInt8]
@@ -67,7 +67,7 @@ struct TextIndex: Sendable {
     private let slots: [Int32]
     private let usedFields: [FiledText.Field]
 
-    init(_ filed: [FiledText: [Int32]], unfiled: [[Int32]]) {
+    package init(_ filed: [FiledText: [Int32]], unfiled: [[Int32]]) {
         var routeNumbers: [Int32] = []
         func add(_ numbers: [Int32]) -> Range<UInt32> {
             let start = UInt32(routeNumbers.count)
@@ -99,7 +99,7 @@ struct TextIndex: Sendable {
 
     /// The routes that could take a message.
     @inline(__always)
-    func candidates(_ text: Span<UInt8>, _ storage: MessageStorage) -> PostingLists {
+    package func candidates(_ text: Span<UInt8>, _ storage: MessageStorage) -> PostingLists {
         var lists = PostingLists()
         lists.append(unfiled[storage.reading.kind.tableIndex])
         for index in usedFields.indices {
@@ -136,14 +136,14 @@ struct TextIndex: Sendable {
 }
 
 /// Where the numbers of routes stand that could take a message: a list for each of its texts, and one for the unfiled.
-struct PostingLists {
+package struct PostingLists {
     // Apart from the others, for nearly always there is no other, and what lies in registers is read at once.
     private var first: Range<UInt32> = 0..<0
     private var others = InlineArray<5, Range<UInt32>>(repeating: 0..<0)
     private var count = 0
 
     @inline(__always)
-    mutating func append(_ list: Range<UInt32>) {
+    package mutating func append(_ list: Range<UInt32>) {
         if list.isEmpty { return }
         if first.isEmpty { return first = list }
         others[count] = list
@@ -152,7 +152,7 @@ struct PostingLists {
 
     /// Takes out the smallest number that is left: all lists are in order of declaration.
     @inline(__always)
-    mutating func popFirst(of numbers: [Int32]) -> Int? {
+    package mutating func popFirst(of numbers: [Int32]) -> Int? {
         if count > 0 { return popSmallest(of: numbers) }
         guard let place = first.first else { return nil }
         first = (place &+ 1)..<first.upperBound

@@ -3,12 +3,12 @@
 /// Write it as a literal: `"settings"`, `"room-*"`, `["a", "b"]`. A `*` stands for any run of characters, also an
 /// empty one; a pattern that is only `*` takes every value, but there has to be one. Case counts.
 public struct TextPattern: Sendable, Hashable {
-    enum Alternative: Sendable, Hashable {
+    package enum Alternative: Sendable, Hashable {
         case exactly(String)
         /// The pieces between the stars; the first and the last are anchored.
         case pieces([String])
 
-        func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
+        package func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
             switch self {
             case .exactly(let exact): text.matches(range, exact)
             case .pieces(let pieces): TextPattern.matches(text, range, pieces)
@@ -16,10 +16,10 @@ public struct TextPattern: Sendable, Hashable {
         }
     }
 
-    let alternatives: [Alternative]
+    package let alternatives: [Alternative]
 
     /// Whether one of the alternatives is only a star, as in most patterns for scopes.
-    let takesAnything: Bool
+    package let takesAnything: Bool
 
     /// Any value.
     public static let any: TextPattern = "*"
@@ -39,13 +39,13 @@ public struct TextPattern: Sendable, Hashable {
         self.init([pieces.count == 1 ? .exactly(pattern) : .pieces(pieces)])
     }
 
-    init(_ alternatives: [Alternative]) {
+    package init(_ alternatives: [Alternative]) {
         self.alternatives = alternatives
         takesAnything = alternatives.contains(.pieces(["", ""]))
     }
 
     /// The texts of a pattern without stars, for an index; nil when there is a star.
-    var exactTexts: [String]? {
+    package var exactTexts: [String]? {
         var texts: [String] = []
         for alternative in alternatives {
             guard case .exactly(let text) = alternative else { return nil }
@@ -55,7 +55,7 @@ public struct TextPattern: Sendable, Hashable {
     }
 
     /// Whether `range` matches.
-    func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
+    package func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
         if takesAnything { return true }
         // By index, and by a method of the alternative: a loop over the values would copy each text first.
         for index in alternatives.indices where alternatives[index].matches(text, range) { return true }
@@ -63,7 +63,7 @@ public struct TextPattern: Sendable, Hashable {
     }
 
     /// Whether there is a transport whose name matches.
-    func matches(_ transport: Transport?) -> Bool {
+    package func matches(_ transport: Transport?) -> Bool {
         guard let name = transport?.name else { return false }
         return matches(name)
     }

@@ -73,7 +73,7 @@ extension DeadLetter.Key {
     }
 
     /// The keys of the letter of a payload that is no message: that of its transport, and that of all.
-    static func keys(undecodable payload: RawPayload) -> [DeadLetter.Key] {
+    package static func keys(undecodable payload: RawPayload) -> [DeadLetter.Key] {
         [payload.transport?.name ?? "", ""].map { DeadLetter.Key(digest(.undecodable, $0).finish()) }
     }
 

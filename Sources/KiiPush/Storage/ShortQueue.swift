@@ -2,18 +2,20 @@
 ///
 /// ``ChunkedQueue`` takes room for 512 elements at once; this one takes room for its elements, and taking one costs the
 /// same however many there are, on average.
-struct ShortQueue<Element> {
+package struct ShortQueue<Element> {
     private var elements: [Element] = []
     /// How many elements at the beginning have been taken.
     private var head = 0
 
-    var count: Int { elements.count - head }
-    var isEmpty: Bool { head == elements.count }
-    var first: Element? { isEmpty ? nil : elements[head] }
+    package init() {}
 
-    mutating func append(_ element: Element) { elements.append(element) }
+    package var count: Int { elements.count - head }
+    package var isEmpty: Bool { head == elements.count }
+    package var first: Element? { isEmpty ? nil : elements[head] }
 
-    mutating func popFirst() -> Element? {
+    package mutating func append(_ element: Element) { elements.append(element) }
+
+    package mutating func popFirst() -> Element? {
         guard !isEmpty else { return nil }
         let element = elements[head]
         head += 1
@@ -25,13 +27,13 @@ struct ShortQueue<Element> {
     }
 
     /// Puts elements before all others, in their order.
-    mutating func putFirst(_ others: [Element]) {
+    package mutating func putFirst(_ others: [Element]) {
         elements.replaceSubrange(0..<head, with: others)
         head = 0
     }
 
     /// Takes out the elements that `condition` holds for, in their order.
-    mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
+    package mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
         let removed = elements[head...].filter(condition)
         guard !removed.isEmpty else { return [] }
         elements = elements[head...].filter { !condition($0) }
@@ -40,7 +42,7 @@ struct ShortQueue<Element> {
     }
 
     /// Takes all elements out.
-    mutating func removeAll() -> [Element] {
+    package mutating func removeAll() -> [Element] {
         defer { (elements, head) = ([], 0) }
         return Array(elements[head...])
     }

@@ -1,4 +1,5 @@
-public import KiiPush
+import KiiPush
+public import KiiPushDelivery
 
 /// The other end of a transport under test: what sends payloads to it, and hears what becomes of them.
 ///

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 
 extension TransportPromise {
     /// Every promise, in the order in which they are checked.

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import Synchronization
 
 /// A transport on trial for one promise; it runs until the trial ends.

@@ -1,4 +1,5 @@
 package import KiiPush
+package import KiiPushDelivery
 import Synchronization
 
 /// A service's intake that does as a test says, and takes down what a transport hands over.

@@ -1,5 +1,6 @@
 import Glibc
 public import KiiPush
+public import KiiPushRules
 import Synchronization
 
 /// Does what rules ask for with `run` and `print`.
@@ -8,27 +9,28 @@ import Synchronization
 /// try receiver.load(rules, actions: ProgramActions(app: rules.app))
 /// ```
 ///
-/// *`{"run": ["reload", "--now"]}`* runs a program, found on `PATH` unless its name has a slash, by its argument vector and
-/// no shell. It is given the message on standard input, as the JSON object that `kiipush inspect --format json` prints,
-/// with the transport's name as its `source`; our environment, less what is between us and systemd; and in `KIIPUSH_STAMP` the stamp for what it sends on. It
-/// has handled the message when it ends with exit status 0.
+/// *`{"run": ["reload", "--now"]}`* runs a program, found on `PATH` unless its name has a slash, by its argument vector
+/// and no shell. It is given the message on standard input, as the JSON object that `kiipush inspect --format json`
+/// prints, with the transport's name as its `source`; our environment, less what is between us and systemd; and in
+/// `KIIPUSH_STAMP` the stamp for what it sends on. It has handled the message when it ends with exit status 0.
 ///
 /// - A line `write kiicloud://…` on its standard output announces a write that it is about to make, as
-///   ``HandlerContext/willWrite(_:)`` does, and `delete kiicloud://…` announces a deletion: at once, as many as 1,000. They
-///   have failed when the program fails. Where the route refuses the write, the program is ended.
+///   ``HandlerContext/willWrite(_:)`` does, and `delete kiicloud://…` announces a deletion: at once, as many as 1,000.
+///   They have failed when the program fails. Where the route refuses the write, the program is ended.
 /// - All else that it says on standard error is handed to `log` line by line, and on standard output to `note`, up to
 ///   64 KiB a run; the rest is read and dropped, so that the program never waits for us.
 /// - Where it fails, the ``ProgramError`` has its status or signal and the last lines of its standard error.
-/// - When the task is cancelled, as at the end of its time, the program and all that it has started in its process group get
-///   SIGTERM, and after the grace SIGKILL. It is waited for whatever happens. What it leaves running when it ends by itself
-///   is left alone.
+/// - When the task is cancelled, as at the end of its time, the program and all that it has started in its process
+///   group get SIGTERM, and after the grace SIGKILL. It is waited for whatever happens. What it leaves running when it
+///   ends by itself is left alone.
 ///
-/// When this process ends while programs run, SIGKILL included, they and their process groups get SIGKILL: a shell that is
-/// started with the first program sees to that.
+/// When this process ends while programs run, SIGKILL included, they and their process groups get SIGKILL: a shell that
+/// is started with the first program sees to that.
 ///
 /// *`{"print": true}`* prints the same JSON object on a line of its own, by one `write` call where the system takes it.
 ///
-/// Each runs on a thread of its own, and holds up no task but the handler's; how many at once is the service's business.
+/// Each runs on a thread of its own, and holds up no task but the handler's; how many at once is the service's
+/// business.
 public final class ProgramActions: RuleActions {
     private let app: String?
     private let grace: Duration

@@ -3,10 +3,10 @@ import Synchronization
 
 /// Ends the programs that still run when this process ends, however that ends.
 ///
-/// The system ends only a process's children with it, if asked in the child, and not what those have started. So a shell
-/// waits at a pipe: it is told which process groups begin and end, and when nobody is left to tell, as after SIGKILL, it
-/// sends SIGKILL to the rest. A program whose agent is killed before it could name the group, within microseconds of the
-/// program's start, is missed.
+/// The system ends only a process's children with it, if asked in the child, and not what those have started. So a
+/// shell waits at a pipe: it is told which process groups begin and end, and when nobody is left to tell, as after
+/// SIGKILL, it sends SIGKILL to the rest. A program whose agent is killed before it could name the group, within
+/// microseconds of the program's start, is missed.
 final class ProgramGuardian: Sendable {
     private static let script = """
         trap '' HUP INT TERM
@@ -43,8 +43,8 @@ final class ProgramGuardian: Sendable {
             if end == nil { end = Self.start() }
             guard let descriptor = end else { return }
             let bytes = Array(line.utf8)
-            // At once or not at all: nobody waits for the shell. So short a line is written whole.
-            // Only when the shell is gone another is needed: one that still runs would take the end of the pipe for ours.
+            // At once or not at all: nobody waits for the shell. So short a line is written whole. Only when the shell
+            // is gone another is needed: one that still runs would take the end of the pipe for ours.
             guard unsafe write(descriptor, bytes, bytes.count) < 0, errno == EPIPE else { return }
             close(descriptor)
             end = nil

@@ -1,9 +1,10 @@
 import Glibc
 public import KiiPush
+public import KiiPushDelivery
 import Synchronization
 
-/// A program was not started, or a message not printed, since the system lacks what it takes: open files, memory, processes
-/// or room.
+/// A program was not started, or a message not printed, since the system lacks what it takes: open files, memory,
+/// processes or room.
 ///
 /// A service does not count the attempt.
 public struct ProgramShortage: ResourceShortage, ReportedError, Sendable, Hashable, CustomStringConvertible {

@@ -56,8 +56,8 @@ struct ProgramStreams: ~Copyable {
             retrying { unsafe write(input.writeEnd, bytes.baseAddress, bytes.count) }
         }
         if count > 0 { unsent = unsent.dropFirst(count) }
-        // A program that does not want its input is free to close it. For any other reason the input is not to end early:
-        // the program would take a part for all.
+        // A program that does not want its input is free to close it. For any other reason the input is not to end
+        // early: the program would take a part for all.
         if count < 0, errno != EPIPE, errno != EAGAIN { return _ = poll(nil, 0, 10) }
         if unsent.isEmpty || count < 0 && errno == EPIPE { input.closeWriteEnd() }
     }

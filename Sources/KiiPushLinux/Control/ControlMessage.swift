@@ -1,7 +1,8 @@
 /// What goes over a control socket: a command line in, lines and an exit code out.
 ///
-/// A command is its number of arguments and then each one's length, on lines of their own, followed by the bytes: arguments
-/// may hold anything. An answer is lines that begin with `o` for output or `e` for an error, and at last `x` and the code.
+/// A command is its number of arguments and then each one's length, on lines of their own, followed by the bytes:
+/// arguments may hold anything. An answer is lines that begin with `o` for output or `e` for an error, and at last `x`
+/// and the code.
 enum ControlMessage {
     /// The most bytes of a command.
     static let longestCommand = 65_536

@@ -3,9 +3,9 @@ import Synchronization
 
 /// A socket over which the commands of one service reach the process that runs it.
 ///
-/// Only the user who runs the service, and root, may use it: its mode is 0600, and the system is asked who connects. Eight
-/// commands run at once; a ninth waits. Who sends no whole command within five seconds is turned away, and so is who
-/// does not read the answer for as long.
+/// Only the user who runs the service, and root, may use it: its mode is 0600, and the system is asked who connects.
+/// Eight commands run at once; a ninth waits. Who sends no whole command within five seconds is turned away, and so is
+/// who does not read the answer for as long.
 package struct ControlSocket: Sendable {
     package let path: String
 

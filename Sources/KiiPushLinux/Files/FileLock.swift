@@ -64,8 +64,8 @@ package struct FileLock: Sendable {
 
     /// Ends the lock.
     package func unlock() {
-        // A program that another thread is just starting has a copy of the descriptor for a moment, and to close it here
-        // alone would not end the lock.
+        // A program that another thread is just starting has a copy of the descriptor for a moment, and to close it
+        // here alone would not end the lock.
         _ = flock(descriptor, LOCK_UN)
         close(descriptor)
     }

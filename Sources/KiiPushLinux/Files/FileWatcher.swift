@@ -8,9 +8,9 @@ import Synchronization
 /// while watcher.wait(timeout: .seconds(60)) != .cancelled { load() }
 /// ```
 ///
-/// It watches the file's directory by `inotify`, since editors and programs that write safely put a new file in the
-/// old one's place. While there is no such directory it watches the nearest one above that exists. What the system does
-/// not tell it of is found at the next look, at the latest after ``interval``: a change in place by a program that keeps
+/// It watches the file's directory by `inotify`, since editors and programs that write safely put a new file in the old
+/// one's place. While there is no such directory it watches the nearest one above that exists. What the system does not
+/// tell it of is found at the next look, at the latest after ``interval``: a change in place by a program that keeps
 /// the file open, a new link, a change behind a symbolic link, and a directory above the file's own, or a link to it,
 /// that was put in another's place. A file system that tells nothing, as those of a network, is only looked at.
 ///

@@ -152,7 +152,8 @@ public struct KillFile: Sendable, Hashable {
     /// entries, for its kills count.
     ///
     /// - Returns: where the file is now; nil when there is none, or one that can be read.
-    /// - Throws: ``KillFileError/unwritable(path:_:)`` or ``KillFileError/locked(path:limit:)``; nothing has changed then.
+    /// - Throws: ``KillFileError/unwritable(path:_:)`` or ``KillFileError/locked(path:limit:)``; nothing has changed
+    ///   then.
     @discardableResult
     public func reset() throws(KillFileError) -> String? {
         let lock = try takeLock()

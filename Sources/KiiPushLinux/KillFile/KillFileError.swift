@@ -1,4 +1,5 @@
-public import KiiPush
+import KiiPush
+public import KiiPushRules
 
 /// One thing that is wrong with a kill file, and where.
 public struct KillFileProblem: Error, Sendable, Hashable, CustomStringConvertible {

@@ -28,7 +28,8 @@ struct KillFileText {
     init(_ bytes: [UInt8], path: String) throws(KillFileError) {
         self.path = path
         self.bytes = bytes
-        // A disk that was full, or a shell's `>`, leaves a file of no bytes: it kills nothing, and must not bar the way.
+        // A disk that was full, or a shell's `>`, leaves a file of no bytes: it kills nothing, and must not bar the
+        // way.
         if bytes.allSatisfy(Self.isWhiteSpace) { return }
         let root: PlacedValue
         do throws(DecodeError) { root = try PlacedValue(bytes, limits: Self.limits) } catch {

@@ -9,8 +9,8 @@ import Synchronization
 /// ```
 ///
 /// The file is read when it changes, and at every ``interval`` at the latest. Each look counts anew how long each kill
-/// has left by the wall clock, so that a clock that jumps, as when a device learns the time, ends or begins kills within
-/// an interval. A missing file is one without kills. A file that cannot be read leaves the last list in force.
+/// has left by the wall clock, so that a clock that jumps, as when a device learns the time, ends or begins kills
+/// within an interval. A missing file is one without kills. A file that cannot be read leaves the last list in force.
 ///
 /// The file is what counts: a target that it lists is off again at the next look, even if code has revived it.
 /// What code switched off by ``LoopGuard/kill(_:for:)`` is none of the file's business, and stays.
@@ -58,8 +58,8 @@ public final class KillFileWatch: Sendable {
     ///   - loopGuard: the guard whose kills are set.
     ///   - interval: how often the file is looked at; at least 10 ms.
     ///   - wallClock: tells the time by which kills end.
-    ///   - report: called with all that is wrong, once for each change of the file, by whoever looks; keep it short, and
-    ///     do not look from there.
+    ///   - report: called with all that is wrong, once for each change of the file, by whoever looks; keep it short,
+    ///     and do not look from there.
     public init(
         _ file: KillFile, for loopGuard: LoopGuard, interval: Duration = .seconds(2),
         wallClock: @escaping @Sendable () -> UTCDate = { .now }, report: @escaping @Sendable (Trouble) -> Void
@@ -119,7 +119,8 @@ public final class KillFileWatch: Sendable {
 
     // MARK: Following
 
-    /// Looks, and then at every change, until the task is cancelled or ``stop()`` is called, which ends the watch for good.
+    /// Looks, and then at every change, until the task is cancelled or ``stop()`` is called, which ends the watch for
+    /// good.
     ///
     /// It has a thread of its own meanwhile, and holds up no other task.
     public func run() async {

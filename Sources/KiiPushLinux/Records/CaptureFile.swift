@@ -4,14 +4,15 @@ import Synchronization
 
 /// A file that takes down payloads as they come: the corpus that `kiipush rules diff` reads, a step a line.
 ///
-/// `{"at":"1500ms","transport":"mqtt","payload":{…}}`; a payload that does not fit into one line of JSON as it is stands
-/// there as `raw`, and one that is no UTF-8 cannot be written and is left out. The transport's message id is not kept.
+/// `{"at":"1500ms","transport":"mqtt","payload":{…}}`; a payload that does not fit into one line of JSON as it is
+/// stands there as `raw`, and one that is no UTF-8 cannot be written and is left out. The transport's message id is not
+/// kept.
 ///
-/// The file has mode 0600, for it holds what users sent. It is never larger than its limit: before a line that would make
-/// it so, it becomes `path.1`, in place of an earlier one, and a new one begins. So both together hold the newest payloads,
-/// within twice the limit. Times are those of arrival and count from the file's first line, never backwards; a process
-/// that finds a file goes on behind its last line. Nothing is brought to the disk by force, so a loss of power may cost the last lines; one that was written in
-/// part is removed when the file is opened again.
+/// The file has mode 0600, for it holds what users sent. It is never larger than its limit: before a line that would
+/// make it so, it becomes `path.1`, in place of an earlier one, and a new one begins. So both together hold the newest
+/// payloads, within twice the limit. Times are those of arrival and count from the file's first line, never backwards;
+/// a process that finds a file goes on behind its last line. Nothing is brought to the disk by force, so a loss of
+/// power may cost the last lines; one that was written in part is removed when the file is opened again.
 public final class CaptureFile: Sendable {
     /// The file's path.
     public let path: String
@@ -45,7 +46,8 @@ public final class CaptureFile: Sendable {
     /// Takes down a payload.
     ///
     /// - Parameter payload: the payload as received.
-    /// - Throws: ``WriteError``; what was taken down before is still there. `EFBIG`: its line alone is beyond the limit.
+    /// - Throws: ``WriteError``; what was taken down before is still there. `EFBIG`: its line alone is beyond the
+    ///   limit.
     public func add(_ payload: RawPayload) throws(WriteError) {
         do throws(ErrorNumber) {
             try state.withLock { state throws(ErrorNumber) in

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 
 /// A line of a corpus.
 enum CaptureLine {

@@ -1,6 +1,8 @@
 import KiiPush
+import KiiPushDelivery
 
-// What a line of the log says, as fields by which the journal can be searched: `journalctl KIIPUSH_OUTCOME=deadLettered`.
+// What a line of the log says, as fields by which the journal can be searched:
+// `journalctl KIIPUSH_OUTCOME=deadLettered`.
 
 extension JournalLine {
     /// A field of the journal.

@@ -1,16 +1,17 @@
 public import KiiPush
+public import KiiPushDelivery
 
-/// A line for a log that journald reads: its priority in front, as `<6>`, and no control characters; ``LogOutput`` writes
-/// it as what reads it likes best.
+/// A line for a log that journald reads: its priority in front, as `<6>`, and no control characters; ``LogOutput``
+/// writes it as what reads it likes best.
 ///
 /// ```swift
 /// receiver.onTrace { trace in print(JournalLine(trace)) }
 /// service.onEvent { event in print(JournalLine(event)) }
 /// ```
 ///
-/// It says nothing of what a payload holds: no bucket, topic, object, sender or data, only kinds, outcomes, sizes and what
-/// the rules' author has named. What a middleware gives as a reason, and errors of programs that rules run, are shown;
-/// of other errors the type is.
+/// It says nothing of what a payload holds: no bucket, topic, object, sender or data, only kinds, outcomes, sizes and
+/// what the rules' author has named. What a middleware gives as a reason, and errors of programs that rules run, are
+/// shown; of other errors the type is.
 public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     /// How urgent a line is, as syslog has it.
     public enum Priority: Int, Sendable, Hashable, CaseIterable {
@@ -68,7 +69,8 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
             let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))
             self.init(
                 .warning,
-                "message \(id): attempt \(attempt) failed (\(cause)); route \(NearestName.shown(route)); again in \(pause)"
+                "message \(id): attempt \(attempt) failed (\(cause)); route \(NearestName.shown(route)); again in "
+                    + "\(pause)"
             )
         case .overrun(let id, let route, let isLeft):
             let what = isLeft ? "did not return after it was cancelled, and is left" : "took too long and is cancelled"

@@ -1,6 +1,7 @@
 /// How often something took how long, in buckets whose bounds are fixed: constant memory, whatever is counted.
 ///
-/// The bounds are 0.1, 0.2 and 0.5 ms, and so on in steps of one, two and five up to 60 s; a last bucket has what took longer.
+/// The bounds are 0.1, 0.2 and 0.5 ms, and so on in steps of one, two and five up to 60 s; a last bucket has what took
+/// longer.
 public struct LatencyHistogram: Sendable, Hashable {
     /// The upper bounds of all buckets but the last, in nanoseconds.
     static let bounds: [Int64] = [

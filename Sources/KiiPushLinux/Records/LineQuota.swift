@@ -1,10 +1,11 @@
 public import KiiPush
+public import KiiPushDelivery
 import Synchronization
 
 /// Leaves lines out of a log, so that no key fills it: so many a minute of one kind and key, then one line that counts.
 ///
-/// A kind is an outcome or an event, a key the route with the bucket, topic or sender. Of a route alone six times as many
-/// lines are written. Memory is bounded: beyond 1,024 keys a minute, the routes alone count.
+/// A kind is an outcome or an event, a key the route with the bucket, topic or sender. Of a route alone six times as
+/// many lines are written. Memory is bounded: beyond 1,024 keys a minute, the routes alone count.
 public final class LineQuota: Sendable {
     /// What lines have in common that share a quota.
     public struct Key: Sendable, Hashable {

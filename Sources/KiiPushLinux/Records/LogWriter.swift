@@ -7,8 +7,8 @@ import Synchronization
 /// log.add("<6>kiipush: ready")
 /// ```
 ///
-/// What finds no room in the queue is dropped and counted. When lines are read again, a line in the place of the dropped
-/// ones says how many they were.
+/// What finds no room in the queue is dropped and counted. When lines are read again, a line in the place of the
+/// dropped ones says how many they were.
 public final class LogWriter: Sendable {
     fileprivate struct State {
         var lines: [String] = []

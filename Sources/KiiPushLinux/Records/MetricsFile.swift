@@ -1,5 +1,6 @@
 import Glibc
 public import KiiPush
+public import KiiPushDelivery
 
 /// A file of metrics in the text format of Prometheus, as its node exporter's textfile collector reads them.
 ///
@@ -10,17 +11,18 @@ public import KiiPush
 ///
 /// | name | |
 /// |---|---|
-/// | `kiipush_messages_total{outcome,reason}` | messages that have ended; `reason` is empty where the outcome has none |
+/// | `kiipush_messages_total{outcome,reason}` | messages that ended; `reason` is empty where the outcome has none |
 /// | `kiipush_route_handled_total{route}`, `…_failed_total`, `…_held_total` | what a route's handler did |
 /// | `kiipush_service_messages{state}` | `waiting`, `handling`, `retrying` and `held` ones, now |
 /// | `kiipush_service_payloads`, `kiipush_service_bytes` | what the service has taken in and not ended |
 /// | `kiipush_service_overrunning` | handlers that did not return in time, and still run |
 /// | `kiipush_service_open` | 1 while payloads are taken in |
-/// | `kiipush_loop_held{level,step}` | what the loop guard holds, as ``KiiPush/LoopHold`` says; absent while that is nothing |
-/// | `kiipush_shortage{kind}`, `kiipush_shortages_total{kind}` | 1 while it lacks `descriptors`, `memory`, `disk`, a reader of its `log` or a `broker` that lets it in; how often it has |
+/// | `kiipush_loop_held{level,step}` | what the loop guard holds, by ``KiiPush/LoopHold``; absent if nothing |
+/// | `kiipush_shortage{kind}` | 1 while the agent lacks `descriptors`, `memory`, `disk`, a `log` reader or a `broker` |
+/// | `kiipush_shortages_total{kind}` | how often it has lacked that |
 /// | `kiipush_log_lines_dropped_total` | lines of the log that nobody read |
 /// | `kiipush_retries_total`, `kiipush_overruns_total`, `kiipush_store_failures_total` | what the service told of |
-/// | `kiipush_transport_events_total{transport,event}` | `connected`, `disconnected`, `refused`, `possibleGap`, `ignored` |
+/// | `kiipush_transport_events_total{transport,event}` | a link's events, such as `disconnected` |
 /// | `kiipush_transport_up{transport}` | 1 while the link is up, as ``TransportLink/isUp`` says |
 /// | `kiipush_transport_silence_seconds{transport}` | since the last payload, or since the beginning where none came |
 /// | `kiipush_transport_payloads_total{transport}` | payloads that were taken in |
@@ -31,8 +33,8 @@ public import KiiPush
 /// | `kiipush_silent{route}` | 1 while a route, or with an empty one the agent, is silent for longer than it may be |
 /// | `kiipush_uptime_seconds` | since the agent began |
 ///
-/// The file is replaced as a whole, so that nobody reads half of it, and has mode 0644: it holds counts and the names of
-/// routes, and is for others to read. It is not brought to the disk; after a loss of power it may be empty.
+/// The file is replaced as a whole, so that nobody reads half of it, and has mode 0644: it holds counts and the names
+/// of routes, and is for others to read. It is not brought to the disk; after a loss of power it may be empty.
 public struct MetricsFile: Sendable {
     /// The file's path; `path.tmp` is used to write it.
     public let path: String

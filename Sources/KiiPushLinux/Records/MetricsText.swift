@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 
 /// Metrics in the text format of Prometheus.
 enum MetricsText {
@@ -25,7 +26,7 @@ enum MetricsText {
     }
 
     /// What a program lacks.
-    static func text(_ shortages: Shortages) -> String {
+    package static func text(_ shortages: Shortages) -> String {
         let kinds = Shortage.Kind.allCases
         return family(
             "shortage", .gauge, "1 while the agent lacks it, and waits.",

@@ -8,8 +8,8 @@ import Synchronization
 /// receiver.onTrace { latencies.count($0) }
 /// ```
 ///
-/// It keeps two histograms a route, 400 bytes, of at most 1,024 routes: those of further ones are counted under the name
-/// `other`, which ``keep(_:)`` makes room for.
+/// It keeps two histograms a route, 400 bytes, of at most 1,024 routes: those of further ones are counted under the
+/// name `other`, which ``keep(_:)`` makes room for.
 public final class RouteLatencies: Sendable {
     /// The histograms of one route.
     public struct Times: Sendable, Hashable {

@@ -1,15 +1,17 @@
 public import KiiPush
+public import KiiPushDelivery
 import Synchronization
 
-/// Counts what a service tells beside the outcomes, and knows the state of each transport's link, for a ``MetricsFile``.
+/// Counts what a service tells beside the outcomes, and knows the state of each transport's link, for a
+/// ``MetricsFile``.
 ///
 /// ```swift
 /// let counts = ServiceCounts()
 /// service.onEvent { counts.count($0) }
 /// ```
 ///
-/// It keeps a few numbers for each transport, and of what the events say the last words about its link. When payloads came
-/// it knows of a ``WatchedTransport`` only.
+/// It keeps a few numbers for each transport, and of what the events say the last words about its link. When payloads
+/// came it knows of a ``WatchedTransport`` only.
 public final class ServiceCounts: Sendable {
     /// The counts of one transport's events.
     struct Transport {

@@ -1,6 +1,8 @@
 public import KiiPush
+public import KiiPushDelivery
 
-/// How a transport is linked to what brings its payloads, and when it brought the last one; as ``ServiceCounts`` know it.
+/// How a transport is linked to what brings its payloads, and when it brought the last one; as ``ServiceCounts`` know
+/// it.
 public struct TransportLink: Sendable, Hashable {
     /// What a link is about.
     public enum State: String, Sendable, Hashable, CaseIterable {

@@ -1,7 +1,7 @@
 package import KiiPush
 
-/// What `kiipush inspect --format json` says of a payload, and what programs that rules run are given: one object on one
-/// line, all keys always there.
+/// What `kiipush inspect --format json` says of a payload, and what programs that rules run are given: one object on
+/// one line, all keys always there.
 package enum JSONReport {
     /// The line for a message, without its end.
     ///

@@ -1,4 +1,5 @@
-public import KiiPush
+import KiiPush
+public import KiiPushRules
 
 extension RoutingRules {
     /// Reads a rules file from the disk.

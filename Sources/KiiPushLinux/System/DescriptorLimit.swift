@@ -2,8 +2,8 @@ import Glibc
 
 /// How many files this process may have open, and how many programs it can run at once with them.
 package enum DescriptorLimit {
-    /// What an agent needs beside the programs: its own files, 16 clients of a socket, 4 of its control socket, and what is
-    /// left to others.
+    /// What an agent needs beside the programs: its own files, 16 clients of a socket, 4 of its control socket, and
+    /// what is left to others.
     static let beside = 64
     /// What programs and clients leave to the rest of the process, of the files that it may have open.
     ///
@@ -30,7 +30,8 @@ package enum DescriptorLimit {
         return fitting(programs, Int(min(limit.rlim_cur, rlim_t(Int32.max))))
     }
 
-    /// Whether a descriptor that was just opened is none of the reserve: the system gives the lowest number that is free.
+    /// Whether a descriptor that was just opened is none of the reserve: the system gives the lowest number that is
+    /// free.
     static func isBelowReserve(_ descriptor: Int32) -> Bool {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return true }

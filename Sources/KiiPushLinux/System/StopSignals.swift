@@ -10,8 +10,8 @@ import Synchronization
 /// ```
 ///
 /// Keep it for as long as the program runs; when it is let go, the signals are still caught, and do nothing. The first
-/// signal calls what it was made with, the second one ends the process at once with exit code 1. Programs that are started
-/// meanwhile are none the wiser. Make one a process, before anything else waits for these signals.
+/// signal calls what it was made with, the second one ends the process at once with exit code 1. Programs that are
+/// started meanwhile are none the wiser. Make one a process, before anything else waits for these signals.
 public final class StopSignals {
     // Dispatch waits for them, since it keeps the main thread for itself, with all signals open.
     private let sources: [any DispatchSourceSignal]

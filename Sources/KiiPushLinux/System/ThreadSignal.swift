@@ -73,7 +73,8 @@ package func pollAll(_ polled: inout [pollfd], for limit: Duration?) {
 /// For a program that has the process to itself. Programs that it starts get the signal as they always do.
 package func ignoreBrokenPipeSignal() { _ = signal(SIGPIPE, SIG_IGN) }
 
-/// Lets this thread's writes to a pipe that nobody reads fail with `EPIPE`, where otherwise a signal would end the process.
+/// Lets this thread's writes to a pipe that nobody reads fail with `EPIPE`, where otherwise a signal would end the
+/// process.
 ///
 /// For a thread of its own, for good: a signal that waits would come as soon as it is let through.
 func blockBrokenPipeSignal() {

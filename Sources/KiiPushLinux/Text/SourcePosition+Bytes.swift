@@ -1,4 +1,5 @@
-package import KiiPush
+import KiiPush
+package import KiiPushRules
 
 extension SourcePosition {
     /// The place of the byte at `offset`; an offset behind the end is the end's.

@@ -1,5 +1,6 @@
 import Glibc
 package import KiiPush
+package import KiiPushDelivery
 import Synchronization
 
 /// Hands payloads to an intake, many at once where they have room, and knows when it is worth while to try again.

@@ -1,5 +1,6 @@
 import Glibc
 public import KiiPush
+public import KiiPushDelivery
 
 /// Brings payloads that come in as lines, one a line: from standard input, or any other descriptor.
 ///
@@ -29,7 +30,8 @@ public struct LinesTransport: PushTransport {
     /// Makes a transport; nothing is read before it runs.
     ///
     /// - Parameters:
-    ///   - descriptor: where the lines come from, 0 for standard input; it stays open. Nobody else may read from it meanwhile.
+    ///   - descriptor: where the lines come from, 0 for standard input; it stays open. Nobody else may read from it
+    ///     meanwhile.
     ///   - transport: the network that the payloads came over, where it is known.
     ///   - limit: the most bytes of a line, its end not counted; that of the receiver's payloads.
     ///   - name: its name in logs and metrics.

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import Synchronization
 
 /// What a ``SocketTransport`` answers for a line: one JSON object on one line.

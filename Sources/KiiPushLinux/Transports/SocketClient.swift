@@ -41,7 +41,8 @@ struct SocketClient {
         !inputHasEnded && waiting.isEmpty && answers.count < Self.mostAnswers && output.count < Self.mostOutput
     }
 
-    /// What to wait for, if the intake takes payloads or not; one that is gone has no more to tell than what it has sent.
+    /// What to wait for, if the intake takes payloads or not; one that is gone has no more to tell than what it has
+    /// sent.
     func polled(mayRead: Bool) -> pollfd {
         var events: Int16 = 0
         if mayRead, self.mayRead { events |= Int16(POLLIN) }

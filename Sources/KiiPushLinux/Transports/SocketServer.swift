@@ -1,5 +1,6 @@
 import Glibc
 import KiiPush
+import KiiPushDelivery
 
 /// What the thread of a ``SocketTransport`` does: it polls all clients, and waits for none.
 struct SocketServer: ~Copyable {

@@ -1,5 +1,6 @@
 import Glibc
 public import KiiPush
+public import KiiPushDelivery
 
 /// Brings payloads that programs of this machine send over a Unix socket, one a line, and answers each.
 ///
@@ -11,25 +12,29 @@ public import KiiPush
 ///
 /// | answer | the payload |
 /// |---|---|
-/// | `{"outcome":"handled","disposition":"accept"}` | has ended so; `reason` says more exactly why, where there is more |
+/// | `{"outcome":"handled","disposition":"accept"}` | ended so; `reason` says more exactly why, where there is more |
 /// | `{"outcome":"stored","disposition":"accept"}` | lies on disk, has not ended within a second, and will |
 /// | `{"outcome":"left","disposition":"retryLater"}` | had not ended when the service stopped; send it again |
-/// | `{"outcome":"notTaken","disposition":"retryLater","reason":"stopping"}` | was not taken in; send it again. Other reasons: `inboxFailed`, and for a client that is turned away `tooManyClients` and, with `reject`, `notAllowed` |
-/// | `{"outcome":"undecodable","disposition":"reject","reason":"limitExceeded"}` | is longer than the limit, and was passed over |
+/// | `{"outcome":"notTaken","disposition":"retryLater","reason":"stopping"}` | was not taken in; send it again |
+/// | `{"outcome":"undecodable","disposition":"reject","reason":"limitExceeded"}` | exceeds the limit, and was dropped |
+///
+/// A payload that is not taken in may have the reason `inboxFailed` as well. A client that is turned away gets
+/// `notTaken` with `tooManyClients`, or with the disposition `reject` and `notAllowed`.
 ///
 /// Lines end with LF or CRLF, the last one may end with what the client sends; blank ones are passed over and not
 /// answered. What was taken in is handled whether or not its client is still there to be told.
 ///
 /// The socket has mode 0600, and the user of each client is asked of the system: by default this process's user and
-/// root may. Its directory must be one that only this user and root may write to. A socket that an earlier process left is
-/// replaced, and the socket is removed at the end.
+/// root may. Its directory must be one that only this user and root may write to. A socket that an earlier process left
+/// is replaced, and the socket is removed at the end.
 ///
-/// When all places are taken, one who connects gets that of the client who has sent nothing for the longest time, if that
-/// is at least 30 seconds and nothing of it is unanswered; so clients who are silent close the socket to nobody.
+/// When all places are taken, one who connects gets that of the client who has sent nothing for the longest time, if
+/// that is at least 30 seconds and nothing of it is unanswered; so clients who are silent close the socket to nobody.
 ///
 /// One thread serves all clients, and none keeps it waiting. A client may have 256 payloads that are not answered and
 /// 64 KiB of answers that it has not read; beyond, and while the service is full, nothing is read from it. When it is
-/// cancelled it takes no more, and answers what it has taken: within a second, or two for clients that are slow to read.
+/// cancelled it takes no more, and answers what it has taken: within a second, or two for clients that are slow to
+/// read.
 public struct SocketTransport: PushTransport {
     /// How a socket is served.
     struct Settings: Sendable {
@@ -64,8 +69,8 @@ public struct SocketTransport: PushTransport {
     /// - Parameters:
     ///   - path: the socket's path, at most 107 bytes.
     ///   - transport: the network that the payloads came over, where it is known.
-    ///   - users: the users who may, by number; nil for this process's and root. If others are among them the socket has
-    ///     mode 0666, and the list alone decides.
+    ///   - users: the users who may, by number; nil for this process's and root. If others are among them the socket
+    ///     has mode 0666, and the list alone decides.
     ///   - clients: how many may be connected at once, 1 to 512; more are told so and turned away.
     ///   - limit: the most bytes of a line, its end not counted; that of the receiver's payloads.
     ///   - answerAfter: how long the answer for a stored payload waits for its end, at most an hour.

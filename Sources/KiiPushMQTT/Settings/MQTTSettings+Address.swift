@@ -1,12 +1,13 @@
 import KiiPush
+import KiiPushRules
 
 extension MQTTSettings {
     /// Reads an address: `mqtt[s]://[user@]host[:port]/topic`.
     ///
-    /// `mqtts` is TLS. The port is 1883 when it is left out, with TLS 8883. User and topic may have percent-escapes; the
-    /// topic is all that follows the first slash behind the host, further slashes too. An IPv6 address stands in
-    /// brackets. A password does not belong here, since every user of the machine can see a program's arguments: name
-    /// a file, see ``password``.
+    /// `mqtts` is TLS. The port is 1883 when it is left out, with TLS 8883. User and topic may have percent-escapes;
+    /// the topic is all that follows the first slash behind the host, further slashes too. An IPv6 address stands in
+    /// brackets. A password does not belong here, since every user of the machine can see a program's arguments: name a
+    /// file, see ``password``.
     ///
     /// - Parameters:
     ///   - address: the address.

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import KiiPushLinux
 
 extension MQTTSettings {
@@ -24,8 +25,9 @@ extension MQTTSettings {
     ///
     /// Of it count `host`, `portTCP`, `portSSL`, `username`, `password`, `mqttTopic` and `X-MQTT-TTL` or `ttl`; beside
     /// them may stand `caFile`, `certificateFile` and `keyFile`, `keepAlive`, `version` (`"3.1"`, `"3.1.1"`, `"5"`) and
-    /// `cleanSession`, as the properties of these names. Other keys are ignored, since Kii may add some, and null counts as absent. `portSSL` is used, with TLS, when it is there.
-    /// The client id is the topic, as Kii's brokers want it, and the version 3.1 if nothing else is said.
+    /// `cleanSession`, as the properties of these names. Other keys are ignored, since Kii may add some, and null
+    /// counts as absent. `portSSL` is used, with TLS, when it is there. The client id is the topic, as Kii's brokers
+    /// want it, and the version 3.1 if nothing else is said.
     ///
     /// - Parameters:
     ///   - endpoint: the JSON text, at most ``endpointLimit``.

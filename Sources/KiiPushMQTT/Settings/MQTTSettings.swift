@@ -1,8 +1,8 @@
 /// Where an MQTT broker is, who this device is there, and which topic brings its pushes.
 ///
-/// Make it from an address, `mqtts://device@broker.example/pushes/device`, by ``init(address:source:)``; from what Kii's
-/// cloud answers when it is asked for an endpoint, by ``init(endpointFile:)``; or property by property. Nothing of it
-/// needs libmosquitto, so a program can check settings in any build.
+/// Make it from an address, `mqtts://device@broker.example/pushes/device`, by ``init(address:source:)``; from what
+/// Kii's cloud answers when it is asked for an endpoint, by ``init(endpointFile:)``; or property by property. Nothing
+/// of it needs libmosquitto, so a program can check settings in any build.
 public struct MQTTSettings: Sendable, Hashable {
     /// A version of the protocol.
     public enum Version: String, Sendable, Hashable, CaseIterable {
@@ -38,7 +38,8 @@ public struct MQTTSettings: Sendable, Hashable {
     public enum Password: Sendable, Hashable {
         /// The password itself.
         case text(String)
-        /// A file that has it, less one line end; a name without a slash is looked for in `$CREDENTIALS_DIRECTORY` first.
+        /// A file that has it, less one line end; a name without a slash is looked for in `$CREDENTIALS_DIRECTORY`
+        /// first.
         ///
         /// At most 4 KiB; a regular file of this user or root that nobody else can read, else it is refused.
         case file(String)
@@ -52,7 +53,8 @@ public struct MQTTSettings: Sendable, Hashable {
     public var usesTLS = false
     /// A file of certificates, as PEM, to trust instead of the system's.
     public var caFile: String?
-    /// This device's own certificate, as PEM, for a broker that asks for one; behind it those up to the broker's authority.
+    /// This device's own certificate, as PEM, for a broker that asks for one; behind it those up to the broker's
+    /// authority.
     ///
     /// Needs TLS and a ``keyFile``; nil for none.
     public var certificateFile: String?
@@ -75,7 +77,8 @@ public struct MQTTSettings: Sendable, Hashable {
     public var version = Version.v311
     /// Whether MQTT 5 is spoken without TLS also where that lets anybody on the way end the process: no.
     ///
-    /// libmosquitto before 2.1 ends it at one packet with an unknown property. Without this a transport is not made then.
+    /// libmosquitto before 2.1 ends it at one packet with an unknown property. Without this a transport is not made
+    /// then.
     public var risksMQTT5 = false
     /// The quality of service to ask for: 1; what the broker grants is reported.
     public var quality = Quality.one
@@ -85,8 +88,8 @@ public struct MQTTSettings: Sendable, Hashable {
     public var acknowledges = Acknowledgement.whenEnded
     /// Seconds without traffic after which the link is tried, from 5 to 65,535: 60.
     ///
-    /// A link that died unseen is noticed after twice as long, at the latest; while there is no room, or acknowledgements
-    /// wait for messages to end, when the system gives it up.
+    /// A link that died unseen is noticed after twice as long, at the latest; while there is no room, or
+    /// acknowledgements wait for messages to end, when the system gives it up.
     public var keepAlive = 60
     /// Whether the broker forgets this device when the link goes, and all that is sent meanwhile: no.
     ///
@@ -110,8 +113,8 @@ public struct MQTTSettings: Sendable, Hashable {
     public var connectLimit = Duration.seconds(30)
     /// How often the files of certificates, key and password are looked at: 60 s; at least 10 ms.
     ///
-    /// When one has changed, and all are of use, the link is made anew with them, in the same session; else it stays as it
-    /// is. Files that go together should be replaced within a second.
+    /// When one has changed, and all are of use, the link is made anew with them, in the same session; else it stays as
+    /// it is. Files that go together should be replaced within a second.
     public var fileInterval = Duration.seconds(60)
     /// How long Kii's topic is good for after its endpoint was asked for; nil when nothing says so.
     ///

@@ -1,4 +1,5 @@
-public import KiiPush
+import KiiPush
+public import KiiPushRules
 import KiiPushLinux
 
 /// What is wrong with settings for MQTT, and where it stands.

@@ -58,8 +58,8 @@ struct Link: ~Copyable {
         _ = mosquitto_lib_init()
     }()
 
-    /// Has OpenSSL clean nothing up when the process ends: a transport's thread may be in it still, since nobody waits for
-    /// one that is on its way to a host, and would crash.
+    /// Has OpenSSL clean nothing up when the process ends: a transport's thread may be in it still, since nobody waits
+    /// for one that is on its way to a host, and would crash.
     private static func keepEncryption() {
         typealias Call = @convention(c) (UInt64, OpaquePointer?) -> Int32
         // `OPENSSL_INIT_NO_ATEXIT`, which counts when it is the first call; without settings.
@@ -71,14 +71,15 @@ struct Link: ~Copyable {
         let caFile = settings.caFile
         if caFile == nil { try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_TLS_USE_OS_CERTS, 1)) }
         if caFile != nil || keyFile != nil {
-            // The library takes a certificate of ours with a place of authorities only: the system's again, where no file
-            // is named.
+            // The library takes a certificate of ours with a place of authorities only: the system's again, where no
+            // file is named.
             let folder = caFile == nil ? Self.systemCertificates : nil
             // Without the callback OpenSSL would ask for a passphrase on the terminal.
             try check(
                 unsafe mosquitto_tls_set(handle, caFile, folder, settings.certificateFile, keyFile) { _, _, _, _ in 0 })
         }
-        // 1 is SSL_VERIFY_PEER; the host's name is checked unless `mosquitto_tls_insecure_set` is called, which nobody does.
+        // 1 is SSL_VERIFY_PEER; the host's name is checked unless `mosquitto_tls_insecure_set` is called, which nobody
+        // does.
         try check(unsafe mosquitto_tls_opts_set(handle, 1, "tlsv1.2", nil))
     }
 

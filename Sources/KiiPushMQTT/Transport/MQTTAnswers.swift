@@ -1,6 +1,7 @@
 /// What a broker's answers mean.
 enum MQTTAnswers {
-    /// Whether a refused connection is about who asks, so that it would be refused again until somebody changes something.
+    /// Whether a refused connection is about who asks, so that it would be refused again until somebody changes
+    /// something.
     ///
     /// Not so when the broker is busy, has moved for a while, or is about to stop.
     static func isRefusal(connection code: Int32, _ version: MQTTSettings.Version) -> Bool {
@@ -14,11 +15,13 @@ enum MQTTAnswers {
 
     /// Whether a refused subscription is about who asks, and for what.
     static func isRefusal(subscription code: Int32, _ version: MQTTSettings.Version) -> Bool {
-        // Unspecified, specific to the broker, packet id in use and quota are of the moment; before MQTT 5 there is one code.
+        // Unspecified, specific to the broker, packet id in use and quota are of the moment; before MQTT 5 there is one
+        // code.
         version != .v5 || ![0x80, 0x83, 0x91, 0x97].contains(code)
     }
 
-    /// Whether libmosquitto of a version, such as 2000011, ends the process when a packet of MQTT 5 has an unknown property.
+    /// Whether libmosquitto of a version, such as 2000011, ends the process when a packet of MQTT 5 has an unknown
+    /// property.
     ///
     /// It then writes to the log of a client that it does not know, and asserts that it does; 2.1 writes nothing.
     static func endsProcess(_ version: Int32) -> Bool { version < 2_001_000 }

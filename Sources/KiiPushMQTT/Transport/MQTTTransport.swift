@@ -1,6 +1,7 @@
 #if MQTT
 import Glibc
-public import KiiPush
+import KiiPush
+public import KiiPushDelivery
 import KiiPushLinux
 import Synchronization
 
@@ -14,17 +15,17 @@ import Synchronization
 /// ```
 ///
 /// With quality of service 1 and a lasting session nothing is lost that the broker keeps: not when the process is
-/// killed, the link is cut or the disk is full. Messages may come twice. A durable inbox has them acknowledged as soon as
-/// they lie on disk; those in memory are when they have ended, see ``MQTTSettings/Acknowledgement``.
+/// killed, the link is cut or the disk is full. Messages may come twice. A durable inbox has them acknowledged as soon
+/// as they lie on disk; those in memory are when they have ended, see ``MQTTSettings/Acknowledgement``.
 ///
 /// It has a thread of its own, which reads at most 64 messages, has them taken in together, and then acknowledges them.
-/// When the inbox cannot keep them, the link is dropped and made again, so that the broker brings them again. When there
-/// is no room, it reads nothing, with any quality of service, and keeps the link alive: what the link does not hold waits
-/// at the broker, as far as its queue goes.
+/// When the inbox cannot keep them, the link is dropped and made again, so that the broker brings them again. When
+/// there is no room, it reads nothing, with any quality of service, and keeps the link alive: what the link does not
+/// hold waits at the broker, as far as its queue goes.
 ///
-/// A lost link is made again, with pauses that grow until one has held for a while, and not before there is room. What is
-/// lost all the same is told as `possibleGap`: a session that the broker forgot, a clean session, quality of service 0,
-/// messages in memory that are acknowledged before they have ended.
+/// A lost link is made again, with pauses that grow until one has held for a while, and not before there is room. What
+/// is lost all the same is told as `possibleGap`: a session that the broker forgot, a clean session, quality of service
+/// 0, messages in memory that are acknowledged before they have ended.
 ///
 /// libmosquitto has the whole process ignore SIGPIPE.
 public final class MQTTTransport: PushTransport {
@@ -43,8 +44,8 @@ public final class MQTTTransport: PushTransport {
     ///   - settings: what to connect to.
     ///   - name: its name in logs and metrics; of two in one service each needs its own.
     ///   - random: numbers from 0 up to 1, for pauses that differ from device to device.
-    /// - Throws: ``MQTTSettingsError`` when the settings are of no use, such as MQTT 5 without TLS where the library's fault makes
-    ///   that a risk, see ``MQTTSettings/risksMQTT5``.
+    /// - Throws: ``MQTTSettingsError`` when the settings are of no use, such as MQTT 5 without TLS where the library's
+    ///   fault makes that a risk, see ``MQTTSettings/risksMQTT5``.
     public init(
         _ settings: MQTTSettings, name: String = "mqtt",
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }

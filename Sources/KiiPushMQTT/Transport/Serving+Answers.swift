@@ -1,5 +1,6 @@
 #if MQTT
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 
 extension Serving {
@@ -44,7 +45,7 @@ extension Serving {
     /// Tells that the link brings pushes from now on, and what may have been lost before.
     private func noteSubscription(_ quality: Int32) {
         subscribedAt = .now
-        noteAdmission()
+        pauses.noteAdmission()
         arrivals.noteConnection()
         let hadSession = hadLink || settings.hadSession
         hadLink = true

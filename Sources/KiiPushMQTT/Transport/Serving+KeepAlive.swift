@@ -3,8 +3,8 @@ extension Serving {
     /// Keeps the link alive, also while there is no room for what it brings, or what it has brought has not ended.
     ///
     /// libmosquitto's ping would be queued behind acknowledgements that must not leave yet, and its answer lie behind
-    /// messages that nobody reads; then libmosquitto would end the link. So the link has a ping of its own meanwhile, and
-    /// only the network tells that the broker is gone.
+    /// messages that nobody reads; then libmosquitto would end the link. So the link has a ping of its own meanwhile,
+    /// and only the network tells that the broker is gone.
     func keepAlive(_ link: borrowing Link) throws(End) {
         guard isBehind || !maySend else {
             nextPing = nil

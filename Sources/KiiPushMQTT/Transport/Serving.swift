@@ -1,6 +1,7 @@
 #if MQTT
 import Glibc
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 
 /// The work of a transport's thread: keeps a link, and has what it brings taken in before it is acknowledged.
@@ -39,20 +40,15 @@ final class Serving {
     let arrivals: Arrivals
     private let start: Start
     private let clientID: String
-    private let publish: (MQTTCounts) -> Void
-    private var backoff: Backoff
-    private var refusalBackoff: Backoff
+    let publish: (MQTTCounts) -> Void
+    var pauses: LinkPauses
     var fileLook: FileLook
-    /// Why the broker does not let it in, as it was told; nil while another event was told since.
-    private var toldRefusal: String?
-    /// How many links in a row the broker has ended soon after they were subscribed.
-    private var shortLinks = 0
 
-    private var batches: BatchedIntake
+    var batches: BatchedIntake
     /// What the link has brought and no disk has.
-    private var unended = Unended()
+    var unended = Unended()
     /// How many messages were taken in since acknowledgements left.
-    private var unacknowledged = 0
+    var unacknowledged = 0
 
     /// Whether something may lie in the socket that nobody has read for a while.
     var isBehind = false
@@ -71,14 +67,7 @@ final class Serving {
     /// Since when the link is subscribed; nil while it is not.
     var subscribedAt: Instant?
     /// Whether the broker has had more to send for a while.
-    private var lag = ReadLag()
-
-    /// `POLLRDHUP`, which the C library shows only to who asks for all of GNU's.
-    private static let hungUp: Int32 = 0x2000
-    /// So many acknowledgements wait for messages to end; then nothing more is read.
-    private static let mostUnacknowledged = 1024
-    /// Beyond this many bytes nothing more is read before what came is handed over.
-    private static let mostBytes = 1 << 20
+    var lag = ReadLag()
 
     init(_ start: Start, _ intake: PushIntake, _ control: Control, _ publish: @escaping (MQTTCounts) -> Void) {
         self.start = start
@@ -86,14 +75,13 @@ final class Serving {
         self.intake = intake
         self.control = control
         self.publish = publish
-        backoff = Backoff(first: settings.backoff, longest: settings.maxBackoff)
         fileLook = FileLook(start.files, every: settings.fileInterval)
-        refusalBackoff = Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
         // Of 23 characters, as many as MQTT 3.1 allows.
         clientID =
             settings.clientID.isEmpty
             ? "kiipush-\(String(UInt64.random(in: 1 << 63 ... .max), radix: 36))" : settings.clientID
         arrivals = Arrivals(settings, clientID: clientID)
+        pauses = LinkPauses(settings, clientID: clientID)
         batches = BatchedIntake(intake, control.signal)
     }
 
@@ -141,41 +129,25 @@ final class Serving {
     /// Tells that the link is gone, and returns how long to wait for another.
     private func tellLoss(_ what: String, _ isByBroker: Bool) -> Duration {
         let held = subscribedAt?.duration(to: .now) ?? .zero
-        (subscribedAt, toldRefusal) = (nil, nil)
-        let isShort = isByBroker && held > .zero && !backoff.isLong(held)
-        shortLinks = isShort ? shortLinks + 1 : 0
-        let pause = backoff.next(afterLinkOf: held, random: start.random())
-        intake.report(.disconnected(shortLinks < Self.suspectLinks ? what : what + hintOfRival, retryIn: pause))
+        subscribedAt = nil
+        let (words, pause) = pauses.afterLoss(what, isByBroker: isByBroker, held: held, random: start.random())
+        intake.report(.disconnected(words, retryIn: pause))
         return pause
-    }
-
-    /// So many short links in a row are most likely cut by another program, which the broker takes for this one.
-    private static let suspectLinks = 3
-
-    private var hintOfRival: String {
-        "; that was the \(shortLinks == Self.suspectLinks ? "third" : "\(shortLinks)th") short link in a row: another program "
-            + "seems to connect with the client id '\(EscapedText(clientID))'; give each its own"
     }
 
     /// Tells that the link is made anew at once.
     private func tellRenewal() {
-        (subscribedAt, toldRefusal) = (nil, nil)
+        subscribedAt = nil
+        pauses.forgetRefusal()
         intake.report(.disconnected("a file of a certificate, key or password has changed", retryIn: .zero))
     }
 
     /// Tells that the broker refuses, unless that is what was told last, and returns how long to wait.
     private func tellRefusal(_ why: String) -> Duration {
         subscribedAt = nil
-        let pause = refusalBackoff.next(afterLinkOf: .zero, random: start.random())
-        if toldRefusal != why { intake.report(.refused(why, retryIn: pause)) }
-        toldRefusal = why
+        let (words, pause) = pauses.afterRefusal(why, random: start.random())
+        if let words { intake.report(.refused(words, retryIn: pause)) }
         return pause
-    }
-
-    /// Has the next refusal be the first.
-    func noteAdmission() {
-        toldRefusal = nil
-        refusalBackoff = Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
     }
 
     private func reportLeft() {
@@ -234,142 +206,12 @@ final class Serving {
         throw .stopped
     }
 
-    /// Polls, and does what there is to do then.
-    private func round(_ link: borrowing Link, until deadline: Instant?) throws(End) {
-        try handOver()
-        try write(link)
-        let mayRead = arrivals.payloads.isEmpty && unacknowledged < Self.mostUnacknowledged
-        // A peer that hangs up is seen also by who does not read.
-        var events = mayRead ? POLLIN : Self.hungUp
-        if maySend, link.wantsWrite { events |= POLLOUT }
-        let tick = Instant.now + min(.seconds(15), .milliseconds(250) * settings.keepAlive)
-        let start = Instant.now
-        let seen = wait(link.descriptor, events, until: [tick, deadline, nextTry, fileLook.due])
-        if mayRead { lag.polled(start, .now, isReady: seen & POLLIN != 0) } else { lag.stopped() }
-        if mayRead, seen & (POLLIN | POLLHUP | POLLERR) != 0 {
-            try read(link)
-        } else if seen & (POLLHUP | POLLERR | Self.hungUp) != 0 {
-            throw .lost("the broker ended the link", isByBroker: true)
-        }
-        isBehind = !mayRead || isBehind && seen & POLLIN != 0
-        try keepAlive(link)
-    }
-
-    /// Reads what there is, at most ``BatchedIntake/largestBatch`` messages, and has it taken in.
-    private func read(_ link: borrowing Link) throws(End) {
-        var failure: Link.Failure?
-        arrivals.areLate = lag.isBehind(.now)
-        let first = arrivals.count
-        repeat {
-            let before = arrivals.count
-            do throws(Link.Failure) { try link.read() } catch { failure = error }
-            // Pings are not counted; if there is more, the next poll says so at once. Without a socket libmosquitto
-            // would say again and again that the link has ended.
-            if arrivals.count == before || link.descriptor < 0 { break }
-            // What follows from an answer must not wait behind acknowledgements.
-            if !arrivals.answers.isEmpty { break }
-        } while failure == nil && arrivals.payloads.count < BatchedIntake.largestBatch
-            && arrivals.bytes < Self.mostBytes
-        lag.read(arrivals.count - first, window: Link.usualWindow, .now)
-        for answer in arrivals.takeAnswers() { try heed(answer, link) }
-        for notice in arrivals.takeNotices() { intake.report(.ignored(notice)) }
-        if let failure { throw .lost(failure) }
-        guard link.descriptor >= 0 else { throw .lost("the broker ended the link", isByBroker: true) }
-        if arrivals.takeAcknowledgement(), !link.wantsWrite {
-            throw .final(.acknowledgesEarly(Link.libraryVersion))
-        }
-        try handOver()
-        try write(link)
-        publish(arrivals.counts)
-    }
-
-    /// Ends the link in good order, unless it is none yet or that would acknowledge what was not taken in.
-    func leave(_ link: borrowing Link) {
-        guard subscribedAt != nil, maySend, unended.retried == 0, link.descriptor >= 0 else { return }
-        link.disconnect()
-        let end = Instant.now + .seconds(1)
-        while link.descriptor >= 0, link.wantsWrite, .now < end {
-            guard (try? link.write()) != nil else { return }
-            if link.descriptor >= 0, link.wantsWrite { _ = wait(link.descriptor, POLLOUT, until: [end]) }
-        }
-    }
-
-    /// Whether everything that has come is safe, so that what is queued, acknowledgements among it, may leave.
-    ///
-    /// libmosquitto sends all of its queue or nothing. So what was taken into memory is acknowledged together, when the
-    /// last of it has ended.
-    var maySend: Bool { arrivals.payloads.isEmpty && unended.isEmpty }
-
-    /// Sends what is queued, if it may leave.
-    private func write(_ link: borrowing Link) throws(End) {
-        guard maySend else { return }
-        let retried = unended.retried
-        guard retried == 0 else {
-            let whence = settings.cleanSession ? "a clean session loses them" : "the broker sends all again"
-            throw .lost("\(counted(retried, "message")) \(retried == 1 ? "was" : "were") not dealt with; \(whence)")
-        }
-        unacknowledged = 0
-        try lost { () throws(Link.Failure) in try link.write() }
-        isSending = link.wantsWrite
-    }
-
-    func lost(_ call: () throws(Link.Failure) -> Void) throws(End) {
-        do throws(Link.Failure) { try call() } catch { throw .lost(error) }
-    }
-
-    // MARK: Handing over
-
-    /// Whether there was no room, and nobody has told of some since.
-    private var isFull: Bool {
-        if case .untilSignal = batches.wait { true } else { false }
-    }
-
-    /// When to try again what was refused; nil for nothing, and where only a signal says so.
-    private var nextTry: Instant? {
-        guard !arrivals.payloads.isEmpty else { return nil }
-        switch batches.wait {
-        case .none: return .now
-        case .upTo(let time): return .now + time
-        case .untilSignal: return nil
-        }
-    }
-
-    /// Has the intake take what has come, in order, as much of it as there is room for.
-    ///
-    /// - Throws: ``End/lost(_:)`` when the inbox failed and the broker sends all of it again on another link.
-    private func handOver() throws(End) {
-        while !arrivals.payloads.isEmpty, case .none = batches.wait {
-            do throws(IntakeRefusal) {
-                let receipts = try batches.take(arrivals.payloads)
-                arrivals.removeFirst(receipts.count)
-                watch(receipts)
-            } catch {
-                switch error {
-                case .full: break
-                case .stopping: throw .stopped
-                case .failed(let error):
-                    // Another link would bring nothing again of a clean session or of quality 0: what is here is all.
-                    guard !arrivals.allComeAgain else { throw .lost("the inbox could not keep what came: \(error)") }
-                    batches.pauseAfterFailure()
-                }
-            }
-        }
-    }
-
-    /// Has acknowledgements wait for what was taken in and is not safe yet.
-    private func watch(_ receipts: [Receipt]) {
-        guard settings.quality == .one, settings.acknowledges == .whenEnded else { return }
-        unacknowledged += receipts.count
-        let signal = control.signal
-        for receipt in receipts where !receipt.isStored { unended.add(receipt) { signal.raise() } }
-    }
-
     // MARK: Waiting
 
     /// Waits until the socket is ready, somebody wakes the thread, or the first of the times has come.
     ///
     /// - Returns: what the socket is ready for.
-    private func wait(_ descriptor: Int32, _ events: Int32, until times: [Instant?]) -> Int32 {
+    func wait(_ descriptor: Int32, _ events: Int32, until times: [Instant?]) -> Int32 {
         var polls = [
             pollfd(fd: control.signal.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: descriptor, events: Int16(events), revents: 0),

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import Synchronization
 
 /// What a link has brought, lies in memory and has not ended: no acknowledgement leaves before it has.

@@ -57,8 +57,8 @@ extension DatabaseHealing: CustomStringConvertible {
         let what = cause == .emptied ? "was empty or gone, though a database had been there" : "was damaged"
         let lost = missing.map { "what may be missing: \($0)" } ?? "every table could be read to its end"
         return "the state \(what); saved: \(counted(inbox.rows, "message")) that had not ended, "
-            + "\(counted(deadLetters.rows, "dead letter")), \(counted(seen.rows, "message")) known as done; \(lost); the old "
-            + "file lies in \(EscapedText(damagedPath)), remove it when you need it no more"
+            + "\(counted(deadLetters.rows, "dead letter")), \(counted(seen.rows, "message")) known as done; \(lost); "
+            + "the old file lies in \(EscapedText(damagedPath)), remove it when you need it no more"
     }
 }
 #endif

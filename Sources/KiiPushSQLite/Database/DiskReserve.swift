@@ -45,8 +45,8 @@ struct DiskReserve: Sendable {
     }
 }
 
-/// An inbox takes no payloads in while the disk has no room but the reserve, with which messages end; it does again once
-/// there is more.
+/// An inbox takes no payloads in while the disk has no room but the reserve, with which messages end; it does again
+/// once there is more.
 public struct InboxNoRoom: Error, Sendable, Hashable, CustomStringConvertible {
     /// The database's path.
     public let path: String
@@ -57,8 +57,8 @@ public struct InboxNoRoom: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// What is wrong and what to do, in words.
     public var description: String {
-        "\(EscapedText(path)): no room is left on the disk but the reserve: \(free) bytes are free, and \(needed) are needed "
-            + "to take more in; free some"
+        "\(EscapedText(path)): no room is left on the disk but the reserve: \(free) bytes are free, and \(needed) are "
+            + "needed to take more in; free some"
     }
 }
 #endif

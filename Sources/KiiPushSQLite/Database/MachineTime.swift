@@ -66,8 +66,8 @@ struct TimeScale: Sendable {
     /// after another, and neither negative nor longer than `limit`.
     ///
     /// A wall clock may say anything: one that stood at 1970 when the message came makes it too old, one that stands
-    /// there now makes it new. So nothing is remembered for longer than its window after the process has started. But how
-    /// far apart two messages of one boot arrived, its monotonic clock says, whatever the wall clock does.
+    /// there now makes it new. So nothing is remembered for longer than its window after the process has started. But
+    /// how far apart two messages of one boot arrived, its monotonic clock says, whatever the wall clock does.
     func age(_ time: StoredTime, limit: Int64) -> Int64 {
         if time.boot == boot { return min(max(machine.monotonic.since(time.monotonic), 0), limit) }
         var last = time
@@ -76,8 +76,8 @@ struct TimeScale: Sendable {
         return min(sinceLast.adding(last.monotonic.since(time.monotonic)), limit)
     }
 
-    /// A stored time that may be to come, on the receiver's clock: exact within this boot; after another one by the wall
-    /// clock, and not before the moment when the scale was made.
+    /// A stored time that may be to come, on the receiver's clock: exact within this boot; after another one by the
+    /// wall clock, and not before the moment when the scale was made.
     func end(_ time: StoredTime) -> MonotonicInstant {
         if time.boot == boot { return instant.advanced(byNanoseconds: time.monotonic.since(machine.monotonic)) }
         return instant.advanced(byNanoseconds: max(time.wall.since(machine.wall), 0))

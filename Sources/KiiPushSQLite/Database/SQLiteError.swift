@@ -72,8 +72,8 @@ extension SQLiteError: CustomStringConvertible {
         case .notDurable(_, let setting):
             "SQLite cannot keep \(setting) here, and could lose what it confirmed; use a local file system"
         case .corrupt:
-            "is damaged; start 'kiipush receive' on it, or open it with SQLiteDatabase(healing:): the file is put aside, "
-                + "and what can be read is saved"
+            "is damaged; start 'kiipush receive' on it, or open it with SQLiteDatabase(healing:): the file is put "
+                + "aside, and what can be read is saved"
         case .emptied:
             "is empty or gone, though a database was there; put it back, or start 'kiipush receive' on it, or open it "
                 + "with SQLiteDatabase(healing:), to begin a new one"

@@ -1,5 +1,6 @@
 #if SQLite
 import KiiPush
+import KiiPushDelivery
 
 /// Which payloads an inbox has in its file, and how large they are; looked at and changed under the database's lock.
 struct InboxRows: Sendable {
@@ -86,8 +87,8 @@ extension Connection {
             .integer(inFlight == 1 ? 1 : 0))
     }
 
-    /// The first payloads after a number that have not ended, oldest first; `arrival` tells a stored time of a number on
-    /// today's clock.
+    /// The first payloads after a number that have not ended, oldest first; `arrival` tells a stored time of a number
+    /// on today's clock.
     mutating func entries(
         after id: Int64, limit: Int, _ arrival: (Int64, StoredTime) -> MonotonicInstant
     ) throws(SQLiteError) -> [InboxEntry] {

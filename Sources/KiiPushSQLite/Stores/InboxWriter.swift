@@ -1,5 +1,6 @@
 #if SQLite
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 import Synchronization
 

@@ -128,7 +128,8 @@ extension Connection {
         }
     }
 
-    /// By how much two stored times of one moment may differ, in nanoseconds: the wall clock is read beside the other one.
+    /// By how much two stored times of one moment may differ, in nanoseconds: the wall clock is read beside the other
+    /// one.
     private static var jitter: Int64 { 1_000_000 }
 
     /// Writes a letter down under a number that no letter had.
@@ -170,8 +171,8 @@ extension Connection {
         try insertRoutes(newer.routes, id)
     }
 
-    /// Lets the letter of a number stand for another one too, whose payload is not kept; `first` is its time where it is
-    /// the oldest.
+    /// Lets the letter of a number stand for another one too, whose payload is not kept; `first` is its time where it
+    /// is the oldest.
     private mutating func count(_ other: DeadLetter, _ id: Int64, _ first: StoredTime?) throws(SQLiteError) {
         try run(
             """

@@ -9,8 +9,8 @@ public import KiiPush
 /// ```
 ///
 /// The keys are made with the database's ``SQLiteDatabase/secret``. Beyond the promises of every breaker store:
-/// - When ``write(_:closed:)`` returns, what it was told is on disk. It blocks its thread for one write, and longer while
-///   another store of the database writes.
+/// - When ``write(_:closed:)`` returns, what it was told is on disk. It blocks its thread for one write, and longer
+///   while another store of the database writes.
 /// - Within one boot a wait goes on by the monotonic clock, while nothing runs too. After a reboot the wall clock
 ///   counts: what is over by it is over since this store was made, and what is still to come is cut by the guard to the
 ///   breaker's wait.

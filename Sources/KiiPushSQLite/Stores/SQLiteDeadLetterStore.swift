@@ -4,9 +4,9 @@ import Synchronization
 
 /// A dead-letter store that keeps its letters over a restart.
 ///
-/// A letter is on disk when ``add(_:)`` returns, and gone from it when ``remove(_:)`` does; for one that is put aside by
-/// a service, ``init(writtenBy:capacity:bytes:clock:)`` has something better. It refuses a letter rather than
-/// forget one, as the store in memory does. Numbers go on where the process before stopped.
+/// A letter is on disk when ``add(_:)`` returns, and gone from it when ``remove(_:)`` does; for one that is put aside
+/// by a service, ``init(writtenBy:capacity:bytes:clock:)`` has something better. It refuses a letter rather than forget
+/// one, as the store in memory does. Numbers go on where the process before stopped.
 ///
 /// The times of a letter that an earlier process put aside are on this process's clock: exact within one boot; after a
 /// reboot by the wall clock, and never later than the moment when this store was made.
@@ -34,7 +34,8 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         try self.init(database, nil, capacity, bytes, clock)
     }
 
-    /// Makes a store of the letters that an inbox's database has, and leaves to that inbox to write those of its payloads.
+    /// Makes a store of the letters that an inbox's database has, and leaves to that inbox to write those of its
+    /// payloads.
     ///
     /// For a service that has both: a letter is written together with the note that its payload has ended, so that no
     /// crash finds the one without the other, and the letter there twice. What is promised then of a letter that has an

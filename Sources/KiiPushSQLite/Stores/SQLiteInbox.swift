@@ -1,5 +1,6 @@
 #if SQLite
 public import KiiPush
+public import KiiPushDelivery
 public import KiiPushLinux
 import Synchronization
 
@@ -14,8 +15,9 @@ import Synchronization
 ///
 /// Beyond the promises of every inbox:
 /// - ``add(_:)`` writes on the thread that calls it, and takes along the notes that wait. ``note(_:)`` waits without
-///   blocking a thread: one thread, which is there while there are notes and a second longer, takes all that wait, up to 1,024 of
-///   them, to the disk in one transaction. One that fails has failed for all notes in it, and changed nothing.
+///   blocking a thread: one thread, which is there while there are notes and a second longer, takes all that wait, up
+///   to 1,024 of them, to the disk in one transaction. One that fails has failed for all notes in it, and changed
+///   nothing.
 /// - It refuses payloads beyond its bounds, rather than forget one.
 /// - It takes none in when the disk has no room but a reserve, about 2 MB on a small disk and 10 MB on another, so that
 ///   what it has can always end; then that makes room.
@@ -202,7 +204,8 @@ public struct InboxFull: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// What to do, in words.
     public var description: String {
-        "\(counted(count, "payload")) of \(counted(bytes, "byte")) \(count == 1 ? "waits" : "wait") in the inbox already; take in more when some of them have ended"
+        "\(counted(count, "payload")) of \(counted(bytes, "byte")) \(count == 1 ? "waits" : "wait") in the inbox "
+            + "already; take in more when some of them have ended"
     }
 }
 #endif

@@ -7,8 +7,8 @@ import Synchronization
 /// Give the deduplicator the database's ``SQLiteDatabase/secret`` too, or keys of another process mean nothing.
 ///
 /// It answers from memory: the table of ``KiiPush/InMemorySeenStore`` is filled from the file when the store is made,
-/// so only ``commit(_:now:)`` waits for the disk. Commits of several threads that wait at once share one write. Beyond the
-/// promises of every seen store:
+/// so only ``commit(_:now:)`` waits for the disk. Commits of several threads that wait at once share one write. Beyond
+/// the promises of every seen store:
 /// - When `commit` has returned, no process that opens the file later handles the message again within the window.
 /// - A lease ends with its process: nothing in flight is written, so what was in flight counts as new for the next.
 ///   Its number is never used again, by no process.
@@ -17,8 +17,8 @@ import Synchronization
 ///   longer than its window after the store was made. A clock that jumped forward makes messages too old early.
 /// - Of a message with a weak key the file has the arrival. The next process remembers it for its window anew, since a
 ///   copy of it may wait in an inbox.
-/// - The file keeps as many messages as the window counts, of each strength; when the window was made smaller, 64 more a
-///   commit are taken out. 20,000 messages with two keys each take 1.4 MB, and SQLite's log beside it 4 MB while the
+/// - The file keeps as many messages as the window counts, of each strength; when the window was made smaller, 64 more
+///   a commit are taken out. 20,000 messages with two keys each take 1.4 MB, and SQLite's log beside it 4 MB while the
 ///   database is open. Memory is that of the store in memory.
 ///
 /// For a service whose payloads lie in a ``SQLiteInbox``, make the store by ``init(writtenBy:window:clock:)``: then
@@ -123,7 +123,8 @@ public final class SQLiteSeenStore: SeenStore {
         state.withLock { $0.table.begin(keys, now) }
     }
 
-    /// Remembers a message as handled, on disk when it returns; with an inbox, as ``init(writtenBy:window:clock:)`` says.
+    /// Remembers a message as handled, on disk when it returns; with an inbox, as ``init(writtenBy:window:clock:)``
+    /// says.
     ///
     /// - Throws: ``SQLiteError``, when it cannot be written; the lease is still in flight then.
     public func commit(_ lease: SeenLease, now: MonotonicInstant) throws {

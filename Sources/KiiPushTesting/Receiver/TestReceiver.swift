@@ -1,4 +1,5 @@
 public import KiiPush
+public import KiiPushRules
 
 /// A receiver on a clock that only the test turns: what is sent has come to its end when `send` returns.
 ///

@@ -1,4 +1,5 @@
 public import KiiPush
+import KiiPushRules
 import Synchronization
 
 /// One piece of work that a test gives a receiver: what came of it, and which handlers are to fail.

@@ -1,4 +1,5 @@
-public import KiiPush
+import KiiPush
+public import KiiPushRules
 
 /// What a file's tests have shown of its rules.
 ///

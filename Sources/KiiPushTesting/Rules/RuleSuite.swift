@@ -1,4 +1,5 @@
-public import KiiPush
+import KiiPush
+public import KiiPushRules
 import KiiPushLinux
 
 /// A rules file's own tests as arguments of a Swift Testing test: one case each, with its name and place.

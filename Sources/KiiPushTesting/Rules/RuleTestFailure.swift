@@ -1,4 +1,5 @@
-public import KiiPush
+package import KiiPush
+public import KiiPushRules
 
 /// What a rules file's own test expected and did not get.
 public struct RuleTestFailure: Error, Sendable {

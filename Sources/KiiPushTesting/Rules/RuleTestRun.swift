@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 
 /// One test while it runs.
 struct RuleTestRun {

@@ -1,4 +1,5 @@
-public import KiiPush
+import KiiPush
+public import KiiPushRules
 
 /// Runs a rules file's own tests, each through a real receiver of its own on a virtual clock.
 ///

@@ -1,4 +1,5 @@
 public import KiiPush
+public import KiiPushRules
 import Synchronization
 
 /// Lets new rules into a running receiver only when they prove themselves.

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import KiiPushLinux
 import Synchronization
 

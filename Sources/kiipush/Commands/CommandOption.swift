@@ -63,20 +63,6 @@ struct CommandOption<Target>: Sendable {
     ) -> Self {
         choice("--format", "FORMAT", help, of: ReportFormat.choices, set)
     }
-
-    /// The state directory, in the same words everywhere.
-    ///
-    /// - Parameters:
-    ///   - what: what it is to the command.
-    ///   - more: a sentence behind that on what counts without the option, where a command differs.
-    ///   - set: keeps it.
-    /// - Returns: the option.
-    static func state(
-        _ what: String = "the agent's state directory", more: String = "",
-        _ set: @escaping @Sendable (inout Target, String) -> Void
-    ) -> Self {
-        value("--state", "DIR", "\(what). \(StateCommand.standardDirectory)\(more)", completes: .directory, set)
-    }
 }
 
 /// What people and shells read of an option.

@@ -6,7 +6,7 @@ struct BashCompletions {
 
     var text: String {
         var lines = [
-            "# Completions of kiipush \(Tool.version) for bash; 'kiipush completions bash' makes them.",
+            "# Completions of kiipush \(Version.number) for bash; 'kiipush completions bash' makes them.",
             "_kiipush() {", "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}",
             "    local at= option= helps= i",
             "    COMPREPLY=()",

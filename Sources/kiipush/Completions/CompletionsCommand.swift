@@ -8,8 +8,8 @@ struct CompletionsCommand {
 
     private var shell = Shell.bash
 
-    static func run(_ arguments: [String], _ console: Console) -> ExitCode {
-        let reading = Self.command.read(
+    static func run(_ arguments: [String], of tool: Command, _ console: Console) -> ExitCode {
+        let reading = description.read(
             arguments, by: OptionTable<CompletionsCommand>([]), into: CompletionsCommand(), console
         ) { options, operands throws(Arguments.Mistake) in
             let names = Shell.allCases.map(\.rawValue).joined(separator: ", ")
@@ -22,14 +22,21 @@ struct CompletionsCommand {
         }
         guard case .options(let options) = reading else { return reading.code }
         switch options.shell {
-        case .bash: console.print(BashCompletions(Tool.command).text)
-        case .zsh: console.print(ZshCompletions(Tool.command).text)
-        case .fish: console.print(FishCompletions(Tool.command).text)
+        case .bash: console.print(BashCompletions(tool).text)
+        case .zsh: console.print(ZshCompletions(tool).text)
+        case .fish: console.print(FishCompletions(tool).text)
         }
         return .fine
     }
 
-    static let command = Command(
+    /// The command, for the tool whose commands it completes.
+    static func command(of tool: @escaping @Sendable () -> Command) -> Command {
+        var command = description
+        command.action = { arguments, console in run(arguments, of: tool(), console) }
+        return command
+    }
+
+    private static let description = Command(
         name: "completions", summary: "prints completions for bash, zsh or fish",
         usage: ["bash|zsh|fish"], options: OptionTable<CompletionsCommand>([]).texts,
         operands: .words(Shell.allCases.map(\.rawValue)),
@@ -41,8 +48,7 @@ struct CompletionsCommand {
                 "kiipush completions fish > ~/.config/fish/completions/kiipush.fish",
             ]),
         ],
-        exits: [(.fine, "printed")], examples: ["source <(kiipush completions bash)"],
-        action: { arguments, console in run(arguments, console) })
+        exits: [(.fine, "printed")], examples: ["source <(kiipush completions bash)"])
 }
 
 extension Command {

@@ -6,7 +6,7 @@ struct FishCompletions {
 
     var text: String {
         var lines = [
-            "# Completions of kiipush \(Tool.version) for fish; 'kiipush completions fish' makes them.",
+            "# Completions of kiipush \(Version.number) for fish; 'kiipush completions fish' makes them.",
             "# Whether the words in front lead to this command.",
             "function __kiipush_at",
             "    set -l at",

@@ -7,7 +7,7 @@ struct ZshCompletions {
     var text: String {
         var lines = [
             "#compdef kiipush",
-            "# Completions of kiipush \(Tool.version) for zsh; 'kiipush completions zsh' makes them.",
+            "# Completions of kiipush \(Version.number) for zsh; 'kiipush completions zsh' makes them.",
             "_kiipush() {",
             "    local at= helps=",
             "    local -i i=2",

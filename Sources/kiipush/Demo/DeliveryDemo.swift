@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import KiiPushTesting
 import Synchronization
 

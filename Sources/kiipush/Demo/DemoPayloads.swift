@@ -80,12 +80,16 @@ enum DemoPayloads {
             payload: RawPayload(
                 """
                 {"topic":"status","bucketID":"settings","objectID":"lock","objectScopeType":"APP_AND_GROUP",\
-                "objectScopeAppID":"0123abcd","objectScopeGroupID":"kitchen","sourceURI":"kiicloud://groups/kitchen/topics/status"}
+                "objectScopeAppID":"0123abcd","objectScopeGroupID":"kitchen",\
+                "sourceURI":"kiicloud://groups/kitchen/topics/status"}
                 """, transport: .mqtt)),
         Step(
             title: " 9  A push of another app, for which this device was once installed",
             payload: RawPayload(
-                #"{"aps":{"alert":{"body":"short msg only!"}},"sa":"9a2385ce","st":"APP","to":"MyTopic","w":1373623307000}"#,
+                """
+                {"aps":{"alert":{"body":"short msg only!"}},"sa":"9a2385ce","st":"APP","to":"MyTopic",\
+                "w":1373623307000}
+                """,
                 transport: .apns)),
         Step(
             title: "10  A payload that was cut on its way",

@@ -1,5 +1,6 @@
 import Glibc
 import KiiPush
+import KiiPushRules
 import KiiPushLinux
 
 /// `kiipush inspect`: says of each payload what it is and why.

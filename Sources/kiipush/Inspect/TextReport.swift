@@ -96,10 +96,3 @@ enum TextReport {
         return date.map { "\($0) (\(milliseconds))" } ?? String(milliseconds)
     }
 }
-
-extension String {
-    /// The text with spaces behind it, `width` characters in all.
-    func padded(to width: Int) -> String {
-        self + String(repeating: " ", count: max(0, width - count))
-    }
-}

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushRules
 
 /// `kiipush kill` and `kiipush revive`: the kill switch of a program that runs elsewhere.
 struct KillCommand {
@@ -194,7 +195,8 @@ struct KillCommand {
         for problem in problems { console.error("\(problem)") }
     }
 
-    /// A target's words; the file cannot know which routes a program has, and a name that none has switches nothing off.
+    /// A target's words; the file cannot know which routes a program has, and a name that none has switches nothing
+    /// off.
     private func words(_ target: KillTarget, isChecked: Bool) -> String {
         let words = bareWords(target)
         if isChecked { return words }

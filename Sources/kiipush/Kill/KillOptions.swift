@@ -61,7 +61,7 @@ struct KillOptions {
     }
 
     private mutating func setDirectory() throws(Arguments.Mistake) {
-        directory = try StateCommand.directory(directory.isEmpty ? nil : directory)
+        directory = try StateOption.directory(directory)
     }
 
     private static let duration: @Sendable (String, String) throws(Arguments.Mistake) -> Duration = {

@@ -10,10 +10,9 @@ struct ManualCommand {
         .value("--page", "NAME", "prints the page of this command, such as receive or rules") { $0.page = $1 }
     ])
 
-    static func run(_ arguments: [String], _ console: Console) -> ExitCode {
-        let pages = ManualPage.all(of: Tool.command)
-        let names = ["kiipush"] + Tool.command.commands.map(\.name)
-        let reading = Self.command.read(arguments, by: table, into: ManualCommand(), console) {
+    static func run(_ arguments: [String], of tool: Command, _ console: Console) -> ExitCode {
+        let names = ["kiipush"] + tool.commands.map(\.name)
+        let reading = description.read(arguments, by: table, into: ManualCommand(), console) {
             options, operands throws(Arguments.Mistake) in
             guard operands.count <= 1 else { throw Arguments.Mistake(text: "it takes one directory") }
             options.directory = operands.first
@@ -25,6 +24,7 @@ struct ManualCommand {
             }
         }
         guard case .options(let options) = reading else { return reading.code }
+        let pages = ManualPage.all(of: tool)
         guard let directory = options.directory else {
             let index = names.firstIndex(of: options.page ?? "kiipush") ?? 0
             console.print(pages[index].text)
@@ -49,19 +49,25 @@ struct ManualCommand {
         return .fine
     }
 
-    static let command = Command(
+    /// The command, for the tool whose manual it is.
+    static func command(of tool: @escaping @Sendable () -> Command) -> Command {
+        var command = description
+        command.action = { arguments, console in run(arguments, of: tool(), console) }
+        return command
+    }
+
+    private static let description = Command(
         name: "manual", summary: "prints a page of the manual, or writes them all",
         usage: ["[--page NAME]", "DIR"],
         about: [
             .text(
-                "With a DIR the pages are written there, as kiipush.1, kiipush-receive.1 and so on; it is made where it is "
-                    + "missing.")
+                "With a DIR the pages are written there, as kiipush.1, kiipush-receive.1 and so on; it is made where "
+                    + "it is missing.")
         ],
         options: table.texts, operands: .directory,
         exits: [(.fine, "printed or written"), (.failed, "a page cannot be written")],
         examples: [
             "kiipush manual --page receive | man -l -",
             "kiipush manual ~/.local/share/man/man1 && man kiipush-receive",
-        ],
-        action: { arguments, console in run(arguments, console) })
+        ])
 }

@@ -21,7 +21,7 @@ struct ManualPage {
     var text: String {
         var lines = [
             ".\\\" Made by 'kiipush manual'; changes belong into the tables that its parser goes by.",
-            ".TH \(Roff.escaped(name.uppercased())) 1 \(Tool.date) \"kiipush \(Tool.version)\" \"User Commands\"",
+            ".TH \(Roff.escaped(name.uppercased())) 1 \(Version.date) \"kiipush \(Version.number)\" \"User Commands\"",
             ".SH NAME", "\(Roff.escaped(name)) \\- \(Roff.escaped(command.summary))", ".SH SYNOPSIS",
         ]
         lines += synopsis(command) + description + commands + options(of: command, heading: ".SH OPTIONS")

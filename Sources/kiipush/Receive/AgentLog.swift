@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 import KiiPushTesting
 
@@ -33,6 +34,14 @@ struct AgentLog: Sendable {
 
     /// Says what was left out until now; of all keys at the end.
     func tellLeftOut(all: Bool = false) { write(quota.leftOut(all: all)) }
+
+    /// Says what was left out, every five seconds until its task is cancelled.
+    func keepTellingLeftOut() async {
+        while !Task.isCancelled {
+            do { try await Task.sleep(for: .seconds(5)) } catch { return }
+            tellLeftOut()
+        }
+    }
 
     private func write(_ lines: [JournalLine]) { for line in lines { write(line) } }
 

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 
 /// A transport whose payloads are taken down in a capture file when they have been taken in, once each.

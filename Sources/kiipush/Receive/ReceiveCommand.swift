@@ -1,4 +1,6 @@
 import KiiPush
+import KiiPushDelivery
+import KiiPushRules
 import KiiPushLinux
 import KiiPushTesting
 import Synchronization

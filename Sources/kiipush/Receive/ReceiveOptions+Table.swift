@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 import KiiPushMQTT
 
@@ -131,17 +132,17 @@ extension ReceiveCommand {
         usage: ["--rules FILE SOURCE [OPTION…]"], options: ReceiveOptions.table.texts,
         notes: [
             .text(
-                "A program that a rule runs gets the message as JSON on standard input, and has handled it when it ends "
-                    + "with 0; all about it is in the guide \"Programs as handlers\" "
+                "A program that a rule runs gets the message as JSON on standard input, and has handled it when it "
+                    + "ends with 0; all about it is in the guide \"Programs as handlers\" "
                     + "(Sources/KiiPush/KiiPush.docc/ProgramsAsHandlers.md)."),
             .text(
                 "What a rule prints goes to standard output, the log to standard error, a line an outcome with the "
                     + "priority that journald reads; in the journal itself with fields such as KIIPUSH_OUTCOME, on a "
-                    + "terminal without either. Of one route and bucket, topic or sender it logs at most 10 a minute of a "
-                    + "kind, then a line that counts the others."),
+                    + "terminal without either. Of one route and bucket, topic or sender it logs at most 10 a minute "
+                    + "of a kind, then a line that counts the others."),
             .text(
-                "SIGHUP has it look at its rules and kills at once. SIGTERM or SIGINT stops it: nothing more is taken in, "
-                    + "handlers finish, the rest is kept; a second one ends it at once."),
+                "SIGHUP has it look at its rules and kills at once. SIGTERM or SIGINT stops it: nothing more is taken "
+                    + "in, handlers finish, the rest is kept; a second one ends it at once."),
         ],
         exits: [
             (.fine, "stopped cleanly"),

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 
 extension Explanation {
     /// All of it for a person: the message, the rules in order, the chain, the outcome.
@@ -33,8 +34,8 @@ extension Explanation {
         }
         if untried > 0, let taker {
             lines.append(
-                "  \(untried) later rule\(untried == 1 ? " is" : "s are") not tried, since '\(Self.shown(taker.id))' does not \"continue\""
-                    + " (--all shows \(untried == 1 ? "it" : "them"))")
+                "  \(untried) later rule\(untried == 1 ? " is" : "s are") not tried, since '\(Self.shown(taker.id))' "
+                    + "does not \"continue\" (--all shows \(untried == 1 ? "it" : "them"))")
         }
         return lines
     }

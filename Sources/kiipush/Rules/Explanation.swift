@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import KiiPushTesting
 
 /// Why a message ended as it did, rule by rule and stage by stage.

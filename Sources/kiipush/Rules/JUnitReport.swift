@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import KiiPushTesting
 
 /// The results of rules files as JUnit XML: a suite a file, a case a test, the way CI systems read it.

@@ -89,8 +89,8 @@ struct RulesDiff {
 
     func lines(old: String, new: String, corpus: String) -> [String] {
         var lines = [
-            "\(escaped(corpus)): \(messages) message\(messages == 1 ? "" : "s"), \(changed) end\(changed == 1 ? "s" : "") otherwise"
-                + " under \(escaped(new)) than under \(escaped(old))"
+            "\(escaped(corpus)): \(messages) message\(messages == 1 ? "" : "s"), \(changed) "
+                + "end\(changed == 1 ? "s" : "") otherwise under \(escaped(new)) than under \(escaped(old))"
         ]
         for (change, tally) in inOrder {
             lines.append("")

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import KiiPushLinux
 import KiiPushTesting
 
@@ -94,7 +95,8 @@ struct RulesDiffCommand {
             }
             if badLines == Self.mostBadLines, diff.messages == 0 {
                 console.error(
-                    "\(escaped(corpus)):1:1: stopped after \(badLines) lines, none of which is a step; a corpus is JSONL: one step a line"
+                    "\(escaped(corpus)):1:1: stopped after \(badLines) lines, none of which is a step; a corpus is "
+                        + "JSONL: one step a line"
                 )
                 return false
             }
@@ -115,9 +117,10 @@ struct RulesDiffCommand {
         usage: ["[OPTION…] OLD NEW --corpus FILE"], options: table.texts, operands: .file,
         notes: [
             .text(
-                "Both versions see all messages in order, on a clock that follows \"at\", each with a receiver of its own: "
-                    + "what one drops as a duplicate or cuts as a loop shows too. Handlers do nothing and succeed. For "
-                    + "\"maxAge\", the date is that of the first message's \"when\", and goes on with \"at\".")
+                "Both versions see all messages in order, on a clock that follows \"at\", each with a receiver of its "
+                    + "own: what one drops as a duplicate or cuts as a loop shows too. Handlers do nothing and "
+                    + "succeed. For \"maxAge\", the date is that of the first message's \"when\", and goes on with "
+                    + "\"at\".")
         ],
         exits: [
             (.fine, "no message changes"), (.failed, "one does"),

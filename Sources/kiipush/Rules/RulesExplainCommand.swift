@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import KiiPushLinux
 import KiiPushTesting
 
@@ -22,8 +23,8 @@ struct RulesExplainCommand {
         .value("--app", "ID", "the app that is served, instead of the file's") { $0.app = $1 },
         .value(
             "--now", "MS",
-            "the date by which it is judged for 'maxAge', in milliseconds since 1970 as 'when' has them; the present if "
-                + "not given", as: milliseconds
+            "the date by which it is judged for 'maxAge', in milliseconds since 1970 as 'when' has them; the present "
+                + "if not given", as: milliseconds
         ) { $0.now = $1 },
         .flag("--all", "shows the conditions of rules behind the one that takes it, too") { $0.showsAll = true },
         .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
@@ -107,8 +108,9 @@ struct RulesExplainCommand {
         notes: [
             .text(
                 "The payload goes through the chain that the file asks for, as the first one of a new receiver; no "
-                    + "program is run and no handler is called. Shown are its kind and what speaks for it, each rule in "
-                    + "order with what it asks for and what the payload has, the verdict of each stage, and the outcome."
+                    + "program is run and no handler is called. Shown are its kind and what speaks for it, each rule "
+                    + "in order with what it asks for and what the payload has, the verdict of each stage, and the "
+                    + "outcome."
             )
         ],
         exits: [(.fine, "explained"), (.failed, "the rules or the payload cannot be read")],

@@ -1,13 +1,6 @@
 import KiiPush
+import KiiPushRules
 import KiiPushLinux
-
-/// How a command was asked to print.
-enum ReportFormat {
-    case text
-    case json
-
-    static let choices: [(name: String, choice: ReportFormat)] = [("text", .text), ("json", .json)]
-}
 
 /// Reads rules files for commands, and says what is wrong with them.
 enum RulesFile {

@@ -50,11 +50,11 @@ struct RulesGraphCommand {
         usage: ["[OPTION…] FILE"], options: table.texts, operands: .file,
         notes: [
             .text(
-                "Rules stand in order, each with its conditions and its handler; a message goes down the solid line until "
-                    + "a rule takes it, and on along a green one where that rule has \"continue\". A dashed line leads from "
-                    + "a rule to those that its writes feed, a red one where that comes back to it; in dot and svg one "
-                    + "that would lead over more than 8 rules is a label at both ends instead, such as \"feeds 4 "
-                    + "settings\".")
+                "Rules stand in order, each with its conditions and its handler; a message goes down the solid line "
+                    + "until a rule takes it, and on along a green one where that rule has \"continue\". A dashed line "
+                    + "leads from a rule to those that its writes feed, a red one where that comes back to it; in dot "
+                    + "and svg one that would lead over more than 8 rules is a label at both ends instead, such as "
+                    + "\"feeds 4 settings\".")
         ],
         exits: [(.fine, "drawn"), (.failed, "the rules cannot be read, or there is no Graphviz")],
         examples: ["kiipush rules graph --format svg rules.json > rules.svg"],

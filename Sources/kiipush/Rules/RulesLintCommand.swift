@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 
 /// `kiipush rules lint`: finds what rules files say and cannot mean.
 struct RulesLintCommand {
@@ -75,12 +76,13 @@ struct RulesLintCommand {
         notes: [
             .text(
                 "Errors are proved: a rule that never takes a message, since its conditions exclude each other or "
-                    + "earlier rules take them all; rules that feed each other without a rate limit; an unknown handler; "
-                    + "a test that cannot pass. Warnings may be right for a file: a loop that the loop guard will end, a "
-                    + "text that a list has twice, an event that Kii does not know, a handler that no rule names."),
+                    + "earlier rules take them all; rules that feed each other without a rate limit; an unknown "
+                    + "handler; a test that cannot pass. Warnings may be right for a file: a loop that the loop guard "
+                    + "will end, a text that a list has twice, an event that Kii does not know, a handler that no rule "
+                    + "names."),
             .text(
-                "Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: WHAT [CODE]; with --format json "
-                    + "on standard output, where a file that cannot be read has an object with \"problems\"."),
+                "Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: WHAT [CODE]; with --format "
+                    + "json on standard output, where a file that cannot be read has an object with \"problems\"."),
         ],
         exits: [
             (.fine, "no errors"),

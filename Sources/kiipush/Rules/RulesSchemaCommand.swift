@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 
 /// `kiipush rules schema`: prints the format of rules files as a JSON Schema.
 enum RulesSchemaCommand {

@@ -43,8 +43,8 @@ extension RulesTestCommand {
         about: [
             .text(
                 "Each test runs through a receiver of its own, set up as the file says, on a clock that only the test "
-                    + "turns. Handlers, programs and printing are stand-ins that succeed, or fail where a step says so. "
-                    + "A file that has no tests fails. '-' is standard input.")
+                    + "turns. Handlers, programs and printing are stand-ins that succeed, or fail where a step says "
+                    + "so. A file that has no tests fails. '-' is standard input.")
         ],
         options: RulesTestOptions.table.texts, operands: .file,
         notes: [

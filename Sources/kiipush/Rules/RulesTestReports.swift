@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import KiiPushTesting
 
 /// What `kiipush rules test` tells people of coverage.

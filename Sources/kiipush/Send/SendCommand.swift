@@ -1,5 +1,6 @@
 import KiiCloud
 import KiiPush
+import KiiPushRules
 import KiiPushLinux
 
 /// `kiipush send`: shows what each network's devices would get of a push, and what is wrong with it.

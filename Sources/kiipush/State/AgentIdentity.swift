@@ -4,9 +4,9 @@ import KiiPushLinux
 
 /// Who a running agent is, and what it has switched off: the answer to `who` on its control socket.
 ///
-/// `{"process":1234,"state":"/var/lib/kiipush","since":"2026-11-22T10:00:00Z","version":"0.1.0","killed":["settings"]}`,
-/// on one line. `killed` is null where the agent has no loop guard to obey. Asked `who TARGET`, it adds `"known"`: whether
-/// it has a route of that name; true for what is no route.
+/// `{"process":1234,"state":"/var/lib/kiipush","since":"2026-11-22T10:00:00Z","version":"0.1.0","killed":["lamp"]}`, on
+/// one line. `killed` is null where the agent has no loop guard to obey. Asked `who TARGET`, it adds `"known"`:
+/// whether it has a route of that name; true for what is no route.
 struct AgentIdentity: Sendable, Equatable {
     /// Its process id.
     let process: Int32
@@ -39,7 +39,7 @@ struct AgentIdentity: Sendable, Equatable {
             writer.member("process", Int64(process))
             writer.member("state", state)
             writer.member("since", since)
-            writer.member("version", Tool.version)
+            writer.member("version", Version.number)
             if let killed { writer.member("killed", killed) } else { writer.member("killed", nil as String?) }
             if let isKnown { writer.member("known", isKnown) }
         }

@@ -1,5 +1,7 @@
 import Glibc
 import KiiPush
+import KiiPushDelivery
+import KiiPushRules
 import KiiPushLinux
 import KiiPushSQLite
 
@@ -17,15 +19,15 @@ final class AgentState: Sendable {
     /// Nil where the directory was there before.
     private let firstStart: FirstStart?
     #if SQLite
-    private let database: SQLiteDatabase
+    let database: SQLiteDatabase
     #endif
 
     /// Opens a directory, and makes it where it is missing, unless an agent has it.
     ///
     /// - Parameters:
     ///   - directory: the state directory.
-    ///   - patience: how long to wait for it. Of an agent that was killed a program may have the lock still, one that was
-    ///     just being started; it lets go of it a moment later.
+    ///   - patience: how long to wait for it. Of an agent that was killed a program may have the lock still, one that
+    ///     was just being started; it lets go of it a moment later.
     ///   - heals: whether a database that is damaged is put aside, and what can be read of it saved. An agent does so,
     ///     which can tell; a command would hide it.
     /// - Returns: the directory, or who has it.
@@ -35,7 +37,7 @@ final class AgentState: Sendable {
         do throws(ErrorNumber) { try StateDirectory.make(directory) } catch {
             throw StateError(path: directory, what: "cannot be made: \(error)")
         }
-        let path = "\(directory)/agent.lock"
+        let path = lockPath(directory)
         let lock: FileLock
         do throws(ErrorNumber) { lock = try FileLock(path, limit: patience) } catch {
             if error.rawValue == EWOULDBLOCK { return .taken(ControlSocket(state: directory)) }
@@ -51,13 +53,16 @@ final class AgentState: Sendable {
 
     /// Whether somebody has a directory, an agent or for a moment a command; makes nothing.
     static func isTaken(_ directory: String) -> Bool {
-        let path = "\(directory)/agent.lock"
+        let path = lockPath(directory)
         guard unsafe access(path, F_OK) == 0 else { return false }
         do throws(ErrorNumber) {
             try FileLock(path, limit: .zero).unlock()
             return false
         } catch { return error.rawValue == EWOULDBLOCK }
     }
+
+    /// The file whose lock says that somebody has the directory.
+    private static func lockPath(_ directory: String) -> String { "\(directory)/agent.lock" }
 
     private init(_ directory: String, _ lock: FileLock, heals: Bool, _ firstStart: FirstStart?) throws {
         self.directory = directory
@@ -125,16 +130,6 @@ final class AgentState: Sendable {
             breakers: try SQLiteBreakerStore(database))
         #else
         return AgentStores()
-        #endif
-    }
-
-    /// What commands work with while no agent runs.
-    func desk() throws -> AgentDesk {
-        #if SQLite
-        let inbox = try SQLiteInbox(database)
-        return AgentDesk(deadLetters: try SQLiteDeadLetterStore(database), receiver: nil, waiting: inbox.count)
-        #else
-        throw StateError(path: directory, what: "this kiipush keeps nothing there; build it with the trait SQLite")
         #endif
     }
 }

@@ -9,8 +9,8 @@ struct SessionFiles {
 
     /// The client id that was made for this directory, at the first time now; 23 characters, the most of MQTT 3.1.
     ///
-    /// Another one is made only where there is no file: with it the broker would begin another session, and what it keeps
-    /// for the first one would never come.
+    /// Another one is made only where there is no file: with it the broker would begin another session, and what it
+    /// keeps for the first one would never come.
     ///
     /// - Throws: when it can be neither read nor kept.
     func clientID() throws -> String {

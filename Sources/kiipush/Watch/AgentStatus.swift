@@ -104,7 +104,8 @@ struct AgentStatus: Sendable, Equatable {
     var deadLetters = DeadLetters()
     var shortages: [Shortage] = []
     var silent: [Silence] = []
-    /// What was saved of a damaged state, what may be missing, and where the old file lies; nil when nobody has to look.
+    /// What was saved of a damaged state, what may be missing, and where the old file lies; nil when nobody has to
+    /// look.
     var healed: String?
 }
 
@@ -112,7 +113,8 @@ extension AgentStatus {
     /// Why it is not healthy, a few words each; empty while it is.
     ///
     /// Healthy is: it takes payloads in, every link is up, nothing is short, the queue and the dead letters have room.
-    /// Kills, breakers and silence are what somebody has asked for or what the agent deals with: they count for nothing.
+    /// Kills, breakers and silence are what somebody has asked for or what the agent deals with: they count for
+    /// nothing.
     var problems: [String] {
         var problems: [String] = []
         if !isOpen { problems.append("it takes nothing in: it handles what was in flight, or stops") }

@@ -4,7 +4,7 @@ import KiiPushLinux
 /// `kiipush status`: how a running agent is doing, and whether it is healthy.
 struct StatusCommand {
     private var format = ReportFormat.text
-    private var directory: String?
+    private var directory = ""
 
     static let table = OptionTable<StatusCommand>([
         .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
@@ -14,11 +14,11 @@ struct StatusCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: StatusCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            try WatchedAgent.check(operands)
-            options.directory = try StateCommand.directory(options.directory)
+            try Arguments.none(operands, hint: StateOption.hint)
+            options.directory = try StateOption.directory(options.directory)
         }
         guard case .options(let options) = reading else { return reading.code }
-        let agent = WatchedAgent(directory: options.directory ?? "")
+        let agent = WatchedAgent(directory: options.directory)
         do throws(WatchedAgent.Silence) {
             let (line, status) = try await agent.status()
             switch options.format {

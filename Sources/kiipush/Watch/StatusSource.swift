@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 
 /// What an agent's status is made of, gathered each time that somebody asks.
@@ -24,7 +25,7 @@ struct StatusSource: Sendable {
         // By the monotonic clock, so that a wall clock that is set later makes no agent older than the machine.
         func date(_ instant: MonotonicInstant) -> UTCDate { wall.advanced(by: now.duration(to: instant)) }
         var status = AgentStatus()
-        (status.version, status.process, status.state) = (Tool.version, Int64(identity.process), identity.state)
+        (status.version, status.process, status.state) = (Version.number, Int64(identity.process), identity.state)
         (status.since, status.uptime) = (date(counts.beginning), seconds(since: counts.beginning))
         status.transports = counts.links.map { link in
             AgentStatus.Transport(

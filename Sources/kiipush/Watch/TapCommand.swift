@@ -8,10 +8,10 @@ enum TapCommand {
         let reading = Self.command.read(arguments, by: TapOptions.table, into: TapOptions(), given) {
             options, operands throws(Arguments.Mistake) in
             try TapOptions.check(operands)
-            options.directory = try StateCommand.directory(options.directory)
+            options.directory = try StateOption.directory(options.directory)
         }
         guard case .options(let options) = reading else { return reading.code }
-        let agent = WatchedAgent(directory: options.directory ?? "")
+        let agent = WatchedAgent(directory: options.directory)
         let console = given.untilClosed
         do {
             let code = try await agent.control.ask(["tap"] + arguments, print: console.print, error: console.error)
@@ -71,8 +71,8 @@ enum TapCommand {
         notes: [
             .text(
                 "It shows payloads: only the agent's user and root may watch, four at once. Nobody is slowed down: of "
-                    + "what comes faster than it is read, 256 messages wait, others are left out and counted. Ctrl-C ends "
-                    + "it, and so does a pipe that nobody reads.")
+                    + "what comes faster than it is read, 256 messages wait, others are left out and counted. Ctrl-C "
+                    + "ends it, and so does a pipe that nobody reads.")
         ],
         exits: [
             (.fine, "the agent ended, or --count is reached"), (.failed, "it is gone without a word"),

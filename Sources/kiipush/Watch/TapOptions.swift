@@ -10,7 +10,7 @@ struct TapOptions: Sendable {
     var format = ReportFormat.text
     /// After how many messages it ends; nil for never.
     var count: Int?
-    var directory: String?
+    var directory = ""
 
     static let table = OptionTable<TapOptions>([
         .value("--route", "ID", "those that this route takes") { $0.route = $1 },
@@ -42,8 +42,7 @@ struct TapOptions: Sendable {
 
     /// Refuses what is no option.
     static func check(_ operands: [String]) throws(Arguments.Mistake) {
-        guard let operand = operands.first else { return }
-        throw Arguments.Mistake(text: "'\(escaped(operand))' is no option; a route goes behind --route")
+        try Arguments.none(operands, hint: "a route goes behind --route")
     }
 
     /// The names of all outcomes, as ``KiiPush/Outcome/name``.

@@ -4,7 +4,7 @@ import KiiPushLinux
 
 /// `kiipush top`: what a running agent does, alive on a terminal, or as plain snapshots.
 struct TopCommand {
-    private var directory: String?
+    private var directory = ""
     private var interval = Duration.seconds(2)
     private var count: Int?
     private var order = TopScreen.Order.busy
@@ -28,11 +28,11 @@ struct TopCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: TopCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            try WatchedAgent.check(operands)
-            options.directory = try StateCommand.directory(options.directory)
+            try Arguments.none(operands, hint: StateOption.hint)
+            options.directory = try StateOption.directory(options.directory)
         }
         guard case .options(let options) = reading else { return reading.code }
-        let agent = WatchedAgent(directory: options.directory ?? "")
+        let agent = WatchedAgent(directory: options.directory)
         if console.isStandard, !options.isPlain, options.count == nil, let terminal = TopTerminal(console.ink) {
             return await options.show(agent, terminal)
         }
@@ -145,8 +145,9 @@ struct TopCommand {
         options: table.texts,
         notes: [
             .text(
-                "Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is how much of the "
-                    + "time a route's handler runs, above 100% where several do at once, /S how many end in a second.")
+                "Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is how much of "
+                    + "the time a route's handler runs, above 100% where several do at once, /S how many end in a "
+                    + "second.")
         ],
         exits: [(.fine, "ended"), (.failed, "the agent does not answer"), (.nobody, "no agent there")],
         action: { arguments, console in await run(arguments, console) })

@@ -40,12 +40,6 @@ struct WatchedAgent: Sendable {
             return .failed
         }
     }
-
-    /// Refuses what is no option.
-    static func check(_ operands: [String]) throws(Arguments.Mistake) {
-        guard let operand = operands.first else { return }
-        throw Arguments.Mistake(text: "'\(escaped(operand))' is no option; the directory goes behind --state")
-    }
 }
 
 /// How many columns and rows standard output has.

@@ -1,5 +1,6 @@
 import Glibc
 import KiiPush
+import KiiPushRules
 import KiiPushTesting
 import Testing
 

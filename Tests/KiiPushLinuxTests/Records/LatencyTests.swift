@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 @testable import KiiPushLinux
 
 @Suite(.timeLimit(.minutes(5)))

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 @testable import KiiPushLinux
 
 @Suite("the log's lines, as the journal, a terminal or a pipe has them", .timeLimit(.minutes(5)))

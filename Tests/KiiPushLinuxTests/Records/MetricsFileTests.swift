@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 @testable import KiiPushLinux
 
 @Suite(.timeLimit(.minutes(5)))

@@ -1,6 +1,7 @@
 import Glibc
 import KiiPush
 import KiiPushContracts
+import KiiPushDelivery
 import KiiPushLinux
 import Testing
 

@@ -1,5 +1,6 @@
 import Glibc
 import KiiPushContracts
+import KiiPushDelivery
 import KiiPushLinux
 import Testing
 

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 @Suite(.timeLimit(.minutes(5)))
 struct PushServiceTests {

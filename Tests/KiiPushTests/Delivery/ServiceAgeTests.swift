@@ -1,3 +1,4 @@
+import KiiPushDelivery
 import KiiPushTesting
 import Testing
 

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// Many messages, processes that end at any moment, handlers and an inbox that fail as a seed says.
 @Suite(.timeLimit(.minutes(5)))

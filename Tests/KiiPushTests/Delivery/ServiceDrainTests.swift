@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// How a service stops, at whatever moment.
 @Suite(.timeLimit(.minutes(5)))

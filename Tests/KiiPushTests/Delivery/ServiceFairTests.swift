@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// Whose turn it is, and that nobody has all workers.
 @Suite(.timeLimit(.minutes(10)))

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// What the loop guard holds, what is switched off, and copies.
 @Suite(.timeLimit(.minutes(5)))

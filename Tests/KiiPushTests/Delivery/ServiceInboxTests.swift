@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// An inbox that fails, and what an earlier process left in it.
 @Suite(.timeLimit(.minutes(5)))

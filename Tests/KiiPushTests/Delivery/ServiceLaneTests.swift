@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// What waits for what.
 @Suite(.timeLimit(.minutes(5)))

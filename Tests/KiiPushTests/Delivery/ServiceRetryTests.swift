@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// What is tried again, when, and what becomes of it at last.
 @Suite(.timeLimit(.minutes(5)))

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// How much a service takes on, and what those do who have more.
 @Suite(.timeLimit(.minutes(5)))

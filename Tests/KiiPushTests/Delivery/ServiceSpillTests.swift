@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// What finds no place in memory: it waits in the inbox and keeps nobody else from anything.
 @Suite(.timeLimit(.minutes(10)))

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Synchronization
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// A transport that a test holds in its hand: it gives out its intake and returns when the test says so.
 final class HandTransport: PushTransport {

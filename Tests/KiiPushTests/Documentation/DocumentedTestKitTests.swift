@@ -1,5 +1,6 @@
 import Foundation
 import KiiPush
+import KiiPushRules
 import KiiPushTesting
 import Testing
 

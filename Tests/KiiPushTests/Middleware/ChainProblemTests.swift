@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// One clock for a chain, and what is said of chains that are put together wrongly.
 struct ChainProblemTests {

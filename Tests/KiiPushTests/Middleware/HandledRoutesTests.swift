@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// A message of several routes that failed for some of them, when its transport delivers it again.
 struct HandledRoutesTests {

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// Messages with equal weak keys are told apart by when they arrived, however they are handled.
 @Suite(.timeLimit(.minutes(5)))

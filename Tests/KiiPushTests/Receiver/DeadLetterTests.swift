@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// What is put aside since it could not be held, and what becomes of it.
 @Suite(.timeLimit(.minutes(5)))

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// A contract that nothing can break proves nothing, so each promise is broken once here.
 struct InboxContractTests {

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 @testable import KiiPushTesting
 
 /// New rules for a running receiver.

@@ -72,7 +72,7 @@ struct OptionTablesTests {
 
     @Test("which state directory counts without --state is said in the same words everywhere")
     func stateDirectory() {
-        let words = StateCommand.standardDirectory
+        let words = StateOption.standardDirectory
         for command in Tool.command.all {
             for option in command.allOptions where option.name == "--state" {
                 #expect(option.help.contains(words), "\(command.name)")

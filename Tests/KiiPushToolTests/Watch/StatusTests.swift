@@ -36,7 +36,7 @@ struct StatusTests {
         #expect(status.deadLetters.count == 1)
         let text = await ToolRun("status", "--state", state)
         #expect(text.code == .fine && text.output.allSatisfy { $0.count <= 80 }, "\(text.output)")
-        #expect(text.output.first?.contains("agent \(agent.agent.process), kiipush \(Tool.version): healthy") == true)
+        #expect(text.output.first?.contains("agent \(agent.agent.process), kiipush \(Version.number): healthy") == true)
         #expect(try agent.agent.stop() == 0)
     }
 

@@ -5,8 +5,10 @@ struct DotText {
     init(_ graph: RulesGraph) {
         var lines = [
             "digraph rules {",
-            "  graph [rankdir=TB, ordering=out, ranksep=0.28, nodesep=0.5, fontname=\"Helvetica\", fontsize=14, labelloc=t, labeljust=l, label=\(Self.quoted(graph.file))];",
-            "  node [fontname=\"Helvetica\", fontsize=11, shape=box, style=\"rounded,filled\", fillcolor=\"#f5f5f5\", color=\"#888888\"];",
+            "  graph [rankdir=TB, ordering=out, ranksep=0.28, nodesep=0.5, fontname=\"Helvetica\", fontsize=14, "
+                + "labelloc=t, labeljust=l, label=\(Self.quoted(graph.file))];",
+            "  node [fontname=\"Helvetica\", fontsize=11, shape=box, style=\"rounded,filled\", fillcolor=\"#f5f5f5\", "
+                + "color=\"#888888\"];",
             "  edge [fontname=\"Helvetica\", fontsize=9, color=\"#555555\", arrowsize=0.7];",
         ]
         lines += Self.pipeline(graph)
@@ -32,7 +34,8 @@ struct DotText {
     /// share would cross all others.
     private static func rule(_ node: RulesGraph.Node, _ number: Int, _ actions: [String]) -> String {
         func row(_ text: String, _ color: String, background: String = "") -> String {
-            "<tr><td align=\"left\" width=\"250\"\(background)><font point-size=\"9\" color=\"\(color)\">\(markup(text))</font></td></tr>"
+            "<tr><td align=\"left\" width=\"250\"\(background)><font point-size=\"9\" "
+                + "color=\"\(color)\">\(markup(text))</font></td></tr>"
         }
         let border = node.isInCycle ? "#cc0000" : "#888888"
         let title = "<tr><td align=\"left\" width=\"250\"><b>\(number + 1)  \(markup(node.id))</b></td></tr>"
@@ -41,16 +44,18 @@ struct DotText {
             + [row("→ \(actions[node.action])", "#1f5a94", background: " bgcolor=\"#dcebfb\"")]
             + node.writes.map { row("writes \($0)", node.isInCycle ? "#cc0000" : "#8a6d3b") }
         return
-            "  r\(number) [label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"1\" cellpadding=\"1\">\(title)\(rows.joined())</table>>, "
+            "  r\(number) [label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"1\" "
+            + "cellpadding=\"1\">\(title)\(rows.joined())</table>>, "
             + "fillcolor=\"\(node.isInCycle ? "#fdeaea" : "#ffffff")\", color=\"\(border)\", group=rules];"
     }
 
     /// From each rule to the next one: for what it does not take, and with `continue` for what it takes too.
     private static func order(_ graph: RulesGraph) -> [String] {
         graph.nodes.indices.dropLast().map { number in
-            graph.nodes[number].continues
-                ? "  r\(number) -> r\(number + 1) [weight=100, color=\"#2e8b57\", penwidth=2, label=\" continue\", fontcolor=\"#2e8b57\"];"
-                : "  r\(number) -> r\(number + 1) [weight=100];"
+            let more =
+                graph.nodes[number].continues
+                ? ", color=\"#2e8b57\", penwidth=2, label=\" continue\", fontcolor=\"#2e8b57\"" : ""
+            return "  r\(number) -> r\(number + 1) [weight=100\(more)];"
         }
     }
 

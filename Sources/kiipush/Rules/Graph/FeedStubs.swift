@@ -28,7 +28,8 @@ struct FeedStubs {
         let direction = stub.fedBy.isEmpty ? "forward" : stub.feeds.isEmpty ? "back" : "both"
         return [
             "  f\(number) [shape=plaintext, style=\"\", fontsize=9, "
-                + "label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"0\" cellpadding=\"1\">\(rows.joined())</table>>];",
+                + "label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"0\" "
+                + "cellpadding=\"1\">\(rows.joined())</table>>];",
             "  { rank=same; r\(number); f\(number); }",
             // Without ports: at a port Graphviz leaves out the arrow head of such an edge's beginning.
             "  r\(number) -> f\(number) [dir=\(direction), weight=0, style=dashed, "
@@ -43,7 +44,8 @@ struct FeedStubs {
         let inCycle = Set(feeds.filter(\.isInCycle).map { $0[keyPath: other] })
         let others = Set(feeds.map { $0[keyPath: other] }).sorted()
         func row(_ text: String, _ isInCycle: Bool) -> String {
-            "<tr><td align=\"left\"><font color=\"\(DotText.feedColor(isInCycle))\">\(DotText.markup(text))</font></td></tr>"
+            "<tr><td align=\"left\"><font "
+                + "color=\"\(DotText.feedColor(isInCycle))\">\(DotText.markup(text))</font></td></tr>"
         }
         let rows = others.prefix(mostNames).map {
             row("\(verb) \($0 + 1)  \(graph.nodes[$0].id)", inCycle.contains($0))

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 
 /// What a picture of rules shows, whatever language draws it.
 struct RulesGraph {

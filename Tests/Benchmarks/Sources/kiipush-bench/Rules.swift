@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 
 /// What reading and loading a rules file costs.
 struct RulesReport {

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushDelivery
 
 /// What a guard knows of the breakers of the guard before it, on one store.
 @Suite(.timeLimit(.minutes(5)))

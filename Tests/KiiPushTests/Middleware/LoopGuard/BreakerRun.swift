@@ -12,7 +12,7 @@ struct BreakerRun {
         var until: Int64 = .max
     }
 
-    private let limit: Breaker.Limit
+    private let limit: RateLimit
     private let answers: Answers?
     /// The time that the device needs to take in one answer; they queue for that.
     private let intake: Int64
@@ -36,7 +36,7 @@ struct BreakerRun {
     private(set) var waits: [Int64] = []
 
     init(_ rate: LoopRate = .standard, answers: Answers? = nil, intake: Int64 = 0) {
-        limit = Breaker.Limits(rate).narrow
+        limit = RateLimits(rate).narrow
         self.answers = answers
         self.intake = intake
         breaker = Breaker(PlaceKey(0), limit)
@@ -104,4 +104,12 @@ struct BreakerRun {
 extension Breaker {
     /// The message whose turn it is where nothing else was handled.
     mutating func takeDue(_ now: Int64) -> HeldMessage? { takeDue(now, TimeBins(0)) }
+}
+
+extension HeldMessage {
+    /// A message of a receiver, with no stages to tell.
+    convenience init(id: UInt64, _ routed: RoutedMessage, passed: Int?, owner: PushReceiver) {
+        self.init(
+            id: id, routed, passed: passed, receiver: ObjectIdentifier(owner), keeper: owner, settle: { _, _, _ in })
+    }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPush
 
 struct BreakerTableTests {
-    private let limit = Breaker.Limits(LoopRate(messages: 1)).narrow
+    private let limit = RateLimits(LoopRate(messages: 1)).narrow
 
     /// How many breakers there is room for by now, used or not.
     private func room(_ table: BreakerTable) -> Int {

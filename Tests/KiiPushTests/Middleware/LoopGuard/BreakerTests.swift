@@ -119,7 +119,7 @@ struct BreakerTests {
 
     @Test("the limits of both spans hold, and a message that is taken back makes room")
     func limits() {
-        let limit = Breaker.Limits(
+        let limit = RateLimits(
             LoopRate(messages: 2, per: .seconds(1), sustained: .init(messages: 3, per: .seconds(60)))
         )
         .narrow
@@ -159,7 +159,7 @@ struct BreakerTests {
 
     @Test("released messages have their turns sixteen at once at most, and new ones queue behind them")
     func releasing() throws {
-        let limit = Breaker.Limits(Self.two).narrow
+        let limit = RateLimits(Self.two).narrow
         var breaker = Breaker(PlaceKey(0), limit)
         let owner = PushReceiver {}
         func hold(_ id: UInt64, _ now: Int64) throws {
@@ -216,7 +216,7 @@ struct BreakerTests {
         }
         try run.run((0..<200).map { .seconds(Double($0) / 10) }, until: .seconds(20))
         #expect(run.outside.count == 200)
-        let answer = run.breaker.judge(Arrival(time: run.now, now: run.now), Breaker.Limits(.standard).narrow)
+        let answer = run.breaker.judge(Arrival(time: run.now, now: run.now), RateLimits(.standard).narrow)
         #expect(answer == (isIndependent ? .passTrusted : .pass))
     }
 
@@ -235,7 +235,7 @@ struct BreakerTests {
 
     @Test("one whose last message is taken out between promise and place waits for it")
     func promised() throws {
-        let limit = Breaker.Limits(Self.two).narrow
+        let limit = RateLimits(Self.two).narrow
         var breaker = Breaker(PlaceKey(0), limit)
         for _ in 0..<3 { _ = breaker.judge(Arrival(time: 0, now: 0), limit) }
         let promises = (0..<2).map { _ in breaker.promise(upTo: 1) }
@@ -256,7 +256,7 @@ struct BreakerTests {
 
     @Test("it is forgotten when nothing counts, nothing is held, and what was learnt is old")
     func idle() throws {
-        let limit = Breaker.Limits(Self.two).narrow
+        let limit = RateLimits(Self.two).narrow
         var quiet = Breaker(PlaceKey(0), limit)
         _ = quiet.judge(Arrival(time: 0, now: 0), limit)
         let early = quiet.isIdle(.seconds(9.9)), late = quiet.isIdle(.seconds(10))
@@ -282,7 +282,7 @@ struct BreakerTests {
         ]
             as [[Int64]])
     func clocks(times: [Int64]) throws {
-        let limit = Breaker.Limits(Self.two).narrow
+        let limit = RateLimits(Self.two).narrow
         var breaker = Breaker(PlaceKey(0), limit)
         let owner = PushReceiver {}
         var (passed, held): (Int, UInt64) = (0, 0)

@@ -4,7 +4,7 @@ import KiiPushTesting
 
 extension LoopGuard {
     /// The levels of which a breaker is open.
-    var trippedLevels: [RateBreakers.Level] { tripped.map(\.level) }
+    var trippedLevels: [BreakerLevel] { tripped.map(\.level) }
 
     /// What the guard says about a payload: `pass`, `held`, or the layer that ends it.
     func judge(

@@ -8,7 +8,7 @@ struct RateBreakersTests {
     /// How many messages of new buckets a route lets pass after a stream in one bucket was shown to be independent, and so
     /// many of that stream are taken back.
     private func passed(takingBack count: Int) throws -> Int {
-        let limits = Breaker.Limits(LoopRate(messages: 2, per: .seconds(10)))
+        let limits = RateLimits(LoopRate(messages: 2, per: .seconds(10)))
         let owner = PushReceiver {}
         var breakers = RateBreakers()
         var now: Int64 = 0

@@ -128,7 +128,7 @@ struct RateTests {
         #expect(try judge(bucket: "other", route: first) == "held", "400 of one route")
         for bucket in 0..<400 { #expect(try judge(bucket: "b\(bucket)", route: second) == "pass") }
         #expect(try judge(bucket: "other", route: third) == "held", "800 of all")
-        #expect(RateBreakers.Level.allCases.filter { level in loopGuard.trippedLevels.contains(level) }.count == 3)
+        #expect(BreakerLevel.allCases.filter { level in loopGuard.trippedLevels.contains(level) }.count == 3)
     }
 
     @Test(

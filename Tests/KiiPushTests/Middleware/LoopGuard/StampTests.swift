@@ -314,7 +314,7 @@ struct StampTests {
     private final class Memory {
         var known = StampMemory()
 
-        func believes(_ finding: StampMemory.Finding, now: MonotonicInstant) -> Bool {
+        func believes(_ finding: StampFinding, now: MonotonicInstant) -> Bool {
             var finding = finding
             finding.arrivedAt = now
             return known.cause(finding, hops: 8, now: now) != nil
@@ -333,12 +333,12 @@ struct StampTests {
     func age(age: Int64?, isBelieved: Bool) {
         let stamp = Lineage(hops: 3, origin: "x", time: age.map { Self.now - $0 })
         for (modified, event, sent) in [(Self.now, nil, nil), (nil, Self.now, nil), (nil, nil, Self.now)] {
-            let finding = StampMemory.Finding(
+            let finding = StampFinding(
                 stamp: stamp, modifiedAt: modified, eventModifiedAt: event, sentAt: sent, object: nil)
             let memory = Memory()
             #expect(memory.believes(finding, now: .seconds(0)) == isBelieved)
         }
-        let untimed = StampMemory.Finding(
+        let untimed = StampFinding(
             stamp: stamp, modifiedAt: nil, eventModifiedAt: nil, sentAt: nil, object: nil)
         let memory = Memory()
         #expect(!memory.believes(untimed, now: .seconds(0)))
@@ -351,7 +351,7 @@ struct StampTests {
         let memory = Memory()
         memory.known.learn(Self.now, arrivedAt: .seconds(0), now: .seconds(0))
         let stamp = Lineage(hops: 3, origin: "x", time: Self.now + 3_600_000)
-        let finding = StampMemory.Finding(
+        let finding = StampFinding(
             stamp: stamp, modifiedAt: nil, eventModifiedAt: Self.now, sentAt: nil, object: nil)
         #expect(!memory.believes(finding, now: .seconds(10)))
         #expect(memory.believes(finding, now: .seconds(3600)))
@@ -383,7 +383,7 @@ struct StampTests {
         let memory = Memory()
         let stamp = memory.known.make(Lineage(hops: 1, origin: "x"), by: "x", for: 1, now: .seconds(5))
         #expect(stamp.time == nil)
-        let finding = StampMemory.Finding(
+        let finding = StampFinding(
             stamp: stamp, modifiedAt: 1, eventModifiedAt: nil, sentAt: nil, object: nil)
         #expect(memory.believes(finding, now: .seconds(35)))
         #expect(!memory.believes(finding, now: .seconds(36)))

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// The key `maxAge` of a rules file: read, written, linted, and judged in the file's own tests.
 struct RuleAgeTests {

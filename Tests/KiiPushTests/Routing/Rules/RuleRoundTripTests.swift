@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// Routes printed as rules, and read again; and conditions explained one by one.
 struct RuleRoundTripTests {

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// What the conditions of rules take.
 struct RulesConditionTests {

@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// Rules that name their messages by a field of the data.
 struct RulesDedupeTests {

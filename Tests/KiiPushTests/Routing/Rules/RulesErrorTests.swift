@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// What is said of broken rules files, and where.
 struct RulesErrorTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// Rules files that are damaged, huge, deep, or made to be slow.
 struct RulesHostileTests {

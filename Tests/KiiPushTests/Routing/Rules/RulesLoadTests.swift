@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// Rules in a receiver.
 struct RulesLoadTests {

@@ -1,4 +1,5 @@
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// Rules files that several suites use.
 enum RulesSamples {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// The published schema against the parser.
 struct RulesSchemaTests {

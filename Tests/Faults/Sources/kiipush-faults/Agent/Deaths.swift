@@ -1,5 +1,6 @@
 import Glibc
 import KiiPush
+import KiiPushDelivery
 import Synchronization
 
 /// A kill that is planted in this program's own agent: the n-th time that it comes to a point.

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import KiiPush
+import KiiPushDelivery
 import KiiPushLinux
 import KiiPushMQTT
 import KiiPushSQLite

@@ -93,10 +93,4 @@ struct Hardships {
 }
 
 /// How many files a process has open.
-func files(of process: pid_t) -> Int {
-    guard let folder = opendir("/proc/\(process)/fd") else { return 0 }
-    defer { closedir(folder) }
-    var count = -2
-    while readdir(folder) != nil { count += 1 }
-    return max(count, 0)
-}
+func files(of process: pid_t) -> Int { names(in: "/proc/\(process)/fd")?.count ?? 0 }

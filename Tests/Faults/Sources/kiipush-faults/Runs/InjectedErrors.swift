@@ -141,14 +141,9 @@ struct InjectedErrors {
 
     /// Whether all threads of a process are traced.
     private static func areTraced(_ process: pid_t) -> Bool {
-        guard let folder = opendir("/proc/\(process)/task") else { return false }
-        defer { closedir(folder) }
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            guard Int(name) != nil else { continue }
-            let status = words(of: "/proc/\(process)/task/\(name)/status")
+        guard let threads = names(in: "/proc/\(process)/task") else { return false }
+        for thread in threads {
+            let status = words(of: "/proc/\(process)/task/\(thread)/status")
             // A thread that has ended meanwhile has no status.
             if !status.isEmpty, !status.contains("Z (zombie)"), status.contains("TracerPid:\t0\n") { return false }
         }

@@ -1,5 +1,6 @@
 import Glibc
 import KiiPush
+import KiiPushDelivery
 import KiiPushSQLite
 import Synchronization
 

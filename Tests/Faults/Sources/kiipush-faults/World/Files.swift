@@ -24,19 +24,27 @@ final class Folder {
     deinit { if getenv("KIIPUSH_FAULTS_KEEP") == nil { removeTree(path) } }
 }
 
-/// Removes a directory and all in it.
-func removeTree(_ path: String) {
-    guard let directory = opendir(path) else {
-        unlink(path)
-        return
-    }
+/// The names in a directory, in no order; nil when it cannot be read.
+func names(in path: String) -> [String]? {
+    guard let directory = opendir(path) else { return nil }
+    defer { closedir(directory) }
+    var names: [String] = []
     while let entry = readdir(directory) {
         let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
             pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
         }
-        if name != ".", name != ".." { removeTree("\(path)/\(name)") }
+        if name != ".", name != ".." { names.append(name) }
     }
-    closedir(directory)
+    return names
+}
+
+/// Removes a directory and all in it.
+func removeTree(_ path: String) {
+    guard let names = names(in: path) else {
+        unlink(path)
+        return
+    }
+    for name in names { removeTree("\(path)/\(name)") }
     rmdir(path)
 }
 

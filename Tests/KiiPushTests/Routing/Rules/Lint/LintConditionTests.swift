@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import Testing
 
 /// What the lint says of one rule, and where; and what it must not say.

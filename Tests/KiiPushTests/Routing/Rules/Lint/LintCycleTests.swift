@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import Testing
 
 /// Rules that feed themselves or each other through what they write.

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import Testing
 
 /// What the lint says of rules that name their messages by a field of the data.

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 import Testing
 
 /// Handlers that are missing or too many, and tests that cannot pass.

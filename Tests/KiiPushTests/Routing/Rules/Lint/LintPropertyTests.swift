@@ -2,6 +2,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// What the lint proves, against random rules and messages.
 struct LintPropertyTests {

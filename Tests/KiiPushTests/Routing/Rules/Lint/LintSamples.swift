@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushRules
 
 /// Rules files for the lint, each line of which is one rule.
 enum LintSamples {

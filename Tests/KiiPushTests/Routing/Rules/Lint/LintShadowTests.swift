@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPush
+@testable import KiiPushRules
 
 /// Rules that earlier ones leave nothing to take.
 struct LintShadowTests {

@@ -1,0 +1,113 @@
+extension PushMessage {
+    /// The keys by which a repetition of this message is recognised, since no payload has a message id.
+    ///
+    /// - Push to App: app, scope, bucket, object and event, with the time of the modification; and the same with the
+    ///   time of the push, which counts where one of two messages does not name the modification, as over APNs.
+    /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
+    /// - Thing-IF command: app and command id.
+    /// - Else, or when the bucket, the topic or the time is missing: the transport's own id, with its name; the one
+    ///   that the transport handed over, else JPush's or FCM's (`google.message_id`) from the payload.
+    /// - Else, and for every ambiguous message: a digest of the whole payload less what a network adds; weak.
+    ///
+    /// The first three are equal over all transports. In a digest the order of members counts for nothing, and a
+    /// number or boolean equals the string of the same text; of a nested key that stands twice the first counts.
+    /// A kind of message that is better named in another way gets a ``DedupeKeyMaker``.
+    ///
+    /// - Parameters:
+    ///   - app: the app of a payload that names none.
+    ///   - secret: what the keys are made with.
+    /// - Returns: one key or two, and what an equal one proves.
+    public func dedupeKeys(app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
+        dedupeKeys(app, secret, at: PlaceDigest(of: storage, secret))
+    }
+
+    /// The same for a message whose place is digested already, under the same secret.
+    func dedupeKeys(_ app: String?, _ secret: DedupeSecret, at place: PlaceDigest?) -> DedupeKeys {
+        if certainty != .ambiguous {
+            if let place, let keys = eventKeys(app, place) ?? topicKeys(app, secret, place) { return keys }
+            if let key = commandKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
+            if let (transport, id) = transportID {
+                var digest = KeyedDigest(secret)
+                digest.add(KeyPart.transport, transport.utf8.span, 0..<transport.utf8.count)
+                digest.add(KeyPart.transportID, id.utf8.span, 0..<id.utf8.count)
+                return DedupeKeys(primary: digest.finish(), strength: .strong)
+            }
+        }
+        return DedupeKeys(primary: payloadKey(secret), strength: .weak)
+    }
+
+    private func eventKeys(_ app: String?, _ place: PlaceDigest) -> DedupeKeys? {
+        guard storage.reading.bucket.isPresent, sentAt != nil || modifiedAt != nil else { return nil }
+        let buffer = storage.buffer
+        let text = buffer.span
+        var digest = place.narrow
+        addApp(app, text, &digest)
+        digest.add(KeyPart.event, text, KiiEvent.commonPart(text, storage.fields[.type].range))
+        let bySentAt = sentAt.map { digest.key(KeyPart.sentAt, $0) }
+        let byModifiedAt = modifiedAt.map { digest.key(KeyPart.modifiedAt, $0) }
+        guard let primary = bySentAt ?? byModifiedAt else { return nil }
+        return DedupeKeys(primary: primary, secondary: bySentAt == nil ? nil : byModifiedAt, strength: .strong)
+    }
+
+    private func topicKeys(_ app: String?, _ secret: DedupeSecret, _ place: PlaceDigest) -> DedupeKeys? {
+        guard storage.reading.topic.isPresent, let sentAt else { return nil }
+        let buffer = storage.buffer
+        let text = buffer.span
+        var digest = place.wide
+        addApp(app, text, &digest)
+        digest.add(KeyPart.sender, text, storage.reading.sender.range)
+        var sum = MemberSum(secret)
+        data.forEach { text, key, value in sum.add(text, key, value) }
+        sum.add(to: &digest)
+        return DedupeKeys(primary: digest.key(KeyPart.sentAt, sentAt), strength: .strong)
+    }
+
+    private func commandKey(_ app: String?, _ secret: DedupeSecret) -> DedupeKey? {
+        guard let id = DirectPushMessage(self)?.command?.id else { return nil }
+        var digest = KeyedDigest(secret)
+        let buffer = storage.buffer
+        addApp(app, buffer.span, &digest)
+        digest.add(KeyPart.command, id.utf8.span, 0..<id.utf8.count)
+        return digest.finish()
+    }
+
+    /// The network's own id: as the transport handed it over, else as the payload or its envelope has it.
+    private var transportID: (transport: String, id: String)? {
+        if let id = raw.transportMessageID, !id.isEmpty, let transport = raw.transport { return (transport.name, id) }
+        return storage.networkID.map { ($0.transport.name, $0.id) }
+    }
+
+    private func payloadKey(_ secret: DedupeSecret) -> DedupeKey {
+        let buffer = storage.buffer
+        let text = buffer.span.extracting(storage.payloadRange)
+        var members = ObjectMembers(text)
+        var sum = MemberSum(secret)
+        while let (key, value) = members.next(text) {
+            if !NetworkKeys.isAdded(text, key) { sum.add(text, key, value) }
+        }
+        var digest = KeyedDigest(secret)
+        sum.add(to: &digest)
+        return digest.finish()
+    }
+
+    /// Takes in the app: the one that the payload names, else the receiver's.
+    @inline(__always)
+    func addApp(_ app: String?, _ text: Span<UInt8>, _ digest: inout KeyedDigest) {
+        let named = storage.reading.app
+        if named.isPresent {
+            digest.add(KeyPart.app, text, named.range)
+        } else if let app {
+            digest.add(KeyPart.app, app.utf8.span, 0..<app.utf8.count)
+        }
+    }
+}
+
+extension KeyedDigest {
+    /// The key of what was taken in so far, and a time.
+    fileprivate func key(_ meaning: UInt8, _ time: Int64) -> DedupeKey {
+        var copy = self
+        copy.add(UInt64(meaning) << 56)
+        copy.add(UInt64(bitPattern: time))
+        return copy.finish()
+    }
+}

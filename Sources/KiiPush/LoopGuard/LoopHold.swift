@@ -1,0 +1,130 @@
+import Synchronization
+
+/// Why messages of one key wait in the loop guard, and what comes next.
+///
+/// Ask ``LoopGuard/holds`` for all of them, or ``LoopGuard/hold(of:)`` for that of one message. It says how things are
+/// now: a moment later they may have gone on.
+public struct LoopHold: Sendable, Hashable {
+    /// What was more than the limit.
+    public typealias Level = BreakerLevel
+
+    /// What the guard is doing about them.
+    public enum Step: String, Sendable, Hashable, CaseIterable {
+        /// Nothing is handled, to see what comes anyway.
+        case listening
+        /// Some of them are being handled.
+        case trying
+        /// Some were handled; now it looks whether that brings more.
+        case watching
+        /// Handling them brought more: it was a loop, and some time later one is tried again.
+        case waiting
+        /// Handling them brought nothing: all follow in their order.
+        case releasing
+    }
+
+    /// What was more than the limit.
+    public let level: Level
+    /// What the guard is doing about it.
+    public let step: Step
+    /// When the step ends, on the guard's clock; nil where it ends with the handlers that run.
+    public let until: MonotonicInstant?
+    /// How many messages wait.
+    public let messages: Int
+    /// When the oldest of them arrived; nil where none waits.
+    public let oldest: MonotonicInstant?
+    /// For how long the key waits after each loop, twice as long each time; zero where no loop was found.
+    public let backoff: Duration
+}
+
+extension LoopHold {
+    /// What is going on, and what comes next, in one sentence without its end: `too many of one object; watching …`.
+    ///
+    /// - Parameter now: the present moment on the guard's clock.
+    /// - Returns: the sentence, without a full stop.
+    public func sentence(at now: MonotonicInstant) -> String {
+        let seconds = until.map { max(0, now.duration(to: $0).inNanoseconds) / 1_000_000_000 } ?? 0
+        let next =
+            switch step {
+            case .listening: "nothing is handled, to see what comes anyway; some are tried in \(seconds) s"
+            case .trying: "some are being tried"
+            case .watching: "some were tried; whether that brought more is known in \(seconds) s"
+            case .waiting: "handling them brought more, as in a loop; one is tried in \(seconds) s"
+            case .releasing: "no loop was found; they follow in their order"
+            }
+        return "too many \(level.words): \(next)"
+    }
+}
+
+extension LoopHold.Level {
+    fileprivate var words: String {
+        switch self {
+        case .object: "of one object, sender or conversation"
+        case .bucket: "of one bucket or topic"
+        case .route: "of one route"
+        case .device: "in all"
+        }
+    }
+}
+
+extension LoopHold {
+    /// That of a breaker; nil when it is closed.
+    init?(_ breaker: Breaker, _ level: Level) {
+        let (step, end): (Step, Int64?)
+        switch breaker.phase {
+        case .closed: return nil
+        case .listening(let until): (step, end) = (.listening, until)
+        case .trying: (step, end) = (.trying, nil)
+        case .watching(let until): (step, end) = (.watching, until)
+        case .waiting(let until): (step, end) = (.waiting, until)
+        case .releasing: (step, end) = (.releasing, nil)
+        }
+        self.level = level
+        self.step = step
+        until = end.map { MonotonicInstant(nanoseconds: $0) }
+        messages = breaker.heldCount
+        oldest = breaker.oldestHeld?.arrivedAt
+        backoff = .nanoseconds(breaker.backoff)
+    }
+}
+
+extension LoopGuard {
+    /// What the rate layer does now, one for each breaker that is not closed.
+    public var holds: [LoopHold] { state.withLock { $0.breakers.holds } }
+
+    /// What a breaker does now; nil when it is closed.
+    func hold(by id: BreakerID) -> LoopHold? {
+        state.withLock { state in state.breakers.breaker(id).flatMap { LoopHold($0, id.level) } }
+    }
+
+    /// Why each message waits, by its ``HeldMessage/id``: for a list of them, in one look.
+    package var holdsByMessage: [UInt64: LoopHold] { state.withLock { $0.breakers.holdsByMessage } }
+
+    /// Why a message waits; nil when it does no more, or is being handled.
+    public func hold(of message: HeldMessage) -> LoopHold? {
+        state.withLock { $0.breakers.hold(of: message) }
+    }
+}
+
+extension RateBreakers {
+    fileprivate var holds: [LoopHold] {
+        tripped.compactMap { id in breaker(id).flatMap { LoopHold($0, id.level) } }
+    }
+
+    fileprivate var holdsByMessage: [UInt64: LoopHold] {
+        var all: [UInt64: LoopHold] = [:]
+        for id in tripped {
+            guard let breaker = breaker(id), let hold = LoopHold(breaker, id.level) else { continue }
+            for message in breaker.held { all[message.id] = hold }
+        }
+        return all
+    }
+
+    fileprivate func hold(of message: HeldMessage) -> LoopHold? {
+        for id in tripped {
+            if let breaker = breaker(id), breaker.held.contains(where: { $0 === message }) {
+                return LoopHold(breaker, id.level)
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,113 @@
+/// All that a loop guard knows: a state machine without a clock of its own.
+struct LoopState {
+    var identities: Identities
+    var settings: LoopSettings {
+        didSet {
+            layers = LayerMask(settings.layers)
+            limits = RateLimits(settings.rate)
+        }
+    }
+    private var layers: LayerMask
+    private var limits: RateLimits
+    var killSwitch = KillSwitch()
+    var writes = OwnWrites()
+    var stamps = StampMemory()
+    var breakers = RateBreakers()
+    /// The breakers of an earlier process, until the receiver's clock is known.
+    var tripped: [TrippedBreaker] = []
+    var lastHeld: UInt64 = 0
+    var listener: (@Sendable (LoopRisk) -> Void)?
+
+    init(_ identities: Identities, _ settings: LoopSettings) {
+        self.identities = identities
+        self.settings = settings
+        layers = LayerMask(settings.layers)
+        limits = RateLimits(settings.rate)
+    }
+}
+
+/// Which layers are on, as bits: asking a set of names costs a hash each, and five are asked for each message.
+private struct LayerMask {
+    let identity: Bool
+    let echo: Bool
+    let lineage: Bool
+    let rate: Bool
+    let killSwitch: Bool
+
+    init(_ layers: Set<LoopLayer>) {
+        identity = layers.contains(.identity)
+        echo = layers.contains(.echo)
+        lineage = layers.contains(.lineage)
+        rate = layers.contains(.rate)
+        killSwitch = layers.contains(.killSwitch)
+    }
+}
+
+extension LoopState {
+    /// The layer that ends a message as a whole.
+    // It changes nothing of the message, but would be handed a copy of all of it if it said so.
+    mutating func layerThatEnds(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> LoopLayer? {
+        if layers.identity, identities.isMe(message.message) { return .identity }
+        if layers.echo, !writes.isIdle, isEcho(message, secret) { return .echo }
+        if layers.lineage, message.message.storage.stamp.isPresent,
+            let hops = message.message.lineage?.hops, hops > settings.hops
+        {
+            return .lineage
+        }
+        return nil
+    }
+
+    private mutating func isEcho(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
+        guard message.message.storage.reading.hasObject else { return false }
+        // One that was held came before the writes that are announced now, and was asked for those before.
+        guard case .none = message.permit else { return false }
+        guard message.isOfApp else { return false }
+        let event = OwnWrites.Event(
+            change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
+            arrivedAt: message.arrivedAt, mayBeOwn: identities.mayHaveWritten(message.message))
+        let object = PlaceKey(objectOf: message.message, secret)
+        guard writes.take(object, event, now: message.judgedAt) else { return false }
+        stamps.ownEventCame(of: object)
+        return true
+    }
+
+    /// Judges each route in its order; a message that is killed as a whole is ended.
+    mutating func judgeRoutes(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Verdict {
+        var kills: ActiveKills?
+        if layers.killSwitch, !killSwitch.isIdle {
+            let active = ActiveKills(killSwitch.targets(at: message.judgedAt).keys)
+            if active.stop(message.message, app: message.app) { return .drop(.looped(.killSwitch)) }
+            kills = active
+        }
+        // By index, since a loop over the values would copy them first; a route that is stopped gives its place to the next.
+        var index = 0
+        while index < message.routes.count {
+            if let stop = stop(&message, index, kills, secret) {
+                message.stop(message.routes[index], stop)
+            } else {
+                index += 1
+            }
+        }
+        // Only now: a route that was killed above has not been counted.
+        message.isCounted = layers.rate
+        return .pass
+    }
+
+    /// Why a route is stopped; nil when it is not.
+    @inline(__always)
+    private mutating func stop(
+        _ message: inout RoutedMessage, _ index: Int, _ kills: ActiveKills?, _ secret: DedupeSecret
+    ) -> RoutedMessage.Stop? {
+        if let kills, kills.stop(route: message.routes[index].id) { return .drop(.looped(.killSwitch)) }
+        guard layers.rate, !message.routes[index].isUnlimited else { return nil }
+        let keys = RateKeys(message.message, at: message.place, for: message.routes[index], secret)
+        if message.isSpecial, message.permit.isFrom(keys) { return nil }
+        let answer = breakers.judge(
+            keys, message.routes[index].limits ?? limits, device: limits.device,
+            Arrival(
+                time: message.arrivedAt.nanoseconds, now: message.judgedAt.nanoseconds,
+                kind: message.message.storage.arrivalKind))
+        if case .hold(let breaker) = answer { return .hold(breaker) }
+        return nil
+    }
+}

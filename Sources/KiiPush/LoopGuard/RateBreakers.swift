@@ -1,0 +1,272 @@
+/// All breakers of a guard, of four levels, and the messages that they hold.
+struct RateBreakers {
+    /// How many keys are counted at once: objects, senders or conversations; buckets or topics; routes.
+    ///
+    /// Beyond, one that is closed is forgotten before its time; a wider one still counts.
+    static let mostNarrow = 16_384
+    static let mostWide = 4096
+    static let mostBroad = 4096
+
+    /// What the breakers say about a message and a route.
+    enum Answer: Equatable {
+        case pass
+        case hold(BreakerID)
+    }
+
+    private var narrow = BreakerTable(capacity: mostNarrow)
+    private var wide = BreakerTable(capacity: mostWide, isWide: true)
+    private var broad = BreakerTable(capacity: mostBroad, isWide: true)
+    /// What was handled lately and may cause messages: of all keys but those that were shown to be independent.
+    private var handled = TimeBins(0)
+    var budget = HeldBudget()
+    private var heldCount = 0
+    private var heldBytes = 0
+    private var heldBytesByKey: [BreakerID: Int] = [:]
+
+    /// How many keys were forgotten while they still counted.
+    var forgottenEarly: Int { narrow.forgottenEarly + wide.forgottenEarly + broad.forgottenEarly }
+
+    // MARK: What a store is told
+
+    /// Whether a store is to be told something that was not tried yet.
+    var hasChanges: Bool { narrow.changes.isNew || wide.changes.isNew || broad.changes.isNew }
+
+    /// Whether a store is to be told anything.
+    var hasWaitingChanges: Bool {
+        narrow.changes.isWaiting || wide.changes.isWaiting || broad.changes.isWaiting
+    }
+
+    /// Takes out what a store is to be told.
+    mutating func takeChanges() -> BreakerChanges.Batch {
+        var batch = narrow.changes.take()
+        for other in [wide.changes.take(), broad.changes.take()] {
+            batch.opened += other.opened
+            batch.closed += other.closed
+        }
+        return batch
+    }
+
+    /// Learns whether what was taken is in the store.
+    mutating func changesEnded(isWritten: Bool) {
+        narrow.changes.ended(isWritten: isWritten)
+        wide.changes.ended(isWritten: isWritten)
+        broad.changes.ended(isWritten: isWritten)
+    }
+
+    /// Leaves what a store is to be told for a later try.
+    mutating func postponeChanges() {
+        narrow.changes.postpone()
+        wide.changes.postpone()
+        broad.changes.postpone()
+    }
+
+    /// Goes on with the breakers of an earlier process: waiting for as long as they still were, but for no longer than
+    /// their wait, nor than `rate` would ever have them.
+    mutating func restore(_ breakers: [TrippedBreaker], _ rate: LoopRate, _ now: Int64) {
+        let longest = max(LoopRate.longestCoolDown, rate.coolDown).inNanoseconds
+        let limits = RateLimits(rate)
+        var restored: [BreakerLevel: [Breaker]] = [:]
+        for tripped in breakers {
+            let backoff = min(max(tripped.coolDown.inNanoseconds, 0), longest)
+            let latest = MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: backoff)
+            let key = PlaceKey(digest: tripped.key.digest)
+            let level = tripped.key.isWide ? key.broadLevel ?? .bucket : .object
+            restored[level, default: []].append(
+                Breaker(
+                    key, limits[level], waitingUntil: min(tripped.until, latest).nanoseconds, backoff: backoff, now))
+        }
+        narrow.restore(restored[.object] ?? [], now)
+        wide.restore(restored[.bucket] ?? [], now)
+        broad.restore((restored[.route] ?? []) + (restored[.device] ?? []), now)
+    }
+
+    // MARK: Judging
+
+    /// Judges a message for a route, and counts it if it passes.
+    @inline(__always)
+    mutating func judge(
+        _ keys: RateKeys, _ limits: RateLimits, device: RateLimit, _ arrival: Arrival
+    ) -> Answer {
+        let now = arrival.now
+        let narrowPlace = narrow.place(of: keys.narrow, limits.narrow, now)
+        let ofNarrow = narrowPlace.map { narrow.judge($0, limits.narrow, arrival) } ?? .pass
+        guard ofNarrow == .pass else { return decided(ofNarrow, .object, keys, nil, nil, arrival) }
+        let widePlace = keys.wide.flatMap { wide.place(of: $0, limits.wide, now) }
+        let ofWide = widePlace.map { wide.judge($0, limits.wide, arrival) } ?? .pass
+        guard ofWide == .pass else { return decided(ofWide, .bucket, keys, narrowPlace, nil, arrival) }
+        let routePlace = broad.place(of: keys.route, limits.route, now)
+        let ofRoute = routePlace.map { broad.judge($0, limits.route, arrival) } ?? .pass
+        guard ofRoute == .pass else {
+            return decided(ofRoute, .route, keys, narrowPlace, widePlace, arrival)
+        }
+        let devicePlace = broad.place(of: .device, device, now)
+        let ofDevice = devicePlace.map { broad.judge($0, device, arrival) } ?? .pass
+        guard ofDevice == .pass else {
+            if ofDevice == .hold, let place = routePlace { broad.use(place) { $0.takeBack() } }
+            return decided(ofDevice, .device, keys, narrowPlace, widePlace, arrival)
+        }
+        handled.add(now)
+        return .pass
+    }
+
+    /// What a breaker says that holds a message, or trusts it: narrower ones do not count what is held, and wider ones are
+    /// not asked.
+    // Never inlined: few messages come here.
+    @inline(never)
+    private mutating func decided(
+        _ answer: Breaker.Answer, _ level: BreakerLevel, _ keys: RateKeys, _ narrowPlace: UInt32?, _ widePlace: UInt32?,
+        _ arrival: Arrival
+    ) -> Answer {
+        if arrival.kind != .again { note(keys, above: level, arrival) }
+        guard answer == .hold else { return .pass }
+        takeBack(narrowPlace, widePlace)
+        return switch level {
+        case .object: .hold(BreakerID(level: .object, key: keys.narrow))
+        case .bucket: keys.wide.map { .hold(BreakerID(level: .bucket, key: $0)) } ?? .pass
+        case .route: .hold(BreakerID(level: .route, key: keys.route))
+        case .device: .hold(BreakerID(level: .device, key: .device))
+        }
+    }
+
+    /// Lets the wider breakers know of a message that a narrower one has judged: what comes of a key does not end for them
+    /// while that one holds it, or trusts it.
+    private mutating func note(_ keys: RateKeys, above level: BreakerLevel, _ arrival: Arrival) {
+        if level == .object, let key = keys.wide { wide.note(key, arrival) }
+        if level == .object || level == .bucket { broad.note(keys.route, arrival) }
+        if level != .device { broad.note(.device, arrival) }
+    }
+
+    private mutating func takeBack(_ narrowPlace: UInt32?, _ widePlace: UInt32?) {
+        if let place = narrowPlace { narrow.use(place) { $0.takeBack() } }
+        if let place = widePlace { wide.use(place) { $0.takeBack() } }
+    }
+
+    /// Takes back a message that passed and was not handled, up to the breaker that let it pass as independent: no wider
+    /// one has counted it.
+    mutating func takeBack(_ keys: RateKeys) {
+        func takeBack(_ breaker: inout Breaker) -> Bool {
+            breaker.takeBack()
+            return breaker.isIndependent
+        }
+        if let place = narrow.find(keys.narrow), narrow.use(place, takeBack) { return }
+        if let key = keys.wide, let place = wide.find(key), wide.use(place, takeBack) { return }
+        if let place = broad.find(keys.route), broad.use(place, takeBack) { return }
+        if let place = broad.find(.device) { broad.use(place) { $0.takeBack() } }
+    }
+
+    // MARK: Holding
+
+    /// Promises a held message its place; false when there is none left.
+    mutating func promise(_ id: BreakerID, bytes: Int) -> Bool {
+        let ofKey = heldBytesByKey[id] ?? 0
+        guard heldCount < budget.messages, heldBytes + bytes <= budget.bytes,
+            ofKey + bytes <= budget.bytesPerKey || ofKey == 0
+        else { return false }
+        let most = budget.messagesPerKey
+        guard use(id, { $0.promise(upTo: most) }) == true else { return false }
+        heldCount += 1
+        heldBytes += bytes
+        heldBytesByKey[id] = ofKey + bytes
+        return true
+    }
+
+    private mutating func forget(_ messages: [HeldMessage], of id: BreakerID) {
+        guard !messages.isEmpty else { return }
+        heldCount -= messages.count
+        let bytes = messages.reduce(0) { $0 + $1.bytes }
+        heldBytes -= bytes
+        let left = (heldBytesByKey[id] ?? 0) - bytes
+        heldBytesByKey[id] = left > 0 ? left : nil
+    }
+
+    /// Puts a message into its promised place.
+    mutating func hold(_ message: HeldMessage, _ id: BreakerID) { use(id) { $0.hold(message) } }
+
+    /// The messages that wait, oldest first.
+    var held: [HeldMessage] {
+        [narrow, wide, broad].flatMap { $0.trippedBreakers.flatMap(\.held) }.sorted { $0.id < $1.id }
+    }
+
+    /// Takes out the waiting messages that a condition holds for, oldest first.
+    mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
+        var removed: [HeldMessage] = []
+        for id in tripped {
+            let some = use(id) { $0.removeHeld(where: condition) } ?? []
+            forget(some, of: id)
+            removed += some
+        }
+        return removed.sorted { $0.id < $1.id }
+    }
+
+    /// Takes the first message out that a condition holds for, among so many of the oldest of a breaker.
+    mutating func takeHeld(
+        of id: BreakerID, amongOldest most: Int, where condition: (HeldMessage) -> Bool
+    ) -> HeldMessage? {
+        guard let taken = use(id, { $0.takeHeld(amongOldest: most, where: condition) }) ?? nil else { return nil }
+        forget([taken], of: id)
+        return taken
+    }
+
+    /// The message whose turn it is by now, and the breaker that gives it its turn.
+    mutating func takeDue(_ now: Int64) -> (message: HeldMessage, breaker: BreakerID)? {
+        for id in tripped where isDue(id, now) {
+            let others = handled
+            guard let message = use(id, { $0.takeDue(now, others) }) ?? nil else { continue }
+            forget([message], of: id)
+            if breaker(id)?.isIndependent != true { handled.add(now) }
+            return (message, id)
+        }
+        return nil
+    }
+
+    private func isDue(_ id: BreakerID, _ now: Int64) -> Bool {
+        breaker(id)?.due.map { $0 <= now } ?? false
+    }
+
+    /// When there is something to do next.
+    var nextDue: Int64? {
+        let all = [narrow, wide, broad]
+        return all.compactMap { $0.trippedBreakers.compactMap(\.due).min() }.min()
+    }
+
+    /// Learns that a message that had its turn has ended.
+    mutating func turnEnded(_ id: BreakerID, _ now: Int64) { use(id) { $0.turnEnded(now) } }
+
+    // MARK: Which breaker
+
+    /// Those that are not closed.
+    var tripped: [BreakerID] {
+        narrow.trippedBreakers.map { BreakerID(level: .object, key: $0.key) }
+            + wide.trippedBreakers.map { BreakerID(level: .bucket, key: $0.key) }
+            + broad.trippedBreakers.map { BreakerID(level: $0.key.broadLevel ?? .route, key: $0.key) }
+    }
+
+    /// A breaker as it is now; nil when it is not known.
+    func breaker(_ id: BreakerID) -> Breaker? {
+        switch id.level {
+        case .object: narrow.find(id.key).map { narrow[$0] }
+        case .bucket: wide.find(id.key).map { wide[$0] }
+        case .route, .device: broad.find(id.key).map { broad[$0] }
+        }
+    }
+
+    @discardableResult
+    private mutating func use<Result>(_ id: BreakerID, _ body: (inout Breaker) -> Result) -> Result? {
+        switch id.level {
+        case .object: narrow.find(id.key).map { narrow.use($0, body) }
+        case .bucket: wide.find(id.key).map { wide.use($0, body) }
+        case .route, .device: broad.find(id.key).map { broad.use($0, body) }
+        }
+    }
+}
+
+extension RateLimits {
+    fileprivate subscript(level: BreakerLevel) -> RateLimit {
+        switch level {
+        case .object: narrow
+        case .bucket: wide
+        case .route: route
+        case .device: device
+        }
+    }
+}

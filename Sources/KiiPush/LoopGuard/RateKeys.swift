@@ -1,0 +1,100 @@
+/// The keys under which a route counts a message that it lets pass; the device's is always the same.
+package struct RateKeys: Equatable {
+    /// Per object, else per topic and sender, else per conversation: see ``ConversationDigest``.
+    let narrow: PlaceKey
+    /// Per bucket or topic, else per source of the conversation.
+    let wide: PlaceKey?
+    /// Per route.
+    let route: PlaceKey
+
+    /// Whether a breaker counts what has these keys.
+    func has(_ breaker: BreakerID) -> Bool {
+        switch breaker.level {
+        case .object: breaker.key == narrow
+        case .bucket: breaker.key == wide
+        case .route: breaker.key == route
+        case .device: true
+        }
+    }
+}
+
+extension RateKeys {
+    /// The keys under which a message counts for a route.
+    // Made of its parts: a method of the message would be called with a copy of all of it.
+    @inline(__always)
+    init(_ message: PushMessage, at place: PlaceDigest?, for route: Route, _ secret: DedupeSecret) {
+        let storage = message.storage
+        let reading = storage.reading
+        if reading.hasObject || reading.hasTopic && reading.senderKind != .none {
+            // The deduplicator's, unless its secret is another one, as that of a store which outlives the process.
+            if let place, place.secret == secret {
+                self.init(place, route)
+                return
+            }
+            if let place = PlaceDigest(of: storage, secret) {
+                self.init(place, route)
+                return
+            }
+        }
+        self.init(conversationOf: message, route, secret)
+    }
+
+    private init(_ place: PlaceDigest, _ route: Route) {
+        self.init(
+            narrow: PlaceKey(place.narrow.half, route), wide: PlaceKey(place.wide.half, route), route: PlaceKey(route))
+    }
+
+    // Never inlined, as what it calls.
+    @inline(never)
+    private init(conversationOf message: PushMessage, _ route: Route, _ secret: DedupeSecret) {
+        let conversation = ConversationDigest(of: message, at: PlaceDigest(of: message.storage, secret), secret)
+        self.init(
+            narrow: PlaceKey(conversation.narrow, route), wide: PlaceKey(conversation.wide, route),
+            route: PlaceKey(route))
+    }
+}
+
+extension PlaceKey {
+    /// A place or a sender, for one route alone.
+    ///
+    /// Half a digest of each is enough, and takes three rounds in place of eight. The second half of the key tells the
+    /// routes apart; of one route the first half differs just where the places' digests do, and nobody who does not know
+    /// the secret can make two of those equal.
+    fileprivate init(_ place: UInt64, _ route: Route) {
+        digest = DedupeKey(first: place ^ route.digest.first, second: route.digest.second)
+    }
+}
+
+extension PlaceKey {
+    // Halves that no digest has but by a chance of one in 2^64, so that a stored key tells what it is of.
+    private static let ofRoute: UInt64 = 0x726F_7574_6500_0001
+    private static let ofDevice: UInt64 = 0x6465_7669_6365_0001
+
+    /// All messages of a device.
+    static let device = PlaceKey(digest: DedupeKey(first: 0, second: ofDevice))
+
+    /// All messages of a route.
+    init(_ route: Route) {
+        digest = DedupeKey(first: route.digest.first ^ route.digest.second, second: Self.ofRoute)
+    }
+
+    /// Whether it is a route's or the device's; nil for any other.
+    var broadLevel: BreakerLevel? {
+        switch digest.second {
+        case Self.ofRoute: .route
+        case Self.ofDevice: .device
+        default: nil
+        }
+    }
+}
+
+extension Permit {
+    /// Whether the breaker that a message was held by lets it pass.
+    func isFrom(_ keys: RateKeys) -> Bool {
+        switch self {
+        case .none, .seen: false
+        case .breaker(let breaker): keys.has(breaker)
+        case .all: true
+        }
+    }
+}

@@ -1,0 +1,481 @@
+/// What a breaker knows since it opened for the first time: whether its messages are caused here, and what it holds.
+///
+/// A rate cannot tell a loop from a busy sensor; cause can. The breaker can handle a message or not, and look at what
+/// comes:
+///
+/// 1. *Listening*: nothing is handled. What still comes once answers under way have arrived was not caused here.
+/// 2. *Trying*: some held messages are handled together, enough of them to show against what comes anyway.
+/// 3. *Watching*: do more come than before? ``CauseEvidence`` weighs it. If it says neither, more are tried.
+/// 4. If handling caused nothing, all held messages follow: *releasing*. The key is trusted with the pace that was
+///    measured. A queue that no stream explains is released in batches, each four times the last.
+/// 5. If it did, the key waits 2, 4, 8 … seconds, up to an hour, and one message is tried again. ``TryBudget`` bounds the
+///    tries that do not end in a release.
+///
+/// Trust is provisional: for 24 seconds the breaker checks whether arrivals follow the pause that it made, at any delay
+/// up to ten seconds. A key that broke its trust is listened to for longer.
+struct Suspicion {
+    private(set) var phase = Breaker.Phase.closed
+    private(set) var held = HeldQueue()
+    /// Places that were promised to messages which are about to be held.
+    private var promised = 0
+    private var limit: RateLimit
+    /// For how long it waits after the next loop, or did after the last one, in nanoseconds.
+    private(set) var backoff: Int64 = 0
+
+    // What came before, and since.
+    private var record: ArrivalRecord
+    private var openedAt: Int64 = .min
+    /// Since when it listens, or waits.
+    private var quietSince: Int64 = .min
+    /// The pace at which it opened, in messages a second.
+    private var pace = 0.0
+    private var evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: 0, seconds: 0.5))
+    private var logRatio = 0.0
+    private var batch = Batch()
+    private var backlog = Backlog()
+    /// How many of the released messages run.
+    private var running = 0
+
+    // What was learnt.
+    /// How often lately it was wrong about the key; more makes it listen and watch for longer.
+    private var doubts = 0
+    private var doubtedAt: Int64 = .min
+    private var budget = TryBudget()
+    private var isSteady = false
+    /// Whether so much else was handled while it listened that this may have caused what came.
+    private var isMixed = false
+    private var trust = Trust()
+
+    private struct Batch {
+        var started: Int64 = .min
+        var size = 0
+        /// How many have not had their turn, and how many have it.
+        var toGo = 0, running = 0
+        /// How many arrived since it started.
+        var answers = 0
+        /// Whether the cause is known, and only the queue is too long to be released at once.
+        var isGrowing = false
+    }
+
+    /// How many released messages run at once.
+    private static let mostRunning = 16
+
+    init(_ limit: RateLimit, _ now: Int64) {
+        self.limit = limit
+        record = ArrivalRecord(now)
+    }
+
+    /// That of a breaker which opened in an earlier process: it waits on, or listens anew if it had not judged yet.
+    init(_ limit: RateLimit, waitingUntil end: Int64, backoff: Int64, _ now: Int64) {
+        self.init(limit, now)
+        self.backoff = backoff
+        openedAt = now
+        listen(now)
+        // What it would have found out is not worth much by then.
+        if backoff > 0 || now.since(end) >= .seconds(600) { phase = .waiting(until: end) }
+    }
+
+    var isTrusted: Bool { trust.pace > 0 }
+    /// Whether it is trusted and no wider breaker need count what passes.
+    var isIndependent: Bool { isTrusted && trust.isIndependent }
+
+    // MARK: Messages that come
+
+    /// Judges a message, and counts it among `passes` if it passes.
+    mutating func judge(
+        _ arrival: Arrival, _ limit: RateLimit, _ passes: inout PassWindow
+    ) -> Breaker.Answer {
+        let now = arrival.now
+        self.limit = limit
+        note(arrival)
+        if phase == .releasing, held.isEmpty, promised == 0, running == 0 { phase = .closed }
+        guard phase == .closed else { return .hold }
+        if isTrusted, now.since(trust.lastUsed) > .seconds(600) { trust.pace = 0 }
+        let isOpened = compare(now)
+        if !isOpened, mayPass(now, &passes) {
+            record.addHandled(now)
+            passes.add(now, limit.slowSpan, limit: limit.slowMessages)
+            return isIndependent ? .passTrusted : .pass
+        }
+        open(now, passes)
+        note(arrival)
+        return .hold
+    }
+
+    /// Takes down that a message came.
+    mutating func note(_ arrival: Arrival) {
+        guard arrival.kind != .again else { return }
+        record.addArrival(arrival.time, arrival.now)
+        if arrival.time > batch.started { batch.answers += 1 }
+        backlog.note(arrival)
+    }
+
+    private mutating func mayPass(_ now: Int64, _ passes: inout PassWindow) -> Bool {
+        guard isTrusted else { return limit.lets(&passes, now) }
+        if passes.count(limit.slowSpan, now) > limit.slowMessages / 2 { trust.lastUsed = now }
+        return trust.lets(&passes, limit, now)
+    }
+
+    /// Compares arrivals with what was handled, while trust is provisional; whether they follow it, or it must pause
+    /// once more to tell.
+    private mutating func compare(_ now: Int64) -> Bool {
+        guard let start = trust.comparedFrom, now >= trust.nextLook else { return false }
+        trust.nextLook = now &+ .seconds(1)
+        let following = record.following(since: start, now)
+        if following >= 7 {
+            distrust(now)
+            return true
+        }
+        guard now.since(trust.since) > .seconds(24) else { return false }
+        if following < (trust.isSecondPause ? 3 : 1) || trust.pace < 2 {
+            (trust.comparedFrom, trust.isProven) = (nil, true)
+            // So few messages prove nothing.
+            guard trust.pace >= 2 || trust.pace > 0 && backoff == 0 else { return false }
+            (doubts, backoff) = (0, 0)
+            budget.release()
+            return false
+        }
+        if trust.isSecondPause { doubt(now) }
+        trust.isSecondPause = true
+        trust.pace = 0
+        return true
+    }
+
+    private mutating func distrust(_ now: Int64) {
+        trust = Trust()
+        doubt(now)
+        doubt(now)
+    }
+
+    private mutating func doubt(_ now: Int64) {
+        doubts = min(doubts + 1, Self.listens.count - 1)
+        doubtedAt = now
+    }
+
+    private mutating func open(_ now: Int64, _ passes: PassWindow) {
+        let isSecondPause = trust.isSecondPause && trust.comparedFrom != nil && now.since(trust.since) < .seconds(100)
+        if !isSecondPause {
+            record = ArrivalRecord(now)
+            if doubtedAt != .min, now.since(doubtedAt) > .seconds(900) { doubts = 0 }
+            // The pace that it was trusted with was not its own.
+            if trust.since != .min, !trust.isProven, now.since(trust.since) < .seconds(600) { doubt(now) }
+            trust = Trust()
+            trust.comparedFrom = now
+        }
+        pace = limit.pace(passes, now)
+        openedAt = now
+        listen(now)
+    }
+
+    private mutating func listen(_ now: Int64) {
+        quietSince = now
+        backlog.restart()
+        logRatio = 0
+        batch = Batch()
+        phase = .listening(until: now &+ .seconds(Self.listens[doubts].time))
+    }
+
+    // MARK: Steps
+
+    /// For how long it listens and watches, by the number of doubts; what comes in the first `skip` seconds of
+    /// listening may be answers to what was handled before.
+    private static let listens: [(time: Double, skip: Double, watch: Double)] = [
+        (4.5, 1.5, 1.8), (10, 4, 4), (16, 5, 8), (20, 5, 12), (24, 8, 16),
+    ]
+
+    private var watchSeconds: Double { Self.listens[doubts].watch }
+
+    /// When there is something to do; nil when nothing is, or messages of it run.
+    var due: Int64? {
+        switch phase {
+        case .closed: nil
+        case .listening(let end), .watching(let end): end
+        case .waiting(let end): held.isEmpty ? nil : end
+        case .trying: batch.toGo > 0 ? .min : nil
+        case .releasing where held.isEmpty: promised == 0 && running == 0 ? .min : nil
+        case .releasing: running < Self.mostRunning ? .min : nil
+        }
+    }
+
+    /// Does what is due, where `others` were handled meanwhile.
+    private mutating func step(_ now: Int64, _ others: TimeBins) {
+        switch phase {
+        case .listening(let end) where end <= now: endListening(now, others)
+        case .watching(let end) where end <= now: weigh(now)
+        case .waiting(let end) where end <= now && !held.isEmpty: endWaiting(now, others)
+        case .closed, .listening, .watching, .waiting, .trying, .releasing: break
+        }
+    }
+
+    /// Takes down whether what came since it is quiet may have been caused by `others` that were handled: one answer of
+    /// ten in a fleet, or to a message that several answer.
+    private mutating func compare(_ arrived: Int, with others: TimeBins, _ now: Int64) {
+        // Behind the bin in which what passed last of its own is counted, too.
+        let handled = others.count(from: quietSince &+ TimeBins.bin, to: now).count
+        isMixed = handled >= 2 && handled * 10 >= arrived
+    }
+
+    private mutating func endListening(_ now: Int64, _ others: TimeBins) {
+        let listen = Self.listens[doubts]
+        if let end = backlog.takeEnd(now) {
+            // Only what comes from now on tells anything.
+            quietSince = end
+            phase = .listening(until: end &+ .seconds(listen.time))
+            return
+        }
+        let (first, second) = record.halves(since: quietSince &+ .seconds(listen.skip), now)
+        let count = first.count + second.count
+        let seconds = max(first.seconds + second.seconds, 0.25)
+        // What grows or dies away is on its way still, or answers what others handle.
+        let isGrowing = Double(count) / seconds > 4 * pace + 5
+        let isChanging =
+            first.count >= 8 && second.count * 3 < first.count || second.count >= 12 && first.count * 3 < second.count
+        if isGrowing || isChanging, now.since(quietSince) < .seconds(max(16, listen.time + 6)) {
+            phase = .listening(until: now &+ .seconds(1.5))
+            return
+        }
+        let steady = isChanging ? second : (count, seconds)
+        evidence = CauseEvidence(
+            CauseEvidence.Stretch(handled: 0, arrived: steady.0, seconds: max(steady.1, 0.25)))
+        logRatio = 0
+        compare(count, with: others, now)
+        begin(now)
+    }
+
+    private mutating func endWaiting(_ now: Int64, _ others: TimeBins) {
+        if let end = backlog.takeEnd(now) {
+            quietSince = end
+            phase = .waiting(until: end &+ .seconds(2))
+            return
+        }
+        let (first, second) = record.halves(since: max(quietSince, now &- .seconds(60)), now)
+        var (count, seconds) = (first.count + second.count, max(first.seconds + second.seconds, 0.5))
+        isSteady = count >= 2 && first.count <= 2 * second.count + 4 && second.count <= 2 * first.count + 4
+        // A slow stream needs some time to be seen as one.
+        if count >= 2, count < 8, seconds < 6, budget.mayRevise(now) {
+            phase = .waiting(until: now &+ .seconds(1))
+            return
+        }
+        compare(count, with: others, now)
+        let usual = evidence.idle.seconds > 0 ? Double(evidence.idle.arrived) / evidence.idle.seconds * seconds : 0
+        if usual > 0, Double(count) > 1.5 * usual + 4 * usual.squareRoot() + 4 {
+            // More and more come while nothing is handled: others cause it still, and a try would tell nothing.
+            evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds))
+            quietSince = now
+            phase = .waiting(until: now &+ max(backoff, limit.coolDown))
+            return
+        }
+        if seconds < 6, abs(Double(count) - usual) <= 1.5 * usual.squareRoot() + 0.5 {
+            count += evidence.idle.arrived
+            seconds += evidence.idle.seconds
+        }
+        evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds))
+        // It was a loop the last time.
+        logRatio = -1.5
+        begin(now)
+    }
+
+    // MARK: Trying
+
+    /// Tries as many as show against what comes anyway, but at least so many.
+    private mutating func begin(_ now: Int64, atLeast least: Int = 1, isGrowing: Bool = false) {
+        guard !held.isEmpty else { return close() }
+        let (pace, watch) = (evidence.pace, watchSeconds)
+        let strength: Double = self.pace * 0.4 <= pace ? 8 : 4
+        let size = min(max(least, Int((strength * (pace * watch).squareRoot()).rounded(.up)), 1), held.count)
+        if !isGrowing {
+            guard let size = affordable(size, now) else { return }
+            budget.use(cost(of: size), now)
+            batch = Batch(started: now, size: size, toGo: size)
+        } else {
+            batch = Batch(started: now, size: size, toGo: size, isGrowing: true)
+        }
+        phase = .trying
+    }
+
+    /// What a try takes of the budget: what is more than came while nothing was handled; all of it once it was a loop.
+    private func cost(of size: Int) -> Int {
+        if backoff > 0 { return size }
+        let idle = evidence.idle
+        return max(size - Int(2 * Double(idle.arrived) / max(idle.seconds, 0.1) * watchSeconds), 1)
+    }
+
+    /// How many of a try the budget allows; nil when it allows none, and the key is released or waits.
+    private mutating func affordable(_ size: Int, _ now: Int64) -> Int? {
+        let usual = evidence.pace * watchSeconds
+        let left = budget.left(now)
+        if cost(of: size) <= left { return size }
+        if logRatio > 1 {
+            accept(now)
+            return nil
+        }
+        // As many as show against the usual ones, which is never more than that; one more by rounding.
+        if isSteady, budget.mayRevise(now), size <= 33 + Int(usual / 2) {
+            budget.revise(now)
+            return size
+        }
+        if left >= 1, evidence.pace < 0.2 { return left }
+        quietSince = now
+        // Not for an hour at once, if it may still turn out to be a stream.
+        let refilled = budget.mayRevise(now) ? now : budget.refilled ?? now
+        phase = .waiting(until: max(refilled, now &+ .seconds(30)))
+        return nil
+    }
+
+    private mutating func watch(_ now: Int64) {
+        let seconds = watchSeconds * (batch.isGrowing && batch.size >= 64 ? 2.5 : 1)
+        backlog.restart()
+        phase = .watching(until: now &+ .seconds(seconds))
+    }
+
+    /// Weighs what came since the batch was handled.
+    private mutating func weigh(_ now: Int64) {
+        if let end = backlog.takeEnd(now) {
+            phase = .watching(until: end &+ .seconds(watchSeconds))
+            return
+        }
+        let seconds = Double(now.since(batch.started)) / 1e9
+        let usual = evidence.pace * seconds
+        let spread = (usual + usual * usual / (Double(evidence.arrived) + 0.5)).squareRoot()
+        if Double(batch.answers) < usual - 4 * spread - 1 {
+            // What came anyway has ended: it was no stream, and may have answered what was handled before.
+            doubt(now)
+            return listen(now)
+        }
+        let before = evidence.logRatio
+        evidence.add(CauseEvidence.Stretch(handled: batch.size, arrived: batch.answers, seconds: seconds))
+        let gain = evidence.logRatio - before
+        logRatio += gain
+        if logRatio <= -2.5 || gain <= -4 {
+            hold(for: now)
+        } else if logRatio >= 2.2 {
+            accept(now)
+        } else {
+            begin(now, atLeast: evidence.pace < 0.3 ? batch.size * 4 : batch.size)
+        }
+    }
+
+    /// Waits twice as long as after the last loop.
+    private mutating func hold(for now: Int64) {
+        doubt(now)
+        let doubled = min(backoff.multipliedReportingOverflow(by: 2).partialValue, Self.longestBackoff)
+        backoff = max(doubled, limit.coolDown)
+        isSteady = false
+        quietSince = now
+        backlog.restart()
+        phase = .waiting(until: now &+ backoff)
+    }
+
+    private static let longestBackoff = LoopRate.longestCoolDown.inNanoseconds
+
+    /// Handling causes nothing: releases what is held, or as much of it as is safe.
+    private mutating func accept(_ now: Int64) {
+        if backoff == 0 { budget.release() }
+        let explained = 1.5 * evidence.pace * Double(now.since(openedAt)) / 1e9 + 4
+        guard Double(held.count) <= explained else {
+            return begin(now, atLeast: batch.size * 4, isGrowing: true)
+        }
+        trust.pace = max(evidence.pace, min(evidence.highestPace, pace))
+        (trust.since, trust.lastUsed, trust.nextLook) = (now, now, now)
+        trust.isIndependent = !isMixed
+        // Slower than its limit is no stream that would need trust, but a burst or a loop that is found again.
+        if trust.pace * Double(limit.slowSpan) / 1e9 < Double(limit.slowMessages) { trust.pace = 0 }
+        isPassesReset = backoff == 0
+        backoff /= 2
+        phase = .releasing
+    }
+
+    private mutating func close() {
+        isPassesReset = true
+        phase = .closed
+    }
+
+    /// Whether what passed before it opened counts no more; the breaker asks and clears it.
+    var isPassesReset = false
+
+    // MARK: Held messages
+
+    /// Promises a place, if there is one left.
+    mutating func promise(upTo most: Int) -> Bool {
+        guard held.count + promised < most else { return false }
+        promised += 1
+        return true
+    }
+
+    /// Puts a message into its promised place.
+    mutating func hold(_ message: HeldMessage) {
+        promised -= 1
+        held.append(message)
+        // Everything before it may have been released meanwhile; then it is due at once.
+        if phase == .closed { phase = .releasing }
+    }
+
+    /// Takes out the held messages that a condition holds for.
+    mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] { held.remove(where: condition) }
+
+    /// Takes the first message out that a condition holds for, among so many of the oldest.
+    mutating func takeHeld(amongOldest most: Int, where condition: (HeldMessage) -> Bool) -> HeldMessage? {
+        held.take(amongOldest: most, where: condition)
+    }
+
+    /// The message whose turn it is, oldest first; nil when none is due.
+    mutating func takeDue(_ now: Int64, _ others: TimeBins) -> HeldMessage? {
+        step(now, others)
+        switch phase {
+        case .trying where batch.toGo > 0:
+            guard let message = held.popFirst() else {
+                // Others took them out meanwhile.
+                batch.size -= batch.toGo
+                batch.toGo = 0
+                if batch.running == 0 { watch(now) }
+                return nil
+            }
+            batch.toGo -= 1
+            batch.running += 1
+            record.addHandled(now)
+            return message
+        case .releasing where running < Self.mostRunning:
+            guard let message = held.popFirst() else {
+                if promised == 0, running == 0 { phase = .closed }
+                return nil
+            }
+            running += 1
+            record.addHandled(now)
+            return message
+        default: return nil
+        }
+    }
+
+    /// Learns that a message whose turn it was has ended.
+    mutating func turnEnded(_ now: Int64) {
+        if batch.running > 0 {
+            batch.running -= 1
+            if phase == .trying, batch.toGo == 0, batch.running == 0 { watch(now) }
+        } else if running > 0 {
+            running -= 1
+            if phase == .releasing, held.isEmpty, promised == 0, running == 0 { phase = .closed }
+        }
+    }
+
+    // MARK: Forgetting
+
+    /// Whether it need be remembered no longer: nothing is held, and nothing that it knows still counts.
+    func isOver(_ now: Int64) -> Bool {
+        guard held.isEmpty, promised == 0, running == 0, batch.running == 0 else { return false }
+        if let latest = budget.latest, now.since(latest) < .seconds(3600) { return false }
+        return switch phase {
+        case .closed: !isTrusted || now.since(trust.lastUsed) > .seconds(600)
+        case .listening(let end), .watching(let end), .waiting(let end):
+            now.since(end) >= max(backoff, .seconds(600))
+        case .trying, .releasing: true
+        }
+    }
+
+    /// Whether it can be forgotten when there is no more room.
+    var isExpendable: Bool { phase == .closed && promised == 0 && running == 0 }
+}
+
+extension Int64 {
+    /// So many seconds, in nanoseconds.
+    static func seconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
+}

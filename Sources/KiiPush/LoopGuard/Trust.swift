@@ -1,0 +1,32 @@
+/// What a key is trusted with, once its messages were shown to be caused by nobody here.
+struct Trust {
+    /// The pace that was measured, in messages a second; none where it is zero.
+    var pace = 0.0
+    var since: Int64 = .min
+    var lastUsed: Int64 = .min
+    /// Whether it was measured while the device handled next to nothing else that may cause messages.
+    ///
+    /// If not, they may be caused by the handling of other keys, which in turn are caused by this one: then the wider
+    /// breakers count what passes, until one of them has held all of these keys at once.
+    var isIndependent = false
+    /// From when on arrivals are compared with what was handled; nil when that is decided.
+    var comparedFrom: Int64?
+    var nextLook: Int64 = .min
+    /// Whether it paused a second time, since the first comparison told too little.
+    var isSecondPause = false
+    /// Whether the comparison showed that nothing is caused here.
+    var isProven = false
+
+    /// Whether one more may pass: the pace, with room for chance and half as much again, lately and in a limit's span.
+    ///
+    /// Lately, too: what a long span lets pass would else be a loop's all at once.
+    func lets(_ passes: inout PassWindow, _ limit: RateLimit, _ now: Int64) -> Bool {
+        passes.count(limit.slowSpan, now) < most(in: limit.slowSpan, limit.slowMessages)
+            && passes.count(since: now.since(.seconds(10))).count < most(in: .seconds(10), limit.messages)
+    }
+
+    private func most(in span: Int64, _ messages: Int) -> Int {
+        let usual = pace * Double(span) / 1e9
+        return Int(1.5 * usual + 4 * usual.squareRoot()) + messages
+    }
+}

@@ -1,0 +1,165 @@
+/// One value of a sender's data.
+public enum DataValue: Sendable, Hashable {
+    /// A string.
+    case string(String)
+    /// A number, as the text that was sent, so that no digit is lost.
+    case number(String)
+    /// A boolean.
+    case bool(Bool)
+    /// A null.
+    case null
+    /// An array; Kii's senders cannot send one, Thing-IF commands have them.
+    case array([DataValue])
+    /// An object, its members in order.
+    case object([(key: String, value: DataValue)])
+
+    package init(_ text: Span<UInt8>, _ token: JSONToken) {
+        switch token.kind {
+        case .string: self = .string(token.string(in: text))
+        case .number: self = .number(token.string(in: text))
+        case .true: self = .bool(true)
+        case .false: self = .bool(false)
+        case .null, .absent: self = .null
+        case .array, .object:
+            var reader = JSONReader(at: Int(token.start), limits: .checked)
+            self.init(text, &reader)
+        }
+    }
+
+    /// Reads the value that comes next: each byte once, however deep it lies.
+    private init(_ text: Span<UInt8>, _ reader: inout JSONReader) {
+        switch reader.peek(text) {
+        case UInt8(ascii: "["):
+            reader.advance()
+            var elements: [DataValue] = []
+            while reader.nextElement(text, isFirst: elements.isEmpty) { elements.append(DataValue(text, &reader)) }
+            self = .array(elements)
+        case UInt8(ascii: "{"):
+            reader.advance()
+            var members: [(key: String, value: DataValue)] = []
+            // Bytes, since to Swift two spellings of one character are equal strings; to JSON they are two keys.
+            var seen: Set<[UInt8]> = []
+            var isFirst = true
+            while let key = try? reader.nextKey(text, isFirst: isFirst) {
+                isFirst = false
+                let value = DataValue(text, &reader)
+                if seen.insert(key.bytes(in: text)).inserted { members.append((key.string(in: text), value)) }
+            }
+            self = .object(members)
+        default:
+            // Checked text cannot fail again; if it did, the value would be null.
+            guard let token = try? reader.readValue(text, depth: 0) else {
+                self = .null
+                return
+            }
+            self.init(text, token)
+        }
+    }
+
+    /// The value that a text holds if it is JSON; for structured values, which senders put into strings.
+    package init?(json: String) {
+        let text = json.utf8.span
+        var reader = JSONReader(limits: PayloadLimits(bytes: 16 << 20, depth: 32, members: 1024))
+        guard let token = try? reader.readValue(text, depth: 0), reader.peek(text) == nil else { return nil }
+        self.init(text, token)
+    }
+
+    // MARK: As what it is meant
+
+    /// The text of a string, number or boolean.
+    public var string: String? {
+        switch self {
+        case .string(let text), .number(let text): text
+        case .bool(let value): value ? "true" : "false"
+        case .null, .array, .object: nil
+        }
+    }
+
+    /// The whole number that a number or a string holds.
+    public var integer: Int64? {
+        guard let text = numberText else { return nil }
+        return JSONNumber.integer(text.utf8.span, 0..<text.utf8.count)
+    }
+
+    /// The time that a number or a string holds, without a fraction of a millisecond.
+    var milliseconds: Int64? {
+        guard let text = numberText else { return nil }
+        return JSONNumber.truncated(text.utf8.span, 0..<text.utf8.count)
+    }
+
+    /// The number that a number or a string holds.
+    public var double: Double? {
+        guard let text = numberText else { return nil }
+        return JSONNumber.double(text.utf8.span, 0..<text.utf8.count)
+    }
+
+    /// The truth that a boolean, 0 or 1, or a string of the same text holds.
+    public var bool: Bool? {
+        guard let string, string.utf8.count <= 5 else { return nil }
+        return switch string {
+        case "true", "1": true
+        case "false", "0": false
+        default: nil
+        }
+    }
+
+    private var numberText: String? {
+        switch self {
+        case .string(let text), .number(let text): text
+        default: nil
+        }
+    }
+
+    /// The value of a key, if this is an object or a string that holds one.
+    public subscript(key: String) -> DataValue? {
+        switch self {
+        case .object(let members): members.first { $0.key.isExactly(key) }?.value
+        case .string(let text): DataValue(json: text)?.objectMember(key)
+        default: nil
+        }
+    }
+
+    private func objectMember(_ key: String) -> DataValue? {
+        guard case .object = self else { return nil }
+        return self[key]
+    }
+
+    /// The element at `index`, if this is an array that has one.
+    public subscript(index: Int) -> DataValue? {
+        guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
+        return elements[index]
+    }
+
+    // MARK: Comparing
+
+    /// Whether two values are the same: texts to the byte, and the order of members counts for nothing.
+    public static func == (left: DataValue, right: DataValue) -> Bool {
+        switch (left, right) {
+        case (.string(let left), .string(let right)), (.number(let left), .number(let right)): left.isExactly(right)
+        case (.bool(let left), .bool(let right)): left == right
+        case (.null, .null): true
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)):
+            byKey(left) == byKey(right)
+        default: false
+        }
+    }
+
+    /// The members by their keys; of one that stands twice the first counts.
+    static func byKey(_ members: [(key: String, value: DataValue)]) -> [ExactText: DataValue] {
+        var values: [ExactText: DataValue] = [:]
+        for (key, value) in members.reversed() { values[ExactText(key)] = value }
+        return values
+    }
+
+    /// Hashes the value.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .string(let text), .number(let text): text.hashExactly(into: &hasher)
+        case .bool(let value): hasher.combine(value)
+        case .null: hasher.combine(0)
+        case .array(let elements): hasher.combine(elements)
+        case .object(let members): hasher.combine(members.count)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+/// What a handler is told beside the message itself, and what it tells: which writes it is about to make, and which
+/// messages it sends on.
+public struct HandlerContext: Sendable {
+    /// The message's number in its receiver, as in traces.
+    public let messageID: UInt64
+
+    /// When the payload arrived, on the receiver's clock.
+    public let arrivedAt: MonotonicInstant
+
+    /// How often the handler is called with the message, this time included: 1 for the first.
+    ///
+    /// More than 1 only where a ``PushService`` tries again. A handler that is called again may have done a part of its
+    /// work before: after it threw, after it was cancelled, or when the process ended while it ran.
+    public var attempt: Int { Int(attemptNumber) }
+
+    private let attemptNumber: UInt32
+    let matched: Route
+    private let message: PushMessage
+    /// Where the message's lineage is, unless the handler has found a longer one.
+    private var lineage: Lineage? = nil
+    private let watch: (any WriteWatch)?
+    private let recorder: TraceRecorder?
+
+    /// The route that called the handler.
+    public var route: String { matched.id }
+
+    // MARK: Writing
+
+    /// Announces that the handler is about to create an object or to change its fields, so that the event of it is
+    /// dropped and does not call a handler here.
+    ///
+    /// Call it before the write, and ``OwnWrite/done(modifiedAt:)`` or ``OwnWrite/failed()`` after it. One announcement
+    /// drops one event: ``OwnWrite`` says which. Announce a deletion with ``willDelete(_:)``, and other changes with
+    /// ``willWrite(_:changing:)``.
+    ///
+    /// - Parameter object: the object, whether or not it exists yet.
+    /// - Returns: the announced write.
+    /// - Throws: ``LoopRefusal`` when the handler's own route takes events of that bucket and refuses such writes; by
+    ///   default they are only reported, to ``LoopGuard/onRisk(_:)``.
+    public func willWrite(_ object: KiiObject) throws -> OwnWrite { try willWrite(object, changing: .fields) }
+
+    /// Announces that the handler is about to delete an object.
+    ///
+    /// - Parameter object: the object.
+    /// - Returns: the announced deletion, to be reported done or failed like a write.
+    /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
+    public func willDelete(_ object: KiiObject) throws -> OwnWrite { try willWrite(object, changing: .deletion) }
+
+    /// Announces that the handler is about to change an object in some way.
+    ///
+    /// A write that changes two things, such as fields and body, is announced once for each.
+    ///
+    /// - Parameters:
+    ///   - object: the object, whether or not it exists yet.
+    ///   - change: what the write does to it.
+    /// - Returns: the announced write.
+    /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
+    public func willWrite(_ object: KiiObject, changing change: ObjectChange) throws -> OwnWrite {
+        try judge(object.bucket, object.uri)
+        return watch?.announce(object, change, since: nil, for: messageID)
+            ?? OwnWrite(watch: nil, key: nil, number: 0, messageID: nil)
+    }
+
+    /// Announces a new object in a bucket, whose id the server will make.
+    ///
+    /// Its event is dropped only when it is judged after ``OwnCreation/done(id:modifiedAt:)``, since before nothing tells
+    /// it from somebody else's. Where you can, choose the id yourself and announce the object.
+    ///
+    /// - Parameter bucket: the bucket in which it will be made.
+    /// - Returns: the announced object.
+    /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
+    public func willCreate(in bucket: KiiBucket) throws -> OwnCreation {
+        try judge(bucket, bucket.uri)
+        return OwnCreation(watch: watch, bucket: bucket, since: watch?.now, messageID: messageID)
+    }
+
+    private func judge(_ bucket: KiiBucket, _ target: KiiURI) throws {
+        guard let watch, matched.loop.ownBucket != .allow, watch.judgesOwnBucket else { return }
+        let cause: LoopRisk.Cause
+        if let own = message.bucket, own.isSamePlace(as: bucket) {
+            cause = .sameBucket
+        } else if matched.criteria.mayTake(bucket) {
+            cause = .sameRoute
+        } else {
+            return
+        }
+        let risk = LoopRisk(route: matched.id, target: target, cause: cause, messageID: messageID)
+        watch.report(risk)
+        recorder?.end("write", "risk: \(cause.rawValue)")
+        if matched.loop.ownBucket == .refuse { throw LoopRefusal(risk: risk) }
+    }
+
+    // MARK: Sending on
+
+    /// The stamp for what the handler sends or writes: put it under ``Lineage/key`` into the data of a Push to User, or
+    /// into an object.
+    ///
+    /// It counts one handler more than the message that the handler was called with. Take it right before the write: in
+    /// an object it is believed only if the write follows within ``Lineage/lifetime``.
+    public var stamp: String {
+        let found = lineage ?? message.lineage
+        guard let watch else {
+            return (found?.next ?? Lineage(hops: 1, origin: "-")).stamped(at: message.serverTime, by: "-").stamp
+        }
+        let next = found?.next ?? Lineage(hops: 1, origin: watch.origin)
+        return watch.makeStamp(next, for: messageID, message, arrivedAt: arrivedAt).stamp
+    }
+
+    /// Puts the stamp into the data of a Push to User, or the fields of an object.
+    public func stamp(_ data: inout [String: String]) { data[Lineage.key] = stamp }
+
+    /// Puts the stamp into the data of a Push to User, or the fields of an object.
+    public func stamp(_ data: inout [String: DataValue]) { data[Lineage.key] = .string(stamp) }
+}
+
+extension HandlerContext {
+    // By the initialiser of all members, which copies nothing: see that of ``RoutedMessage``.
+    init(_ routed: borrowing RoutedMessage, _ route: Route, _ watch: (any WriteWatch)?) {
+        self.init(
+            messageID: routed.id, arrivedAt: routed.arrivedAt, attemptNumber: routed.attempt, matched: route,
+            message: routed.message, watch: watch, recorder: routed.recorder)
+    }
+}
+
+extension HandlerContext {
+    /// Goes on with the lineage of an object that the handler has fetched, so that a loop over objects ends too.
+    ///
+    /// A Push to App carries no data, but the object that it is about does. Where handlers put the stamp into the
+    /// objects that they write, under ``Lineage/key``, and read it here before they write again, a loop over many
+    /// devices ends after ``LoopSettings/hops`` writes, however slow it is.
+    ///
+    /// ```swift
+    /// let context = try context.continuing(fields[Lineage.key] ?? nil)
+    /// fields[Lineage.key] = context.stamp
+    /// ```
+    ///
+    /// A stamp stays in the object when somebody changes another field, and is then not believed; ``Lineage`` says how
+    /// that is told. Prefer ``continuing(fields:)`` where the fields come from Kii's REST API: the object's own time of
+    /// modification tells it better than the event's.
+    ///
+    /// - Parameter stamp: what stands in the object under the key, if anything does; an unreadable one counts as none.
+    /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
+    /// - Throws: ``LineageTooLong`` when the object has come through too many handlers; let it out of the handler, and
+    ///   the message ends as `looped` (`lineage`).
+    public func continuing(_ stamp: String?) throws -> HandlerContext { try continuing(stamp, modifiedAt: nil) }
+
+    /// Goes on with the lineage of an object that the handler has fetched, and whose time of modification it knows.
+    ///
+    /// - Parameters:
+    ///   - stamp: what stands in the object under ``Lineage/key``, if anything does.
+    ///   - modifiedAt: the object's time of modification as the server answered it together with the fields, in
+    ///     milliseconds since 1970; nil takes the event's.
+    /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
+    /// - Throws: ``LineageTooLong``, as ``continuing(_:)`` does.
+    public func continuing(_ stamp: String?, modifiedAt: Int64?) throws -> HandlerContext {
+        guard let found = stamp.flatMap({ Lineage($0) }).flatMap({ cause($0, modifiedAt) }) else { return self }
+        if let limit = watch.map(\.hopLimit) ?? LoopSettings.standard.hops, found.hops > limit {
+            throw LineageTooLong(hops: found.hops, limit: limit)
+        }
+        var context = self
+        if found.hops > (lineage ?? message.lineage)?.hops ?? 0 { context.lineage = found }
+        return context
+    }
+
+    /// Goes on with the lineage of an object, given its fields as Kii's REST API returns them: with its stamp, and with
+    /// its time of modification under `_modified`.
+    ///
+    /// ```swift
+    /// let context = try context.continuing(fields: fields)
+    /// context.stamp(&fields)
+    /// ```
+    ///
+    /// - Parameter fields: the object's fields.
+    /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
+    /// - Throws: ``LineageTooLong``, as ``continuing(_:)`` does.
+    public func continuing(fields: [String: DataValue]) throws -> HandlerContext {
+        try continuing(fields[Lineage.key]?.string, modifiedAt: fields["_modified"]?.milliseconds)
+    }
+
+    /// The lineage of the write that caused the message, where this stamp was found in the object.
+    private func cause(_ stamp: Lineage, _ modifiedAt: Int64?) -> Lineage? {
+        if let watch {
+            return watch.cause(of: messageID, message, arrivedAt: arrivedAt, found: stamp, modifiedAt: modifiedAt)
+        }
+        return StampFinding(stamp, modifiedAt, message).isOfItsWrite(serverTime: nil) ? stamp : nil
+    }
+}
+
+extension KiiBucket {
+    /// Whether two buckets are the same one, to the byte, whatever is known of their types.
+    func isSamePlace(as other: KiiBucket) -> Bool {
+        name.isExactly(other.name) && KiiURI(owner: .init(scope)) == KiiURI(owner: .init(other.scope))
+    }
+}

@@ -1,0 +1,121 @@
+import Synchronization
+
+/// One entry of the routing table: what it takes, and the handler that it calls.
+public final class Route: Sendable {
+    /// The route's id, unique in its receiver: in traces, metrics, outcomes, and for the kill switch.
+    public let id: String
+
+    /// Whether the routes declared after it may take the same message too.
+    public let flow: RouteFlow
+
+    /// What the loop guard does for this route.
+    public let loop: RouteLoopPolicy
+
+    /// How a service delivers what it takes; nil takes the service's settings.
+    public let delivery: DeliverySettings?
+
+    /// How old a message may be when the handler starts; nil takes any age, unless ``delivery`` is nil and the settings
+    /// of a service say otherwise.
+    public let maxAge: Duration?
+
+    /// What names the messages that it takes; nil leaves them their automatic keys.
+    public let dedupe: RouteDedupe?
+
+    package let criteria: RouteCriteria
+    package let handler: RouteHandler
+    /// Whether nothing limits it.
+    let isUnlimited: Bool
+    /// The limits of its own rate, if it has one.
+    let limits: RateLimits?
+    /// The id as two words, for keys that name the route: the same in every process, and after the rules are reloaded.
+    package let digest: DedupeKey
+    /// What tests and traces call its handler: the name under which a rule calls it, else the route's id.
+    package let handlerName: String
+    /// The rule that declares it; nil for a route that code declares.
+    package let declaration: (any Sendable)?
+    let handled = Atomic<Int>(0)
+    let failed = Atomic<Int>(0)
+    let held = Atomic<Int>(0)
+    let expired = Atomic<Int>(0)
+
+    /// Makes a route; `standardMaxAge` counts where it has no delivery settings of its own.
+    package init(
+        id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard,
+        delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil, dedupe: RouteDedupe? = nil,
+        handler: RouteHandler, handlerName: String? = nil, declaration: (any Sendable)? = nil
+    ) {
+        self.id = id
+        self.criteria = criteria
+        self.flow = flow
+        self.loop = loop
+        limits = if case .own(let rate) = loop.rate { RateLimits(rate) } else { nil }
+        isUnlimited = loop.rate == .unlimited
+        self.delivery = delivery
+        maxAge = delivery == nil ? standardMaxAge : delivery?.maxAge
+        self.dedupe = dedupe
+        self.handler = handler
+        var digest = KeyedDigest(.published)
+        digest.add(0, id.utf8.span, 0..<id.utf8.count)
+        self.digest = digest.finish()
+        self.handlerName = handlerName ?? id
+        self.declaration = declaration
+    }
+}
+
+/// What happens to the later routes when one has taken a message.
+public enum RouteFlow: Sendable, Hashable {
+    /// None of them sees it: the first match wins.
+    case stop
+    /// They are tried too.
+    case `continue`
+}
+
+/// The routes that take one message, in order of declaration.
+///
+/// The first one lies inside the value, since there is rarely another: no allocation.
+public struct MatchedRoutes: Sendable, RandomAccessCollection {
+    private var head: Route?
+    private var rest: [Route] = []
+
+    /// No routes.
+    public init() {}
+
+    /// Takes routes in order.
+    public init(_ routes: some Sequence<Route>) {
+        for route in routes { append(route) }
+    }
+
+    package mutating func append(_ route: Route) {
+        if head == nil { head = route } else { rest.append(route) }
+    }
+
+    /// The first index, 0.
+    public var startIndex: Int { 0 }
+    /// The number of routes.
+    public var endIndex: Int { head == nil ? 0 : rest.count + 1 }
+
+    /// The route at `position`.
+    public subscript(position: Int) -> Route {
+        if position == 0, let head { return head }
+        return rest[position - 1]
+    }
+
+    /// The key that the first route's id gives a message; nil, as nearly always, when that names none.
+    @inline(__always)
+    package func dedupeKeys(
+        of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: PlaceDigest?
+    ) -> DedupeKeys? {
+        guard let head, head.dedupe != nil else { return nil }
+        return message.dedupeKeys(of: head, app, secret, at: place)
+    }
+
+    /// The ids of the routes.
+    public var ids: [String] { map(\.id) }
+}
+
+/// What the routing table says about one message.
+package struct RouteMatch {
+    package var routes = MatchedRoutes()
+    /// Whether a route would have taken it but for its certainty.
+    package var isTooAmbiguous = false
+}

@@ -1,0 +1,67 @@
+/// What names the messages of a route: an id that their sender puts into the data.
+///
+/// ```swift
+/// receiver.onPushToUser(topic: "orders", dedupe: .by(data: "orderID")) { order, _ in print(order.topic) }
+/// ```
+///
+/// Two messages of the route with one id are the same message, whatever else differs: the second is a duplicate for as
+/// long as the seen store remembers the first. With two ids they are two messages, even if all else is equal. A message
+/// without the id, and every ambiguous one, has its automatic keys; see ``PushMessage/dedupeKeys(app:secret:)``.
+///
+/// An id counts only among messages of one route, kind, app, scope, bucket or topic, and sender. So nobody hides another
+/// sender's messages by using up their ids. The price: where one transport names the sender and another does not, two
+/// copies of a message are two.
+///
+/// Of a message that several routes take, the first route decides.
+public struct RouteDedupe: Sendable, Hashable {
+    /// The root key of the data whose value is the id.
+    public let key: String
+
+    /// What stands before the key in a rules file.
+    package static let prefix = "data."
+
+    /// The field as a rules file names it, such as `data.messageId`.
+    public var field: String { Self.prefix + key }
+
+    /// Names messages by the value of a root key of their data: a string that is not empty, or a number.
+    public static func by(data key: String) -> RouteDedupe { RouteDedupe(key: key) }
+
+    /// The id of a message; nil when it has none, or is ambiguous.
+    ///
+    /// A number and the string of the same text are one id, since FCM makes every value a string.
+    public func id(of message: PushMessage) -> String? {
+        guard message.certainty != .ambiguous else { return nil }
+        switch message.data[key] {
+        case .string(let text)?, .number(let text)?: return text.isEmpty ? nil : text
+        case .bool?, .null?, .array?, .object?, nil: return nil
+        }
+    }
+}
+
+extension PushMessage {
+    /// The key that the id of a route gives the message; nil when the route names none, or the message has none.
+    // Out of line: few routes have one.
+    @inline(never)
+    func dedupeKeys(
+        of route: Route, _ app: String?, _ secret: DedupeSecret, at place: PlaceDigest?
+    ) -> DedupeKeys? {
+        guard let dedupe = route.dedupe, let id = dedupe.id(of: self) else { return nil }
+        let reading = storage.reading
+        let buffer = storage.buffer
+        var digest = place?.wide ?? KeyedDigest(secret)
+        digest.add(UInt64(KeyPart.routeID) << 56 | UInt64(kind.tableIndex))
+        digest.add(route.digest.first)
+        digest.add(route.digest.second)
+        if place == nil {
+            digest.add(UInt64(reading.scopeKind.number))
+            digest.add(KeyPart.scopeID, buffer.span, reading.scopeID.range)
+        }
+        addApp(app, buffer.span, &digest)
+        // Whether a user or a thing sent it only MQTT says; an administrator's name is no id of theirs.
+        digest.add(reading.senderKind == .admin ? 1 : 0)
+        digest.add(KeyPart.sender, buffer.span, reading.sender.range)
+        digest.add(KeyPart.key, dedupe.key.utf8.span, 0..<dedupe.key.utf8.count)
+        digest.add(KeyPart.scalar, id.utf8.span, 0..<id.utf8.count)
+        return DedupeKeys(primary: digest.finish(), strength: .strong)
+    }
+}

@@ -1,0 +1,226 @@
+import Synchronization
+
+/// What happened to one message, stage by stage; for whoever listens with ``PushReceiver/onTrace(_:)``.
+///
+/// Holds names, codes and times, and the message itself, but prints no value of the payload.
+public struct Trace: Sendable {
+    /// One stage on the way.
+    public struct Stage: Sendable, Hashable {
+        /// `decode`, `route`, a middleware's name, or `handle` and the route's id.
+        public let name: String
+        /// What the stage said, in words.
+        public let verdict: String
+        /// How long it took.
+        public let nanoseconds: Int64
+    }
+
+    /// One run of one handler.
+    public struct Call: Sendable, Hashable {
+        /// The route's id.
+        public let route: String
+        /// Whether the handler succeeded.
+        public let isHandled: Bool
+        /// How long after its arrival the message came to the handler; of a further attempt, pauses included.
+        public let waitedNanoseconds: Int64
+        /// How long the handler took.
+        public let nanoseconds: Int64
+    }
+
+    /// What the end of a message means to the seen store.
+    public enum SeenEffect: String, Sendable, Hashable, CaseIterable {
+        /// It is remembered: the same message is a duplicate from now on.
+        case commit
+        /// It is forgotten: the same message is handled when it comes again.
+        case release
+        /// It stays reserved, since the message is held.
+        case keep
+    }
+
+    /// The message's number in its receiver.
+    public let messageID: UInt64
+    /// The message, unless it was undecodable.
+    public let message: PushMessage?
+    /// The transport that brought it.
+    public let transport: Transport?
+    /// The stages, in order.
+    public let stages: [Stage]
+    /// The ids of the routes that the table gave it, in order, whether or not a stage stopped them later.
+    public let routes: [String]
+    /// The handlers that were called, in order, failed ones too: by the name that a rule calls one by, else by the
+    /// route's id.
+    public let handlers: [String]
+    /// The runs of its handlers that have ended, in order: one for each attempt.
+    public internal(set) var calls: [Call] = []
+    /// The ids of the routes whose handlers were not called since the message was too old for them, in order.
+    public let expired: [String]
+    /// What the deduplicator told the seen store; nil when it had reserved nothing.
+    public let seen: SeenEffect?
+    /// How it ended.
+    public let outcome: Outcome
+    /// How often rules had been loaded when its routes were looked up; see ``PushReceiver/load(_:actions:)``.
+    public let generation: Int
+    /// How long all of it took.
+    public let nanoseconds: Int64
+    /// How long the message waited: from its arrival to its first handler, or to its end where none was called.
+    public internal(set) var waitedNanoseconds: Int64 = 0
+
+    /// How long its handlers took in all, further attempts included.
+    public var handlingNanoseconds: Int64 { calls.reduce(0) { $0 + $1.nanoseconds } }
+}
+
+extension Trace: CustomStringConvertible {
+    /// The trace on one line a stage.
+    public var description: String {
+        let kind = message.map { "\($0.kind), \($0.certainty.rawValue)" } ?? "no message"
+        let lines = stages.map { "  \($0.name): \($0.verdict) (\($0.nanoseconds) ns)" }
+        return (["message \(messageID), \(kind): \(outcome), \(nanoseconds) ns"] + lines).joined(separator: "\n")
+    }
+}
+
+/// Takes down the stages of one message, while someone listens.
+///
+/// A class, so that a message that nobody traces carries and copies no more than a nil.
+package final class TraceRecorder: Sendable {
+    private struct Record {
+        var stageStart: MonotonicInstant
+        var stages: [Trace.Stage] = []
+        var routes: [String] = []
+        var handlers: [String] = []
+        var calls: [(route: String, isHandled: Bool, start: MonotonicInstant, nanoseconds: Int64)] = []
+        var firstCall: MonotonicInstant?
+        var expired: [String] = []
+        var seen: Trace.SeenEffect?
+    }
+
+    private let clock: any ReceiverClock
+    let generation: Int
+    private let listener: @Sendable (Trace) -> Void
+    private let start: MonotonicInstant
+    private let record: Mutex<Record>
+
+    init(_ clock: any ReceiverClock, generation: Int, _ listener: @escaping @Sendable (Trace) -> Void) {
+        self.clock = clock
+        self.generation = generation
+        self.listener = listener
+        start = clock.now
+        record = Mutex(Record(stageStart: start))
+    }
+
+    func begin() {
+        let now = clock.now
+        record.withLock { $0.stageStart = now }
+    }
+
+    /// Takes down what the payload was decoded to; its routes are looked up next.
+    func decoded(_ message: PushMessage) {
+        end("decode", "\(message.kind), \(message.certainty.rawValue)")
+        begin()
+    }
+
+    /// Takes down which routes the table gave the message, and that looking them up has ended.
+    func routed(_ routes: MatchedRoutes) {
+        end("route", routes.isEmpty ? "none" : routes.ids.joined(separator: ", "))
+        take(routes)
+    }
+
+    /// Takes down which routes the table gave the message.
+    func take(_ routes: MatchedRoutes) { record.withLock { $0.routes = routes.ids } }
+
+    /// Takes down that a route's handler is called.
+    func call(_ route: Route) {
+        let now = clock.now
+        record.withLock { record in
+            record.stageStart = now
+            record.firstCall = record.firstCall ?? now
+            record.handlers.append(route.handlerName)
+        }
+    }
+
+    /// Takes down that a route's handler has succeeded.
+    func handled(_ route: Route) {
+        end("handle \(route.id)", "handled")
+        endCall(route, isHandled: true)
+    }
+
+    /// Takes down that a route's handler has failed.
+    func failed(_ route: Route, _ error: any Error) {
+        end("handle \(route.id)", failed: error)
+        endCall(route, isHandled: false)
+    }
+
+    private func endCall(_ route: Route, isHandled: Bool) {
+        record.withLock { record in
+            let length = record.stages.last?.nanoseconds ?? 0
+            record.calls.append((route.id, isHandled, record.stageStart, length))
+        }
+    }
+
+    /// Takes down that a route's handler is not called, since the message is too old for it.
+    func expired(_ route: Route, _ age: Duration, _ limit: Duration) {
+        begin()
+        record.withLock { $0.expired.append(route.id) }
+        // Whole seconds, as the wall clock has them, unless there are none.
+        let seconds = age.components.seconds
+        let shown = seconds > 0 ? Duration.seconds(seconds) : age
+        end("handle \(route.id)", "expired: \(shown.ruleText) old, maxAge \(limit.ruleText)")
+    }
+
+    /// Takes down what the seen store is told.
+    func settle(_ effect: Trace.SeenEffect) { record.withLock { $0.seen = effect } }
+
+    func end(_ name: String, _ verdict: String) {
+        let now = clock.now
+        record.withLock { record in
+            record.stages.append(
+                Trace.Stage(
+                    name: name, verdict: verdict, nanoseconds: record.stageStart.duration(to: now).inNanoseconds))
+        }
+    }
+
+    func end(_ name: String, _ verdict: Verdict) { end(name, verdict.description) }
+
+    // Mostly the type only: an error's own text may hold what a handler read from the payload.
+    func end(_ name: String, failed error: any Error) { end(name, "threw \(ErrorReport.text(error))") }
+
+    /// Tells the listener what was taken down of a message, and how it ended.
+    package func finish(_ message: RoutedMessage, _ outcome: Outcome) {
+        finish(message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt)
+    }
+
+    /// Tells the listener what was taken down.
+    func finish(
+        _ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome,
+        _ arrivedAt: MonotonicInstant? = nil
+    ) {
+        let (record, now) = (record.withLock { $0 }, clock.now)
+        // An arrival that an earlier process took down may be of another clock.
+        func waited(until instant: MonotonicInstant) -> Int64 {
+            max(0, (arrivedAt ?? start).duration(to: instant).inNanoseconds)
+        }
+        listener(
+            Trace(
+                messageID: id, message: message, transport: transport, stages: record.stages, routes: record.routes,
+                handlers: record.handlers,
+                calls: record.calls.map { call in
+                    Trace.Call(
+                        route: call.route, isHandled: call.isHandled, waitedNanoseconds: waited(until: call.start),
+                        nanoseconds: call.nanoseconds)
+                },
+                expired: record.expired, seen: record.seen, outcome: outcome, generation: generation,
+                nanoseconds: start.duration(to: now).inNanoseconds,
+                waitedNanoseconds: waited(until: record.firstCall ?? now)))
+    }
+}
+
+extension Verdict: CustomStringConvertible {
+    /// `pass`, or the drop with its reason.
+    public var description: String {
+        switch self {
+        case .pass: "pass"
+        case .drop(.duplicate): "drop: duplicate (done)"
+        case .drop(.duplicateInFlight): "drop: duplicate (inFlight)"
+        case .drop(.looped(let layer)): "drop: looped (\(layer.rawValue))"
+        case .drop(.refused(let refusal)): "drop: refused (\(refusal.reason))"
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// What a middleware decides about a message.
+@nonexhaustive
+public enum Verdict: Sendable, Hashable {
+    /// The message goes on.
+    case pass
+    /// The message ends here, for this reason. A drop is no error: the transport is told that all is well.
+    case drop(DropReason)
+
+    /// Ends a message because it is not for this receiver, for a reason of your own.
+    ///
+    /// The reason stands in the outcome, in traces and in metrics; keep values of the payload out of it.
+    public static func refuse(_ reason: String) -> Verdict { .drop(.refused(.other(reason))) }
+}
+
+/// Why a middleware ends a message.
+@nonexhaustive
+public enum DropReason: Sendable, Hashable {
+    /// The same message was handled before.
+    case duplicate
+    /// The same message is being handled; the lease is the first one's.
+    case duplicateInFlight(SeenLease)
+    /// The message would feed a loop; the layer is the one that recognised it.
+    case looped(LoopLayer)
+    /// The message is not for this receiver.
+    case refused(Refusal)
+}
+
+/// Why a message is not for this receiver.
+@nonexhaustive
+public enum Refusal: Sendable, Hashable {
+    /// It names another app.
+    case app
+    /// Its scope is incomplete, unknown, or not one that is served.
+    case scope
+    /// A middleware of your own says so.
+    case other(String)
+
+    /// The reason as one word, or the text of your own.
+    public var reason: String {
+        switch self {
+        case .app: "app"
+        case .scope: "scope"
+        case .other(let reason): reason
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/// A write that a handler has announced, to be reported done or failed.
+///
+/// ```swift
+/// let write = try context.willWrite(event.object)
+/// do {
+///     write.done(modifiedAt: try await cloud.put(event.object))
+/// } catch {
+///     write.failed()
+///     throw error
+/// }
+/// ```
+///
+/// The event that the write causes is dropped once, as `looped` (`echo`). An event is taken for it only if it
+///
+/// - is about this object, and tells of the announced ``ObjectChange``: somebody else's deletion is never dropped for an
+///   announced update;
+/// - names no sender, or an identity that this device writes as;
+/// - arrived after the announcement, and at most ``LoopSettings/echo`` after it, 60 seconds unless you say otherwise;
+/// - has the time of modification that ``done(modifiedAt:)`` reported, where both times are known. Where one is not,
+///   as over APNs, it must have arrived within 10 seconds after `done`, and no event of a later modification before it.
+///
+/// Over APNs nothing tells the event of another device's update from this one's within those 10 seconds. If such an
+/// event is dropped, this write's own event is handled instead, so the handler sees the object's last state all the same.
+public struct OwnWrite: Sendable {
+    let watch: (any WriteWatch)?
+    let key: PlaceKey?
+    let number: UInt64
+    /// The message whose handler announced it, and may have stamped it.
+    let messageID: UInt64?
+
+    /// Reports that the write succeeded.
+    ///
+    /// - Parameter modifiedAt: the object's time of modification as the server answered it, in milliseconds since 1970;
+    ///   with it, an event of somebody else's write is told apart over every transport that carries the time, and a
+    ///   stamp that the handler wrote is believed for this write alone.
+    public func done(modifiedAt: Int64? = nil) {
+        watch?.complete(self, modifiedAt: modifiedAt)
+    }
+
+    /// Reports that the write failed, so that no event is expected of it.
+    public func failed() { watch?.withdraw(self) }
+}
+
+/// A new object that a handler has announced, whose id the server makes.
+public struct OwnCreation: Sendable {
+    let watch: (any WriteWatch)?
+    let bucket: KiiBucket
+    /// When it was announced; nil without a guard.
+    let since: MonotonicInstant?
+    /// The message whose handler announced it.
+    let messageID: UInt64
+
+    /// Reports the object that the server made; its event is dropped once, unless a handler was called for it before.
+    ///
+    /// - Parameters:
+    ///   - id: the object's id.
+    ///   - modifiedAt: its time of modification as the server answered it, in milliseconds since 1970.
+    public func done(id: String, modifiedAt: Int64? = nil) {
+        watch?.announce(KiiObject(bucket: bucket, id: id), .fields, since: since, for: messageID)
+            .done(modifiedAt: modifiedAt)
+    }
+}

@@ -1,0 +1,46 @@
+/// What is known when a stamp is found in an object.
+struct StampFinding {
+    let stamp: Lineage
+    /// The object's time of modification, as the handler fetched it.
+    let modifiedAt: Int64?
+    /// The event's time of modification: the object's is this one, or later.
+    let eventModifiedAt: Int64?
+    /// When the event was sent.
+    let sentAt: Int64?
+    /// The object that the event is about, to which the stamp is taken to belong.
+    let object: PlaceKey?
+    /// The message whose handler found it.
+    var messageID: UInt64 = 0
+    /// When the message arrived.
+    var arrivedAt = MonotonicInstant(nanoseconds: 0)
+    /// Whether the message names a sender that this device does not write as.
+    var isStrangers = false
+}
+
+extension StampFinding {
+    init(_ stamp: Lineage, _ modifiedAt: Int64?, _ message: PushMessage, object: PlaceKey? = nil) {
+        let isOfKii = message.kind != .directPush
+        self.init(
+            stamp: stamp, modifiedAt: modifiedAt, eventModifiedAt: isOfKii ? message.modifiedAt : nil,
+            sentAt: isOfKii ? message.sentAt : nil, object: object)
+    }
+}
+
+extension StampFinding {
+    /// Whether the times say that a stamp belongs to the object's last write.
+    func isOfItsWrite(serverTime: Int64?) -> Bool {
+        let reference = modifiedAt ?? eventModifiedAt ?? sentAt ?? serverTime
+        guard let time = stamp.time, let reference else { return false }
+        let lifetime = Lineage.lifetime.inNanoseconds / 1_000_000
+        // The object may have been written since the event was sent, but not later than now.
+        let latest = modifiedAt ?? max(reference, serverTime ?? reference)
+        return time >= reference.addingClamped(-lifetime) && time <= latest.addingClamped(lifetime)
+    }
+
+    /// Whether the object was modified after this time, as far as the object or its event tells.
+    func tellsOfChange(after time: Int64) -> Bool {
+        if let modifiedAt = modifiedAt ?? eventModifiedAt { return modifiedAt > time }
+        // The push is made a moment after the write that it tells of.
+        return sentAt.map { $0 > time.addingClamped(1000) } ?? false
+    }
+}

@@ -1,0 +1,100 @@
+public import KiiPush
+import Synchronization
+
+/// Brings payloads from transports to the handlers of a receiver: at least once, in order, through failures and crashes.
+///
+/// ```swift
+/// let service = PushService(receiver, [transport])
+/// let report = try await service.run()
+/// ```
+///
+/// A payload is put into the inbox when a transport hands it over; where the inbox is durable it is safe from then on, and
+/// may be acknowledged. It then waits in a lane: messages of one object, topic or sender are handled one after another,
+/// others side by side. Its turn come, it goes through the receiver's chain once, and its handlers run. One that fails is
+/// run again after a growing pause, those that succeeded are not; after the last attempt the message is put among the
+/// dead letters. It is gone from the inbox only when it has ended.
+///
+/// Promises:
+/// - What a durable inbox has taken in is handled, or ends as one of the other outcomes; a crash loses nothing. What was in
+///   flight when the process ended is run again, alone, before anything new is taken in; where it fails, also its further
+///   attempts are made alone. What ends the process four times, but for the first time alone, is put among the dead letters
+///   and not run a fifth time.
+/// - A handler that succeeded does not run again for the message, but for those in flight at a crash: at most
+///   ``ServiceSettings/concurrency`` messages, and what the loop guard or somebody lets go.
+/// - It holds no more in memory than ``ServiceSettings`` say. What a durable inbox takes beyond that waits on disk, and is
+///   read back in order; with an inbox in memory, transports wait while it is full. No route, bucket, topic, sender or
+///   object uses more than a share of places and handlers.
+/// - A store that fails is asked again, with growing pauses, and told of by ``onEvent(_:)``; until it is well, nothing more
+///   is acknowledged. Nothing ends that the dead letters have no room for: a durable inbox keeps it, and of any other the
+///   transport is told to bring it again. Only what is no push message, and came just now, is told of and let go.
+///
+/// The guide <doc:DeliveryGuarantees> says how to set it up, and what no client can repair.
+public final class PushService: Sendable {
+    /// The receiver whose chain and handlers it uses.
+    public let receiver: PushReceiver
+
+    /// Let go when it runs, since a transport may keep its intake, which keeps the service.
+    let transports: Mutex<[any PushTransport]>
+    let inbox: any Inbox
+    let settings: ServiceSettings
+    let delivery: Mutex<DeliverySettings>
+    let jitter: @Sendable () -> Double
+    let state: Mutex<ServiceState>
+    let listener = Mutex<(@Sendable (ServiceEvent) -> Void)?>(nil)
+
+    var clock: any ReceiverClock { receiver.clock }
+
+    /// Makes a service.
+    ///
+    /// - Parameters:
+    ///   - receiver: the receiver whose chain and handlers it uses. What the service holds it drives too, so leave its
+    ///     `run()` alone.
+    ///   - transports: what brings payloads.
+    ///   - inbox: what keeps them until they have ended; without one, memory.
+    ///   - settings: how much it takes on at once.
+    ///   - delivery: how messages are delivered whose route says nothing else.
+    ///   - jitter: by how much a pause is made longer or shorter, from -1 to 1, of which a fifth counts.
+    public init(
+        _ receiver: PushReceiver, _ transports: [any PushTransport], inbox: any Inbox = InMemoryInbox(),
+        settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(),
+        jitter: @escaping @Sendable () -> Double = { Double.random(in: -1...1) }
+    ) {
+        self.receiver = receiver
+        self.transports = Mutex(transports)
+        self.inbox = inbox
+        self.settings = settings
+        state = Mutex(ServiceState(settings, isDurable: inbox.isDurable))
+        self.delivery = Mutex(delivery)
+        self.jitter = jitter
+    }
+
+    /// Changes how messages are delivered whose route says nothing else, as when rules are loaded again.
+    ///
+    /// It counts for what is taken in from now on.
+    public func setDelivery(_ settings: DeliverySettings) { delivery.withLock { $0 = settings } }
+
+    /// Calls `listener` with what there is to tell beside the outcomes, in place of an earlier listener.
+    ///
+    /// Outcomes are told by ``PushReceiver/onTrace(_:)``. It is called by the task that it happened to; keep it short.
+    public func onEvent(_ listener: (@Sendable (ServiceEvent) -> Void)?) { self.listener.withLock { $0 = listener } }
+
+    func tell(_ event: ServiceEvent) { listener.withLock { $0 }?(event) }
+
+    /// What it has on its hands now.
+    public var status: ServiceStatus {
+        state.withLock { state in
+            var status = ServiceStatus()
+            status.waiting = state.lanes.count + (state.nextAlone == nil ? 0 : 1)
+            status.handling = state.handling
+            status.retrying = state.retries.count
+            status.held = state.parked.count + state.copies.count
+            status.messages = state.messages
+            status.bytes = state.bytes
+            status.onDisk = state.onDisk
+            status.bytesOnDisk = state.spill.used.bytes
+            status.overrunning = state.overrunning
+            status.isOpen = state.phase == .open
+            return status
+        }
+    }
+}

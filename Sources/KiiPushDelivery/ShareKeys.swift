@@ -1,0 +1,23 @@
+import KiiPush
+
+/// With whom a message shares what a service has: the messages of its lane, of its group and of its route.
+struct ShareKeys: Sendable, Hashable {
+    let lane: LaneKey
+    /// The bucket or topic in its scope; the sender of a message that has neither, or else the route.
+    let group: PlaceKey
+    /// The first route that takes it.
+    let route: PlaceKey
+}
+
+extension ShareKeys {
+    init(_ message: RoutedMessage, lane: LaneKey) {
+        self.lane = lane
+        route = message.routes.first.map { PlaceKey(digest: $0.digest) } ?? .unrouted
+        group = PlaceKey(groupOf: message.message) ?? route
+    }
+}
+
+extension PlaceKey {
+    /// For messages that no route takes.
+    fileprivate static let unrouted = PlaceKey(digest: DedupeKey(first: 0, second: 0))
+}

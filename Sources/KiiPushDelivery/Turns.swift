@@ -1,0 +1,104 @@
+import KiiPush
+
+/// Decides who may have a turn now.
+protocol TurnJudge {
+    mutating func mayTake(route: PlaceKey) -> Bool
+    mutating func mayTake(group: PlaceKey) -> Bool
+    mutating func mayTake(lane: LaneKey) -> Bool
+}
+
+/// The lanes that wait for their turn: each route has its turn, of a route each group, of a group one lane after another.
+///
+/// So the message of a quiet key is next, however many of a busy one wait. A turn costs the same however many wait, as long
+/// as a judge refuses only those that have more than a share: then it refuses few.
+struct Turns {
+    private struct Group {
+        var lanes = ShortQueue<LaneKey>()
+
+        mutating func next(_ judge: inout some TurnJudge) -> LaneKey? {
+            for _ in 0..<lanes.count {
+                guard let lane = lanes.popFirst() else { return nil }
+                if judge.mayTake(lane: lane) { return lane }
+                lanes.append(lane)
+            }
+            return nil
+        }
+    }
+
+    private struct Route {
+        var groups: [PlaceKey: Group] = [:]
+        var order = ShortQueue<PlaceKey>()
+
+        mutating func append(_ lane: LaneKey, _ group: PlaceKey) {
+            if groups[group] == nil { order.append(group) }
+            groups[group, default: Group()].lanes.append(lane)
+        }
+
+        mutating func next(_ judge: inout some TurnJudge) -> LaneKey? {
+            for _ in 0..<order.count {
+                guard let group = order.popFirst() else { return nil }
+                let lane = judge.mayTake(group: group) ? groups[group]?.next(&judge) : nil
+                if groups[group]?.lanes.isEmpty ?? true { groups[group] = nil } else { order.append(group) }
+                if let lane { return lane }
+            }
+            return nil
+        }
+    }
+
+    private var routes: [PlaceKey: Route] = [:]
+    private var order = ShortQueue<PlaceKey>()
+
+    /// Lists a lane behind the others of its group; the caller lists none twice.
+    mutating func append(_ lane: LaneKey, _ keys: ShareKeys) {
+        if routes[keys.route] == nil { order.append(keys.route) }
+        routes[keys.route, default: Route()].append(lane, keys.group)
+    }
+
+    /// Takes the lane whose turn it is out; nil when there is none that may.
+    mutating func next(_ judge: inout some TurnJudge) -> LaneKey? {
+        for _ in 0..<order.count {
+            guard let route = order.popFirst() else { return nil }
+            let lane = judge.mayTake(route: route) ? routes[route]?.next(&judge) : nil
+            if routes[route]?.groups.isEmpty ?? true { routes[route] = nil } else { order.append(route) }
+            if let lane { return lane }
+        }
+        return nil
+    }
+}
+
+/// How many messages of each route and each group are being handled.
+struct Running: TurnJudge {
+    private let mostOfRoute: Int
+    private let mostOfGroup: Int
+    private var routes: [PlaceKey: Int] = [:]
+    private var groups: [PlaceKey: Int] = [:]
+
+    /// Leaves a worker for other routes, and one for other groups of a route, where there are enough.
+    init(concurrency: Int) {
+        mostOfRoute = max(concurrency - 1, 1)
+        mostOfGroup = max(concurrency - 2, 1)
+    }
+
+    func mayTake(route: PlaceKey) -> Bool { routes[route, default: 0] < mostOfRoute }
+    func mayTake(group: PlaceKey) -> Bool { groups[group, default: 0] < mostOfGroup }
+    func mayTake(lane: LaneKey) -> Bool { true }
+
+    func mayTake(_ keys: ShareKeys) -> Bool { mayTake(route: keys.route) && mayTake(group: keys.group) }
+
+    mutating func begin(_ keys: ShareKeys) {
+        routes[keys.route, default: 0] += 1
+        groups[keys.group, default: 0] += 1
+    }
+
+    mutating func end(_ keys: ShareKeys) {
+        routes.lower(keys.route)
+        groups.lower(keys.group)
+    }
+}
+
+extension [PlaceKey: Int] {
+    fileprivate mutating func lower(_ key: PlaceKey) {
+        guard let index = index(forKey: key) else { return }
+        if values[index] > 1 { values[index] -= 1 } else { remove(at: index) }
+    }
+}

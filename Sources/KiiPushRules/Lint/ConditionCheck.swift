@@ -1,0 +1,193 @@
+// What one rule's conditions say together, without a look at the others.
+
+import KiiPush
+
+extension RulesLint {
+    mutating func checkConditions(_ rule: RoutingRule, _ number: Int) {
+        let profile = profiles[number]
+        let before = findings.count
+        checkKinds(rule, profile)
+        checkScopes(rule, profile)
+        checkSender(rule)
+        checkData(rule, profile)
+        let found = findings[before...].map(\.code)
+        if found.contains(where: { $0.severity == .error }) { dead.insert(number) }
+        if found.contains(.neverMatches) { unmatched.insert(number) }
+        checkNames(rule, profile)
+        checkRepeats(rule)
+    }
+
+    // MARK: Kind
+
+    private mutating func checkKinds(_ rule: RoutingRule, _ profile: RuleProfile) {
+        let criteria = rule.criteria
+        let ofApp = criteria.bucket != nil ? "bucket" : criteria.object != nil ? "object" : nil
+        if let ofApp, criteria.topic != nil {
+            let later = max(position(ofApp, of: rule), position("topic", of: rule))
+            report(
+                .neverMatches, later, rule.id,
+                "the rule \(name(rule)) never matches: only a Push to App has '\(ofApp)', and only a Push to User has 'topic'; make two rules of it"
+            )
+            return
+        }
+        for (condition, kind) in [(ofApp, PushKind.pushToApp), (criteria.topic.map { _ in "topic" }, .pushToUser)] {
+            guard let condition, !criteria.kinds.contains(KindSet(kind)) else { continue }
+            report(
+                .neverMatches, position(condition, of: rule), rule.id,
+                "the rule \(name(rule)) never matches: only a \(kind) has '\(condition)', and 'kind' asks for another; leave one of them out"
+            )
+            return
+        }
+        let scope = criteria.scope != nil ? "scope" : criteria.scopeID != nil ? "scopeID" : nil
+        if let scope, profile.kinds.isEmpty {
+            report(
+                .neverMatches, position(scope, of: rule), rule.id,
+                "the rule \(name(rule)) never matches: a Direct Push that has '\(scope)' is ambiguous; leave it out, or add \"ambiguous\" to 'certainty'"
+            )
+        } else if profile.kinds.isEmpty || profile.certainty == 0 {
+            report(
+                .neverMatches, position("certainty", of: rule), rule.id,
+                "the rule \(name(rule)) never matches: only a Direct Push is 'likely', a Push to App or Push to User is 'certain' or 'ambiguous'; write \"certain\""
+            )
+        }
+        let stated = rule.conditions.contains { $0.name == "kind" }
+        if stated, criteria.kinds == .all {
+            report(
+                .alwaysHolds, position("kind", of: rule), rule.id,
+                "every message is of one of these kinds; leave 'kind' out")
+        }
+    }
+
+    // MARK: Scope and sender
+
+    private mutating func checkScopes(_ rule: RoutingRule, _ profile: RuleProfile) {
+        guard let scopes = profile.scopes else { return }
+        guard !scopes.isEmpty else {
+            let fault = rule.criteria.scopeID == nil ? "scope" : "scopeID"
+            report(
+                .neverMatches, position(fault, of: rule), rule.id,
+                "the rule \(name(rule)) never matches: no scope that 'scope' asks for has such an id; the scope of the app has none at all"
+            )
+            return
+        }
+        guard let serving = rules.serving, !scopes.contains(where: { $0.mayBe(serving) }) else { return }
+        let fault = rule.criteria.scope == nil ? "scopeID" : "scope"
+        report(
+            .notServed, position(fault, of: rule), rule.id,
+            "the rule \(name(rule)) never matches: 'serving' lists none of its scopes, so they are refused before; add the scope there, or drop the rule"
+        )
+    }
+
+    private mutating func checkSender(_ rule: RoutingRule) {
+        guard let sender = rule.criteria.sender, !sender.alternatives.isEmpty else { return }
+        let isOwn = sender.alternatives.allSatisfy { alternative in
+            guard let texts = alternative.id.exactTexts else { return false }
+            return texts.allSatisfy { text in
+                rules.me.contains { me in
+                    me.id.isExactly(text) && SenderPattern([alternative]).takes(me)
+                }
+            }
+        }
+        guard isOwn else { return }
+        report(
+            .onlyOwnMessages, position("sender", of: rule), rule.id,
+            "the rule \(name(rule)) never runs: its senders are identities of 'me', whose messages the loop guard cuts; take them out of 'me', or ask for another sender"
+        )
+    }
+
+    // MARK: Data
+
+    private mutating func checkData(_ rule: RoutingRule, _ profile: RuleProfile) {
+        for condition in rule.criteria.data {
+            let place = position("data", condition.key, of: rule)
+            let key = "'\(NearestName.shown(condition.key))'"
+            var proof = DataProof()
+            if proof.neverHolds(condition.predicate) {
+                report(
+                    .neverMatches, place, rule.id,
+                    "the rule \(name(rule)) never matches: no value of \(key) meets all that is asked of it")
+            } else if proof.alwaysHolds(condition.predicate) {
+                report(
+                    .alwaysHolds, place, rule.id,
+                    "every value of \(key) meets this, and a missing one too; leave the condition out")
+            } else if let never = neverThere(condition, profile) {
+                report(
+                    .neverMatches, place, rule.id, "the rule \(name(rule)) never matches: \(key) \(never)")
+            } else if profile.kinds == KindSet(.pushToApp), !DataSample.missing.meets(condition.predicate) {
+                report(
+                    .dataOfPushToApp, place, rule.id,
+                    "Kii sends no data with a Push to App, so \(key) is missing and the rule \(name(rule)) takes nothing; match the bucket, and look at the object's fields in the handler"
+                )
+            }
+        }
+    }
+
+    /// Why a key that must be there never is, whatever comes.
+    private func neverThere(_ condition: DataCondition, _ profile: RuleProfile) -> String? {
+        DataSample.missing.meets(condition.predicate) ? nil : neverThere(condition.key)
+    }
+
+    /// Why a key is never among the data.
+    func neverThere(_ key: String) -> String? {
+        if key.isExactly("aps") { return "is Apple's, and no data of the sender" }
+        if key.isExactly(Lineage.key) { return "is the loop guard's stamp, and no data of the sender" }
+        return nil
+    }
+
+    // MARK: Names
+
+    private mutating func checkNames(_ rule: RoutingRule, _ profile: RuleProfile) {
+        if let events = rule.criteria.events, profile.kinds == KindSet(.pushToApp) {
+            let known = KiiEvent.known.map(\.name)
+            for alternative in events.alternatives
+            where !known.contains(where: { TextPattern([alternative]).matches($0) }) {
+                let text = RuleText(alternative).text
+                report(
+                    .unknownEvent, position("events", of: rule), rule.id,
+                    NearestName.unknown("event", text, known: known) + "; a rule for it takes nothing that Kii sends")
+            }
+        }
+        guard let transport = rule.criteria.transport else { return }
+        let known = Self.transports
+        for text in transport.alternatives.map({ RuleText($0).text }) where !known.contains(where: text.isExactly) {
+            guard let nearest = NearestName.of(text, among: known), !text.utf8.contains(UInt8(ascii: "*")) else {
+                continue
+            }
+            report(
+                .unknownTransport, position("transport", of: rule), rule.id,
+                "no transport of this SDK is called '\(NearestName.shown(text))'; did you mean '\(nearest)'?")
+        }
+    }
+
+    /// The names of the transports that Kii's pushes come over.
+    static let transports = [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map(\.name)
+
+    private mutating func checkRepeats(_ rule: RoutingRule) {
+        for condition in WhenCondition.allCases {
+            let alternatives = rule.criteria.alternatives(of: condition)
+            guard alternatives.count > 1, alternatives.count <= RouteCriteria.mostParts else { continue }
+            let profiles = alternatives.map { RuleProfile($0(RouteCriteria(certainty: Certainty.allCases))) }
+            for (index, profile) in profiles.enumerated() {
+                let wider = profiles.indices.first { other in
+                    guard other != index, profiles[other].covers(profile) else { return false }
+                    // Of two equal ones the second is too much.
+                    return other < index || !profile.covers(profiles[other])
+                }
+                guard let wider else { continue }
+                report(
+                    .repeatedText, position(condition.rawValue, of: rule), rule.id,
+                    "of the list of '\(condition.rawValue)' the text \(index + 1) lies within the text \(wider + 1); leave it out"
+                )
+                break
+            }
+        }
+    }
+}
+
+extension KiiEvent {
+    /// The events that Kii documents.
+    static let known: [KiiEvent] = [
+        .objectCreated, .objectUpdated, .objectDeleted, .objectBodyUpdated, .objectBodyDeleted, .objectACLModified,
+        .bucketDeleted,
+    ]
+}

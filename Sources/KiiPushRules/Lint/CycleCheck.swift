@@ -1,0 +1,95 @@
+// Rules that feed themselves or each other.
+
+import KiiPush
+
+extension RulesLint {
+    mutating func checkCycles(_ feeds: RuleFeeds) {
+        let inCycles = feeds.feeds.filter(\.isInCycle)
+        for feed in inCycles where feed.from == feed.to { reportSelf(feed) }
+
+        let components = StrongComponents(count: rules.rules.count, edges: inCycles.map { ($0.from, $0.to) })
+        var seen: Set<Int> = []
+        let others = inCycles.filter { $0.from != $0.to }
+        var next: [Int: [RuleFeed]] = [:]
+        for feed in others { next[feed.from, default: []].append(feed) }
+        for feed in others where seen.insert(components.component(feed.from)).inserted {
+            if let cycle = Self.shortestCycle(from: feed.from, next) { reportCycle(cycle) }
+        }
+    }
+
+    private mutating func reportSelf(_ feed: RuleFeed) {
+        let rule = rules.rules[feed.from]
+        guard reportedSelf.insert(feed.from).inserted else { return }
+        let target = NearestName.shown(feed.target.description)
+        let place = position(of: feed.target, writtenBy: rule)
+        if rule.loop?.rate == .unlimited {
+            report(
+                .unguardedCycle, place, rule.id,
+                "the rule \(name(rule)) takes what it writes itself, \(target), without a rate limit: nothing but announced writes and stamps would end the loop; leave out 'rate': false, or write elsewhere"
+            )
+        } else {
+            report(
+                .feedsItself, place, rule.id,
+                "the rule \(name(rule)) takes what it writes itself, \(target): each message would cause the next; write elsewhere, exclude the device's own sender, or have the handler announce the write"
+            )
+        }
+    }
+
+    /// The most writes of a cycle that its report tells.
+    private static let mostSteps = 8
+
+    private mutating func reportCycle(_ cycle: [RuleFeed]) {
+        guard let first = cycle.first else { return }
+        let members = cycle.map { rules.rules[$0.from] }
+        var steps: [String] = []
+        for feed in cycle.prefix(Self.mostSteps) {
+            let taker = rules.rules[feed.to]
+            let target = NearestName.shown(feed.target.description)
+            let from = rules.rules[feed.from]
+            steps.append(
+                "\(name(from)) (\(from.position)) writes \(target), which \(name(taker)) (\(taker.position)) takes")
+        }
+        if cycle.count > Self.mostSteps { steps.append("and so on, over \(cycle.count) rules") }
+        let isUnguarded = members.allSatisfy { $0.loop?.rate == .unlimited }
+        let advice =
+            isUnguarded
+            ? "none of them has a rate limit: nothing but announced writes and stamps would end the loop; leave out 'rate': false"
+            : "each message would cause the next; break the circle, or have the handlers announce their writes"
+        report(
+            isUnguarded ? .unguardedCycle : .cycle, position(of: first.target, writtenBy: members[0]), members[0].id,
+            "rules that feed each other: \(steps.joined(separator: "; ")): \(advice)",
+            related: members.map { RuleFinding.Related(position: $0.position, what: "the rule \(name($0))") })
+    }
+
+    private func position(of target: KiiURI, writtenBy rule: RoutingRule) -> SourcePosition {
+        let index = rule.writes.firstIndex(of: target)
+        return index.flatMap { $0 < rule.writePositions.count ? rule.writePositions[$0] : nil } ?? rule.position
+    }
+
+    /// The shortest way back to a rule, over others.
+    private static func shortestCycle(from start: Int, _ next: [Int: [RuleFeed]]) -> [RuleFeed]? {
+        var cameBy: [Int: RuleFeed] = [:]
+        var queue = [start]
+        var head = 0
+        while head < queue.count {
+            let node = queue[head]
+            head += 1
+            for feed in next[node] ?? [] {
+                if feed.to == start {
+                    var cycle = [feed]
+                    var at = feed.from
+                    while at != start, let step = cameBy[at] {
+                        cycle.append(step)
+                        at = step.from
+                    }
+                    return cycle.reversed()
+                }
+                if cameBy[feed.to] == nil {
+                    cameBy[feed.to] = feed
+                    queue.append(feed.to)
+                }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,147 @@
+public import KiiPush
+
+/// A write of one rule whose push another rule, or the same one, may take.
+public struct RuleFeed: Sendable, Hashable {
+    /// The number of the rule that writes, from 0.
+    public let from: Int
+    /// The number of the rule that takes the push.
+    public let to: Int
+    /// What is written.
+    public let target: KiiURI
+    /// Whether a chain of such writes leads back to the rule that writes.
+    public internal(set) var isInCycle: Bool
+}
+
+/// Which rules the declared writes of rules feed.
+///
+/// A write to a bucket or an object causes a Push to App about it, a write to a topic a Push to User. Kii adds no data
+/// to the first, and its sender is this device, as far as the payload says.
+struct RuleFeeds {
+    /// The most pairs of a write and a rule that are looked at.
+    private static let mostPairs = 4_000_000
+
+    /// The most feeds that are kept.
+    private static let mostFeeds = 200_000
+
+    private let rules: RoutingRules
+    private let profiles: [RuleProfile]
+    /// The rules that ask for exact buckets or topics, by those, and all the others.
+    private var byBucket: [ExactText: [Int]] = [:]
+    private var byTopic: [ExactText: [Int]] = [:]
+    private var otherBuckets: [Int] = []
+    private var otherTopics: [Int] = []
+    private var pairsLeft = Self.mostPairs
+    private(set) var feeds: [RuleFeed] = []
+
+    /// Whether all was compared.
+    var isComplete: Bool { pairsLeft > 0 && feeds.count < Self.mostFeeds }
+
+    init(_ rules: RoutingRules, _ profiles: [RuleProfile]) {
+        self.rules = rules
+        self.profiles = profiles
+        guard rules.rules.contains(where: { !$0.writes.isEmpty }) else { return }
+        for (number, profile) in profiles.enumerated() where !profile.isEmpty && !isCut(profile) {
+            if profile.kinds.contains(KindSet(.pushToApp)) {
+                Self.file(number, profile.criteria.bucket, &byBucket, &otherBuckets)
+            }
+            if profile.kinds.contains(KindSet(.pushToUser)) {
+                Self.file(number, profile.criteria.topic, &byTopic, &otherTopics)
+            }
+        }
+        var known: [KiiURI: [Int]] = [:]
+        for (number, rule) in rules.rules.enumerated() {
+            for target in rule.writes where feeds.count < Self.mostFeeds {
+                let takers = known[target] ?? self.takers(of: target)
+                known[target] = takers
+                feeds += takers.map { RuleFeed(from: number, to: $0, target: target, isInCycle: false) }
+            }
+        }
+        let components = StrongComponents(count: profiles.count, edges: feeds.map { ($0.from, $0.to) })
+        for index in feeds.indices {
+            feeds[index].isInCycle = components.component(feeds[index].from) == components.component(feeds[index].to)
+        }
+    }
+
+    private static func file(
+        _ number: Int, _ pattern: TextPattern?, _ byText: inout [ExactText: [Int]], _ others: inout [Int]
+    ) {
+        guard let texts = pattern?.exactTexts else { return others.append(number) }
+        for text in Set(texts.map { ExactText($0) }) { byText[text, default: []].append(number) }
+    }
+
+    /// Whether the loop guard cuts whatever this device writes before it comes to a rule that asks for the sender.
+    private func isCut(_ profile: RuleProfile) -> Bool {
+        guard let sender = profile.criteria.sender, !(rules.me.isEmpty && rules.writesAs.isEmpty) else {
+            return false
+        }
+        return !rules.writesAs.contains { identity in sender.takes(identity) && !rules.me.contains(identity) }
+    }
+
+    /// The rules that may take the push of a write, up to the first that takes it for good.
+    private mutating func takers(of target: KiiURI) -> [Int] {
+        guard let written = written(target) else { return [] }
+        let candidates: [Int]
+        switch target.resource {
+        case .bucket(let name, _), .object(let name, _, _):
+            candidates = ((byBucket[ExactText(name)] ?? []) + otherBuckets).sorted()
+        case .topic(let name): candidates = ((byTopic[ExactText(name)] ?? []) + otherTopics).sorted()
+        case .none: return []
+        }
+        var takers: [Int] = []
+        for number in candidates {
+            guard pairsLeft > 0 else { break }
+            pairsLeft -= 1
+            guard profiles[number].mayMeet(written) else { continue }
+            takers.append(number)
+            if rules.rules[number].flow == .stop, profiles[number].covers(written) { break }
+        }
+        return takers
+    }
+
+    /// What the push of a write is like; nil when it does not come here.
+    private func written(_ target: KiiURI) -> RuleProfile? {
+        if let app = rules.app, let other = target.appID, !app.isExactly(other) { return nil }
+        var criteria = RouteCriteria(certainty: [.certain])
+        switch target.owner {
+        case .app: criteria.scope = .app
+        case .user(let id): criteria.scope = .user(.exactly(id))
+        case .group(let id): criteria.scope = .group(.exactly(id))
+        case .thing(let id): criteria.scope = .thing(.exactly(id))
+        case .admin: return nil
+        }
+        switch target.resource {
+        case .none: return nil
+        case .topic(let name): criteria.topic = .exactly(name)
+        case .bucket(let name, _): criteria.bucket = .exactly(name)
+        case .object(let name, _, let id):
+            criteria.bucket = .exactly(name)
+            criteria.object = .exactly(id)
+        }
+        var profile = RuleProfile(criteria)
+        profile.hasNoData = profile.kinds == KindSet(.pushToApp)
+        if let serving = rules.serving, profile.scopes?.contains(where: { $0.mayBe(serving) }) != true { return nil }
+        return profile
+    }
+}
+
+extension SenderPattern {
+    /// Whether an identity is taken.
+    func takes(_ identity: Sender) -> Bool {
+        let kind: Reading.SenderKind =
+            switch identity {
+            case .user: .user
+            case .thing: .thing
+            case .admin: .admin
+            }
+        return alternatives.contains { $0.kind == kind && $0.id.matches(identity.id) }
+    }
+}
+
+extension RoutingRules {
+    /// Which rules the declared writes of rules feed, in order of the rules that write.
+    ///
+    /// At most 200,000 of them. A write to a bucket or an object causes a Push to App about it, a write to a topic a
+    /// Push to User; a rule is left out when it cannot take that, since its conditions or an earlier rule forbid it,
+    /// or the loop guard or `serving` does.
+    public var feeds: [RuleFeed] { RuleFeeds(self, rules.map { RuleProfile($0.criteria) }).feeds }
+}

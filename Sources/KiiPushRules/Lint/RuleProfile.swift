@@ -1,0 +1,129 @@
+import KiiPush
+
+/// What a rule's conditions say together, ready to be compared with other rules'.
+struct RuleProfile {
+    let criteria: RouteCriteria
+    /// The kinds that are left when all conditions are taken together.
+    let kinds: KindSet
+    /// The certainties that are left, one bit each.
+    let certainty: UInt8
+    /// The scopes that are left; nil for any, or none.
+    let scopes: [PossibleScope]?
+    /// Whether the messages carry no data, as the events of Kii's own servers.
+    var hasNoData = false
+
+    private let wantedCertainty: UInt8
+    private let wantedScopes: WantedOwners<MessageScope.Kind>?
+    private let wantedSenders: WantedOwners<Reading.SenderKind>?
+
+    init(_ criteria: RouteCriteria) {
+        self.criteria = criteria
+        wantedCertainty = criteria.certainty.reduce(0) { $0 | Self.bit($1) }
+        var kinds = criteria.kinds
+        if criteria.bucket != nil || criteria.object != nil { kinds.formIntersection(KindSet(.pushToApp)) }
+        if criteria.topic != nil { kinds.formIntersection(KindSet(.pushToUser)) }
+        // Only a Direct Push is one by absence alone.
+        if wantedCertainty == Self.bit(.likely) { kinds.formIntersection(KindSet(.directPush)) }
+        // Kii states a scope with buckets and topics only: a Direct Push with one is always ambiguous.
+        if criteria.scope != nil || criteria.scopeID != nil, wantedCertainty & Self.bit(.ambiguous) == 0 {
+            kinds.subtract(KindSet(.directPush))
+        }
+        self.kinds = kinds
+        certainty = kinds.contains(KindSet(.directPush)) ? wantedCertainty : wantedCertainty & ~Self.bit(.likely)
+        scopes = PossibleScope.all(of: criteria)
+        wantedScopes = criteria.scope.map { WantedOwners($0.alternatives.map { ($0.kind, $0.id) }) }
+        wantedSenders = criteria.sender.map { WantedOwners($0.alternatives.map { ($0.kind, $0.id) }) }
+    }
+
+    private static func bit(_ certainty: Certainty) -> UInt8 {
+        switch certainty {
+        case .certain: 1
+        case .likely: 2
+        case .ambiguous: 4
+        }
+    }
+
+    /// Whether no message can meet the conditions, but for those on the data.
+    var isEmpty: Bool { kinds.isEmpty || certainty == 0 || scopes?.isEmpty == true }
+
+    // MARK: Containment
+
+    /// Whether it is proved that every message that `other` takes is taken here too.
+    func covers(_ other: RuleProfile) -> Bool {
+        guard criteria.kinds.isSuperset(of: other.kinds), other.certainty & ~wantedCertainty == 0 else { return false }
+        let given = other.criteria
+        return Self.covers(criteria.bucket, given.bucket, isThere: given.object != nil)
+            && Self.covers(criteria.object, given.object)
+            && Self.covers(criteria.topic, given.topic)
+            && Self.covers(criteria.events, given.events)
+            && Self.covers(criteria.transport, given.transport)
+            && coversScopes(of: other) && coversSenders(of: other) && coversData(of: other)
+    }
+
+    private static func covers(_ wanted: TextPattern?, _ given: TextPattern?, isThere: Bool = false) -> Bool {
+        guard let wanted else { return true }
+        guard let given else { return isThere && wanted.covers(.any) }
+        return wanted.covers(given)
+    }
+
+    private func coversScopes(of other: RuleProfile) -> Bool {
+        guard wantedScopes != nil || criteria.scopeID != nil else { return true }
+        guard let scopes = other.scopes else { return false }
+        return scopes.allSatisfy { scope in
+            if let wanted = criteria.scopeID, !scope.idIsSurely(wanted) { return false }
+            guard let wantedScopes else { return true }
+            switch wantedScopes[scope.kind] {
+            case nil: return false
+            case .all?: return true
+            case .some(let wanted)?: return scope.idIsSurely(wanted)
+            }
+        }
+    }
+
+    private func coversSenders(of other: RuleProfile) -> Bool {
+        guard let wantedSenders else { return true }
+        guard let sender = other.criteria.sender else { return false }
+        return sender.alternatives.allSatisfy { alternative in
+            switch wantedSenders[alternative.kind] {
+            case nil: false
+            case .all?: true
+            case .some(let wanted)?: wanted.covers(alternative.id)
+            }
+        }
+    }
+
+    private func coversData(of other: RuleProfile) -> Bool {
+        criteria.data.allSatisfy { wanted in
+            if other.hasNoData { return DataSample.missing.meets(wanted.predicate) }
+            var proof = DataProof()
+            let given = other.criteria.data.first { $0.key.isExactly(wanted.key) }
+            return given.map { proof.implies($0.predicate, wanted.predicate) } ?? proof.alwaysHolds(wanted.predicate)
+        }
+    }
+
+    // MARK: Meeting
+
+    /// False only if no message can be taken by both; looks at no data but of what has none.
+    func mayMeet(_ other: RuleProfile) -> Bool {
+        func mayMeet(_ left: TextPattern?, _ right: TextPattern?) -> Bool {
+            guard let left, let right else { return true }
+            return left.mayMeet(right)
+        }
+        let theirs = other.criteria
+        guard !kinds.isDisjoint(with: other.kinds), certainty & other.certainty != 0,
+            mayMeet(criteria.bucket, theirs.bucket), mayMeet(criteria.object, theirs.object),
+            mayMeet(criteria.topic, theirs.topic), mayMeet(criteria.events, theirs.events),
+            mayMeet(criteria.transport, theirs.transport)
+        else { return false }
+        if let scopes, let others = other.scopes {
+            let haveCommon = scopes.contains { mine in
+                others.contains { their in
+                    mine.kind == their.kind
+                        && mine.ids.allSatisfy { id in their.ids.allSatisfy { id.mayMeet($0) } }
+                }
+            }
+            guard haveCommon else { return false }
+        }
+        return !other.hasNoData || criteria.data.allSatisfy { DataSample.missing.meets($0.predicate) }
+    }
+}

@@ -1,0 +1,55 @@
+import KiiPush
+
+/// The parts of a directed graph in which each node leads to each other one: where its cycles are.
+struct StrongComponents {
+    private var numbers: [Int]
+
+    /// A number for the part that a node is in.
+    func component(_ node: Int) -> Int { numbers[node] }
+
+    /// Finds the parts, in time proportional to nodes and edges.
+    init(count: Int, edges: [(from: Int, to: Int)]) {
+        numbers = [Int](repeating: -1, count: count)
+        let next = Self.lists(count: count, edges)
+        // Tarjan's way, with a stack of its own instead of calls: a chain of ten thousand rules is as deep as that.
+        var order = [Int](repeating: -1, count: count)
+        var low = [Int](repeating: 0, count: count)
+        var open: [Int] = []
+        var last = 0
+        for root in 0..<count where order[root] < 0 {
+            var path: [(node: Int, edge: Int)] = [(root, 0)]
+            while let (node, edge) = path.last {
+                if edge == 0 {
+                    order[node] = last
+                    low[node] = last
+                    last += 1
+                    open.append(node)
+                }
+                if edge < next[node].count {
+                    path[path.count - 1].edge += 1
+                    let other = next[node][edge]
+                    if order[other] < 0 {
+                        path.append((other, 0))
+                    } else if numbers[other] < 0 {
+                        low[node] = min(low[node], order[other])
+                    }
+                    continue
+                }
+                path.removeLast()
+                if let parent = path.last?.node { low[parent] = min(low[parent], low[node]) }
+                guard low[node] == order[node] else { continue }
+                while let member = open.popLast() {
+                    numbers[member] = node
+                    if member == node { break }
+                }
+            }
+        }
+    }
+
+    /// For each node those that its edges lead to.
+    static func lists(count: Int, _ edges: [(from: Int, to: Int)]) -> [[Int]] {
+        var lists = [[Int]](repeating: [], count: count)
+        for (from, to) in edges { lists[from].append(to) }
+        return lists
+    }
+}

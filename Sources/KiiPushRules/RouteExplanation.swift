@@ -1,0 +1,145 @@
+public import KiiPush
+
+/// What one condition of a route says about one message.
+///
+/// Shows values of the message: that is what it is for. Keep it out of logs.
+public struct RouteCheck: Sendable, Hashable {
+    /// The condition's key in `when`, such as `bucket` or `data`.
+    public let name: String
+    /// The key of the data, where ``name`` is `data`.
+    public let key: String?
+    /// What the route asks for, as the rules file writes it.
+    public let expected: String
+    /// What the message has, as JSON; nil when it has nothing there.
+    public let actual: String?
+    /// Whether the condition holds.
+    public let holds: Bool
+    /// Why the message has nothing there, in a few words; nil where it has something, or there is no more to say.
+    public let reason: String?
+}
+
+extension Route {
+    /// Judges every condition of the route, also behind one that does not hold; the route takes the message if all do.
+    ///
+    /// A route without conditions has none to judge, but for its certainty: that is always there, and last but for the
+    /// data.
+    public func explain(_ message: PushMessage) -> [RouteCheck] { criteria.explain(message) }
+}
+
+extension RoutingRule {
+    /// Judges every condition of the rule, as its route would.
+    public func explain(_ message: PushMessage) -> [RouteCheck] { criteria.explain(message) }
+}
+
+extension RouteCriteria {
+    func explain(_ message: PushMessage) -> [RouteCheck] {
+        let checks = WhenCondition.allCases.filter { $0 == .certainty || $0.isSet(in: self) }.map { condition in
+            var expected = JSONWriter()
+            condition.write(self, to: &expected)
+            let actual = condition.actual(message)
+            return RouteCheck(
+                name: condition.rawValue, key: nil, expected: expected.text,
+                actual: actual.map { JSONWriter.quoted($0) }, holds: condition.holds(self, message),
+                reason: actual == nil ? condition.reasonForNothing(message) : nil)
+        }
+        return checks
+            + data.map { condition in
+                var expected = JSONWriter()
+                condition.predicate.write(to: &expected)
+                let actual = message.data[condition.key].map { value in
+                    var writer = JSONWriter()
+                    writer.value(value)
+                    return writer.text
+                }
+                return RouteCheck(
+                    name: "data", key: condition.key, expected: expected.text, actual: actual,
+                    holds: condition.holds(for: message), reason: nil)
+            }
+    }
+}
+
+extension WhenCondition {
+    /// What a message has for this condition, through what everybody can ask of it.
+    fileprivate func actual(_ message: PushMessage) -> String? {
+        switch self {
+        case .kind: message.kind.rawValue
+        case .bucket: message.bucket?.name
+        case .object: message.object?.id
+        case .topic: message.topic?.name
+        case .scope:
+            message.scope.typeName.map { type in
+                switch message.scope.scope {
+                case nil, .app: type
+                case .user(let user): "user:\(user.id)"
+                case .group(let group): "group:\(group.id)"
+                case .thing(let thing): "thing:\(thing.id)"
+                }
+            }
+        case .scopeID: message.scope.id
+        case .events: message.event?.name
+        case .sender: message.sender.map { "\($0.typeName):\($0.id)" }
+        case .transport: message.raw.transport?.name
+        case .certainty: message.certainty.rawValue
+        }
+    }
+
+    /// Why a message has nothing for this condition.
+    ///
+    /// A missing bucket or topic has a reason that one sees neither in the rule nor at once in the payload.
+    fileprivate func reasonForNothing(_ message: PushMessage) -> String? {
+        switch self {
+        case .bucket, .object:
+            guard message.kind == .pushToApp else { return "a \(message.kind) has none" }
+            return Self.reason(isNamed: message[self == .bucket ? .bucketID : .objectID] != nil)
+        case .topic:
+            guard message.kind == .pushToUser else { return "a \(message.kind) has none" }
+            return Self.reason(isNamed: message[.topic] != nil)
+        case .scope: return "the payload states none"
+        case .scopeID: return message.scope.kind == .app ? "the app's scope has no id" : "the payload states none"
+        case .sender: return "the payload does not say who sent it"
+        case .transport: return "none was given"
+        case .kind, .events, .certainty: return nil
+        }
+    }
+
+    private static func reason(isNamed: Bool) -> String {
+        isNamed ? "the payload names it, but states no complete scope" : "the payload names none"
+    }
+
+    /// Whether this condition alone holds.
+    func holds(_ criteria: RouteCriteria, _ message: PushMessage) -> Bool {
+        if self == .certainty { return criteria.certainty.contains(message.certainty) }
+        var only = RouteCriteria()
+        switch self {
+        case .kind: only.kinds = criteria.kinds
+        case .bucket: only.bucket = criteria.bucket
+        case .object: only.object = criteria.object
+        case .topic: only.topic = criteria.topic
+        case .scope: only.scope = criteria.scope
+        case .scopeID: only.scopeID = criteria.scopeID
+        case .events: only.events = criteria.events
+        case .sender: only.sender = criteria.sender
+        case .transport: only.transport = criteria.transport
+        case .certainty: break
+        }
+        let buffer = message.storage.buffer
+        return only.matchesContent(buffer.span, message.storage)
+    }
+}
+
+extension RoutingRule {
+    /// What the rule asks for: each condition that is set, with what it wants as the rules file writes it.
+    package var wanted: [(name: String, key: String?, text: String)] {
+        let conditions = WhenCondition.allCases.filter { $0.isSet(in: criteria) }.map { condition in
+            var writer = JSONWriter()
+            condition.write(criteria, to: &writer)
+            return (name: condition.rawValue, key: nil as String?, text: writer.text)
+        }
+        return conditions
+            + criteria.data.map { condition in
+                var writer = JSONWriter()
+                condition.predicate.write(to: &writer)
+                return (name: "data", key: condition.key, text: writer.text)
+            }
+    }
+}

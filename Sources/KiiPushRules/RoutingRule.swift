@@ -1,0 +1,171 @@
+public import KiiPush
+
+/// One rule of a rules file: a route as data.
+public struct RoutingRule: Sendable {
+    /// What a rule does with the messages that it takes.
+    public enum Action: Sendable, Hashable {
+        /// Calls a handler that the program registered by this name.
+        case handler(String)
+        /// Runs a program: its path and its arguments, without a shell.
+        case run([String])
+        /// Prints the message as one line of JSON.
+        case print
+    }
+
+    /// A place of one condition: a key of `when`, or one of `data`.
+    public struct Condition: Sendable, Hashable {
+        /// The key of `when`, such as `bucket` or `data`.
+        public let name: String
+        /// The key of the data, where ``name`` is `data`.
+        public let key: String?
+        /// Where the condition's own key stands.
+        public let position: SourcePosition
+    }
+
+    /// The rule's id, unique in its file; also its route's.
+    public let id: String
+    /// What it does.
+    public let action: Action
+    /// Whether later routes may take the same message.
+    public let flow: RouteFlow
+    /// What its handler writes to, as far as it says so.
+    public let writes: [KiiURI]
+    /// How a service delivers its messages; nil takes the service's settings.
+    public let delivery: DeliverySettings?
+    /// What the loop guard does otherwise; nil takes the file's settings.
+    public let loop: RouteLoopPolicy?
+    /// What names its messages; nil leaves them their automatic keys.
+    public let dedupe: RouteDedupe?
+    /// Where the rule begins.
+    public let position: SourcePosition
+    /// Where what it does is said: the name of its handler, its program, or `print`.
+    public let actionPosition: SourcePosition
+    /// Where its conditions stand, in the order of the file.
+    public let conditions: [Condition]
+
+    let criteria: RouteCriteria
+
+    /// Where ``delivery`` begins; nil where the rule does not state it.
+    let deliveryPosition: SourcePosition?
+
+    /// Where each of ``writes`` stands.
+    let writePositions: [SourcePosition]
+
+    /// Where the field of ``dedupe`` is named.
+    let dedupePosition: SourcePosition?
+}
+
+extension RulesReader {
+    static let ruleKeys = ["id", "when", "then", "continue", "writes", "delivery", "loop", "dedupe"]
+
+    /// The rules of a file; one that has a problem is left out, and the file is refused for it.
+    mutating func rules(
+        _ node: RulesNode, loop: LoopSettings, delivery: DeliverySettings
+    ) -> [RoutingRule] {
+        var ids: [ExactText: Int] = [:]
+        var rules: [RoutingRule] = []
+        for node in list(node, "a list of rules") ?? [] {
+            guard let object = object(node, "a rule: an object with id, when and then", keys: Self.ruleKeys) else {
+                continue
+            }
+            if let rule = rule(object, &ids, loop, delivery) { rules.append(rule) }
+        }
+        return rules
+    }
+
+    private mutating func rule(
+        _ object: RulesObject, _ ids: inout [ExactText: Int], _ loop: LoopSettings,
+        _ delivery: DeliverySettings
+    ) -> RoutingRule? {
+        let id = required("id", of: object).flatMap { ruleID($0, &ids) }
+        var criteria = RouteCriteria()
+        var conditions: [RoutingRule.Condition] = []
+        if let node = object["when"] { (criteria, conditions) = when(node) }
+        let action = required("then", of: object).flatMap { self.action($0) }
+        let goesOn = object["continue"].flatMap { bool($0) } ?? false
+        let writes = object["writes"].map { self.writes($0) } ?? []
+        let ownDelivery = object["delivery"].map { self.delivery($0, from: delivery) }
+        let ownLoop = object["loop"].map { ruleLoop($0, from: loop) }
+        let dedupe = object["dedupe"].flatMap { ruleDedupe($0) }
+        guard let id, let action else { return nil }
+        return RoutingRule(
+            id: id, action: action.action, flow: goesOn ? .continue : .stop, writes: writes.map(\.uri),
+            delivery: ownDelivery,
+            loop: ownLoop, dedupe: dedupe?.dedupe, position: position(object.node.offset),
+            actionPosition: position(action.offset),
+            conditions: conditions, criteria: criteria,
+            deliveryPosition: object["delivery"].map { position($0.offset) },
+            writePositions: writes.map { position($0.offset) },
+            dedupePosition: dedupe.map { position($0.offset) })
+    }
+
+    private mutating func ruleID(_ node: RulesNode, _ ids: inout [ExactText: Int]) -> String? {
+        guard let id = name(node, "the rule's id") else { return nil }
+        if let first = ids[ExactText(id)] {
+            let place = position(first)
+            report(node.offset, "a second rule '\(NearestName.shown(id))'; the first is at \(place)")
+            return nil
+        }
+        ids[ExactText(id)] = node.offset
+        // Such an id could not be switched off: there it means something else.
+        guard id != "*", !id.begins(exactlyWith: "kiicloud:") else {
+            report(
+                node.offset,
+                "expected the rule's id, found what the kill switch takes for \(id == "*" ? "everything" : "a URI")")
+            return nil
+        }
+        return id
+    }
+
+    static let actions = ["handler", "run", "print"]
+
+    private mutating func action(_ node: RulesNode) -> (action: RoutingRule.Action, offset: Int)? {
+        guard let object = object(node, "an object with handler, run or print", keys: Self.actions) else { return nil }
+        let members = object.members.filter { member in Self.actions.contains { $0.isExactly(member.key) } }
+        guard let only = members.first, members.count == 1 else {
+            // What is unknown has been reported, and was probably meant to be one of them.
+            if members.count > 1 || object.members.isEmpty {
+                report(node.offset, "expected exactly one of handler, run and print, found \(members.count)")
+            }
+            return nil
+        }
+        let value = only.value
+        switch only.key {
+        case "handler": return name(value, "the name of a handler").map { (.handler($0), value.offset) }
+        case "run": return arguments(value).map { (.run($0), value.offset) }
+        default:
+            guard let isOn = bool(value) else { return nil }
+            guard isOn else {
+                report(value.offset, "expected true: a rule that prints nothing needs another action")
+                return nil
+            }
+            return (.print, value.offset)
+        }
+    }
+
+    private mutating func arguments(_ node: RulesNode) -> [String]? {
+        guard let nodes = list(node, "a list with a program and its arguments") else { return nil }
+        guard let program = nodes.first else {
+            report(node.offset, "expected a program and its arguments, found an empty list")
+            return nil
+        }
+        guard name(program, "the path of a program") != nil else { return nil }
+        var arguments: [String] = []
+        for node in nodes {
+            guard let argument = string(node, "an argument, a string") else { return nil }
+            guard !argument.utf8.contains(0) else {
+                report(node.offset, "an argument cannot hold a zero byte")
+                return nil
+            }
+            arguments.append(argument)
+        }
+        return arguments
+    }
+
+    private mutating func writes(_ node: RulesNode) -> [(uri: KiiURI, offset: Int)] {
+        let expected = "the kiicloud:// URI of a bucket, an object or a topic"
+        return list(node, "a list of kiicloud:// URIs")?.compactMap { node in
+            target(node, expected) { $0 != .none }.map { ($0, node.offset) }
+        } ?? []
+    }
+}

@@ -1,0 +1,157 @@
+public import KiiPush
+
+/// A rules file, read and checked: routes as data, the settings of the chain beside them, and their own tests.
+///
+/// ```swift
+/// let rules = try RoutingRules(text, file: "rules.json")
+/// let receiver = PushReceiver(rules: rules)
+/// receiver.register("reload") { message, context in print(message.kind) }
+/// try receiver.load(rules)
+/// ```
+///
+/// Bounds: 16 MiB, 64 levels, 1,000,000 members of objects in the whole file; a hundred thousand rules with a test each
+/// fit. What is left out has the value that is documented with each property.
+public struct RoutingRules: Sendable {
+    /// The largest file, in bytes.
+    public static let mostBytes = 16 << 20
+
+    /// The format as a JSON Schema, draft 2020-12, for editors and for programs that write rules.
+    public static var schema: String { String(decoding: PackageResources.rules_schema_json, as: UTF8.self) }
+
+    static let limits = PayloadLimits(bytes: mostBytes, depth: 64, members: 1_000_000)
+
+    /// The file, as the caller named it; errors begin with it.
+    public let file: String
+    /// The version of the format: 1.
+    public let version: Int
+    /// The app that is served; nil when the file names none.
+    public private(set) var app: String?
+    /// Identities that only this device writes as; empty when the file names none.
+    public private(set) var me: [Sender] = []
+    /// Where each of ``me`` stands.
+    private(set) var mePositions: [SourcePosition] = []
+    /// The scopes that are served; nil serves all.
+    public private(set) var serving: ScopePattern?
+    /// How long and how many messages are remembered.
+    public private(set) var dedupe = SeenWindow.standard
+    /// What the loop guard does.
+    public private(set) var loop = LoopSettings.standard
+    /// Whether the file has the key `loop` with a number of its own in it.
+    private(set) var statesLoop = false
+    /// Identities that this device writes as and others do too, from `loop`; empty when the file names none.
+    public private(set) var writesAs: [Sender] = []
+    /// How a service delivers messages whose rule says nothing else.
+    ///
+    /// A receiver does not deliver: hand it to ``PushService``, and to ``PushService/setDelivery(_:)`` when the rules are
+    /// loaded again. Its ``DeliverySettings/maxAge`` counts in a receiver of the rules too.
+    public private(set) var delivery = DeliverySettings()
+    /// Where ``delivery`` begins; nil where the file does not state it.
+    private(set) var deliveryPosition: SourcePosition?
+    /// The rules, in order: the first that matches wins.
+    public private(set) var rules: [RoutingRule] = []
+    /// The file's own tests.
+    public private(set) var tests: [RuleTest] = []
+
+    /// Reads a rules file's text.
+    ///
+    /// - Parameters:
+    ///   - text: the text.
+    ///   - file: what errors call it.
+    /// - Throws: ``RulesError`` with everything that is wrong.
+    public init(_ text: String, file: String = "rules.json") throws(RulesError) {
+        try self.init(bytes: Array(text.utf8), file: file)
+    }
+
+    /// Reads a rules file's bytes.
+    ///
+    /// - Parameters:
+    ///   - bytes: the file's content, UTF-8 without a byte order mark.
+    ///   - file: what errors call it.
+    /// - Throws: ``RulesError`` with everything that is wrong.
+    public init(_ bytes: some Sequence<UInt8>, file: String = "rules.json") throws(RulesError) {
+        try self.init(bytes: Array(bytes), file: file)
+    }
+
+    private init(bytes: [UInt8], file: String) throws(RulesError) {
+        guard bytes.count <= Self.mostBytes else {
+            throw RulesError(
+                file, SourcePosition(line: 1, column: 1),
+                "the file has \(bytes.count) bytes; at most \(Self.mostBytes) are read")
+        }
+        let source = RulesSource(bytes, file: file)
+        var reader = RulesReader(source)
+        let root = try Self.checkedRoot(source)
+        self.file = file
+        // Of a version that this library does not know it cannot say what else is wrong.
+        guard let object = reader.object(root, "an object with the rules"), let version = reader.version(object) else {
+            throw reader.error ?? RulesError(file, SourcePosition(line: 1, column: 1), "no rules")
+        }
+        self.version = version
+        reader.refuseKeys(of: object, otherThan: Self.keys)
+        readSettings(object, &reader)
+        if let list = reader.required("rules", of: object) {
+            rules = reader.rules(list, loop: loop, delivery: delivery)
+        }
+        if let list = object["tests"] { tests = reader.tests(list, rules) }
+        if let error = reader.error { throw error }
+    }
+
+    static let keys = ["version", "app", "me", "serving", "dedupe", "loop", "delivery", "rules", "tests"]
+
+    private mutating func readSettings(_ object: RulesObject, _ reader: inout RulesReader) {
+        if let node = object["app"] { app = reader.name(node, "the id of an app") }
+        if let node = object["me"] {
+            me = reader.identities(node)
+            if node.token.kind == .array { mePositions = reader.elements(node).map { reader.position($0.offset) } }
+        }
+        if let node = object["serving"] { serving = reader.serving(node) }
+        if let node = object["dedupe"] { dedupe = reader.dedupe(node) }
+        if let node = object["loop"] { (loop, writesAs, statesLoop) = reader.loop(node) }
+        if let node = object["delivery"] {
+            delivery = reader.delivery(node, from: delivery)
+            deliveryPosition = reader.position(node.offset)
+        }
+    }
+
+    /// Checks the syntax of the whole text.
+    static func checkedRoot(_ source: RulesSource) throws(RulesError) -> RulesNode {
+        let text = source.bytes.span
+        func fail(_ offset: Int, _ what: String) -> RulesError {
+            RulesError(source.file, source.position(of: offset), what)
+        }
+        if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF {
+            throw fail(0, "the file begins with a byte order mark; save it as UTF-8 without one")
+        }
+        var reader = JSONReader(limits: limits)
+        do throws(DecodeError) {
+            guard reader.peek(text) != nil else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
+            let token = try reader.readValue(text, depth: 0)
+            if reader.peek(text) != nil { throw reader.unexpected(text, "the end of the file") }
+            return RulesNode(token: token)
+        } catch {
+            throw fail(error.offset, error.code == .empty ? "the file is empty; expected an object" : error.detail)
+        }
+    }
+}
+
+extension RoutingRules {
+    /// How old a message may be for a rule: what the rule says, or else the file; nil for any age.
+    package func maxAge(of rule: RoutingRule) -> Duration? { (rule.delivery ?? delivery).maxAge }
+}
+
+extension RulesReader {
+    /// The version, if it is one that can be read; no other problem counts then.
+    fileprivate mutating func version(_ object: RulesObject) -> Int? {
+        guard let node = required("version", of: object) else { return nil }
+        guard node.token.kind == .number else {
+            report(node, expected: "the version of the format, 1")
+            return nil
+        }
+        guard JSONNumber.integer(source.bytes.span, node.token.range) == 1 else {
+            let found = text(node)
+            report(node.offset, "unknown version \(NearestName.shown(found)); this library reads version 1")
+            return nil
+        }
+        return 1
+    }
+}

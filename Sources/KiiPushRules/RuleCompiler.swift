@@ -1,0 +1,56 @@
+import KiiPush
+
+/// Makes routes of rules.
+struct RuleCompiler {
+    let file: String
+    let handlers: [ExactText: RouteHandler.Taking<PushMessage>]
+    let actions: (any RuleActions)?
+    /// How old a message may be for a rule without delivery settings of its own.
+    let maxAge: Duration?
+
+    /// A route for each rule, in order.
+    ///
+    /// - Parameters:
+    ///   - rules: the rules.
+    ///   - taken: the ids of the routes that code declares.
+    /// - Returns: the routes.
+    /// - Throws: `RulesError` when an id is taken, a handler is not registered, or nobody runs or prints.
+    func routes(_ rules: [RoutingRule], taken: (String) -> Bool) throws(RulesError) -> [Route] {
+        var problems: [RulesError.Problem] = []
+        var omitted = 0
+        var routes: [Route] = []
+        routes.reserveCapacity(rules.count)
+        func report(_ position: SourcePosition, _ what: @autoclosure () -> String) {
+            guard problems.count < RulesError.mostProblems else { return omitted += 1 }
+            problems.append(RulesError.Problem(file: file, position: position, what: what()))
+        }
+        for rule in rules {
+            if taken(rule.id) {
+                report(rule.position, "the code declares a route '\(NearestName.shown(rule.id))' too; rename one")
+            }
+            guard let handler = handler(rule, report: { report(rule.actionPosition, $0) }) else { continue }
+            routes.append(
+                Route(
+                    id: rule.id, criteria: rule.criteria, flow: rule.flow, loop: rule.loop ?? .standard,
+                    delivery: rule.delivery, standardMaxAge: maxAge, dedupe: rule.dedupe, handler: handler,
+                    handlerName: rule.handlerName, declaration: rule))
+        }
+        guard problems.isEmpty else { throw RulesError(problems, omitted: omitted) }
+        return routes
+    }
+
+    private func handler(_ rule: RoutingRule, report: (String) -> Void) -> RouteHandler? {
+        switch rule.action {
+        case .handler(let name):
+            if let handler = handlers[ExactText(name)] { return .any(handler) }
+            report(NearestName.unknown("handler", name, known: handlers.keys.map(\.text).sorted()))
+        case .run(let arguments):
+            if let actions { return .any { try await actions.run(arguments, for: $0, $1) } }
+            report("nobody here runs programs; load the rules with actions that do")
+        case .print:
+            if let actions { return .any { try await actions.print($0, $1) } }
+            report("nobody here prints messages; load the rules with actions that do")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,63 @@
+import KiiPush
+
+/// Reads a captured corpus: payloads as they came, one a line, each written as a step of a test.
+///
+/// `{"at": "2s", "transport": "mqtt", "payload": {…}}`, or `raw` with the bytes as a string. Read the file line by line
+/// and give each line here; nothing is kept but the time of the last one.
+public struct RuleCorpus: Sendable {
+    /// The file, as the caller named it; errors begin with it.
+    public let file: String
+    private var now = Duration.zero
+
+    /// Begins with an empty corpus at 0 s.
+    public init(file: String) { self.file = file }
+
+    /// Reads one line.
+    ///
+    /// - Parameters:
+    ///   - line: the line, without its end; at most as much as a rules file.
+    ///   - number: its number, from 1, for errors.
+    /// - Returns: the step; its `at` is never before that of the line before.
+    /// - Throws: ``RulesError`` with everything that is wrong with the line; the next one can be read all the same.
+    public mutating func step(_ line: [UInt8], number: Int) throws(RulesError) -> RuleTestStep {
+        let source = RulesSource(line, file: file)
+        do throws(RulesError) {
+            var reader = RulesReader(source)
+            let root = try RoutingRules.checkedRoot(source)
+            if reader.isBarePayload(root) {
+                throw RulesError(file, .start, "no step, but what looks like a payload; wrap it: {\"payload\": …}")
+            }
+            let step = reader.step(root, &now, RuleNames([], isComplete: false))
+            if let error = reader.error { throw error }
+            guard let step else { throw RulesError(file, .start, "no step") }
+            if case .receive = step.action { return step }
+            throw RulesError(file, .start, "expected 'payload' or 'raw': a corpus holds what came in, and nothing else")
+        } catch {
+            throw error.moved(toLine: number)
+        }
+    }
+}
+
+extension RulesReader {
+    /// Whether an object has none of a step's keys, nor what may be one of them mistyped.
+    fileprivate mutating func isBarePayload(_ root: RulesNode) -> Bool {
+        guard root.token.kind == .object, let object = object(root, "a step"), !object.members.isEmpty else {
+            return false
+        }
+        return object.members.allSatisfy { member in
+            !Self.stepKeys.contains { $0.isExactly(member.key) }
+                && NearestName.of(member.key, among: ["payload", "transport", "expect"]) == nil
+        }
+    }
+}
+
+extension RulesError {
+    /// The same error, of a text that is one line of a file.
+    fileprivate func moved(toLine number: Int) -> RulesError {
+        RulesError(
+            problems.map { problem in
+                let position = SourcePosition(line: number, column: problem.position.column)
+                return Problem(file: problem.file, position: position, what: problem.what)
+            }, omitted: omitted)
+    }
+}

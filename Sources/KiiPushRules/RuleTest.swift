@@ -1,0 +1,265 @@
+public import KiiPush
+
+/// One of a rules file's own tests: steps on a virtual clock, from an empty receiver at 0 s on.
+public struct RuleTest: Sendable {
+    /// What the test is called.
+    public let name: String
+    /// The wall clock's time at 0 s, in milliseconds since 1970 as ``PushMessage/sentAt``; nil when the test does not say.
+    ///
+    /// Without it the wall clock shows the time at which the first message with one was sent, when that comes in.
+    public let now: Int64?
+    /// The steps, in order; a test without one says nothing, and fails.
+    public let steps: [RuleTestStep]
+    /// Where the test begins.
+    public let position: SourcePosition
+}
+
+/// One step of a test.
+public struct RuleTestStep: Sendable {
+    /// What happens.
+    public enum Action: Sendable, Hashable {
+        /// A payload comes in.
+        case receive(Incoming)
+        /// A handler announces a write to this object or bucket, and has done it.
+        case write(KiiURI)
+        /// Something is switched off.
+        case kill(KillTarget)
+        /// Something is switched on again.
+        case revive(KillTarget)
+    }
+
+    /// A payload that comes in.
+    public struct Incoming: Sendable, Hashable {
+        /// The payload's bytes: the JSON text as the file has it, or the text of `raw`.
+        public let bytes: [UInt8]
+        /// Whether the file has it as `raw`.
+        public let isRaw: Bool
+        /// The transport that brings it; nil when the step names none.
+        public let transport: Transport?
+        /// The names of the handlers that fail: a handler's name, or the id of a rule that runs or prints.
+        public let fail: [String]
+    }
+
+    /// When it happens, from the test's beginning; never before the step before, and its time when it is left out.
+    public let at: Duration
+    /// What happens.
+    public let action: Action
+    /// What is to come of it; nil when the step does not say, which only one that receives nothing may.
+    public let expect: RuleExpectation?
+    /// Where the step begins.
+    public let position: SourcePosition
+
+    /// Where the name of its transport stands; nil without one.
+    let transportPosition: SourcePosition?
+}
+
+/// What a test expects of a message; what is nil is not compared.
+public struct RuleExpectation: Sendable {
+    /// The outcome's name, as ``Outcome/name``.
+    public fileprivate(set) var outcome: String?
+    /// The outcome's reason, as ``Outcome/reason``.
+    public fileprivate(set) var reason: String?
+    /// The layer of the loop guard that stopped it.
+    public fileprivate(set) var layer: String?
+    /// The code of the error, of an undecodable message.
+    public fileprivate(set) var code: String?
+    /// The ids of the routes that take it, whole and in order, also of those that a stage stopped.
+    public fileprivate(set) var rules: [String]?
+    /// The handlers that were called, failed ones too, whole and in order; a rule that runs or prints stands there with
+    /// its id.
+    public fileprivate(set) var handlers: [String]?
+    /// The kind of push.
+    public fileprivate(set) var kind: PushKind?
+    /// How sure the kind is.
+    public fileprivate(set) var certainty: Certainty?
+    /// Where each key that the file names stands.
+    public fileprivate(set) var positions: [String: SourcePosition] = [:]
+    /// Where the expectation begins.
+    public let position: SourcePosition
+
+    /// Whether the file names nothing that could be compared.
+    public var isEmpty: Bool { positions.isEmpty }
+
+    /// The outcomes that a test may name.
+    static let outcomes = [
+        "handled", "duplicate", "looped", "held", "refused", "unrouted", "failed", "deadLettered", "quarantined",
+        "superseded", "expired", "undecodable",
+    ]
+
+    /// The layers that a test may name.
+    static let layers = LoopLayer.allCases.map(\.rawValue)
+}
+
+extension RulesReader {
+    /// The tests of a file.
+    mutating func tests(_ node: RulesNode, _ rules: [RoutingRule]) -> [RuleTest] {
+        // A rule that has a problem is not there, and nobody wants to be told twice.
+        let known = RuleNames(rules, isComplete: error == nil)
+        var tests: [RuleTest] = []
+        for node in list(node, "a list of tests") ?? [] {
+            guard let object = object(node, "a test: an object with name and steps", keys: Self.testKeys) else {
+                continue
+            }
+            let name = required("name", of: object).flatMap { self.name($0, "the test's name") } ?? ""
+            let start = object["now"].flatMap { integer($0, in: 0...253_402_300_799_999) }
+            var steps: [RuleTestStep] = []
+            if let list = required("steps", of: object).flatMap({ list($0, "a list of steps") }) {
+                var now = Duration.zero
+                for node in list {
+                    if let step = step(node, &now, known) { steps.append(step) }
+                }
+            }
+            tests.append(
+                RuleTest(
+                    name: name, now: start.map { Int64($0) }, steps: steps, position: position(object.node.offset)))
+        }
+        return tests
+    }
+
+    static let testKeys = ["name", "now", "steps"]
+    private static let stepActions = ["payload", "raw", "write", "kill", "revive"]
+    static let stepKeys = ["at"] + stepActions + ["transport", "fail", "expect"]
+
+    mutating func step(_ node: RulesNode, _ now: inout Duration, _ known: RuleNames) -> RuleTestStep? {
+        guard let object = object(node, "a step: an object with at and what happens", keys: Self.stepKeys) else {
+            return nil
+        }
+        if let node = object["at"], let at = duration(node) {
+            if at < now { report(node.offset, "expected \(now.ruleText) or later, the time of the step before") }
+            now = max(now, at)
+        }
+        let expect = object["expect"].flatMap { expectation($0) }
+        let named = Self.stepActions.filter { object[$0] != nil }
+        guard named.count == 1, let name = named.first, let value = object[name] else {
+            report(
+                node.offset,
+                "expected exactly one of \(Self.stepActions.joined(separator: ", ")) in a step, found \(named.count)")
+            return nil
+        }
+        if name != "payload", name != "raw" { refuseKeysOfMessages(object, name) }
+        guard let action = stepAction(name, value, object, known) else { return nil }
+        return RuleTestStep(
+            at: now, action: action, expect: expect, position: position(node.offset),
+            transportPosition: object["transport"].map { position($0.offset) })
+    }
+
+    private mutating func refuseKeysOfMessages(_ object: RulesObject, _ name: String) {
+        for key in ["transport", "fail", "expect"] {
+            guard let member = object.member(key) else { continue }
+            report(member.keyOffset, "'\(key)' goes with a payload; nothing comes in at a step with '\(name)'")
+        }
+    }
+
+    private mutating func stepAction(
+        _ name: String, _ value: RulesNode, _ object: RulesObject, _ known: RuleNames
+    ) -> RuleTestStep.Action? {
+        switch name {
+        case "write":
+            return target(value, "the kiicloud:// URI of an object or a bucket") { resource in
+                switch resource {
+                case .object, .bucket: true
+                case .none, .topic: false
+                }
+            }.map { .write($0) }
+        case "kill": return killTarget(value, known).map { .kill($0) }
+        case "revive": return killTarget(value, known).map { .revive($0) }
+        default:
+            let transport = object["transport"].flatMap { self.name($0, "the name of a transport") }
+            let fail = object["fail"].map { handlersToFail($0, known) } ?? []
+            let isRaw = name == "raw"
+            if isRaw, string(value, "the payload's bytes as a string") == nil { return nil }
+            let text = source.bytes.span
+            let bytes = isRaw ? value.token.bytes(in: text) : Array(source.bytes[value.token.rangeWithQuotes])
+            return .receive(
+                RuleTestStep.Incoming(
+                    bytes: bytes, isRaw: isRaw, transport: transport.map { Transport($0) }, fail: fail))
+        }
+    }
+
+    private mutating func killTarget(_ node: RulesNode, _ known: RuleNames) -> KillTarget? {
+        let expected = "a rule's id, a bucket's kiicloud:// URI, or \"*\""
+        guard let text = name(node, expected) else { return nil }
+        guard let target = KillTarget(text) else {
+            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))'")
+            return nil
+        }
+        if case .route = target, !known.hasRule(text) {
+            report(node.offset, NearestName.unknown("rule", text, known: known.rules))
+            return nil
+        }
+        return target
+    }
+
+    private mutating func handlersToFail(_ node: RulesNode, _ known: RuleNames) -> [String] {
+        var names: [String] = []
+        for node in list(node, "a list of handlers' names") ?? [] {
+            guard let name = name(node, "the name of a handler") else { continue }
+            if !known.hasHandler(name) {
+                report(node.offset, NearestName.unknown("handler", name, known: known.handlers))
+            }
+            names.append(name)
+        }
+        return names
+    }
+
+    static let expectKeys = ["outcome", "reason", "layer", "code", "rules", "handlers", "kind", "certainty"]
+
+    private mutating func expectation(_ node: RulesNode) -> RuleExpectation? {
+        guard let object = object(node, "an object with what is expected", keys: Self.expectKeys) else { return nil }
+        var expect = RuleExpectation(position: position(node.offset))
+        func known(_ names: [String]) -> [(name: String, value: String)] { names.map { ($0, $0) } }
+        for member in object.members {
+            let value = member.value
+            expect.positions[member.key] = position(member.keyOffset)
+            switch member.key {
+            case "outcome": expect.outcome = choice(value, "outcome", known(RuleExpectation.outcomes))
+            case "reason": expect.reason = name(value, "a reason")
+            case "layer": expect.layer = choice(value, "layer", known(RuleExpectation.layers))
+            case "code": expect.code = choice(value, "code", known(DecodeError.Code.allCases.map(\.rawValue)))
+            case "rules": expect.rules = names(value, "rule's id")
+            case "handlers": expect.handlers = names(value, "handler's name")
+            case "kind": expect.kind = choice(value, "kind")
+            case "certainty": expect.certainty = choice(value, "certainty")
+            default: expect.positions[member.key] = nil
+            }
+        }
+        return expect
+    }
+}
+
+/// The names that a file's tests may speak of.
+package struct RuleNames {
+    package let rules: [String]
+    package let handlers: [String]
+    private let ruleSet: Set<ExactText>
+    private let handlerSet: Set<ExactText>
+
+    private let isComplete: Bool
+
+    package init(_ rules: [RoutingRule], isComplete: Bool) {
+        self.isComplete = isComplete
+        self.rules = rules.map(\.id)
+        ruleSet = Set(self.rules.map { ExactText($0) })
+        var seen: Set<ExactText> = []
+        handlers = rules.map(\.handlerName).filter { seen.insert(ExactText($0)).inserted }
+        handlerSet = seen
+    }
+
+    package func hasRule(_ id: String) -> Bool { !isComplete || ruleSet.contains(ExactText(id)) }
+    package func hasHandler(_ name: String) -> Bool { !isComplete || handlerSet.contains(ExactText(name)) }
+}
+
+extension RoutingRule {
+    /// What tests call the rule's handler: its name, or the rule's id where the rule runs a program or prints.
+    public var handlerName: String {
+        guard case .handler(let name) = action else { return id }
+        return name
+    }
+}
+
+extension JSONToken {
+    /// The place of the value as it is written, a string's quotes included.
+    fileprivate var rangeWithQuotes: Range<Int> {
+        kind == .string ? (range.lowerBound - 1)..<(range.upperBound + 1) : range
+    }
+}

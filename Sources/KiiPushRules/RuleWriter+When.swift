@@ -1,0 +1,173 @@
+// The conditions of a route as the rules file writes them.
+
+import KiiPush
+
+extension RouteCriteria {
+    /// Writes the object `when`.
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            for condition in WhenCondition.allCases where condition.isSet(in: self) {
+                writer.key(condition.rawValue)
+                condition.write(self, to: &writer)
+            }
+            guard !data.isEmpty else { return }
+            writer.key("data")
+            writer.object { writer in
+                for condition in data {
+                    writer.key(condition.key)
+                    condition.predicate.write(to: &writer)
+                }
+            }
+        }
+    }
+}
+
+/// The keys of `when`, but for `data`, in the order in which they are printed, explained and judged.
+package enum WhenCondition: String, CaseIterable {
+    case kind
+    case bucket
+    case object
+    case topic
+    case scope
+    case scopeID
+    case events
+    case sender
+    case transport
+    case certainty
+
+    /// Whether a route asks for anything here.
+    func isSet(in criteria: RouteCriteria) -> Bool {
+        switch self {
+        case .kind: criteria.kinds != .all
+        case .bucket: criteria.bucket != nil
+        case .object: criteria.object != nil
+        case .topic: criteria.topic != nil
+        case .scope: criteria.scope != nil
+        case .scopeID: criteria.scopeID != nil
+        case .events: criteria.events != nil
+        case .sender: criteria.sender != nil
+        case .transport: criteria.transport != nil
+        case .certainty: criteria.certainty != [.certain, .likely]
+        }
+    }
+
+    /// Writes what a route asks for.
+    func write(_ criteria: RouteCriteria, to writer: inout JSONWriter) {
+        switch self {
+        case .kind: writer.texts(criteria.kinds.kinds.map { RuleText($0.rawValue) })
+        case .bucket: writer.pattern(criteria.bucket)
+        case .object: writer.pattern(criteria.object)
+        case .topic: writer.pattern(criteria.topic)
+        case .scope: writer.texts(criteria.scope?.ruleTexts ?? [])
+        case .scopeID: writer.pattern(criteria.scopeID)
+        case .events: writer.pattern(criteria.events)
+        case .sender: writer.texts(criteria.sender?.ruleTexts ?? [])
+        case .transport: writer.pattern(criteria.transport)
+        case .certainty: writer.texts(criteria.certainty.map { RuleText($0.rawValue) })
+        }
+    }
+}
+
+/// A text as the rules file writes it: bare, or as `{"equals": …}` where a star is a star.
+struct RuleText {
+    let text: String
+    let isExact: Bool
+
+    init(_ text: String, isExact: Bool = false) {
+        self.text = text
+        self.isExact = isExact
+    }
+
+    /// A pattern's alternative, with something in front.
+    init(_ alternative: TextPattern.Alternative, prefix: String = "") {
+        switch alternative {
+        case .exactly(let text): self.init(prefix + text, isExact: text.utf8.contains(UInt8(ascii: "*")))
+        case .pieces(let pieces): self.init(prefix + pieces.joined(separator: "*"))
+        }
+    }
+}
+
+extension ScopePattern {
+    fileprivate var ruleTexts: [RuleText] {
+        // With the alternative that takes an unknown type come those of all known ones: together they are the star.
+        if alternatives.contains(where: { $0.kind == .unknown }) { return [RuleText("*")] }
+        return alternatives.flatMap { alternative -> [RuleText] in
+            let names: (type: String, owner: String) =
+                switch alternative.kind {
+                case .app, .unknown: ("APP", "")
+                case .user: ("APP_AND_USER", "user:")
+                case .group: ("APP_AND_GROUP", "group:")
+                case .thing: ("APP_AND_THING", "thing:")
+                }
+            return alternative.id?.alternatives.map { RuleText($0, prefix: names.owner) } ?? [RuleText(names.type)]
+        }
+    }
+}
+
+extension SenderPattern {
+    fileprivate var ruleTexts: [RuleText] {
+        alternatives.flatMap { alternative in
+            let prefix: String =
+                switch alternative.kind {
+                case .none, .user: "user:"
+                case .thing: "thing:"
+                case .admin: "admin:"
+                }
+            return alternative.id.alternatives.map { RuleText($0, prefix: prefix) }
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func pattern(_ pattern: TextPattern?) {
+        texts(pattern?.alternatives.map { RuleText($0) } ?? [])
+    }
+
+    /// One text bare, several as a list.
+    fileprivate mutating func texts(_ texts: [RuleText]) {
+        if texts.count == 1 { return text(texts[0]) }
+        array { writer in
+            for text in texts { writer.text(text) }
+        }
+    }
+
+    private mutating func text(_ text: RuleText) {
+        guard text.isExact else { return string(text.text) }
+        object { $0.member("equals", text.text) }
+    }
+}
+
+extension DataPredicate {
+    /// Writes the predicate as a value of `data`.
+    func write(to writer: inout JSONWriter) {
+        switch test {
+        case .like(let pattern): writer.pattern(pattern)
+        case .equals(.string), .anyOf, .prefix, .suffix, .greater, .less, .exists, .not:
+            writer.object { writeOperator(to: &$0) }
+        case .equals(let value): writer.value(value)
+        case .all(let predicates):
+            writer.object { writer in
+                for predicate in predicates { predicate.writeOperator(to: &writer) }
+            }
+        case .any(let predicates):
+            writer.array { writer in
+                for predicate in predicates { predicate.write(to: &writer) }
+            }
+        }
+    }
+
+    /// Writes one operator with its operand.
+    private func writeOperator(to writer: inout JSONWriter) {
+        guard let operatorName else { return }
+        writer.key(operatorName)
+        switch test {
+        case .equals(let value): writer.value(value)
+        case .anyOf(let values): writer.value(.array(values))
+        case .prefix(let text), .suffix(let text): writer.string(text)
+        case .greater(let number), .less(let number): writer.value(.number(number))
+        case .exists(let isThere): writer.bool(isThere)
+        case .not(let predicate): predicate.write(to: &writer)
+        case .like, .all, .any: break
+        }
+    }
+}

@@ -1,0 +1,133 @@
+// Rules as text: what a route of the code equals, and what a rule was read as.
+
+public import KiiPush
+
+extension Route {
+    /// The rule that this route equals, as one line of JSON.
+    ///
+    /// A route that code declares prints with its own id for the handler's name. Reading the text gives a rule that
+    /// takes the same messages; only an empty pattern and an empty list of them, which take none, are refused there.
+    public var rule: String {
+        if let rule = declaration as? RoutingRule { return rule.description }
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("id", id)
+            writer.key("when")
+            criteria.write(to: &writer)
+            writer.key("then")
+            RoutingRule.Action.handler(id).write(to: &writer)
+            if flow == .continue { writer.member("continue", true) }
+            if let delivery {
+                writer.key("delivery")
+                delivery.write(to: &writer)
+            }
+            if loop != .standard {
+                writer.key("loop")
+                loop.write(to: &writer)
+            }
+            dedupe?.write(to: &writer)
+        }
+        return writer.text
+    }
+}
+
+extension RoutingRule: CustomStringConvertible {
+    /// The rule as one line of JSON.
+    public var description: String {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.text
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("id", id)
+            writer.key("when")
+            criteria.write(to: &writer)
+            writer.key("then")
+            action.write(to: &writer)
+            if flow == .continue { writer.member("continue", true) }
+            if !writes.isEmpty { writer.member("writes", writes.map(\.description)) }
+            if let delivery {
+                writer.key("delivery")
+                delivery.write(to: &writer)
+            }
+            if let loop {
+                writer.key("loop")
+                loop.write(to: &writer)
+            }
+            dedupe?.write(to: &writer)
+        }
+    }
+}
+
+extension RouteDedupe {
+    /// Writes the member `dedupe` of a rule.
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.key("dedupe")
+        writer.object { $0.member("by", field) }
+    }
+}
+
+extension RoutingRule.Action {
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            switch self {
+            case .handler(let name): writer.member("handler", name)
+            case .run(let arguments): writer.member("run", arguments)
+            case .print: writer.member("print", true)
+            }
+        }
+    }
+}
+
+extension RouteLoopPolicy {
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("ownBucket", ownBucket.rawValue)
+            switch rate {
+            case .guards: break
+            case .unlimited: writer.member("rate", false)
+            case .own(let rate):
+                writer.key("rate")
+                rate.write(to: &writer)
+            }
+        }
+    }
+}
+
+extension LoopRate {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("messages", messages)
+            writer.member("per", per.ruleText)
+            writer.key("sustained")
+            if let sustained {
+                writer.object { writer in
+                    writer.member("messages", sustained.messages)
+                    writer.member("per", sustained.per.ruleText)
+                }
+            } else {
+                writer.bool(false)
+            }
+            writer.member("coolDown", coolDown.ruleText)
+        }
+    }
+}
+
+extension DeliverySettings {
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("attempts", attempts)
+            writer.member("backoff", backoff.ruleText)
+            writer.member("maxBackoff", maxBackoff.ruleText)
+            writer.member("timeout", timeout.ruleText)
+            writer.member("order", order.rawValue)
+            writer.member("onFailure", onFailure.rawValue)
+            if replacesOlder {
+                writer.member("replacesOlder", true)
+            }
+            if let maxAge { writer.member("maxAge", maxAge.ruleText) }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+// The settings of the chain and of the delivery.
+
+import KiiPush
+
+extension RulesReader {
+    // MARK: Identities and scopes
+
+    /// `["user:U1", "thing:th.x"]`: single identities.
+    mutating func identities(_ node: RulesNode) -> [Sender] {
+        list(node, "a list of identities such as \"thing:th.1\"")?.compactMap { identity($0) } ?? []
+    }
+
+    private mutating func identity(_ node: RulesNode) -> Sender? {
+        let expected = "an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
+        guard let text = name(node, expected) else { return nil }
+        guard let (type, id) = owner(text, node, expected, types: Self.senderTypes) else { return nil }
+        guard !id.utf8.contains(UInt8(ascii: "*")) else {
+            report(node.offset, "expected a single identity, found a pattern with '*'")
+            return nil
+        }
+        return type == "user" ? .user(id: id) : type == "thing" ? .thing(id: id) : .admin(id)
+    }
+
+    static let senderTypes = ["user", "thing", "admin"]
+
+    /// The two parts of `user:U1`; reports what is no such text.
+    mutating func owner(_ text: String, _ node: RulesNode, _ expected: String, types: [String]) -> (String, String)? {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))'")
+            return nil
+        }
+        let type = String(text[..<colon])
+        let id = String(text[text.utf8.index(after: colon)...])
+        guard types.contains(where: { $0.isExactly(type) }) else {
+            report(node.offset, NearestName.unknown("type", type, known: types) + "; expected \(expected)")
+            return nil
+        }
+        guard !id.isEmpty else {
+            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))' without an id")
+            return nil
+        }
+        return (type, id)
+    }
+
+    /// `["app", "user:U1", "group:*"]`.
+    mutating func serving(_ node: RulesNode) -> ScopePattern? {
+        let expected = "a list of scopes such as \"app\", \"user:ID\", \"group:*\" or \"thing:ID\""
+        guard let nodes = list(node, expected) else { return nil }
+        if nodes.isEmpty { report(node.offset, "an empty list serves nothing; leave it out to serve every scope") }
+        return ScopePattern(
+            nodes.compactMap { node in
+                guard let text = name(node, "a scope such as \"app\" or \"user:ID\"") else { return nil }
+                return ownedScope(RulesText(text: text, isExact: false, node: node))
+            })
+    }
+
+    /// `app`, `user:U1`, `group:*`.
+    mutating func ownedScope(_ text: RulesText) -> ScopePattern.Alternative? {
+        if text.text == "app" { return ScopePattern.Alternative(kind: .app, id: nil) }
+        let expected = "\"app\", \"user:ID\", \"group:ID\" or \"thing:ID\""
+        let types = ["user", "group", "thing"]
+        guard let (type, id) = owner(text.text, text.node, expected, types: types) else { return nil }
+        let kind: MessageScope.Kind = type == "user" ? .user : type == "group" ? .group : .thing
+        return ScopePattern.Alternative(kind: kind, id: text.isExact ? .exactly(id) : TextPattern(id))
+    }
+
+    // MARK: Dedupe
+
+    mutating func dedupe(_ node: RulesNode) -> SeenWindow {
+        var window = SeenWindow.standard
+        guard let object = object(node, "an object with window, count and weak", keys: ["window", "count", "weak"])
+        else { return window }
+        if let age = object["window"].flatMap({ duration($0) }) { window.age = age }
+        if let count = object["count"].flatMap({ integer($0, in: 0...1_000_000_000) }) { window.count = count }
+        if let age = object["weak"].flatMap({ duration($0) }) { window.weakAge = age }
+        return window
+    }
+
+    /// The key `dedupe` of a rule: `{"by": "data.messageId"}`.
+    mutating func ruleDedupe(_ node: RulesNode) -> (dedupe: RouteDedupe, offset: Int)? {
+        guard let object = object(node, "an object with by", keys: ["by"]) else { return nil }
+        let expected = "a field of the data, such as \"data.messageId\""
+        guard let node = required("by", of: object), let text = name(node, expected) else { return nil }
+        guard text.begins(exactlyWith: RouteDedupe.prefix), text.utf8.count > RouteDedupe.prefix.utf8.count else {
+            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))'")
+            return nil
+        }
+        let key = String(decoding: text.utf8.dropFirst(RouteDedupe.prefix.utf8.count), as: UTF8.self)
+        return (.by(data: key), node.offset)
+    }
+
+    // MARK: Loop
+
+    mutating func loop(_ node: RulesNode) -> (LoopSettings, writesAs: [Sender], statesNumbers: Bool) {
+        var settings = LoopSettings.standard
+        let keys = ["rate", "hops", "echo", "writesAs"]
+        guard let object = object(node, "an object with rate, hops, echo and writesAs", keys: keys) else {
+            return (settings, [], false)
+        }
+        if let node = object["rate"] { settings.rate = rate(node, from: settings.rate, orFalse: false) }
+        if let hops = object["hops"].flatMap({ integer($0, in: 0...1_000_000) }) { settings.hops = hops }
+        if let echo = object["echo"].flatMap({ duration($0) }) { settings.echo = echo }
+        let statesNumbers = ["rate", "hops", "echo"].contains { object[$0] != nil }
+        return (settings, object["writesAs"].map { identities($0) } ?? [], statesNumbers)
+    }
+
+    private mutating func rate(_ node: RulesNode, from base: LoopRate, orFalse: Bool) -> LoopRate {
+        var rate = base
+        let expected = "an object with messages, per, sustained and coolDown" + (orFalse ? ", or false" : "")
+        guard let object = object(node, expected, keys: ["messages", "per", "sustained", "coolDown"]) else {
+            return rate
+        }
+        if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { rate.messages = most }
+        if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { rate.per = per }
+        if let coolDown = object["coolDown"].flatMap({ duration($0, isPositive: true) }) { rate.coolDown = coolDown }
+        // Numbers of one's own say how much is honest, also for longer, unless the file bounds that too.
+        if (rate.messages, rate.per) != (base.messages, base.per) { rate.sustained = nil }
+        if let node = object["sustained"] { rate.sustained = window(node) }
+        return rate
+    }
+
+    private mutating func window(_ node: RulesNode) -> LoopRate.Window? {
+        if node.token.kind == .false { return nil }
+        guard let object = object(node, "an object with messages and per, or false", keys: ["messages", "per"]) else {
+            return nil
+        }
+        var window = LoopRate.Window(messages: 22, per: .seconds(60))
+        if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { window.messages = most }
+        if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { window.per = per }
+        return window
+    }
+
+    /// The key `loop` of a rule.
+    mutating func ruleLoop(_ node: RulesNode, from base: LoopSettings) -> RouteLoopPolicy {
+        var loop = RouteLoopPolicy.standard
+        guard let object = object(node, "an object with ownBucket and rate", keys: ["ownBucket", "rate"]) else {
+            return loop
+        }
+        if let node = object["ownBucket"],
+            let answer = choice(node, "answer to a write to the own bucket", RouteLoopPolicy.OwnBucket.self)
+        {
+            loop.ownBucket = answer
+        }
+        if let node = object["rate"] {
+            loop.rate = node.token.kind == .false ? .unlimited : .own(rate(node, from: base.rate, orFalse: true))
+        }
+        return loop
+    }
+
+    // MARK: Delivery
+
+    /// Settings that override some of `base`.
+    mutating func delivery(_ node: RulesNode, from base: DeliverySettings) -> DeliverySettings {
+        var settings = base
+        let keys = ["attempts", "backoff", "maxBackoff", "timeout", "order", "onFailure", "replacesOlder", "maxAge"]
+        guard let object = object(node, "an object with \(keys.joined(separator: ", "))", keys: keys) else {
+            return settings
+        }
+        if let attempts = object["attempts"].flatMap({ integer($0, in: 1...1000) }) { settings.attempts = attempts }
+        if let backoff = object["backoff"].flatMap({ duration($0) }) {
+            settings.backoff = backoff
+            settings.maxBackoff = max(backoff, settings.maxBackoff)
+        }
+        if let node = object["maxBackoff"], let most = duration(node) {
+            settings.maxBackoff = most
+            if most < settings.backoff {
+                report(node.offset, "expected at least the backoff, \(settings.backoff.ruleText)")
+            }
+        }
+        if let timeout = object["timeout"].flatMap({ duration($0, isPositive: true) }) { settings.timeout = timeout }
+        if let order = object["order"].flatMap({ choice($0, "order", DeliverySettings.Order.self) }) {
+            settings.order = order
+        }
+        if let node = object["onFailure"], let answer = choice(node, "answer", DeliverySettings.OnFailure.self) {
+            settings.onFailure = answer
+        }
+        if let replaces = object["replacesOlder"].flatMap({ bool($0) }) { settings.replacesOlder = replaces }
+        if let node = object["maxAge"] {
+            // A rule may take any age where the file's settings do not.
+            let isAny = node.token.kind == .false
+            if let most = isAny ? nil : duration(node, isPositive: true) { settings.maxAge = most }
+            if isAny { settings.maxAge = nil }
+        }
+        return settings
+    }
+}

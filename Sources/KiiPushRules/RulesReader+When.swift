@@ -1,0 +1,151 @@
+import KiiPush
+
+/// One of the texts that a key of `when` asks for.
+struct RulesText {
+    let text: String
+    /// Whether it was written as `{"equals": …}`, so that a star in it is a star.
+    let isExact: Bool
+    let node: RulesNode
+
+    var pattern: TextPattern { isExact ? .exactly(text) : TextPattern(text) }
+}
+
+extension RulesReader {
+    static let whenKeys = [
+        "kind", "scope", "scopeID", "bucket", "object", "topic", "events", "sender", "certainty", "transport", "data",
+    ]
+
+    /// The key `when` of a rule, and where its conditions stand.
+    mutating func when(_ node: RulesNode) -> (RouteCriteria, [RoutingRule.Condition]) {
+        var criteria = RouteCriteria()
+        var conditions: [RoutingRule.Condition] = []
+        guard let object = object(node, "an object with conditions", keys: Self.whenKeys) else {
+            return (criteria, conditions)
+        }
+        for member in object.members {
+            let value = member.value
+            switch member.key {
+            case "kind": criteria.kinds = kinds(value)
+            case "scope": criteria.scope = scope(value)
+            case "scopeID": criteria.scopeID = pattern(value, "the id of a scope")
+            case "bucket": criteria.bucket = pattern(value, "the name of a bucket")
+            case "object": criteria.object = pattern(value, "the id of an object")
+            case "topic": criteria.topic = pattern(value, "the name of a topic")
+            case "events": criteria.events = pattern(value, "the name of an event")
+            case "sender": criteria.sender = sender(value)
+            case "certainty": criteria.certainty = certainty(value)
+            case "transport": criteria.transport = pattern(value, "the name of a transport")
+            case "data":
+                let (data, places) = data(value)
+                criteria.data = data
+                conditions += places
+                continue
+            default: continue
+            }
+            conditions.append(
+                RoutingRule.Condition(name: member.key, key: nil, position: position(member.keyOffset)))
+        }
+        return (criteria, conditions)
+    }
+
+    // MARK: Texts
+
+    /// A text, or a list of them, any of which will do; each may be `{"equals": text}` instead.
+    private mutating func texts(_ node: RulesNode, _ what: String) -> [RulesText] {
+        guard node.token.kind == .array else { return text(node, what, isInList: false).map { [$0] } ?? [] }
+        let nodes = elements(node)
+        if nodes.isEmpty { report(node.offset, "an empty list matches nothing; leave the key out to match anything") }
+        return nodes.compactMap { text($0, what, isInList: true) }
+    }
+
+    private mutating func text(_ node: RulesNode, _ what: String, isInList: Bool) -> RulesText? {
+        var value = node
+        let isExact = node.token.kind == .object
+        if isExact {
+            guard let object = object(node, what, keys: ["equals"]) else { return nil }
+            guard let member = object["equals"] else {
+                if object.members.isEmpty { report(node.offset, "the key 'equals' is missing") }
+                return nil
+            }
+            value = member
+        }
+        guard let text = string(value, isInList || isExact ? what : "\(what), or a list of them") else { return nil }
+        guard !text.isEmpty else {
+            report(value.offset, "expected \(what), found an empty string, which matches nothing; \"*\" matches any")
+            return nil
+        }
+        return RulesText(text: text, isExact: isExact, node: value)
+    }
+
+    private mutating func pattern(_ node: RulesNode, _ what: String) -> TextPattern? {
+        .anyOf(texts(node, what).map(\.pattern))
+    }
+
+    /// Those of a closed set of names that a text stands for; reports one that stands for none.
+    private mutating func names<Value>(
+        _ text: RulesText, _ what: String, _ values: [(name: String, value: Value)]
+    ) -> [Value] {
+        let pattern = text.pattern
+        let found = values.filter { pattern.matches($0.name) }
+        if found.isEmpty { report(text.node.offset, NearestName.unknown(what, text.text, known: values.map(\.name))) }
+        return found.map(\.value)
+    }
+
+    // MARK: Kinds, scopes, senders
+
+    private mutating func kinds(_ node: RulesNode) -> KindSet {
+        let known = PushKind.allCases.map { (name: $0.rawValue, value: $0) }
+        var kinds: KindSet = []
+        for text in texts(node, "a kind") {
+            for kind in names(text, "kind", known) { kinds.insert(KindSet(kind)) }
+        }
+        return kinds
+    }
+
+    private mutating func certainty(_ node: RulesNode) -> [Certainty] {
+        let known = Certainty.allCases.map { (name: $0.rawValue, value: $0) }
+        var found: [Certainty] = []
+        for text in texts(node, "a certainty") {
+            for certainty in names(text, "certainty", known) where !found.contains(certainty) {
+                found.append(certainty)
+            }
+        }
+        return found
+    }
+
+    static let scopeTypes: [(name: String, value: MessageScope.Kind)] = [
+        ("APP", .app), ("APP_AND_USER", .user), ("APP_AND_GROUP", .group), ("APP_AND_THING", .thing),
+    ]
+
+    /// Scope types, each with any id or none, and owners such as `user:U1`, which say the id too.
+    private mutating func scope(_ node: RulesNode) -> ScopePattern {
+        var alternatives: [ScopePattern.Alternative] = []
+        for text in texts(node, "the type of a scope, such as \"APP_AND_USER\"") {
+            if text.text == "app" || text.text.utf8.contains(UInt8(ascii: ":")) {
+                if let owned = ownedScope(text) { alternatives.append(owned) }
+                continue
+            }
+            for kind in names(text, "scope", Self.scopeTypes) {
+                alternatives.append(ScopePattern.Alternative(kind: kind, id: nil))
+            }
+            // A star alone asks only that a scope is stated, be it one that nobody knows.
+            if text.pattern.takesAnything { alternatives.append(ScopePattern.Alternative(kind: .unknown, id: nil)) }
+        }
+        return ScopePattern(alternatives)
+    }
+
+    private mutating func sender(_ node: RulesNode) -> SenderPattern {
+        let expected = "a sender: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
+        var alternatives: [SenderPattern.Alternative] = []
+        for text in texts(node, expected) {
+            if text.pattern.takesAnything {
+                alternatives += [.user, .thing, .admin].map { SenderPattern.Alternative(kind: $0, id: .any) }
+            } else if let (type, id) = owner(text.text, text.node, expected, types: Self.senderTypes) {
+                let kind: Reading.SenderKind = type == "user" ? .user : type == "thing" ? .thing : .admin
+                let pattern = text.isExact ? TextPattern.exactly(id) : TextPattern(id)
+                alternatives.append(SenderPattern.Alternative(kind: kind, id: pattern))
+            }
+        }
+        return SenderPattern(alternatives)
+    }
+}

@@ -1,0 +1,246 @@
+import KiiPush
+
+/// One value of a rules file, as a place in its text; what lies in it is read when someone asks.
+///
+/// A tree without a copy: the whole text has been checked before, so a payload in a test costs nothing.
+struct RulesNode {
+    let token: JSONToken
+
+    /// The place of the value's first byte, a string's quote included.
+    var offset: Int { Int(token.start) - (token.kind == .string ? 1 : 0) }
+
+    /// What stands there, in words.
+    var kindName: String {
+        switch token.kind {
+        case .string: "a string"
+        case .number: "a number"
+        case .true: "true"
+        case .false: "false"
+        case .null, .absent: "null"
+        case .object: "an object"
+        case .array: "a list"
+        }
+    }
+}
+
+/// One member of an object in a rules file.
+struct RulesMember {
+    let key: String
+    /// The place of the key's quote.
+    let keyOffset: Int
+    let value: RulesNode
+}
+
+/// The members of an object, by key.
+struct RulesObject {
+    let node: RulesNode
+    let members: [RulesMember]
+
+    /// The value of a key.
+    subscript(key: String) -> RulesNode? { member(key)?.value }
+
+    func member(_ key: String) -> RulesMember? { members.first { $0.key.isExactly(key) } }
+}
+
+/// Goes over a checked rules file and takes down everything that is wrong with it, each with its place.
+struct RulesReader {
+    let source: RulesSource
+    private var problems: [(offset: Int, what: String)] = []
+    private var omitted = 0
+
+    /// Begins with a text whose syntax is sound.
+    init(_ source: RulesSource) { self.source = source }
+
+    // MARK: Problems
+
+    /// Takes down a problem.
+    mutating func report(_ offset: Int, _ what: @autoclosure () -> String) {
+        guard problems.count < RulesError.mostProblems else {
+            omitted += 1
+            return
+        }
+        problems.append((offset, what()))
+    }
+
+    /// Takes down that a value has the wrong type.
+    mutating func report(_ node: RulesNode, expected: String) {
+        report(node.offset, "expected \(expected), found \(node.kindName)")
+    }
+
+    /// All that was wrong so far, as one error.
+    var error: RulesError? {
+        guard !problems.isEmpty else { return nil }
+        let placed = problems.map { offset, what in
+            RulesError.Problem(file: source.file, position: source.position(of: offset), what: what)
+        }
+        return RulesError(placed, omitted: omitted)
+    }
+
+    func position(_ offset: Int) -> SourcePosition { source.position(of: offset) }
+
+    // MARK: Containers
+
+    /// The members of an object whose keys are known; reports another type, unknown keys and doubled ones.
+    mutating func object(_ node: RulesNode, _ what: String, keys: [String]) -> RulesObject? {
+        guard let object = object(node, what) else { return nil }
+        refuseKeys(of: object, otherThan: keys)
+        return object
+    }
+
+    /// Reports the keys of an object that are not known.
+    mutating func refuseKeys(of object: RulesObject, otherThan keys: [String]) {
+        for member in object.members where !keys.contains(where: { $0.isExactly(member.key) }) {
+            report(member.keyOffset, NearestName.unknown("key", member.key, known: keys))
+        }
+    }
+
+    /// The members of an object with any keys; of a doubled key the first counts.
+    mutating func object(_ node: RulesNode, _ what: String) -> RulesObject? {
+        guard node.token.kind == .object else {
+            report(node, expected: what)
+            return nil
+        }
+        var found: [RulesMember] = []
+        var seen: Set<ExactText> = []
+        let bytes = source.bytes
+        let text = bytes.span
+        var members = ObjectMembers(text, at: node.offset)
+        while let (key, value) = members.next(text) {
+            let name = key.string(in: text)
+            if seen.insert(ExactText(name)).inserted {
+                found.append(RulesMember(key: name, keyOffset: Int(key.start) - 1, value: RulesNode(token: value)))
+            } else {
+                report(Int(key.start) - 1, "the key '\(NearestName.shown(name))' stands twice in this object")
+            }
+        }
+        return RulesObject(node: node, members: found)
+    }
+
+    /// The elements of a list; reports another type.
+    mutating func list(_ node: RulesNode, _ what: String) -> [RulesNode]? {
+        guard node.token.kind == .array else {
+            report(node, expected: what)
+            return nil
+        }
+        return elements(node)
+    }
+
+    /// The elements of what is known to be a list.
+    func elements(_ node: RulesNode) -> [RulesNode] {
+        var found: [RulesNode] = []
+        let text = source.bytes.span
+        var reader = JSONReader(at: node.offset, limits: .checked)
+        reader.advance()
+        while reader.nextElement(text, isFirst: found.isEmpty), let token = try? reader.readValue(text, depth: 1) {
+            found.append(RulesNode(token: token))
+        }
+        return found
+    }
+
+    /// The value of a key that has to be there.
+    mutating func required(_ key: String, of object: RulesObject) -> RulesNode? {
+        if let node = object[key] { return node }
+        report(object.node.offset, "the key '\(key)' is missing")
+        return nil
+    }
+
+    // MARK: Single values
+
+    /// The text of any value, as it is written; a string's unescaped.
+    func text(_ node: RulesNode) -> String { node.token.string(in: source.bytes.span) }
+
+    /// A string.
+    mutating func string(_ node: RulesNode, _ what: String) -> String? {
+        guard node.token.kind == .string else {
+            report(node, expected: what)
+            return nil
+        }
+        return text(node)
+    }
+
+    /// A string with something in it, and no control character, which would spoil reports.
+    mutating func name(_ node: RulesNode, _ what: String) -> String? {
+        guard let name = string(node, what) else { return nil }
+        guard !name.isEmpty else {
+            report(node.offset, "expected \(what), found an empty string")
+            return nil
+        }
+        guard !name.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) else {
+            report(node.offset, "expected \(what) without control characters")
+            return nil
+        }
+        return name
+    }
+
+    /// True or false.
+    mutating func bool(_ node: RulesNode) -> Bool? {
+        switch node.token.kind {
+        case .true: return true
+        case .false: return false
+        default:
+            report(node, expected: "true or false")
+            return nil
+        }
+    }
+
+    /// A whole number in a range.
+    mutating func integer(_ node: RulesNode, in range: ClosedRange<Int>) -> Int? {
+        let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        guard node.token.kind == .number else {
+            report(node, expected: expected)
+            return nil
+        }
+        guard let number = JSONNumber.integer(source.bytes.span, node.token.range), range.contains(Int(number)) else {
+            let found = text(node)
+            report(node.offset, "expected \(expected), found \(NearestName.shown(found))")
+            return nil
+        }
+        return Int(number)
+    }
+
+    /// A duration in a range.
+    mutating func duration(_ node: RulesNode, isPositive: Bool = false) -> Duration? {
+        let expected = "a duration such as \"10s\": a number and ms, s, m, h or d"
+        guard let text = string(node, expected) else { return nil }
+        guard let duration = Duration(rule: text) else {
+            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))'")
+            return nil
+        }
+        guard duration > .zero || !isPositive else {
+            report(node.offset, "expected a duration longer than 0")
+            return nil
+        }
+        return duration
+    }
+
+    /// One of a few names.
+    mutating func choice<Value>(_ node: RulesNode, _ what: String, _ values: [(name: String, value: Value)]) -> Value? {
+        let names = values.map(\.name)
+        guard let name = string(node, "\(what): \(names.joined(separator: ", "))") else { return nil }
+        if let found = values.first(where: { $0.name.isExactly(name) }) { return found.value }
+        report(node.offset, NearestName.unknown(what, name, known: names))
+        return nil
+    }
+
+    /// One of an enumeration's names.
+    mutating func choice<Value: CaseIterable & RawRepresentable<String>>(
+        _ node: RulesNode, _ what: String, _ type: Value.Type = Value.self
+    ) -> Value? {
+        choice(node, what, Value.allCases.map { ($0.rawValue, $0) })
+    }
+
+    /// A list of names.
+    mutating func names(_ node: RulesNode, _ what: String) -> [String]? {
+        list(node, "a list of \(what)s")?.compactMap { name($0, what) }
+    }
+
+    /// A `kiicloud://` URI of something that can be written to.
+    mutating func target(_ node: RulesNode, _ what: String, _ accepts: (KiiURI.Resource) -> Bool) -> KiiURI? {
+        guard let text = string(node, what) else { return nil }
+        guard let uri = KiiURI(text), accepts(uri.resource) else {
+            report(node.offset, "expected \(what), found '\(NearestName.shown(text))'")
+            return nil
+        }
+        return uri
+    }
+}

@@ -1,0 +1,97 @@
+#if SQLite
+import KiiPush
+
+/// What a database knows of itself.
+struct DatabaseService {
+    let secret: DedupeSecret
+    let openings: Int64
+    let boot: Int64
+    /// Of each earlier boot the latest time of a message.
+    let latest: [Int64: StoredTime]
+}
+
+// Setting up the connection of a database that was opened, and the start of its service.
+extension Connection {
+    /// Makes sure that there is nothing that a store would refuse later.
+    mutating func checkNumbers() throws(SQLiteError) {
+        let wrong = try number(
+            """
+            SELECT (SELECT count(*) FROM inbox WHERE id < 1
+                    OR id > (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'inbox'))
+                + (SELECT count(*) FROM seen WHERE number >= ?)
+            """, .integer(.max / 2))
+        guard wrong == 0 else { throw .corrupt(path: path) }
+    }
+
+    /// Sets the connection up, and makes sure that the file is sound, ours, and of the newest version.
+    mutating func open(_ path: String, _ machine: MachineTime) throws(SQLiteError) -> DatabaseService {
+        // Neither views nor triggers of a forged file may call functions.
+        try script("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON")
+        // Of another program's file not even the mode is changed, and a newer release's may be sound in its own way.
+        try Schema.check(&self, path: path)
+        guard try text("PRAGMA quick_check(1)") == "ok" else { throw .corrupt(path: path) }
+        keepLog(false)
+        guard try text("PRAGMA journal_mode = WAL") == "wal" else { throw .notDurable(path: path, setting: "WAL") }
+        // What the log has taken it keeps, and a small disk would be full of it: the database could not grow any more.
+        let pages = DatabaseFile.logPages(beside: path)
+        try script(
+            """
+            PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(pages); PRAGMA journal_size_limit = \(8192 * pages)
+            """)
+        guard try number("PRAGMA synchronous") == 2 else {
+            throw .notDurable(path: path, setting: "synchronous=FULL")
+        }
+        guard try number("PRAGMA foreign_keys") == 1 else { throw .notDurable(path: path, setting: "foreign_keys") }
+        try Schema.migrate(&self)
+        return try transaction { connection throws(SQLiteError) in try connection.start(machine) }
+    }
+
+    private mutating func start(_ machine: MachineTime) throws(SQLiteError) -> DatabaseService {
+        var random = SystemRandomNumberGenerator()
+        try run(
+            "INSERT INTO service VALUES (1, ?, ?, 1) ON CONFLICT (id) DO UPDATE SET opened = opened + 1",
+            .integer(Int64(bitPattern: random.next())), .integer(Int64(bitPattern: random.next())))
+        var secret = DedupeSecret(0, 0)
+        var openings: Int64 = 0
+        try each("SELECT secretFirst, secretSecond, opened FROM service") { row in
+            secret = DedupeSecret(UInt64(bitPattern: row.integer(0)), UInt64(bitPattern: row.integer(1)))
+            openings = row.integer(2)
+        }
+        let boot = try boot(machine.boot)
+        return DatabaseService(secret: secret, openings: openings, boot: boot, latest: try latestTimes(otherThan: boot))
+    }
+
+    /// Of each other boot the latest time of a message: those of one boot are told by how long before it they came.
+    private mutating func latestTimes(otherThan boot: Int64) throws(SQLiteError) -> [Int64: StoredTime] {
+        var latest: [Int64: StoredTime] = [:]
+        // Beside max() SQLite gives the other columns of the row that has it.
+        try each(
+            """
+            SELECT boot, max(monotonic), wall
+                FROM (SELECT boot, monotonic, wall FROM seen UNION ALL SELECT boot, monotonic, wall FROM inbox)
+                WHERE boot <> ? GROUP BY boot
+            """, [.integer(boot)]
+        ) { row in
+            latest[row.integer(0)] = StoredTime(
+                boot: row.integer(0), monotonic: row.integer(1), wall: row.integer(2))
+        }
+        return latest
+    }
+
+    /// The number of a boot; those that nothing tells of any more are forgotten.
+    private mutating func boot(_ id: String) throws(SQLiteError) -> Int64 {
+        try run(
+            """
+            DELETE FROM boots WHERE id <> ? AND number NOT IN (SELECT boot FROM seen)
+                AND number NOT IN (SELECT boot FROM deadLetters)
+                AND number NOT IN (SELECT firstBoot FROM deadLetters WHERE firstBoot IS NOT NULL)
+                AND number NOT IN (SELECT boot FROM inbox)
+                AND number NOT IN (SELECT boot FROM breakers)
+            """, .text(id))
+        // Of a boot that nobody knows, each process is one of its own.
+        if id.isEmpty { try run("UPDATE boots SET id = 'unknown ' || number WHERE id = ''") }
+        try run("INSERT INTO boots (id) VALUES (?) ON CONFLICT DO NOTHING", .text(id))
+        return try number("SELECT number FROM boots WHERE id = ?", .text(id)) ?? 0
+    }
+}
+#endif

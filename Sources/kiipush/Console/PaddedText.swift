@@ -1,0 +1,6 @@
+extension String {
+    /// The text with spaces behind it, `width` characters in all.
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+}

@@ -1,0 +1,223 @@
+import KiiPush
+import KiiPushDelivery
+import KiiPushLinux
+
+/// `kiipush dead-letters`: the messages that were put aside, to be looked at, handled after all, or dropped.
+enum DeadLettersCommand {
+    static let command = StateCommand.command(
+        Command(
+            name: "dead-letters", summary: "shows, replays and drops messages that were put aside",
+            usage: ["COMMAND [OPTION…]"],
+            about: [
+                .text(
+                    "It works while the agent runs, and when it does not; but replaying needs the agent, whose "
+                        + "handlers it calls. A NUMBER is one that 'list' shows; a FILTER is --reason, --route or "
+                        + "--transport.")
+            ],
+            exits: [
+                (.fine, "done"),
+                (.failed, "something is not there or failed"),
+                (.nobody, "no agent is there that could do it"),
+            ]),
+        [
+            (
+                .list,
+                Command(
+                    name: "dead-letters list", summary: "lists dead letters", usage: ["[NUMBER…] [OPTION…]"],
+                    exits: [(.fine, "listed"), (.failed, "a number is not there, or the letters cannot be read")])
+            ),
+            (
+                .show,
+                Command(
+                    name: "dead-letters show", summary: "shows dead letters with their payloads",
+                    usage: ["NUMBER… [OPTION…]"],
+                    exits: [(.fine, "shown"), (.failed, "a number is not there, or the letters cannot be read")])
+            ),
+            (
+                .replay,
+                Command(
+                    name: "dead-letters replay", summary: "has the agent handle dead letters after all",
+                    usage: ["NUMBER…|FILTER…|--all [OPTION…]"],
+                    notes: [
+                        .text(
+                            "A letter that is handled is gone; one that is not stays. A letter that is the newest of "
+                                + "many stands for messages whose payloads are gone: replaying it handles the newest "
+                                + "one.")
+                    ],
+                    exits: [
+                        (.fine, "all were handled"),
+                        (.failed, "one was not, or there is no such letter, so that nothing was replayed"),
+                        (.nobody, "no agent is there"),
+                    ])
+            ),
+            (
+                .drop,
+                Command(
+                    name: "dead-letters drop", summary: "drops dead letters for good",
+                    usage: ["NUMBER…|FILTER…|--all [OPTION…]"],
+                    exits: [
+                        (.fine, "dropped"),
+                        (.failed, "one could not be, or there is no such letter, so that nothing was dropped"),
+                    ])
+            ),
+        ], isOfLetters: true)
+
+    static func run(_ arguments: [String], _ desk: AgentDesk, _ console: Console) async -> ExitCode {
+        let reading = StateCommand.options(command.name, arguments, console)
+        guard case .options(let options) = reading else { return reading.code }
+        let all: [DeadLetter]
+        do { all = try desk.deadLetters.letters() } catch {
+            console.error("kiipush dead-letters: \(error)")
+            return .failed
+        }
+        let letters = all.filter { options.takes($0) }
+        for id in options.ids.sorted() where !letters.contains(where: { $0.id == id }) {
+            console.error("kiipush dead-letters: there is no letter \(id) of that kind")
+        }
+        let missing = options.ids.count > letters.count
+        if letters.isEmpty, options.action.changes {
+            return missing ? .failed : tellOfNone(of: all, options, console)
+        }
+        let done: ExitCode
+        switch options.action {
+        case .replay: done = await replay(letters, options, desk, console)
+        case .drop: done = drop(letters, options, desk, console)
+        case .list, .show, .release:
+            for letter in letters { console.print(letter.report(options)) }
+            if letters.isEmpty, options.format == .text, !missing { console.print("no dead letters") }
+            done = .fine
+        }
+        return missing ? .failed : done
+    }
+
+    /// Says that nothing was done, since there is no such letter.
+    private static func tellOfNone(of all: [DeadLetter], _ options: StateOptions, _ console: Console) -> ExitCode {
+        let nothing = "nothing \(options.action.done)"
+        if all.isEmpty {
+            console.print("no dead letters, so \(nothing)")
+            return options.isNarrowed ? .failed : .fine
+        }
+        let routes = Set(all.flatMap(\.routes)).sorted()
+        let unknown = options.route.flatMap { route in
+            routes.contains { $0.utf8.elementsEqual(route.utf8) }
+                ? nil : "; " + NearestName.unknown("route", route, known: routes)
+        }
+        let count = counted(all.count, "dead letter")
+        console.error(
+            escaped("kiipush dead-letters: \(nothing): none of \(count) is as you asked\(unknown ?? "")"))
+        return .failed
+    }
+
+    private static func replay(
+        _ letters: [DeadLetter], _ options: StateOptions, _ desk: AgentDesk, _ console: Console
+    ) async -> ExitCode {
+        if options.isDryRun {
+            for letter in letters { console.print("would replay \(letter.id): \(letter.line)") }
+            return .fine
+        }
+        guard let service = desk.service else {
+            console.error(
+                "kiipush dead-letters: no agent runs on this directory, and it is the agent that handles them")
+            return .nobody
+        }
+        var code = ExitCode.fine
+        for (index, letter) in letters.enumerated() {
+            if index > 0, let rate = options.rate {
+                do { try await Task.sleep(for: .nanoseconds(1_000_000_000 / rate)) } catch { return .failed }
+            }
+            let outcome = await service.replay(letter)
+            console.print("\(letter.id): \(outcome)")
+            if case .handled = outcome {} else { code = .failed }
+        }
+        return code
+    }
+
+    private static func drop(
+        _ letters: [DeadLetter], _ options: StateOptions, _ desk: AgentDesk, _ console: Console
+    ) -> ExitCode {
+        for letter in letters {
+            if options.isDryRun {
+                console.print("would drop \(letter.id): \(letter.line)")
+                continue
+            }
+            do {
+                try desk.deadLetters.remove(letter.id)
+                console.print("dropped \(letter.id)")
+            } catch {
+                console.error("kiipush dead-letters: \(letter.id): \(error)")
+                return .failed
+            }
+        }
+        return .fine
+    }
+}
+
+extension StateOptions {
+    /// Whether a letter is one of those asked for.
+    func takes(_ letter: DeadLetter) -> Bool {
+        (ids.isEmpty || ids.contains(letter.id)) && (reason == nil || letter.reason == reason)
+            && (route == nil || letter.routes.contains { $0.utf8.elementsEqual(route?.utf8 ?? "".utf8) })
+            && (transport == nil || letter.payload.transport?.name == transport)
+    }
+}
+
+extension DeadLetter {
+    /// Why, when, for which routes and how large, on one line; with the beginning of the cause, where that is long.
+    var line: String { line(mostOfCause: 80) }
+
+    private func line(mostOfCause: Int) -> String {
+        var parts = [reason.rawValue]
+        if let receivedAt, let date = UTCDate(milliseconds: receivedAt) { parts.append("arrived \(date.shortText)") }
+        if let transport = payload.transport { parts.append("by \(escaped(transport.name))") }
+        parts.append(routes.isEmpty ? "no route" : "for \(routes.map(escaped).joined(separator: " "))")
+        if attempts > 0 { parts.append("tried \(attempts)") }
+        if let cause {
+            let shown = cause.count > mostOfCause ? cause.prefix(mostOfCause) + "…" : cause[...]
+            parts.append("last \(escaped(String(shown)))")
+        }
+        parts.append(counted(payload.bytes.count, "byte"))
+        if let summary { parts.append(summary.text) }
+        return parts.joined(separator: ", ")
+    }
+
+    fileprivate func report(_ options: StateOptions) -> String {
+        switch options.format {
+        case .json: return json(withPayload: options.action == .show)
+        case .text:
+            guard options.action == .show else { return "\(id): \(line)" }
+            return "\(id): \(line(mostOfCause: .max))\n  \(escaped(String(decoding: payload.bytes, as: UTF8.self)))"
+        }
+    }
+
+    private func json(withPayload: Bool) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("id", Int64(clamping: id))
+            writer.member("reason", reason.rawValue)
+            writer.member("receivedAt", receivedAt)
+            writer.member("transport", payload.transport?.name)
+            writer.member("routes", routes)
+            writer.member("attempts", attempts)
+            writer.member("rulesGeneration", Int64(rulesGeneration))
+            writer.member("cause", cause)
+            writer.member("bytes", payload.bytes.count)
+            writer.member("count", count)
+            if let summary {
+                writer.member("firstReceivedAt", summary.firstReceivedAt)
+                writer.member("bytesLost", summary.bytesLost)
+            }
+            if withPayload {
+                writer.member("raw", String(decoding: payload.bytes, as: UTF8.self))
+            }
+        }
+        return writer.text
+    }
+}
+
+extension DeadLetter.Summary {
+    /// How many messages there are, since when, and what is gone of them.
+    fileprivate var text: String {
+        let since = firstReceivedAt.flatMap { UTCDate(milliseconds: $0) }.map { " since \($0.shortText)" } ?? ""
+        return "the newest of \(count)\(since), \(counted(bytesLost, "byte")) gone"
+    }
+}

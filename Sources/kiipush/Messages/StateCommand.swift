@@ -1,0 +1,67 @@
+import KiiPush
+import KiiPushLinux
+
+/// What `kiipush dead-letters` and `kiipush held` share: finding out who has the state directory, and asking that one.
+enum StateCommand {
+    /// A command that is made of actions on messages.
+    ///
+    /// - Parameters:
+    ///   - command: what it says of itself.
+    ///   - actions: what can be done, each with what it says of itself.
+    ///   - isOfLetters: whether they are dead letters.
+    /// - Returns: the command, with one for each action.
+    static func command(_ command: Command, _ actions: [(StateOptions.Action, Command)], isOfLetters: Bool) -> Command {
+        var command = command
+        let name = command.name
+        command.commands = actions.map { action, text in
+            var text = text
+            text.options = StateOptions.table(action, isOfLetters: isOfLetters).texts
+            text.action = { arguments, console in await run(name, action, arguments, console) }
+            return text
+        }
+        return command
+    }
+
+    /// Runs an action in the agent that has the directory, or on its files when none runs.
+    private static func run(
+        _ name: String, _ action: StateOptions.Action, _ arguments: [String], _ console: Console
+    ) async -> ExitCode {
+        let words = [action.rawValue] + arguments
+        let reading = options(name, words, console)
+        guard case .options(let options) = reading else { return reading.code }
+        guard StateDirectory.isThere(options.directory) else {
+            console.error("kiipush \(name): there is no state directory \(escaped(options.directory))")
+            return .failed
+        }
+        do {
+            switch try AgentState.open(options.directory) {
+            case .taken(let control):
+                let code = try await control.ask([name] + words, print: console.print, error: console.error)
+                return ExitCode(rawValue: code) ?? .failed
+            case .opened where !AgentState.isDurable:
+                console.error(
+                    "kiipush \(name): no agent runs on \(escaped(options.directory)), and this kiipush keeps nothing "
+                        + "there without one; build it with the trait SQLite")
+                return .nobody
+            case .opened(let state):
+                return await DeskCommand.run(name, words, try state.desk(), console)
+            }
+        } catch {
+            console.error("kiipush \(name): \(error)")
+            return .failed
+        }
+    }
+
+    /// Reads an action and its options, as they were typed or as an agent is asked.
+    static func options(_ name: String, _ words: [String], _ console: Console) -> Command.Reading<StateOptions> {
+        let isOfLetters = name == DeadLettersCommand.command.name
+        let group = isOfLetters ? DeadLettersCommand.command : HeldCommand.command
+        guard let action = words.first.flatMap({ StateOptions.Action(rawValue: $0) }),
+            let command = group.commands.first(where: { $0.lastWord == action.rawValue })
+        else { return .answered(group.refuse(Arguments.Mistake(text: "say what to do"), console)) }
+        return command.read(
+            Array(words.dropFirst()), by: StateOptions.table(action, isOfLetters: isOfLetters),
+            into: StateOptions(action, isOfLetters: isOfLetters), console
+        ) { options, operands throws(Arguments.Mistake) in try options.finish(operands) }
+    }
+}

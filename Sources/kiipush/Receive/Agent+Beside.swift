@@ -1,0 +1,50 @@
+import KiiPush
+import KiiPushDelivery
+import KiiPushLinux
+import KiiPushRules
+import KiiPushTesting
+
+// What runs beside an agent's service.
+extension Agent {
+    /// The tasks that run beside the service.
+    struct Beside {
+        /// Kills, rules, metrics, the log's account, the watchdog.
+        var tasks: [Task<Void, Never>]
+        /// The control socket.
+        var commands: Task<Void, Never>?
+
+        /// Ends all, and waits until the control socket is gone from its place: the process is about to end.
+        func end() async {
+            for task in tasks { task.cancel() }
+            commands?.cancel()
+            await commands?.value
+        }
+    }
+
+    /// Starts all that runs beside the service.
+    func startBeside(_ rulesWatch: RulesWatch) -> Beside {
+        let (log, service, reports, manager) = (log, service, reports, manager)
+        var beside = Beside(tasks: [Task { await rulesWatch.run() }])
+        if let state {
+            var desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
+            desk.agent = reports.identity
+            desk.status = reports.statusSource
+            if let loopGuard = receiver.loopGuard {
+                let kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble("\($0)") }
+                kills.look()
+                beside.tasks.append(Task { await kills.run() })
+                desk.lookAtKills = { kills.look() }
+                onLook { kills.look() }
+            }
+            let commands = AgentCommands(
+                control: state.control, desk: desk, taps: taps, app: options.app ?? rules.app, log: log)
+            beside.commands = Task { await commands.run() }
+        }
+        beside.tasks.append(Task { await reports.keepMetrics() })
+        beside.tasks.append(Task { await log.keepTellingLeftOut() })
+        beside.tasks.append(Task { await reports.silence.run { log.tell($0) } })
+        let most = options.service.concurrency
+        beside.tasks.append(Task { await manager.keepAlive { service.status.overrunning < most } })
+        return beside
+    }
+}

@@ -1,0 +1,35 @@
+import KiiPush
+import KiiPushLinux
+
+/// What answers the commands that are sent to an agent.
+struct AgentCommands: Sendable {
+    let control: ControlSocket
+    let desk: AgentDesk
+    let taps: TapBoard
+    /// The app that is served; nil where that is not known.
+    let app: String?
+    let log: AgentLog
+
+    /// Serves commands on the control socket until its task is cancelled.
+    ///
+    /// Where the socket cannot be made, it tries again every five seconds, and says so once.
+    func run() async {
+        var isTold = false
+        while !Task.isCancelled {
+            do { return try await serve() } catch {
+                if !isTold { log.trouble("no command can reach this agent, it tries again: \(error)") }
+                isTold = true
+            }
+            try? await Task.sleep(for: .seconds(5))
+        }
+    }
+
+    private func serve() async throws {
+        try await control.serve(shortages: log.shortages) { arguments, reply in
+            let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
+            let rest = Array(arguments.dropFirst())
+            if arguments.first == "tap" { return await TapCommand.serve(rest, taps, app: app, reply).rawValue }
+            return await DeskCommand.run(arguments.first ?? "", rest, desk, console).rawValue
+        }
+    }
+}

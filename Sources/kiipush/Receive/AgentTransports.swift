@@ -1,0 +1,92 @@
+import KiiPush
+import KiiPushDelivery
+import KiiPushLinux
+import KiiPushMQTT
+
+/// What brings an agent's payloads: the transport that was asked for, and what is wrapped around it.
+struct AgentTransports: Sendable {
+    /// All transports of the service, in the order in which they start.
+    let all: [any PushTransport]
+    /// Whether a payload that is not acknowledged comes again.
+    let bringsAgain: Bool
+    /// Takes down that there is a session; does nothing where there is none to be had.
+    let noteSession: @Sendable () throws -> Void
+
+    /// Makes them; none takes anything in before the service runs.
+    ///
+    /// - Throws: ``AgentError``, ``StateError`` or what the settings of MQTT say.
+    init(
+        _ options: ReceiveOptions, _ state: AgentState?, _ log: AgentLog, _ manager: ServiceManager,
+        _ counts: ServiceCounts
+    ) throws {
+        let transport = try Self.transport(options, state, log.shortages)
+        noteSession = Self.session(of: transport, state)
+        bringsAgain = !transport.abilities.isDisjoint(with: [.refuses, .redelivers])
+        // The transport of MQTT says by itself whether payloads come.
+        let isMQTT = if case .mqtt = options.source { true } else { false }
+        let ready = ReadyTransport(manager: isMQTT ? nil : manager, log: log)
+        let source: any PushTransport =
+            if let path = options.capture {
+                CapturingTransport(transport: transport, file: CaptureFile(path: path), log: log)
+            } else { transport }
+        // What is read from a descriptor is open from the start; all others say when they are.
+        let connects = if case .standardInput = options.source { false } else { true }
+        let healed: [any PushTransport] = state?.healing?.isNew == true ? [HealedState()] : []
+        all = healed + [ready, WatchedTransport(source, counts, connects: connects)]
+    }
+
+    private static func transport(
+        _ options: ReceiveOptions, _ state: AgentState?, _ shortages: Shortages?
+    ) throws -> any PushTransport {
+        switch options.source {
+        case .standardInput: return LinesTransport(transport: options.transport)
+        case .socket(let path):
+            return SocketTransport(path: path, transport: options.transport, shortages: shortages)
+        case .mqtt(var settings):
+            #if MQTT
+            let files = state.map { SessionFiles(directory: $0.directory) }
+            if settings.clientID.isEmpty, let files { settings.clientID = try files.clientID() }
+            settings.hadSession = try !settings.cleanSession && files?.hadSession(settings) ?? false
+            return try MQTTTransport(settings)
+            #else
+            throw AgentError("this kiipush speaks no MQTT; build it with the trait MQTT (Debian's libmosquitto-dev)")
+            #endif
+        }
+    }
+
+    /// What takes down that a broker has a session for this agent, so that the next one knows when it was lost.
+    private static func session(of transport: any PushTransport, _ state: AgentState?) -> @Sendable () throws -> Void {
+        #if MQTT
+        guard let state, let settings = (transport as? MQTTTransport)?.settings, !settings.cleanSession else {
+            return {}
+        }
+        let files = SessionFiles(directory: state.directory)
+        return { try files.noteSession(settings) }
+        #else
+        return {}
+        #endif
+    }
+}
+
+/// Tells that payloads are taken in, which is when the service runs its transports.
+private struct ReadyTransport: PushTransport {
+    let name = "ready"
+    let abilities: TransportAbilities = []
+    let manager: ServiceManager?
+    let log: AgentLog
+
+    func run(_ intake: PushIntake) async {
+        log.note("ready\(intake.isDurable ? "" : "; what is taken in lies in memory")")
+        manager?.status("taking payloads in")
+    }
+}
+
+/// Tells that messages may have been lost with the state that was healed.
+private struct HealedState: PushTransport {
+    let name = "state"
+    let abilities: TransportAbilities = []
+
+    func run(_ intake: PushIntake) async {
+        intake.report(.possibleGap("the state was damaged or gone; the start of this log says what was saved of it"))
+    }
+}

@@ -1,0 +1,1 @@
+echo "goes well"

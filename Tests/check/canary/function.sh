@@ -1,0 +1,6 @@
+work() {
+    false
+    echo "behind the failure"
+}
+work
+echo "behind the failure"

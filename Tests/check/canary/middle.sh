@@ -1,0 +1,3 @@
+echo "before the failure"
+false
+echo "behind the failure"

@@ -1,0 +1,1 @@
+echo "is never run"

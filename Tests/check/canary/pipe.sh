@@ -1,0 +1,2 @@
+false | cat
+echo "behind the failure"

@@ -1,0 +1,2 @@
+output=$(false; echo "went on")
+echo "behind the failure: $output"

@@ -1,0 +1,25 @@
+# What the steps share; each step sources this file, and runs in the repository's root.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+fail() { printf 'check.sh: %s\n' "$*" >&2; exit 1; }
+
+# Warnings are errors: strict memory safety and unused results report as warnings.
+strict=(-Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error)
+
+# Each in a folder of its own: a flag or a trait is part of every compilation, so that a build with others, such as a
+# plain `swift build`, would build all anew.
+plain=(--scratch-path .build/check)
+traits=(--enable-all-traits --scratch-path .build/check-traits)
+
+# The package of the programs beside the tests; it builds the tool too, of the library that it has compiled already.
+programs=(-c release --package-path Tests)
+
+# program NAME: builds one of these programs, and prints its path.
+program() {
+    swift build --quiet "${programs[@]}" --product "$1" >&2
+    echo "$(swift build "${programs[@]}" --show-bin-path)/$1"
+}
+
+# Leaves out of the tests' report what went well: the run's last line counts it.
+failures_and_sum() { awk '!/^(◇|✔ (Suite|Test case|Test [^r]))/'; }

@@ -1,0 +1,3 @@
+source "$(dirname "$0")/common.sh"
+
+swift format lint --strict --recursive --parallel Package.swift Sources Tests Samples

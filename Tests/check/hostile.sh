@@ -1,0 +1,4 @@
+source "$(dirname "$0")/common.sh"
+
+bench=$(program kiipush-bench)
+"$bench" --hostile

@@ -1,0 +1,17 @@
+source "$(dirname "$0")/common.sh"
+
+simulation=$(program kiipush-simulation)
+# Prints what the simulation prints, and fails unless the guide has each row of its tables with these first words.
+simulate() { # WORDS OPTION...
+    local words="$1" output rows
+    shift
+    output="$("$simulation" "$@")" || { printf '%s\n' "$output"; fail "the simulation, $*"; }
+    printf '%s\n' "$output"
+    rows="$(printf '%s\n' "$output" | sed -E 's/ +/ /g' | grep -E "^\| ($words)")"
+    while IFS= read -r row; do
+        grep -qxF -- "$row" Sources/KiiPush/KiiPush.docc/LoopSafety.md || fail "LoopSafety.md has another row than: $row"
+    done <<<"$rows"
+}
+if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation"; fi
+simulate 'update|create|ping-pong' --quick
+simulate 'one|a new|fifty|60|5,000|what' --honest --seeds 10

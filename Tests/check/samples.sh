@@ -1,0 +1,15 @@
+source "$(dirname "$0")/common.sh"
+
+swift build --quiet --build-tests --package-path Samples
+samples=$(swift build --package-path Samples --show-bin-path)
+for sample in Samples/[0-9]*/; do
+    name=$(basename "$sample" | sed 's/^[0-9]*-//')
+    echo "$name"
+    "$samples/$name" | diff -u "$sample/expected-output.txt" -
+done
+picture=.build/loop-safety.svg
+"$samples/LoopSafeSync" --svg "$picture" >/dev/null
+cmp "$picture" Sources/KiiPush/KiiPush.docc/Resources/loop-safety.svg ||
+    fail "the guide's picture is not what the sample draws; LoopSafeSync --svg makes it"
+
+swift test --skip-build --package-path Samples | failures_and_sum

@@ -1,0 +1,11 @@
+source "$(dirname "$0")/common.sh"
+
+swift build --quiet --build-tests "${traits[@]}" "${strict[@]}"
+# What a trait adds; the step tests has all else. One after the other: a process that one test starts shares the lock of
+# another test's database until it runs its own program.
+swift test --skip-build "${traits[@]}" --no-parallel --filter 'KiiPushSQLiteTests|KiiPushMQTTTests|AgentTests' | failures_and_sum
+
+bundle=$(echo "$(swift build "${traits[@]}" --show-bin-path)"/*.xctest)
+libraries=$(ldd "$bundle")
+grep -q libsqlite3 <<<"$libraries" || fail "a build with all traits does not link SQLite"
+grep -q libmosquitto <<<"$libraries" || fail "a build with all traits does not link libmosquitto"
