@@ -73,7 +73,7 @@ let package = Package(
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
             ]),
         .target(name: "KiiCloud", dependencies: ["KiiPush"]),
-        .testTarget(name: "KiiCloudTests", dependencies: ["KiiPush", "KiiCloud"]),
+        .testTarget(name: "KiiCloudTests", dependencies: ["KiiPush", "KiiCloud", "KiiPushTesting"]),
         .testTarget(
             name: "KiiPushMQTTTests",
             dependencies: [

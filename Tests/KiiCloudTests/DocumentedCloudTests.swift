@@ -1,5 +1,6 @@
 import KiiCloud
 import KiiPush
+import KiiPushTesting
 import Testing
 
 /// The code of the guides, so that it compiles and does what they say.
@@ -38,5 +39,20 @@ struct DocumentedCloudTests {
             try await client.perform(.patchObject(object, ["temp": 22], ifMatch: record.version))
         }
         #expect(try await client.perform(.readObject(object))?["temp"] == 22)
+    }
+
+    @Test("the guide's handler reads, goes on with the lineage, and writes")
+    func handler() async throws {
+        let (object, transport) = (KiiObject(bucket: .init(scope: .app, name: "settings"), id: "o-1"), FakeCloud())
+        let client = KiiClient(Cloud.app, transport: transport, tokens: FixedToken(Secret("token-1")))
+        try await client.perform(.createObject(object, ["seen": false]))
+        let receiver = PushReceiver(app: "0123abcd")
+        receiver.onPushToApp(bucket: "settings", object: "*") { event, context in
+            guard let record = try await client.perform(.readObject(event.object)) else { return }
+            let context = try context.continuing(record)
+            try await context.write(event.object, .patch(["seen": true], ifMatch: record.version), with: client)
+        }
+        #expect(await receiver.receive(PayloadFixture.pushToApp().payload(.long)).name == "handled")
+        #expect(try await client.perform(.readObject(object))?["seen"] == true)
     }
 }

@@ -65,7 +65,7 @@ struct SendTests {
         #expect(run.code == .fine && run.errors.isEmpty)
         #expect(run.output.first?.contains(#""problems":[],"warnings":[{"code":"looksDirect","#) == true)
         let text = try await send(#"{"sendTopicID":false,"apns":{}}"#, json: false)
-        #expect(text.code == .fine && text.errors.first?.contains("warning: sendTopicID: looksDirect: ") == true)
+        #expect(text.code == .fine && text.errors.first?.contains("warning: apns: sendTopicID: looksDirect: ") == true)
     }
 
     @Test("without the app's id a word as long stands in its place, which is told")

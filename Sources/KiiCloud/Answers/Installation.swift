@@ -35,6 +35,21 @@ public enum MQTTEndpointAnswer: Sendable, Hashable {
 }
 
 extension MQTTEndpoint {
+    /// The endpoint as Kii's server gives it, one object of JSON: what `kiipush receive --endpoint` reads from a file.
+    public var json: Secret {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("host", host)
+            writer.member("mqttTopic", topic.revealed)
+            writer.member("username", userName.revealed)
+            writer.member("password", password.revealed)
+            if let portTCP { writer.member("portTCP", portTCP) }
+            if let portSSL { writer.member("portSSL", portSSL) }
+            if let secondsToLive { writer.member("X-MQTT-TTL", secondsToLive) }
+        }
+        return Secret(writer.text)
+    }
+
     init(_ response: HTTPResponse) throws(CloudError) {
         let fields = try response.members()
         func port(_ key: String) -> Int? {

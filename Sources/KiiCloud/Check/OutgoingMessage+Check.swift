@@ -59,10 +59,16 @@ extension OutgoingMessage {
 
     private func fcmProblems() -> [SendProblem] {
         let path = "\(name(of: .fcm)).data"
-        var problems: [SendProblem] = fcm.data.members.compactMap { key, value in
-            if case .string = value { return nil }
-            let place = "\(path).\(NearestName.shown(key))"
-            return SendProblem(.notAString, .fcm, at: place, "FCM takes only strings; put quotes around the value")
+        var problems = valueProblems(fcm.data, at: path, .fcm)
+        for (key, value) in fcm.data.members {
+            switch value {
+            case .number, .bool:
+                problems.append(
+                    SendProblem(
+                        .notAString, .fcm, at: "\(path).\(NearestName.shown(key))",
+                        "FCM takes only strings; put quotes around the value"))
+            case .string, .null, .array, .object: break
+            }
         }
         for (data, path) in [(data, "data"), (fcm.data, path)] {
             for (key, _) in data.members where ReservedKeys.isReserved(key) {

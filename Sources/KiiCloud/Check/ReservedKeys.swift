@@ -8,8 +8,11 @@ enum ReservedKeys {
         "direct_boot_ok",
     ]
 
+    private static let longest = 24
+
     /// Whether FCM keeps a key for itself.
     static func isReserved(_ key: String) -> Bool {
-        names.contains(key) || key.hasPrefix("google.") || key.hasPrefix("gcm.")
+        // No longer one is: to hash what a stranger wrote may take long.
+        key.utf8.count <= longest && names.contains(key) || key.hasPrefix("google.") || key.hasPrefix("gcm.")
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import KiiCloud
 import KiiPush
 import KiiPushRules
@@ -33,12 +34,13 @@ struct SendCommand {
         }
     }
 
-    /// Says what is wrong, each thing once; warnings stand in the JSON already.
+    /// Says what is wrong, and with which network's payload; warnings stand in the JSON already.
     private func tell(_ report: SendReport) {
         let file = escaped(options.message)
         for finding in report.findings where !finding.isWarning || options.format == .text {
             let word = console.errorInk(finding.isWarning ? "warning" : "problem", finding.isWarning ? .warning : .bad)
-            let place = finding.path.isEmpty ? "" : "\(escaped(finding.path)): "
+            let network = finding.network.map { "\($0.rawValue): " } ?? ""
+            let place = finding.path.isEmpty ? network : "\(network)\(escaped(finding.path)): "
             console.error("\(file): \(word): \(place)\(finding.code): \(escaped(finding.message))")
         }
     }
@@ -50,6 +52,9 @@ struct SendCommand {
     }
 
     private func read() -> [UInt8]? {
+        if options.message == "-", isatty(STDIN_FILENO) == 1 {
+            console.error("kiipush send: reading a message from the terminal; end it with Ctrl-D")
+        }
         do throws(ReadError) {
             let reader = options.message == "-" ? .standardInput() : try ByteReader(path: options.message)
             return try reader.readAll(limit: OutgoingMessage.mostBodyBytes)

@@ -140,6 +140,7 @@ struct AnswerTests {
         #expect(endpoint.host == "jp-mqtt-0a0b.kii.com" && endpoint.portTCP == 1883 && endpoint.portSSL == 8883)
         #expect(endpoint.topic.revealed == "sFJGc3o0fmvSK8d3KRSMYZM" && endpoint.password.revealed == "pw")
         #expect(endpoint.userName.revealed == "un" && endpoint.secondsToLive == 2_147_483_647)
+        #expect(try request.answer(response(200, endpoint.json.revealed)) == .ready(endpoint))
         #expect(throws: CloudError.self) { try request.answer(refusal(404, "MQTT_ENDPOINT_NOT_FOUND")) }
         #expect(throws: CloudError.self) { try request.answer(response(200, #"{"host":"h"}"#)) }
     }

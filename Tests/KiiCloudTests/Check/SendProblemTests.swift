@@ -29,6 +29,7 @@ struct SendProblemTests {
             (#"{"mqtt":{"data":{"k":[1]}}}"#, ["mqtt mqtt.data.k nestedValue"]),
             (#"{"fcm":{"data":{"k":1,"b":"1"}}}"#, ["fcm fcm.data.k notAString"]),
             (#"{"gcm":{"data":{"k":false}}}"#, ["fcm gcm.data.k notAString"]),
+            (#"{"fcm":{"data":{"k":[1],"l":null}}}"#, ["fcm fcm.data.k nestedValue", "fcm fcm.data.l nullValue"]),
             (#"{"fcm":{"data":{"ttl":"1"}}}"#, ["fcm fcm.data.ttl reservedKey"]),
             (
                 #"{"data":{"ttl":1,"gcm.x":2},"gcm":{}}"#,

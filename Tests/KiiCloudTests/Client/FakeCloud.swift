@@ -9,6 +9,8 @@ final class FakeCloud: HTTPTransport {
         var objects: [String: (fields: KeyedData, version: Int)] = [:]
         var places: Set<String> = []
         var endpointWaits = 0
+        /// What the times of modification count from, in milliseconds since 1970.
+        var clock: Int64 = 1000
         /// Answers that come before anything is looked at, the first one first.
         var failures: [HTTPResponse] = []
         var requests: [HTTPRequest] = []
@@ -52,7 +54,9 @@ final class FakeCloud: HTTPTransport {
         let isPatch = request[header: "X-HTTP-Method-Override"] == "PATCH"
         guard old != nil || request.method == .put else { return refusal(404, "OBJECT_NOT_FOUND") }
         switch request.method {
-        case .get, .head: return answer(200, body(old?.fields ?? [:], old?.version ?? 0), version: old?.version)
+        case .get, .head:
+            let time = state.clock + Int64(old?.version ?? 0)
+            return answer(200, body(old?.fields ?? [:], modifiedAt: time), version: old?.version)
         case .delete:
             state.objects[path] = nil
             return answer(204)
@@ -62,13 +66,13 @@ final class FakeCloud: HTTPTransport {
             if case .object(let members)? = sent { for (key, value) in members { fields[key] = value } }
             let version = (old?.version ?? 0) + 1
             state.objects[path] = (fields, version)
-            return answer(old == nil ? 201 : 200, #"{"modifiedAt":\#(1000 + version)}"#, version: version)
+            return answer(old == nil ? 201 : 200, #"{"modifiedAt":\#(state.clock + Int64(version))}"#, version: version)
         }
     }
 
-    private static func body(_ fields: KeyedData, _ version: Int) -> String {
+    private static func body(_ fields: KeyedData, modifiedAt: Int64) -> String {
         var message = OutgoingMessage(data: fields)
-        message.data["_modified"] = .integer(Int64(1000 + version))
+        message.data["_modified"] = .integer(modifiedAt)
         // The writer of messages writes data as it is; what stands around it is cut away.
         let text = message.body.dropFirst(#"{"data":"#.count)
         return String(text[...(text.firstIndex(of: "}") ?? text.startIndex)])

@@ -52,6 +52,17 @@ struct PushPreviewTests {
         #expect(try PushMessage(message.preview(.mqtt, sentTo: address).payload).data.isEmpty)
     }
 
+    @Test("a network's own data lies on top of the data for all, and Kii's keys on top of both")
+    func layers() throws {
+        var message = OutgoingMessage(data: ["text": "all", "more": 1, "topic": "mine"])
+        message.mqtt.data = ["text": "mqtt", "when": 5]
+        let mqtt = try PushMessage(message.preview(.mqtt, sentTo: Samples.documented).payload)
+        #expect(mqtt.data["text"] == "mqtt" && mqtt.data.keys == ["text", "more"])
+        #expect(mqtt.topic == Samples.documented.topic && mqtt.sentAt == Samples.documented.sentAt)
+        let fcm = try PushMessage(message.preview(.fcm, sentTo: Samples.documented).payload)
+        #expect(fcm.data["text"] == "all")
+    }
+
     @Test("topic, sender and data come back by this SDK's decoder", arguments: Samples.scopes, PushNetwork.allCases)
     func roundTrip(scope: KiiScope, network: PushNetwork) throws {
         for sender in [Sender.user(id: "u-77"), .thing(id: "th.sensor-3")] {

@@ -141,6 +141,18 @@ struct RequestTableTests {
     }
 
     @Test(
+        "a push goes to the topic of each scope",
+        arguments: [
+            (KiiScope.app, ""), (.user(Cloud.user), "/users/727f20b00022-8d18-5e11-991f-06db2509"),
+            (.group(KiiGroup(id: "g-5")), "/groups/g-5"), (.thing(Cloud.thing), "/things/th.53ae324be5a0"),
+        ])
+    func scopes(scope: KiiScope, prefix: String) throws {
+        let call = CloudRequest.send(OutgoingMessage(), to: KiiTopic(scope: scope, name: "t"))
+        let request = try call.request(to: Cloud.app, token: Cloud.token)
+        #expect(request.path == "/api/apps/5ab07c11\(prefix)/topics/t/push/messages" && request.method == .post)
+    }
+
+    @Test(
         "results of a command are reported in the command's own dialect",
         arguments: [
             (

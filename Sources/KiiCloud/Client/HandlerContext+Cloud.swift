@@ -1,0 +1,107 @@
+public import KiiPush
+
+/// A write of an object's fields.
+public enum ObjectWrite: Sendable, Hashable {
+    /// Creates the object; refused when there is one already.
+    case create(KeyedData)
+    /// Puts fields in the place of all that the object has; only of that version, if one is named.
+    case replace(KeyedData, ifMatch: String? = nil)
+    /// Changes some fields; only of that version, if one is named.
+    case patch(KeyedData, ifMatch: String? = nil)
+
+    /// The call that does it, with the stamp of a handler among the fields.
+    fileprivate func call(_ object: KiiObject, stamp: String) -> CloudRequest<Written> {
+        switch self {
+        case .create(let fields): .createObject(object, fields.stamped(stamp))
+        case .replace(let fields, let version): .replaceObject(object, fields.stamped(stamp), ifMatch: version)
+        case .patch(let fields, let version): .patchObject(object, fields.stamped(stamp), ifMatch: version)
+        }
+    }
+}
+
+// What a handler does to the cloud, with its duties to the loop guard done: it cannot forget to announce, to stamp or to
+// report.
+extension HandlerContext {
+    /// Writes an object: announces the write, stamps it, and reports it done or failed.
+    ///
+    /// The write's own event is then dropped here, and other devices' handlers see through how many it has come. A write
+    /// that got no answer counts as failed: its event, if it comes, is handled. Call ``continuing(_:)`` with the record
+    /// first, if you have read the object.
+    ///
+    /// - Parameters:
+    ///   - object: the object.
+    ///   - write: what to do to it.
+    ///   - client: what makes the call.
+    /// - Returns: what the server answered.
+    /// - Throws: `LoopRefusal` before anything is sent, or what ``KiiClient/perform(_:)`` throws.
+    @discardableResult
+    public func write(_ object: KiiObject, _ write: ObjectWrite, with client: KiiClient) async throws -> Written {
+        let announced = try willWrite(object)
+        do {
+            let written = try await client.perform(write.call(object, stamp: stamp))
+            announced.done(modifiedAt: written.modifiedAt)
+            return written
+        } catch {
+            announced.failed()
+            throw error
+        }
+    }
+
+    /// Deletes an object: announces the deletion, and reports it done or failed.
+    ///
+    /// - Parameters:
+    ///   - object: the object.
+    ///   - version: the only version that is to be deleted; nil deletes any.
+    ///   - client: what makes the call.
+    /// - Returns: whether there was such an object.
+    /// - Throws: `LoopRefusal` before anything is sent, or what ``KiiClient/perform(_:)`` throws.
+    @discardableResult
+    public func delete(_ object: KiiObject, ifMatch version: String? = nil, with client: KiiClient) async throws -> Bool
+    {
+        let announced = try willDelete(object)
+        do {
+            let wasThere = try await client.perform(.deleteObject(object, ifMatch: version))
+            // Nothing was deleted, so no event will come.
+            if wasThere { announced.done() } else { announced.failed() }
+            return wasThere
+        } catch {
+            announced.failed()
+            throw error
+        }
+    }
+
+    /// Sends a push to a topic, with the stamp in its data.
+    ///
+    /// - Parameters:
+    ///   - message: the push; the stamp counts towards its size.
+    ///   - topic: the topic.
+    ///   - sender: whose token the client has.
+    ///   - client: what makes the call.
+    /// - Returns: the push's id.
+    /// - Throws: what ``KiiClient/send(_:to:as:)`` throws.
+    @discardableResult
+    public func send(
+        _ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender, with client: KiiClient
+    ) async throws -> PushMessageID {
+        var message = message
+        message.data = message.data.stamped(stamp)
+        return try await client.send(message, to: topic, as: sender)
+    }
+
+    /// Goes on with the lineage of an object that was read, so that a loop over objects ends too.
+    ///
+    /// - Parameter record: the object as the server has it.
+    /// - Returns: a context whose stamp counts on from the object's.
+    /// - Throws: `LineageTooLong` when the object has come through too many handlers; let it out of the handler.
+    public func continuing(_ record: ObjectRecord) throws -> HandlerContext {
+        try continuing(record[Lineage.key]?.string, modifiedAt: record.modifiedAt)
+    }
+}
+
+extension KeyedData {
+    fileprivate func stamped(_ stamp: String) -> KeyedData {
+        var fields = self
+        fields[Lineage.key] = .string(stamp)
+        return fields
+    }
+}

@@ -1,0 +1,99 @@
+import KiiCloud
+import KiiPush
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@Suite("what a handler does to the cloud")
+struct HandlerWriteTests {
+    private let cloud = FakeCloud()
+    private let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.2")])
+    private var client: KiiClient {
+        KiiClient(Cloud.app, transport: cloud, tokens: FixedToken(Secret("token-1")), clock: NotedClock())
+    }
+
+    private func event(_ event: KiiEvent = .objectUpdated, at time: Int64, modifiedAt: Int64?) async -> String {
+        let fixture = PayloadFixture.pushToApp(event: event, sender: nil, sentAt: time, modifiedAt: modifiedAt)
+        return "\(await receiver.receive(fixture.payload(.long)))"
+    }
+
+    private func lastBody() throws -> DataValue {
+        let body = cloud.state.withLock { $0.requests.last?.body ?? [] }
+        return try PushMessage(RawPayload(body)).rawObject
+    }
+
+    @Test("a write's own event is dropped, and the object bears the handler's stamp")
+    func written() async throws {
+        let client = client
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            try await context.write(event.object, .replace(["temp": 22]), with: client)
+        }
+        #expect(await event(at: 1, modifiedAt: 1) == "handled")
+        #expect(await event(at: 2, modifiedAt: 1001) == "looped (echo)")
+        #expect(await event(at: 3, modifiedAt: 1002) == "handled", "somebody else's write")
+        let body = try lastBody()
+        #expect(body["temp"] == 22 && body[Lineage.key]?.string?.hasPrefix("1;1;") == true)
+    }
+
+    @Test(
+        "a write that was refused, or got no answer, is reported failed: an event that comes is handled",
+        arguments: [409, 503])
+    func failed(status: Int) async throws {
+        let client = KiiClient(
+            Cloud.app, transport: cloud, tokens: FixedToken(Secret("token-1")), retries: RetrySettings(attempts: 1),
+            clock: NotedClock())
+        cloud.state.withLock { $0.failures = [FakeCloud.refusal(status, "OBJECT_VERSION_IS_STALE")] }
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            try await context.write(event.object, .replace([:], ifMatch: nil), with: client)
+        }
+        #expect(await event(at: 1, modifiedAt: 1) == "failed (settings)")
+        #expect(await event(at: 2, modifiedAt: 2) == "handled")
+    }
+
+    @Test("a deletion's own event is dropped; where nothing was deleted, none is expected", arguments: [true, false])
+    func deleted(isThere: Bool) async throws {
+        let client = client
+        let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
+        if isThere { try await client.perform(.createObject(object, [:])) }
+        let answers = Mutex<[Bool]>([])
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            let wasThere = try await context.delete(event.object, with: client)
+            answers.withLock { $0.append(wasThere) }
+        }
+        #expect(await event(at: 1, modifiedAt: 1) == "handled")
+        let second = await event(.objectDeleted, at: 2, modifiedAt: nil)
+        #expect(second == (isThere ? "looped (echo)" : "handled"))
+        #expect(answers.withLock { $0 } == (isThere ? [true] : [false, false]))
+    }
+
+    @Test("a handler that writes the version that it read goes on with the object's lineage")
+    func lineage() async throws {
+        let client = client
+        let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
+        let stamp = "1;3;th.9;1700000000000"
+        cloud.state.withLock { $0.clock = 1_700_000_000_000 }
+        try await client.perform(.createObject(object, ["temp": 21, "_kl": .string(stamp)]))
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            guard let record = try await client.perform(.readObject(event.object)) else { return }
+            let context = try context.continuing(record)
+            try await context.write(event.object, .patch(["temp": 22], ifMatch: record.version), with: client)
+        }
+        #expect(await event(at: 1_700_000_000_002, modifiedAt: 1_700_000_000_001) == "handled")
+        let body = try lastBody()
+        #expect(body["temp"] == 22 && body[Lineage.key]?.string?.hasPrefix("1;4;th.9;") == true, "\(body)")
+    }
+
+    @Test("a push that a handler sends bears the stamp, and is checked with it")
+    func sent() async throws {
+        let client = client
+        let user = Sender.user(Cloud.user)
+        receiver.onPushToUser(topic: "news") { message, context in
+            let answer = OutgoingMessage(data: ["text": "seen"])
+            try await context.send(answer, to: Cloud.topic, as: user, with: client)
+        }
+        let fixture = PayloadFixture.pushToUser(topic: "news")
+        #expect(await receiver.receive(fixture.payload(.long)).name == "handled")
+        let data = try #require(try lastBody()["data"])
+        #expect(data["text"] == "seen" && data[Lineage.key]?.string?.hasPrefix("1;1;") == true)
+    }
+}
