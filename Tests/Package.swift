@@ -39,7 +39,8 @@ let package = Package(
         .executableTarget(name: "side-by-side", path: "Benchmarks/Sources/side-by-side", swiftSettings: settings),
         // Loops and honest traffic through fleets of devices.
         .executableTarget(
-            name: "kiipush-simulation", dependencies: [core, delivery, testKit], path: "Simulation", swiftSettings: settings),
+            name: "kiipush-simulation", dependencies: [core, delivery, testKit], path: "Simulation",
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -4,6 +4,16 @@ import Testing
 import KiiPushTesting
 
 struct KeyedDigestTests {
+    @Test("a secret shows none of its bits, wherever it is printed")
+    func secret() {
+        let secret = DedupeSecret(0xDEAD_BEEF, 77_777)
+        var dumped = ""
+        dump([secret], to: &dumped)
+        for text in ["\(secret)", String(reflecting: secret), dumped, "\(Optional(secret) as Any)"] {
+            #expect(!text.contains("3735928559") && !text.contains("deadbeef") && !text.contains("77777"), "\(text)")
+        }
+    }
+
     @Test("the reference in this file is SipHash: it gives the first published vectors of SipHash-2-4-128")
     func reference() {
         let key = (0..<16).map { UInt8($0) }
@@ -166,16 +176,6 @@ enum SipReference {
 
 extension DedupeKey {
     fileprivate var bytes: [UInt8] { SipReference.bytes(first) + SipReference.bytes(second) }
-
-    @Test("a secret shows none of its bits, wherever it is printed")
-    func secret() {
-        let secret = DedupeSecret(0xDEAD_BEEF, 77_777)
-        var dumped = ""
-        dump([secret], to: &dumped)
-        for text in ["\(secret)", String(reflecting: secret), dumped, "\(Optional(secret) as Any)"] {
-            #expect(!text.contains("3735928559") && !text.contains("deadbeef") && !text.contains("77777"), "\(text)")
-        }
-    }
 }
 
 extension DedupeSecret {
