@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+/// The guide to the architecture, against the folders and files that there are.
+@Suite("The guide's architecture")
+struct ArchitectureTests {
+    private let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources")
+
+    /// What stands between two backticks in a part of the guide.
+    private func names(after start: String, before end: String) throws -> [String] {
+        let guide = try String(
+            contentsOf: sources.appending(path: "KiiPush/KiiPush.docc/Architecture.md"), encoding: .utf8)
+        let from = try #require(guide.range(of: start)?.upperBound)
+        let to = try #require(guide.range(of: end, range: from..<guide.endIndex)?.lowerBound)
+        return guide[from..<to].split(separator: "`", omittingEmptySubsequences: false).enumerated()
+            .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+    }
+
+    @Test(
+        "each file that a walk names is there",
+        arguments: [
+            ("## The walk through a receiver", "## The walk through a service", "KiiPush"),
+            ("## The walk through a service", "## Which rules", "KiiPushDelivery"),
+        ])
+    func files(start: String, end: String, library: String) throws {
+        let files = try names(after: start, before: end).filter { $0.hasSuffix(".swift") }
+        #expect(files.count >= 5)
+        for file in files {
+            let path = sources.appending(path: "\(library)/\(file)").path
+            #expect(FileManager.default.fileExists(atPath: path), "\(file)")
+        }
+    }
+
+    @Test("the table of folders has each folder of the core, and no other")
+    func folders() throws {
+        let named = try names(after: "| folder |", before: "## The walk through a receiver")
+        let core = sources.appending(path: "KiiPush")
+        let there = try FileManager.default.contentsOfDirectory(atPath: core.path).filter { !$0.contains(".") }
+        #expect(Set(named).symmetricDifference(there) == [])
+        #expect(named.count == there.count)
+    }
+
+    @Test("the table of libraries has each library and the tool, and no other")
+    func libraries() throws {
+        let named = try names(after: "| library |", before: "The folders of")
+        let there = try FileManager.default.contentsOfDirectory(atPath: sources.path)
+            .filter { $0.hasPrefix("Kii") || $0 == "kiipush" }
+        #expect(Set(named) == Set(there))
+    }
+}
