@@ -124,7 +124,8 @@ extension RulesReader {
         guard let object = object(node, "an object with messages and per, or false", keys: ["messages", "per"]) else {
             return nil
         }
-        var window = LoopRate.Window(messages: 22, per: .seconds(60))
+        // What is left out is as in the standard, which has both.
+        guard var window = LoopRate.standard.sustained else { return nil }
         if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { window.messages = most }
         if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { window.per = per }
         return window

@@ -34,6 +34,12 @@ struct RoutingRulesTests {
         #expect(rules.delivery.attempts == 5 && rules.delivery.timeout == .seconds(60))
     }
 
+    @Test("what a sustained rate leaves out is the standard's", arguments: ["{}", #"{"messages":22}"#, #"{"per":"30s"}"#])
+    func sustained(written: String) throws {
+        let rules = try RoutingRules(#"{"version":1,"rules":[],"loop":{"rate":{"sustained":\#(written)}}}"#)
+        #expect(rules.loop.rate == .standard)
+    }
+
     @Test("the rules have their conditions, actions and places")
     func theRules() throws {
         #expect(rules.rules.map(\.id) == ["settings", "log", "rest"])
