@@ -34,7 +34,8 @@ struct RoutingRulesTests {
         #expect(rules.delivery.attempts == 5 && rules.delivery.timeout == .seconds(60))
     }
 
-    @Test("what a sustained rate leaves out is the standard's", arguments: ["{}", #"{"messages":22}"#, #"{"per":"30s"}"#])
+    @Test(
+        "what a sustained rate leaves out is the standard's", arguments: ["{}", #"{"messages":22}"#, #"{"per":"30s"}"#])
     func sustained(written: String) throws {
         let rules = try RoutingRules(#"{"version":1,"rules":[],"loop":{"rate":{"sustained":\#(written)}}}"#)
         #expect(rules.loop.rate == .standard)
