@@ -74,7 +74,7 @@ extension PushReceiver {
     @inline(never)
     private func replace(_ message: RoutedMessage, _ breaker: BreakerID, _ bytes: Int) -> UInt64? {
         guard let loopGuard, let older = loopGuard.takeOlder(of: message, from: breaker) else { return nil }
-        older.keeper?.supersede(older)
+        keeper(of: older).supersede(older)
         return loopGuard.promise(breaker, bytes: bytes)
     }
 
@@ -180,7 +180,7 @@ extension PushReceiver {
     public func releaseHeld(where condition: @Sendable (HeldMessage) -> Bool = { _ in true }) async -> [Outcome] {
         var outcomes: [Outcome] = []
         for held in takeHeld(where: condition) {
-            if let outcome = await held.keeper?.run(held, .all) { outcomes.append(outcome) }
+            if let outcome = await keeper(of: held).run(held, .all) { outcomes.append(outcome) }
         }
         return outcomes
     }
@@ -189,9 +189,12 @@ extension PushReceiver {
     @discardableResult
     public func dropHeld(where condition: @Sendable (HeldMessage) -> Bool = { _ in true }) -> Int {
         let dropped = takeHeld(where: condition)
-        for held in dropped { held.keeper?.drop(held) }
+        for held in dropped { keeper(of: held).drop(held) }
         return dropped.count
     }
+
+    /// Who handles a held message of this receiver: a service that is gone leaves it to the receiver.
+    private func keeper(of held: HeldMessage) -> any HeldKeeper { held.keeper ?? self }
 
     private func takeHeld(where condition: @Sendable (HeldMessage) -> Bool) -> [HeldMessage] {
         // Asked before the guard's lock is taken, so that the condition may ask the guard.
