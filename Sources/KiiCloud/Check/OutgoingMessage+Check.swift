@@ -28,14 +28,15 @@ extension OutgoingMessage {
         let own = ownData(network)
         let path = "\(name(of: network)).data"
         var problems = network == .fcm ? fcmProblems() : valueProblems(own, at: path, network)
-        if let problem = sizeProblem(network, address) { problems.append(problem) }
+        let preview = preview(network, sentTo: address)
+        if let problem = sizeProblem(preview, address) { problems.append(problem) }
         if !own.isEmpty, !data.isEmpty {
             problems.append(
                 SendProblem(
                     .ownData, network, at: path,
                     "Kii does not document whether devices get this beside data or in its place; shown is beside"))
         }
-        return problems + receiverProblems(network, address)
+        return problems + receiverProblems(preview)
     }
 
     // MARK: Values and keys
@@ -83,16 +84,18 @@ extension OutgoingMessage {
 
     // MARK: Size
 
-    private func sizeProblem(_ network: PushNetwork, _ address: PushAddress) -> SendProblem? {
+    private func sizeProblem(_ preview: PushPreview, _ address: PushAddress) -> SendProblem? {
+        let (network, used) = (preview.network, preview.bytes)
+        guard let limit = network.limit, used > limit else { return nil }
+        // Only now: what a switch would save takes a preview without it.
         let budget = budget(network, sentTo: address)
-        guard let limit = budget.limit, budget.used > limit else { return nil }
         let savings = SendSwitch.allCases.filter { budget.saved[$0, default: 0] > 0 }.map {
             "\($0.rawValue) \(budget.saved[$0, default: 0])"
         }
         let advice = savings.isEmpty ? "" : "; turning off saves: \(savings.joined(separator: ", "))"
         return SendProblem(
             .tooLarge, network, at: name(of: network),
-            "\(counted(budget.used, "byte")) with what Kii adds, \(budget.used - limit) more than the \(limit) that "
+            "\(counted(used, "byte")) with what Kii adds, \(used - limit) more than the \(limit) that "
                 + "the network takes\(advice)")
     }
 }

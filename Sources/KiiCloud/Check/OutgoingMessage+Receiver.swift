@@ -3,11 +3,10 @@ import KiiPush
 // What a receiver makes of the push, by this SDK's own decoder: so whatever it knows of keys, the check knows.
 extension OutgoingMessage {
     /// What a receiver sees otherwise than the sender may think.
-    func receiverProblems(_ network: PushNetwork, _ address: PushAddress) -> [SendProblem] {
+    func receiverProblems(_ preview: PushPreview) -> [SendProblem] {
         let limits = PayloadLimits(bytes: 16 << 20, members: Self.mostBodyBytes)
-        let preview = preview(network, sentTo: address)
         guard let message = try? PushMessage(preview.payload, limits: limits) else { return [] }
-        return kindProblems(message, network) + keyProblems(message, network)
+        return kindProblems(message, preview.network) + keyProblems(message, preview.network)
     }
 
     private func kindProblems(_ message: PushMessage, _ network: PushNetwork) -> [SendProblem] {
@@ -39,11 +38,11 @@ extension OutgoingMessage {
     }
 
     private func keyProblems(_ message: PushMessage, _ network: PushNetwork) -> [SendProblem] {
-        let received = Set(message.data.keys.map { Array($0.utf8) })
+        let received = Set(message.data.keys.map { ExactText($0) })
         let own = ownData(network)
         return data(for: network).members.compactMap { key, _ in
             // The loop guard's stamp is for the guard, which finds it.
-            guard !received.contains(Array(key.utf8)), key != Lineage.key else { return nil }
+            guard !received.contains(ExactText(key)), key != Lineage.key else { return nil }
             let path = own[key] == nil ? "data" : "\(name(of: network)).data"
             return SendProblem(
                 .keyNotReceived, network, at: "\(path).\(NearestName.shown(key))",

@@ -24,8 +24,8 @@ struct BodyObject {
         self.text = text
         self.members = members
         offset = value.range.lowerBound
-        var seen: Set<[UInt8]> = []
-        for member in members where !seen.insert(Array(member.key.utf8)).inserted {
+        var seen: Set<ExactText> = []
+        for member in members where !seen.insert(ExactText(member.key)).inserted {
             throw MessageBodyError(place(member.key), at: member.keyOffset, "this key stands twice; send it once")
         }
     }

@@ -39,10 +39,8 @@ public struct KeyedData: Sendable {
         return merged
     }
 
-    // By bytes: to Swift two spellings of one character are equal strings; to JSON they are two keys.
-    private func position(of key: String) -> Int? {
-        members.firstIndex { $0.key.utf8.elementsEqual(key.utf8) }
-    }
+    // To Swift two spellings of one character are equal strings; to JSON they are two keys.
+    private func position(of key: String) -> Int? { members.firstIndex { $0.key.isExactly(key) } }
 }
 
 extension KeyedData: Hashable {

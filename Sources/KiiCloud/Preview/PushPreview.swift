@@ -22,9 +22,9 @@ public struct PushPreview: Sendable {
         var members: [(key: String, value: DataValue)] = []
         if network == .apns { members.append(("aps", message.apns.appleDictionary)) }
         let added = AddedKeys(message, network, address).members
-        let taken = (members + added).map { Array($0.key.utf8) }
+        let taken = Set((members + added).map { ExactText($0.key) })
         // What Kii adds wins over a sender's key of the same name; the check tells of it.
-        for (key, value) in message.data(for: network).members where !taken.contains(Array(key.utf8)) {
+        for (key, value) in message.data(for: network).members where !taken.contains(ExactText(key)) {
             members.append((key, network == .fcm ? .string(value.fcmText) : value))
         }
         object = .object(members + added)
