@@ -76,6 +76,19 @@ extension Arguments {
         throw Mistake(text: "'\(escaped(operand))' is no option; \(hint)")
     }
 
+    /// Reads a time, in milliseconds since 1970.
+    ///
+    /// - Parameter note: what the complaint about another text says of it, behind its unit.
+    /// - Returns: what an option calls with its name and the text.
+    static func milliseconds(_ note: String = "") -> @Sendable (String, String) throws(Mistake) -> Int64 {
+        { option, text throws(Mistake) in
+            guard let time = Int64(text), time >= 0 else {
+                throw Mistake(text: "\(option) takes milliseconds since 1970\(note), not '\(escaped(text))'")
+            }
+            return time
+        }
+    }
+
     /// Reads a number in a range.
     static func number(
         _ range: ClosedRange<Int>

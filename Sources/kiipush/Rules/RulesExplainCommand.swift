@@ -24,20 +24,11 @@ struct RulesExplainCommand {
         .value(
             "--now", "MS",
             "the date by which it is judged for 'maxAge', in milliseconds since 1970 as 'when' has them; the present "
-                + "if not given", as: milliseconds
+                + "if not given", as: Arguments.milliseconds(", as 'when' has them")
         ) { $0.now = $1 },
         .flag("--all", "shows the conditions of rules behind the one that takes it, too") { $0.showsAll = true },
         .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
     ])
-
-    private static let milliseconds: @Sendable (String, String) throws(Arguments.Mistake) -> Int64 = {
-        option, text throws(Arguments.Mistake) in
-        guard let time = Int64(text), time >= 0 else {
-            throw Arguments.Mistake(
-                text: "\(option) takes milliseconds since 1970, as 'when' has them, not '\(escaped(text))'")
-        }
-        return time
-    }
 
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: RulesExplainCommand(), console) {

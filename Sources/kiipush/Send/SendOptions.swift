@@ -36,18 +36,11 @@ struct SendOptions {
         .flag("--dry-run", "sends nothing, and shows what devices would get") { $0.isDryRun = true },
         .value("--app", "ID", "the app's id, which receivers get with the scope") { $0.app = $1 },
         .value(
-            "--at", "MILLISECONDS", "when it is sent, in milliseconds since 1970; now if not given", as: milliseconds
+            "--at", "MILLISECONDS", "when it is sent, in milliseconds since 1970; now if not given",
+            as: Arguments.milliseconds()
         ) { $0.sentAt = $1 },
         .format("text for people (the default), or json: one object a line for each network") { $0.format = $1 },
     ])
-
-    private static let milliseconds: @Sendable (String, String) throws(Arguments.Mistake) -> Int64 = {
-        option, text throws(Arguments.Mistake) in
-        guard let time = Int64(text), time >= 0 else {
-            throw Arguments.Mistake(text: "\(option) takes milliseconds since 1970, not '\(escaped(text))'")
-        }
-        return time
-    }
 
     /// Takes what is no option, and makes the address of the options.
     mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
