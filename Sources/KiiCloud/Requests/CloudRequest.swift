@@ -143,8 +143,7 @@ struct CloudPath: Sendable, CustomStringConvertible {
             UInt8(ascii: "~"), UInt8(ascii: ":"):
             return String(UnicodeScalar(byte))
         default:
-            let digits = String(byte, radix: 16, uppercase: true)
-            return byte < 16 ? "%0\(digits)" : "%\(digits)"
+            return byte.percentEncoded
         }
     }
 }
