@@ -22,19 +22,3 @@ public struct PushAddress: Sendable, Hashable {
     /// The app's developer, who sends with an administrator's token.
     public static let developer = Sender.admin("APP_ADMIN")
 }
-
-extension KiiURI {
-    /// The topic that the URI names; nil when it names none, or an administrator's.
-    public var topic: KiiTopic? {
-        guard case .topic(let name) = resource else { return nil }
-        let scope: KiiScope? =
-            switch owner {
-            case .app: .app
-            case .user(let id): .user(KiiUser(id: id))
-            case .group(let id): .group(KiiGroup(id: id))
-            case .thing(let id): .thing(KiiThing(id: id))
-            case .admin: nil
-            }
-        return scope.map { KiiTopic(scope: $0, name: name) }
-    }
-}

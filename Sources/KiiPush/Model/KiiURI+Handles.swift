@@ -14,6 +14,12 @@ extension KiiURI {
         return bucket.map { KiiObject(bucket: $0, id: id) }
     }
 
+    /// The topic that the URI names; nil when it names none, or an administrator's.
+    public var topic: KiiTopic? {
+        guard case .topic(let name) = resource else { return nil }
+        return scope.map { KiiTopic(scope: $0, name: name) }
+    }
+
     private var scope: KiiScope? {
         switch owner {
         case .app: .app
