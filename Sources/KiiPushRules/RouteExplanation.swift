@@ -39,7 +39,7 @@ extension RouteCriteria {
             let actual = condition.actual(message)
             return RouteCheck(
                 name: condition.rawValue, key: nil, expected: expected.text,
-                actual: actual.map { JSONWriter.quoted($0) }, holds: condition.holds(self, message),
+                actual: actual?.quotedAsJSON, holds: condition.holds(self, message),
                 reason: actual == nil ? condition.reasonForNothing(message) : nil)
         }
         return checks

@@ -125,7 +125,4 @@ package struct JSONWriter {
         if needsComma { text += "," }
         needsComma = false
     }
-
-    /// A text in quotes, escaped as JSON asks.
-    package static func quoted(_ text: String) -> String { text.quotedAsJSON }
 }

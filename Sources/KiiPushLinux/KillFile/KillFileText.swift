@@ -60,7 +60,7 @@ struct KillFileText {
             case "version", "kills": throw malformed(member.keyOffset, "this key stands twice; leave one out")
             default:
                 report(member.keyOffset, "unknown key; the keys are version and kills")
-                others.append("\(JSONWriter.quoted(member.key)):\(text(member.value.range))")
+                others.append("\(member.key.quotedAsJSON):\(text(member.value.range))")
             }
         }
         guard let version else { throw malformed(start, #"the key "version" is missing; it is 1"#) }

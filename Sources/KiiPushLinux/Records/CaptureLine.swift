@@ -10,7 +10,7 @@ enum CaptureLine {
         let time = "{\"at\":\"\(whole.ruleText)\""
         // A name that a corpus cannot hold is left out rather than the payload.
         let lines = [time + transport(payload), time].flatMap { step in
-            ["\(step),\"payload\":\(text)}", "\(step),\"raw\":\(JSONWriter.quoted(text))}"]
+            ["\(step),\"payload\":\(text)}", "\(step),\"raw\":\(text.quotedAsJSON)}"]
         }
         // Whether a payload can stand in a line as it is, its reader knows best.
         return lines.first { isRead($0, payload) }.map { $0 + "\n" }
@@ -18,7 +18,7 @@ enum CaptureLine {
 
     private static func transport(_ payload: RawPayload) -> String {
         guard let transport = payload.transport, !transport.name.isEmpty else { return "" }
-        return ",\"transport\":\(JSONWriter.quoted(transport.name))"
+        return ",\"transport\":\(transport.name.quotedAsJSON)"
     }
 
     private static func isRead(_ line: String, _ payload: RawPayload) -> Bool {

@@ -36,7 +36,7 @@ public struct RuleCoverage: Sendable {
         /// The gap in words.
         public var description: String {
             guard let condition else { return "rule '\(rule)' took no message" }
-            let name = key.map { "\(condition) \(JSONWriter.quoted($0))" } ?? condition
+            let name = key.map { "\(condition) \($0.quotedAsJSON)" } ?? condition
             return kind == .held ? "rule '\(rule)': \(name) never held" : "rule '\(rule)': \(name) was never missed"
         }
     }

@@ -124,7 +124,7 @@ public struct RuleVerdict: Sendable {
         case .takes: "'\(rule)' takes it (\(file):\(position))"
         case .notTried(let earlier): "'\(rule)' is not tried: '\(earlier)' took it"
         case .misses(let check):
-            "'\(rule)' misses \(check.key.map { "\(check.name) \(JSONWriter.quoted($0))" } ?? check.name): "
+            "'\(rule)' misses \(check.key.map { "\(check.name) \($0.quotedAsJSON)" } ?? check.name): "
                 + "expected \(check.expected), found \(check.actual ?? "nothing")"
                 + "\(check.reason.map { ": \($0)" } ?? "") (\(file):\(position))"
         }

@@ -56,11 +56,11 @@ struct DescriptionReader {
         switch peek {
         case UInt8(ascii: "{"): try readDictionary(depth: depth + 1)
         case UInt8(ascii: "("): try readArray(depth: depth + 1)
-        case UInt8(ascii: "<"): json += JSONWriter.quoted(try readData())
-        case UInt8(ascii: "\""): json += JSONWriter.quoted(try readText())
+        case UInt8(ascii: "<"): json += try readData().quotedAsJSON
+        case UInt8(ascii: "\""): json += try readText().quotedAsJSON
         default:
             let word = try readText()
-            json += Self.isNumber(word) ? word : JSONWriter.quoted(word)
+            json += Self.isNumber(word) ? word : word.quotedAsJSON
         }
     }
 
@@ -76,7 +76,7 @@ struct DescriptionReader {
             if !isFirst { json += "," }
             isFirst = false
             notePlace()
-            json += JSONWriter.quoted(try readText()) + ":"
+            json += try readText().quotedAsJSON + ":"
             skipSpace()
             guard peek == UInt8(ascii: "=") else { throw unexpected("an equals sign") }
             offset += 1

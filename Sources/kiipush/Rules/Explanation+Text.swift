@@ -80,7 +80,7 @@ extension Explanation {
         let space = String(repeating: " ", count: indent)
         let field = "id    \(Self.shown(dedupe.field))"
         guard let id = dedupe.id(of: message) else { return "\(space)\(field) is no id here: automatic keys" }
-        return "\(space)\(field) names the message: \(Self.shown(JSONWriter.quoted(id)))"
+        return "\(space)\(field) names the message: \(Self.shown(id.quotedAsJSON))"
     }
 
     private func actual(_ check: RouteCheck) -> String {

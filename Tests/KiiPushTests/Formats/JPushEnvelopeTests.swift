@@ -14,9 +14,9 @@ struct JPushEnvelopeTests {
     }
 
     private static func message(_ inner: String) -> String {
-        #""cn.jpush.android.MESSAGE":"# + JSONWriter.quoted(inner)
+        #""cn.jpush.android.MESSAGE":"# + inner.quotedAsJSON
     }
-    private static func extra(_ inner: String) -> String { #""cn.jpush.android.EXTRA":"# + JSONWriter.quoted(inner) }
+    private static func extra(_ inner: String) -> String { #""cn.jpush.android.EXTRA":"# + inner.quotedAsJSON }
 
     private static let flat = push.dropFirst().dropLast()
 
@@ -32,8 +32,8 @@ struct JPushEnvelopeTests {
         extras(message("Hello"), extra("none"), String(flat)), extras(message(#"{"a":1,"a"}"#), String(flat)),
         // However the two layers are escaped.
         extras(message(push.replacing("EVENT", with: #"\u0045VENT"#).replacing("\"b\"", with: #""\u0062""#))),
-        extras(#""cn.jpush.andr\u006fid.MESSAGE":\#(JSONWriter.quoted(push))"#),
-        extras(#""cn.jpush.android.MESSAGE":"\u007b\#(JSONWriter.quoted(push).dropFirst(2))"#),
+        extras(#""cn.jpush.andr\u006fid.MESSAGE":\#(push.quotedAsJSON)"#),
+        extras(#""cn.jpush.android.MESSAGE":"\u007b\#(push.quotedAsJSON.dropFirst(2))"#),
     ]
 
     @Test("a push is found in every shape that JPush hands over", arguments: shapes, [nil, Transport.jpush, "radio"])
@@ -132,7 +132,7 @@ struct JPushEnvelopeTests {
             "cn.jpush.android", "cn.jpush.androidX.MESSAGE", "CN.JPUSH.ANDROID.MESSAGE", "cn.jpush.ios.MESSAGE",
         ])
     func lookAlikes(key: String) throws {
-        let message = try PushMessage(json: "{\"\(key)\":\(JSONWriter.quoted(Self.push))}")
+        let message = try PushMessage(json: "{\"\(key)\":\(Self.push.quotedAsJSON)}")
         #expect(message.dialect == .long && message.kind == .directPush && message.data.keys == [key])
     }
 

@@ -76,7 +76,7 @@ struct QuickBloxEventTests {
     @Test("what is written is read, in each of the five encodings", arguments: texts)
     func roundTrips(text: String) throws {
         let pair = Pair("key", text)
-        let object = #"{"message":\#(JSONWriter.quoted(text))}"#
+        let object = #"{"message":\#(text.quotedAsJSON)}"#
         let events: [QuickBloxEvent] = [
             .pairs([pair]), .pairs([Pair("a", ""), pair, Pair("b_2", "x")]), .ios(json: object),
             .android([Pair("message", text)]), .android([Pair("message", "m"), pair]), .text(text), .json(object),

@@ -133,7 +133,7 @@ struct ThingCommandTests {
     func dedupe() throws {
         let first = try keys(RawPayload(Self.named, transport: .mqtt), app: "a")
         #expect(first.strength == .strong && first.secondary == nil)
-        let inJPush = #"{"cn.jpush.android.MSG_ID":"7","cn.jpush.android.MESSAGE":\#(JSONWriter.quoted(Self.named))}"#
+        let inJPush = #"{"cn.jpush.android.MSG_ID":"7","cn.jpush.android.MESSAGE":\#(Self.named.quotedAsJSON)}"#
         let same = [
             RawPayload(Self.named), RawPayload(Self.named, transport: .fcm, transportMessageID: "9"),
             RawPayload(inJPush), RawPayload(Self.byAlias, transport: .mqtt),

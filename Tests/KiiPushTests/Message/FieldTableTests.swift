@@ -56,7 +56,7 @@ struct FieldTableTests {
             "MyTopic", " padded ", "日本語", "😀", "a/b?c#d%20", "ÀÉ", "..", "a\tb",
         ])
     func text(_ topic: String) throws {
-        for quoted in [JSONWriter.quoted(topic), "\"" + topic.unicodeScalars.map { $0.escaped }.joined() + "\""] {
+        for quoted in [topic.quotedAsJSON, "\"" + topic.unicodeScalars.map { $0.escaped }.joined() + "\""] {
             let message = try PushMessage(json: "{\"topic\":\(quoted),\"objectScopeType\":\"APP\"}")
             #expect(message[.topic] == topic && message.topic?.name == topic)
         }

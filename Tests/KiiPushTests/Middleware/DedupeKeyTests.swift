@@ -36,10 +36,10 @@ struct DedupeKeyTests {
     /// What a payload is wrapped in: FCM's own message objects, and JPush's extras.
     static let wrappings: [@Sendable (String) -> (String, Transport)] = [
         { ($0, .fcm) }, { ("{\"data\":\($0)}", .fcm) }, { ("{\"message\":{\"data\":\($0),\"token\":\"t\"}}", .fcm) },
-        { ($0, .jpush) }, { ("{\"cn.jpush.android.EXTRA\":\(JSONWriter.quoted($0))}", .jpush) },
+        { ($0, .jpush) }, { ("{\"cn.jpush.android.EXTRA\":\($0.quotedAsJSON)}", .jpush) },
         {
             let id = #""cn.jpush.android.MSG_ID":"17""#
-            return ("{\(id),\"cn.jpush.android.MESSAGE\":\(JSONWriter.quoted($0))}", .jpush)
+            return ("{\(id),\"cn.jpush.android.MESSAGE\":\($0.quotedAsJSON)}", .jpush)
         },
     ]
 

@@ -48,7 +48,7 @@ struct JSONWriterTests {
             ("\u{2027}\u{2028}\u{2029}", "\"\u{2027}\\u2028\\u2029\""), ("é😀", "\"é😀\""), ("\r\n", #""\r\n""#),
         ])
     func quoted(_ text: String, _ expected: String) {
-        #expect(JSONWriter.quoted(text) == expected)
+        #expect(text.quotedAsJSON == expected)
     }
 
     @Test(
@@ -77,6 +77,6 @@ struct JSONWriterTests {
         var text = ""
         for value in UInt32(0)...0x2FFF { text.unicodeScalars.append(try #require(Unicode.Scalar(value))) }
         text += "\u{FEFF}\u{FFFD}\u{FFFF}\u{10000}\u{10FFFF}"
-        #expect(DataValue(json: JSONWriter.quoted(text))?.string?.utf8.elementsEqual(text.utf8) == true)
+        #expect(DataValue(json: text.quotedAsJSON)?.string?.utf8.elementsEqual(text.utf8) == true)
     }
 }

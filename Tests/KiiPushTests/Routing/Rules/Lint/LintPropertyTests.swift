@@ -167,6 +167,6 @@ struct RandomData {
         let value = self.text()
         let isBare = ["1", "2", "10", "-1", "1.0", "true"].contains(value) && Bool.random(using: &source)
         return RawPayload(
-            "{\"k\":\(isBare ? value : JSONWriter.quoted(value))," + text.dropFirst(), transport: payload.transport)
+            "{\"k\":\(isBare ? value : value.quotedAsJSON)," + text.dropFirst(), transport: payload.transport)
     }
 }
