@@ -34,7 +34,7 @@ struct DocumentedCodeTests {
                 Deduplicator()
                 LoopGuard(me: [.thing(id: "th.1")])
                 if quietAtNight { QuietHours() }
-                ScopeRouter(serving: [.app, .thing("th.1")])
+                ScopeFilter(serving: [.app, .thing("th.1")])
             }
         #expect(receiver.middleware.contains("QuietHours") == quietAtNight)
     }

@@ -25,7 +25,7 @@ private final class MyInbox: Inbox {
     init(file: String) throws {}
 
     func add(_ payloads: [RawPayload]) -> [UInt64] { numbers.add(payloads) }
-    func note(_ notes: [InboxNote]) async {}
+    func record(_ records: [InboxRecord]) async {}
     func entries(after id: UInt64, limit: Int) -> [InboxEntry] { [] }
     func entries(of ids: [UInt64]) -> [InboxEntry] { [] }
     func close() {}
