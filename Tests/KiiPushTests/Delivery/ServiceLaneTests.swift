@@ -278,8 +278,8 @@ struct ServiceLaneTests {
         bench.receiver.onPushToApp("created", events: [.objectCreated], then: .continue, delivery: delivery) { _, _ in
             log.add("created")
         }
-        bench.receiver.onPushToApp("any", delivery: delivery) { message, _ in
-            log.add("any \(message.message.number)")
+        bench.receiver.onPushToApp("any", delivery: delivery) { event, _ in
+            log.add("any \(event.message.number)")
             await gate.wait()
         }
         let (intake, run) = await bench.open()

@@ -184,14 +184,14 @@ struct DocumentedCodeTests {
 
     private typealias MyStore = InMemorySeenStore
 
-    @Test("my store keeps the promises of a seen store")
+    @Test("my store meets the guarantees of a seen store")
     func contract() async {
         await SeenStoreContract { window in MyStore(window: window) }.verify()
     }
 
     private typealias MyLetters = InMemoryDeadLetterStore
 
-    @Test("my store keeps the promises of a dead-letter store")
+    @Test("my store meets the guarantees of a dead-letter store")
     func letters() async {
         await DeadLetterStoreContract { capacity, bytes in MyLetters(capacity: capacity, bytes: bytes) }.verify()
     }

@@ -7,7 +7,7 @@ import Testing
 struct DocumentedInboxTests {
     private let folder = "/var/lib/agent"
 
-    @Test("my inbox keeps the promises of an inbox")
+    @Test("my inbox meets the guarantees of an inbox")
     func inbox() async {
         await InboxContract { place in
             try MyInbox(file: "\(folder)/\(place)")
