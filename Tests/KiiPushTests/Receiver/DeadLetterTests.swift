@@ -154,7 +154,7 @@ struct DeadLetterTests {
         let log = EventLog()
         func receiver(_ limits: PayloadLimits, topic: TextPattern = "news") -> PushReceiver {
             let receiver = PushReceiver(limits: limits, deadLetters: letters)
-            for id in ["a", "b"] { receiver.onPushToUser(id, topic: topic, then: .continue) { _, _ in log.add(id) } }
+            for id in ["a", "b"] { receiver.onPushToUser(id, topic: topic, options: .continue) { _, _ in log.add(id) } }
             return receiver
         }
         let payload = PayloadFixture.pushToUser(topic: "news").payload(.long)

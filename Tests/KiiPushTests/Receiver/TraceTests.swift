@@ -53,7 +53,7 @@ struct TraceTests {
                 return .pass
             }
         }
-        receiver.onAny("a", then: .continue) { _, _ in clock.advance(by: .nanoseconds(400)) }
+        receiver.onAny("a", options: .continue) { _, _ in clock.advance(by: .nanoseconds(400)) }
         receiver.onAny("b") { _, _ in
             clock.advance(by: .nanoseconds(5000))
             throw TestError()

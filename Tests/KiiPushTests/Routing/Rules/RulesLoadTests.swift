@@ -47,7 +47,7 @@ struct RulesLoadTests {
     @Test("rules stand among the code's routes where they were first loaded, also when they are loaded again")
     func place() throws {
         let receiver = receiver()
-        receiver.onAny("before", then: .continue) { _, _ in }
+        receiver.onAny("before", options: .continue) { _, _ in }
         try receiver.load(rules(#"{"id":"a","then":{"handler":"first"}}"#))
         receiver.onAny("after") { _, _ in }
         #expect(receiver.routes.map(\.id) == ["before", "a", "after"])
