@@ -13,9 +13,9 @@ import Synchronization
 ///   which event that is.
 /// - *Lineage*: a message that has come through more handlers than ``LoopSettings/hops``, as its stamp says, or the
 ///   object that it is about: see ``Lineage``.
-/// - *Rate*: more messages of a key than ``LoopSettings/rate`` lets pass. The guard holds them for a few seconds and finds
-///   out whether handling them causes more: see <doc:LoopSafety>. Up to 16,384 messages or 8 MiB of a key, and 32,768 or
-///   16 MiB in all, are held; ``hold(of:)`` says why one waits.
+/// - *Rate*: more messages of a key than ``LoopSettings/rate`` lets pass. The guard holds them for a few seconds and
+///   finds out whether handling them causes more: see <doc:LoopSafety>. Up to 16,384 messages or 8 MiB of a key, and
+///   32,768 or 16 MiB in all, are held; ``hold(of:)`` says why one waits.
 /// - *Kill switch*: ``kill(_:for:)`` ends messages of a route, of a bucket, or all, at once and until a time, held ones
 ///   too, without a new release.
 ///
@@ -110,7 +110,8 @@ public final class LoopGuard: Middleware, WriteWatch {
             switch outcome {
             case .handled(let routes): routes
             case .failed(let failure) where failure.isStage: failure.handled
-            // Its handlers ran, and may have written before they failed, or before one was about to write or to send on.
+            // Its handlers ran, and may have written before they failed, or before one was about to write or to send
+            // on.
             case .failed, .looped(.ownBucket), .looped(.lineage): message.routes
             default: MatchedRoutes()
             }
@@ -124,7 +125,8 @@ public final class LoopGuard: Middleware, WriteWatch {
         }
     }
 
-    /// Takes back what was counted of a message that waits, since a later stage stopped the routes that it was counted for.
+    /// Takes back what was counted of a message that waits, since a later stage stopped the routes that it was counted
+    /// for.
     public func hold(_ message: RoutedMessage) { settle(message, .unrouted(.noRoute)) }
 
     // MARK: Kill switch
@@ -226,18 +228,25 @@ public final class LoopGuard: Middleware, WriteWatch {
         state.withLock { _ = $0.writes.remove(write.number, of: key) }
     }
 
-    /// Calls `listener` with each announced write that could start a loop, in place of an earlier listener.
+    /// Calls `listener` with each expected write that could start a loop.
     ///
-    /// It is called by the handler's task, before the write happens; keep it short. Risks are counted in ``risks``
-    /// whether or not somebody listens.
-    public func onRisk(_ listener: (@Sendable (LoopRisk) -> Void)?) { state.withLock { $0.listener = listener } }
+    /// Several listeners, up to 64, are called one after the other, by the handler's task, before the write happens;
+    /// keep them short. ``risks`` counts the risks whether or not there is a listener.
+    ///
+    /// - Parameter listener: called once for each risk.
+    /// - Returns: a token to remove the listener with; drop it to keep the listener.
+    @discardableResult
+    public func onRisk(_ listener: @escaping @Sendable (LoopRisk) -> Void) -> ListenerToken {
+        let number = state.withLock { $0.listeners.add(listener) }
+        return ListenerToken { [weak self] in self?.state.withLock { $0.listeners.remove(number) } }
+    }
 
     /// How many announced writes could start a loop.
     public var risks: Int { riskCount.load(ordering: .relaxed) }
 
     package func report(_ risk: LoopRisk) {
         riskCount.add(1, ordering: .relaxed)
-        state.withLock { $0.listener }?(risk)
+        state.withLock { $0.listeners.call }?(risk)
     }
 
     /// The name under which handlers here begin a lineage: this device's first identity, else one of the process.
@@ -300,7 +309,8 @@ extension LoopGuard {
         state.withLock { $0.breakers.nextDue }.map { MonotonicInstant(nanoseconds: $0) }
     }
 
-    /// Takes the oldest message out that a breaker holds, if it is an older change of the same object for the same routes.
+    /// Takes the oldest message out that a breaker holds, if it is an older change of the same object for the same
+    /// routes.
     func takeOlder(of message: RoutedMessage, from breaker: BreakerID) -> HeldMessage? {
         guard let object = message.message.object else { return nil }
         let routes = message.held.ids
