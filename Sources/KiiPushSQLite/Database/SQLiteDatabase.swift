@@ -28,8 +28,8 @@ import Synchronization
 /// The directory is made with mode 0700 and the file with 0600. A file that others may read or write is refused, not
 /// repaired: the secret in it may be known, and what it remembers may be forged.
 ///
-/// A file that is damaged, and one that is empty or gone where a database was, is refused too, unless the database is
-/// opened by ``init(healing:)``. That there was one, `kiipush.db.made` beside it says.
+/// A file that is damaged, and one that is empty or missing where a database was, is refused too, unless the database
+/// is opened by ``init(healing:)``. That there was one, `kiipush.db.made` beside it says.
 ///
 /// Where it is found out only later, every call fails from then on, so that nothing is confirmed that may not be kept,
 /// and the file is not written to any more: ``onDamage(_:)`` tells of it; close the database then, and open it again

@@ -73,8 +73,8 @@ struct RulesLoadTests {
             error?.description == """
                 r.json:2:29: unknown handler 'frist'; did you mean 'first'?
                 r.json:3:1: the code declares a route 'code' too; rename one
-                r.json:4:25: nobody here runs programs; load the rules with actions that do
-                r.json:5:27: nobody here prints messages; load the rules with actions that do
+                r.json:4:25: this program cannot run programs; load the rules with actions that do
+                r.json:5:27: this program cannot print messages; load the rules with actions that do
                 """)
         #expect(receiver.rulesGeneration == 1 && receiver.routes.map(\.id) == ["code", "a"])
         #expect(await receiver.receive(push()).name == "handled")
