@@ -41,6 +41,7 @@ public final class PushService: Sendable {
     let settings: ServiceSettings
     let delivery: Mutex<DeliverySettings>
     let jitter: @Sendable () -> Double
+    private let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
     let listeners = Mutex(Listeners<ServiceEvent>())
 
@@ -56,10 +57,12 @@ public final class PushService: Sendable {
     ///   - settings: how much it takes on at once.
     ///   - delivery: how messages are delivered whose route says nothing else.
     ///   - jitter: by how much a pause is made longer or shorter, from -1 to 1, of which a fifth counts.
+    ///   - executor: runs every task of the service: its own, the transports' and the handlers'; nil is Swift's pool of
+    ///     threads. A test passes one that runs the tasks in an order of its choice, so that a whole run follows from a seed.
     public init(
         _ receiver: PushReceiver, _ transports: [any PushTransport], inbox: any Inbox = InMemoryInbox(),
         settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(),
-        jitter: @escaping @Sendable () -> Double = { Double.random(in: -1...1) }
+        jitter: @escaping @Sendable () -> Double = { Double.random(in: -1...1) }, executor: (any TaskExecutor)? = nil
     ) {
         self.receiver = receiver
         self.transports = Mutex(transports)
@@ -68,6 +71,18 @@ public final class PushService: Sendable {
         state = Mutex(ServiceState(settings, isDurable: inbox.isDurable))
         self.delivery = Mutex(delivery)
         self.jitter = jitter
+        self.executor = executor
+    }
+
+    /// Starts a task on the executor that was handed in. Every task of the service starts here.
+    @discardableResult
+    func start(_ body: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
+        Task(executorPreference: executor, operation: body)
+    }
+
+    /// Does something on the executor that was handed in, with all that it starts.
+    func onExecutor<Answer>(_ body: nonisolated(nonsending) () async throws -> Answer) async rethrows -> Answer {
+        try await withTaskExecutorPreference(executor, operation: body)
     }
 
     /// Changes how messages are delivered whose route says nothing else, as when rules are loaded again.
