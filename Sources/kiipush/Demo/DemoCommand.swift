@@ -44,7 +44,7 @@ private struct Demo {
         receiver = PushReceiver(app: DemoPayloads.app) {
             Deduplicator()
             loopGuard
-            ScopeRouter(serving: [.app, .user("*"), .group("*"), .thing("th.*")])
+            ScopeFilter(serving: [.app, .user("*"), .group("*"), .thing("th.*")])
         }
         register()
     }

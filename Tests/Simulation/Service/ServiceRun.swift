@@ -105,7 +105,7 @@ struct ServiceRun {
         let receiver = PushReceiver(
             app: "0123abcd", clock: clock, deadLetters: SimulatedDeadLetters(disk: disk, life: life)
         ) {
-            Deduplicator(store: store, secret: .published, onStoreFailure: .closed)
+            Deduplicator(store: store, secret: .published, onStoreFailure: .failClosed)
             LoopGuard(settings: loop)
         }
         for route in 0..<plan.routes {
@@ -184,7 +184,9 @@ struct ServiceRun {
     private func look(at process: Process) {
         let status = process.service.status
         // Those come on top that were in flight at a crash, and those that a breaker has let go.
-        let most = plan.settings.messages + plan.settings.concurrency + (plan.rate == nil ? 0 : 16 * (plan.routes + 1) * (plan.objects + 3))
+        let most =
+            plan.settings.messages + plan.settings.concurrency
+            + (plan.rate == nil ? 0 : 16 * (plan.routes + 1) * (plan.objects + 3))
         if status.messages > most { ledger.violate("\(status.messages) messages have places") }
         if status.handling > plan.settings.concurrency + 1 { ledger.violate("\(status.handling) are handled at once") }
     }

@@ -130,11 +130,11 @@ struct SimulatedLink: PushTransport {
         while await broker.wait() {
             let some = broker.next()
             // A batch in one step where there is room for it, else one after another.
-            if let receipts = try? intake.take(some.map(\.payload)) {
+            if let receipts = try? intake.submit(some.map(\.payload)) {
                 for (message, receipt) in zip(some, receipts) { follow(receipt, message.id) }
                 continue
             }
-            for (id, payload) in some { follow(try await intake.takeWhenRoom(payload), id) }
+            for (id, payload) in some { follow(try await intake.submitWaiting(payload), id) }
         }
     }
 

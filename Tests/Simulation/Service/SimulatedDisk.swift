@@ -49,7 +49,7 @@ final class SimulatedDisk: Sendable {
         }
     }
 
-    fileprivate func note(_ notes: [InboxNote]) {
+    fileprivate func note(_ notes: [InboxRecord]) {
         state.withLock { state in
             for note in notes {
                 if let row = state.rows[note.id] { ledger.tell(row.payload, "\(note)") }
@@ -118,7 +118,7 @@ struct SimulatedInbox: Inbox {
         return disk.add(payloads)
     }
 
-    func note(_ notes: [InboxNote]) async throws {
+    func note(_ notes: [InboxRecord]) async throws {
         try await wait()
         try life.check(disk)
         disk.note(notes)
