@@ -15,8 +15,8 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did instead.
-/// A store with a clock gets the one of the machine, ``KiiPush/SystemClock``.
+/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did
+/// instead. A store with a clock gets the one of the machine, ``KiiPush/SystemClock``.
 public struct BreakerStoreContract<Tried: BreakerStore>: Sendable {
     private let open: @Sendable (_ place: Int, _ capacity: Int) throws -> Tried
     private let close: @Sendable (Tried) -> Void
@@ -24,8 +24,9 @@ public struct BreakerStoreContract<Tried: BreakerStore>: Sendable {
     /// Prepares the suite.
     ///
     /// - Parameters:
-    ///   - open: opens the store of a place, such as a file, by the place's number, to keep so many breakers. Each number is
-    ///     new and its place empty at first; the same number again asks for what a later process would find there.
+    ///   - open: opens the store of a place, such as a file, by the place's number, to keep so many breakers. Each
+    ///     number is new and its place empty at first; the same number again asks for what a later process would find
+    ///     there.
     ///   - close: lets go of what the store holds, as the end of its process would.
     public init(
         open: @escaping @Sendable (_ place: Int, _ capacity: Int) throws -> Tried,

@@ -10,14 +10,15 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did instead.
+/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did
+/// instead.
 public struct DeadLetterStoreContract: Sendable {
     private let makeStore: @Sendable (_ capacity: Int, _ bytes: Int) throws -> any DeadLetterStore
 
     /// Prepares the suite.
     ///
-    /// - Parameter makeStore: makes an empty store that keeps so many letters, whose payloads have so many bytes in all;
-    ///   it is called once a guarantee, so a store that lives in a file needs a new file each time.
+    /// - Parameter makeStore: makes an empty store that keeps so many letters, whose payloads have so many bytes in
+    ///   all; it is called once a guarantee, so a store that lives in a file needs a new file each time.
     public init(makeStore: @escaping @Sendable (_ capacity: Int, _ bytes: Int) throws -> any DeadLetterStore) {
         self.makeStore = makeStore
     }

@@ -16,8 +16,8 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each guarantee gets an inbox of its own. A failure names the guarantee that was broken, and what the inbox did instead.
-/// What is left by an earlier process is asked of an inbox only if it says that it is durable.
+/// Each guarantee gets an inbox of its own. A failure names the guarantee that was broken, and what the inbox did
+/// instead. What is left by an earlier process is asked of an inbox only if it says that it is durable.
 public struct InboxContract<Tried: Inbox>: Sendable {
     private let open: @Sendable (_ place: Int) throws -> Tried
     private let close: @Sendable (Tried) -> Void

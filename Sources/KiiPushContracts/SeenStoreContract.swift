@@ -10,15 +10,15 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did instead.
-/// The suite passes times of its own to the store, so it needs no clock and never waits.
+/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did
+/// instead. The suite passes times of its own to the store, so it needs no clock and never waits.
 public struct SeenStoreContract: Sendable {
     private let makeStore: @Sendable (SeenWindow) throws -> any SeenStore
 
     /// Prepares the suite.
     ///
-    /// - Parameter makeStore: makes an empty store with the bounds that it is given; it is called once a guarantee, so a
-    ///   store that lives in a file needs a new file each time.
+    /// - Parameter makeStore: makes an empty store with the bounds that it is given; it is called once a guarantee, so
+    ///   a store that lives in a file needs a new file each time.
     public init(makeStore: @escaping @Sendable (SeenWindow) throws -> any SeenStore) { self.makeStore = makeStore }
 
     /// Checks every guarantee, and records an issue for each one that is broken.

@@ -5,9 +5,9 @@ public import KiiPush
 /// A ``PushService`` owns one. Promises to it:
 /// - ``add(_:)`` keeps all payloads or none, in one step; in a durable inbox they are on disk when it returns.
 /// - Numbers go up from 1 and are never used twice, not even by another process on the same file.
-/// - When ``record(_:)-([InboxRecord])`` has returned, the records are kept, on disk in a durable inbox, all in one step. Of
-///   records for one payload the order holds. Many tasks may wait in `record` at once; they share a write. A call that throws
-///   has changed nothing.
+/// - When ``record(_:)-([InboxRecord])`` has returned, the records are kept, on disk in a durable inbox, all in one
+///   step. Of records for one payload the order holds. Many tasks may wait in `record` at once; they share a write. A
+///   call that throws has changed nothing.
 /// - What ended is gone. A record of a payload that is not there changes nothing.
 /// - ``entries(after:limit:)`` gives back what an earlier process added and did not end, payload byte for byte, oldest
 ///   first, in pages. The first page counts the crashes.

@@ -2,9 +2,9 @@ public import KiiPush
 
 /// Where a transport hands its payloads over.
 ///
-/// From a thread of its own, a transport takes what has arrived, calls ``submit(_:)`` with all of it, and acknowledges it;
-/// where that throws ``IntakeRefusal/full`` it stops reading until ``whenRoom(_:)`` calls it. A transport that is a task
-/// calls ``submitWaiting(_:)``.
+/// From a thread of its own, a transport takes what has arrived, calls ``submit(_:)`` with all of it, and acknowledges
+/// it; where that throws ``IntakeRefusal/full`` it stops reading until ``whenRoom(_:)`` calls it. A transport that is a
+/// task calls ``submitWaiting(_:)``.
 public struct PushIntake: Sendable {
     package let service: any IntakeService
     let transport: String

@@ -10,9 +10,9 @@ public import Testing
 /// ```
 ///
 /// Each guarantee gets a bench and a transport of its own, and an intake that has room, or has none, or fails, as the
-/// guarantee needs. A failure names the guarantee that was broken, and what the transport did instead. What a transport cannot
-/// do by its abilities is not asked of it. A guarantee that is not kept within ten seconds is broken;
-/// on a machine too busy to give its tests a turn, they have longer.
+/// guarantee needs. A failure names the guarantee that was broken, and what the transport did instead. What a transport
+/// cannot do by its abilities is not asked of it. A guarantee that is not kept within ten seconds is broken; on a
+/// machine too busy to give its tests a turn, they have longer.
 public struct TransportContract: Sendable {
     private let makeBench: @Sendable () async throws -> any TransportBench
 

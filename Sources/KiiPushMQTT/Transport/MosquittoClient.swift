@@ -6,8 +6,8 @@ import KiiPushLinux
 
 /// One connection to a broker, from the first packet until it is lost; a new one is made for the next.
 ///
-/// All calls into libmosquitto are here and in ``MosquittoInbox``, and with them the unsafe code of that kind. One that goes
-/// is closed without a word, and what was not written by then, acknowledgements among it, is never sent.
+/// All calls into libmosquitto are here and in ``MosquittoInbox``, and with them the unsafe code of that kind. One that
+/// goes is closed without a word, and what was not written by then, acknowledgements among it, is never sent.
 @safe
 struct MosquittoClient: ~Copyable {
     // Valid from `init` to `deinit`, and never handed out but to `arrivals`, which does not keep it.

@@ -4,12 +4,12 @@ import KiiPushDelivery
 import KiiPushLinux
 import Synchronization
 
-/// Writes the records of an inbox, many in one transaction, with the commits of a seen store between them and the letters
-/// of a dead-letter store beside them.
+/// Writes the records of an inbox, many in one transaction, with the commits of a seen store between them and the
+/// letters of a dead-letter store beside them.
 ///
 /// What waits is written in the order in which it came, by whoever has the database: a thread that rests when there are
-/// no records and soon ends, or one that adds payloads and takes along what waits. So a commit is on disk before the record
-/// that follows it, or with it. A letter waits for the next record of its payload, and is on disk with that.
+/// no records and soon ends, or one that adds payloads and takes along what waits. So a commit is on disk before the
+/// record that follows it, or with it. A letter waits for the next record of its payload, and is on disk with that.
 final class InboxWriter: Sendable {
     private enum Entry {
         /// What one call has to tell.

@@ -126,13 +126,13 @@ struct ServiceFairTests {
     ) -> ServiceBench {
         let bench = ServiceBench(routes: [], settings: settings, delivery: delivery)
         let log = bench.log
-        bench.receiver.onPushToApp("app") { message, _ in
-            log.add("app \(message.message.number)")
-            try await act(message.message.number)
+        bench.receiver.onPushToApp("app") { event, _ in
+            log.add("app \(event.message.number)")
+            try await act(event.message.number)
         }
-        bench.receiver.onPushToUser("user") { message, _ in
-            log.add("user \(message.message.number)")
-            try await act(message.message.number)
+        bench.receiver.onPushToUser("user") { event, _ in
+            log.add("user \(event.message.number)")
+            try await act(event.message.number)
         }
         return bench
     }

@@ -60,8 +60,8 @@ struct DiskFaults {
                 LoopGuard()
                 ScopeFilter()
             }
-            receiver.onPushToApp { message, _ in
-                let number = NumberedMessage.number(sentAt: message.message.sentAt ?? 0)
+            receiver.onPushToApp { event, _ in
+                let number = NumberedMessage.number(sentAt: event.message.sentAt ?? 0)
                 if number % 7 == 0 { throw HandlerFailure() }
                 handled.withLock { $0.append(number) }
             }
