@@ -74,7 +74,7 @@ public final class PushService: Sendable {
         self.executor = executor
     }
 
-    /// Starts a task on the executor that was handed in. Every task of the service starts here.
+    /// Starts a task on the executor that was handed in, as every task of the service is started.
     @discardableResult
     func start(_ body: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: executor, operation: body)

@@ -98,7 +98,8 @@ extension ServicePlan: CustomStringConvertible {
     /// What the run chose, on one line.
     var description: String {
         let rate = rate.map { "\($0) in 10 s" } ?? "any rate"
-        return "\(isDurable ? "inbox on disk" : "inbox in memory"), \(isSeenDurable ? "seen on disk" : "seen in memory"), "
+        let stores = "inbox \(isDurable ? "on disk" : "in memory"), seen \(isSeenDurable ? "on disk" : "in memory")"
+        return "\(stores), "
             + "\(routes) routes, \(objects) objects, \(messages) messages, \(settings.concurrency) at once, "
             + "\(settings.messages) places, \(delivery.attempts) attempts, order \(delivery.order), "
             + "\(delivery.onFailure), \(delivery.replacesOlder ? "replaces older, " : "")\(rate), \(crashes) crashes, "

@@ -49,11 +49,11 @@ final class SimulatedDisk: Sendable {
         }
     }
 
-    fileprivate func record(_ records: [InboxRecord]) {
+    fileprivate func note(_ notes: [InboxRecord]) {
         state.withLock { state in
-            for record in records {
-                if let row = state.rows[record.id] { ledger.tell(row.payload, "\(record)") }
-                switch record {
+            for note in notes {
+                if let row = state.rows[note.id] { ledger.tell(row.payload, "\(note)") }
+                switch note {
                 case .begun(let id, let attempt):
                     state.rows[id]?.attempts = attempt
                     state.rows[id]?.isInFlight = true
@@ -62,7 +62,7 @@ final class SimulatedDisk: Sendable {
                     state.rows[id]?.handled = handled
                     state.rows[id]?.isInFlight = false
                 case .ended(let id): state.rows[id] = nil
-                @unknown default: fatalError("the simulated disk does not know this record")
+                @unknown default: fatalError("the simulated disk does not know this note")
                 }
             }
         }
@@ -118,10 +118,10 @@ struct SimulatedInbox: Inbox {
         return disk.add(payloads)
     }
 
-    func record(_ records: [InboxRecord]) async throws {
+    func note(_ notes: [InboxRecord]) async throws {
         try await wait()
         try life.check(disk)
-        disk.record(records)
+        disk.note(notes)
         try await wait()
     }
 
