@@ -49,11 +49,11 @@ final class SimulatedDisk: Sendable {
         }
     }
 
-    fileprivate func note(_ notes: [InboxRecord]) {
+    fileprivate func record(_ records: [InboxRecord]) {
         state.withLock { state in
-            for note in notes {
-                if let row = state.rows[note.id] { ledger.tell(row.payload, "\(note)") }
-                switch note {
+            for record in records {
+                if let row = state.rows[record.id] { ledger.tell(row.payload, "\(record)") }
+                switch record {
                 case .begun(let id, let attempt):
                     state.rows[id]?.attempts = attempt
                     state.rows[id]?.isInFlight = true
@@ -62,7 +62,7 @@ final class SimulatedDisk: Sendable {
                     state.rows[id]?.handled = handled
                     state.rows[id]?.isInFlight = false
                 case .ended(let id): state.rows[id] = nil
-                @unknown default: fatalError("the simulated disk does not know this note")
+                @unknown default: fatalError("the simulated disk does not know this record")
                 }
             }
         }
@@ -118,10 +118,10 @@ struct SimulatedInbox: Inbox {
         return disk.add(payloads)
     }
 
-    func note(_ notes: [InboxRecord]) async throws {
+    func record(_ records: [InboxRecord]) async throws {
         try await wait()
         try life.check(disk)
-        disk.note(notes)
+        disk.record(records)
         try await wait()
     }
 
