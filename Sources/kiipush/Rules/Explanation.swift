@@ -73,22 +73,32 @@ struct Explanation {
             let taken = rules.filter { $0.standing == .taken && !isTooOld(for: $0.rule) }
                 .map { Self.words($0.rule.action) }
             return taken.joined(separator: ", then ")
-        case .duplicate: return "the same message was handled before"
-        case .looped(let layer): return "the loop guard stops it: \(Self.words(layer))"
-        case .held: return "the loop guard holds it back, since messages of its kind come too often"
-        case .deadLettered(let reason): return "it is put aside: \(reason.rawValue)"
-        case .quarantined: return "it is put aside: the program ended twice while it was being handled"
-        case .superseded: return "a newer change of the same object took its place"
-        case .expired: return "it is older than 'maxAge' lets it be, so no handler is called"
-        case .refused(.app): return "the payload is of another app than this receiver's"
-        case .refused(.other(let why)): return why
-        case .refused(.scope): return "its scope is incomplete, unknown, or not listed under 'serving'"
-        case .unrouted(.ambiguous):
-            return "it contradicts itself, and the rule that would take it asks for messages that are certain or likely"
-        case .unrouted(.noRoute): return "no rule takes it"
         case .failed(let failure): return "\(failure.place) failed"
         case .undecodable(let error): return error.detail
-        @unknown default: return outcome.description
+        default: return Self.words(outcome.name, reason: outcome.reason)
+        }
+    }
+
+    /// What an outcome means, by its name and its reason as ``KiiPush/Outcome`` has them.
+    static func words(_ outcome: String, reason: String?) -> String {
+        let why = reason ?? "no reason given"
+        switch outcome {
+        case "handled": return "a handler took it, and succeeded"
+        case "duplicate": return "the same message was handled before"
+        case "looped": return "the loop guard stops it: \(LoopLayer(rawValue: why).map(words) ?? why)"
+        case "held": return "the loop guard holds it back, since messages of its kind come too often"
+        case "deadLettered": return "it is put aside: \(why)"
+        case "quarantined": return "it is put aside: the program ended twice while it was being handled"
+        case "superseded": return "a newer change of the same object took its place"
+        case "expired": return "it is older than 'maxAge' lets it be, so no handler is called"
+        case "refused" where why == "app": return "the payload is of another app than this receiver's"
+        case "refused" where why == "scope": return "its scope is incomplete, unknown, or not listed under 'serving'"
+        case "unrouted" where why == "noRoute": return "no rule takes it"
+        case "unrouted":
+            return "it contradicts itself, and the rule that would take it asks for messages that are certain or likely"
+        case "failed": return "\(why) failed"
+        case "undecodable": return "it is no push message: \(why)"
+        default: return why
         }
     }
 
