@@ -16,6 +16,8 @@ struct ReplayedReport {
     private var elapsed = Duration.zero
     /// The places of held messages in the report, by their number in the receiver.
     private var held: [UInt64: Int] = [:]
+    /// The stages that a held message had passed before.
+    private var stagesOfHeld: [UInt64: [ReportWay.Stage]] = [:]
     private var lastSteps: [LoopHold.Step] = []
 
     /// - Parameters:
@@ -24,13 +26,15 @@ struct ReplayedReport {
     ///   - app: the app that is served, instead of that of the rules.
     ///   - showsValues: whether payloads may be shown.
     /// - Throws: ``KiiPushRules/RulesError`` when the rules cannot be loaded.
-    init(source: String, rules: RoutingRules?, app: String?, showsValues: Bool) throws(RulesError) {
+    init(
+        source: String, rules: RoutingRules?, app: String?, showsValues: Bool, limit: Int = Report.mostMessages
+    ) throws(RulesError) {
         hasRules = rules != nil
         let rules = if let rules { rules } else { try RoutingRules(Self.noRules, file: "(none)") }
         self.rules = rules
         test = try TestReceiver(rules: rules, app: app)
         corpus = RuleCorpus(file: source)
-        report = Report(source: source, origin: .replayed, showsValues: showsValues)
+        report = Report(source: source, origin: .replayed, showsValues: showsValues, limit: limit)
         report.rules = hasRules ? rules.file : nil
     }
 
@@ -38,7 +42,7 @@ struct ReplayedReport {
     mutating func add(_ line: [UInt8], _ number: Int) async throws(RulesError) {
         let step = try corpus.step(line, number: number)
         guard case .receive(let incoming) = step.action else { return }
-        guard report.messages.count < Report.mostMessages else { return report.leftOut += 1 }
+        guard report.messages.count < report.limit else { return report.leftOut += 1 }
         await advance(to: step.at)
         let payload = RawPayload(incoming.bytes, transport: incoming.transport)
         test.startWallClock(with: payload)
@@ -84,7 +88,13 @@ struct ReplayedReport {
         entry.reason = report.reasons.number(of: receipt.outcome.reason ?? "")
         let isDull = ["handled", "duplicate"].contains(receipt.outcome.name)
         if let explanation = Explanation(rules, receipt, source: report.source) {
-            let way = ReportWay(explanation, hasRules: hasRules, showsValues: report.showsValues)
+            var way = ReportWay(explanation, hasRules: hasRules, showsValues: report.showsValues)
+            let id = receipt.trace.messageID
+            if case .held = receipt.outcome {
+                stagesOfHeld[id] = way.stages
+            } else if let earlier = stagesOfHeld.removeValue(forKey: id), way.stages.first?.name != earlier.first?.name {
+                way.stages = earlier + [ReportWay.Stage(name: "held", verdict: "until the loop guard let it go")] + way.stages
+            }
             entry.way = report.ways.number(of: way, isDull: isDull)
         } else if case .undecodable(let error) = receipt.outcome {
             entry.way = report.ways.number(of: ReportWay(undecodable: error), isDull: false)

@@ -3,8 +3,11 @@ import KiiPushLinux
 
 /// What a report says of a capture: its messages with how they ended, and the lists that they refer to.
 struct Report {
-    /// The most messages; further ones are counted.
+    /// The most messages of the tool's reports; further ones are counted.
     static let mostMessages = 200_000
+
+    /// The most messages of this one.
+    let limit: Int
 
     /// The most bytes of one payload and of all of them that a report shows with `--values`.
     static let mostBytesOfPayload = 4096
@@ -40,7 +43,8 @@ struct Report {
     /// How many messages an agent did not show since they came faster than they were read.
     var unseen = 0
 
-    init(source: String, origin: Origin, showsValues: Bool) {
+    init(source: String, origin: Origin, showsValues: Bool, limit: Int = mostMessages) {
+        self.limit = limit
         self.source = source
         self.origin = origin
         self.showsValues = showsValues

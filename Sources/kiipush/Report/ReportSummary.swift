@@ -119,7 +119,7 @@ struct ReportSummary {
                 Finding(
                     tone: .warning,
                     what: "\(counted(report.leftOut)) left out: a report shows the first "
-                        + "\(Figures.count(Int64(Report.mostMessages))).",
+                        + "\(Figures.count(Int64(report.limit))).",
                     advice: "Split the capture, for example with 'split -l 200000'."))
         }
         if report.unseen > 0 {

@@ -38,7 +38,7 @@ struct WatchedReport {
             report.messages[index] = entry
             return
         }
-        guard report.messages.count < Report.mostMessages else { return report.leftOut += 1 }
+        guard report.messages.count < report.limit else { return report.leftOut += 1 }
         let spent = (value["waited"]?.double ?? 0) + (value["took"]?.double ?? 0)
         let (place, lane) = Self.places(value)
         var entry = ReportMessage(

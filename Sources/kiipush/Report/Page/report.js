@@ -345,7 +345,7 @@ function drawCells(g, values, firstRow, lastRow, y) {
       glyph(g, outcome[sample[cell]], px, middle, 7);
       cells.push({ row, from, to: from + unit, count, x: px, message: sample[cell] });
     } else {
-      const px = x(from), h = Math.min(ROW - 20, 8 + Math.log2(count) * 1.6);
+      const px = x(from), h = Math.min(ROW - 18, 16 + Math.log2(count) * 0.8);
       let at = middle - h / 2;
       for (let kind = 0; kind < kinds; kind++) {
         const part = parts[cell * kinds + kind];
@@ -354,7 +354,7 @@ function drawCells(g, values, firstRow, lastRow, y) {
         const tall = Math.max(3, (h * part) / count);
         g.fillStyle = kind ? looks[order[kind - 1]][2] : "#888888";
         g.fillRect(px, at, CELL - 1, Math.min(tall, middle + h / 2 - at));
-        if (tall >= 9 && kind > 1) {
+        if (tall >= 8 && kind > 1) {
           g.fillStyle = ["failed", "quarantined", "refused", "undecodable"].includes(order[kind - 1]) ? "#ffffff" : "#000000";
           g.font = "bold 9px system-ui, sans-serif"; g.textAlign = "center"; g.textBaseline = "middle";
           g.fillText(looks[order[kind - 1]][0], px + CELL / 2, at + tall / 2 + 0.5);
