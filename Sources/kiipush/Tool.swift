@@ -36,7 +36,8 @@ struct Tool {
         ],
         commands: [
             DemoCommand.command, InspectCommand.command, RulesCommand.command, ReportCommand.command,
-            ReceiveCommand.command, StatusCommand.command, TapCommand.command, TopCommand.command, DeadLettersCommand.command,
+            ReceiveCommand.command, StatusCommand.command, TapCommand.command, TopCommand.command,
+            DeadLettersCommand.command,
             HeldCommand.command, KillCommand.killCommand, KillCommand.reviveCommand, SendCommand.command,
             CompletionsCommand.command { command }, ManualCommand.command { command },
         ])

@@ -25,6 +25,7 @@ struct ReplayedReport {
     ///   - rules: the rules; nil for a route that takes everything.
     ///   - app: the app that is served, instead of that of the rules.
     ///   - showsValues: whether payloads may be shown.
+    ///   - limit: the most messages.
     /// - Throws: ``KiiPushRules/RulesError`` when the rules cannot be loaded.
     init(
         source: String, rules: RoutingRules?, app: String?, showsValues: Bool, limit: Int = Report.mostMessages
@@ -92,8 +93,10 @@ struct ReplayedReport {
             let id = receipt.trace.messageID
             if case .held = receipt.outcome {
                 stagesOfHeld[id] = way.stages
-            } else if let earlier = stagesOfHeld.removeValue(forKey: id), way.stages.first?.name != earlier.first?.name {
-                way.stages = earlier + [ReportWay.Stage(name: "held", verdict: "until the loop guard let it go")] + way.stages
+            } else if let earlier = stagesOfHeld.removeValue(forKey: id), way.stages.first?.name != earlier.first?.name
+            {
+                way.stages =
+                    earlier + [ReportWay.Stage(name: "held", verdict: "until the loop guard let it go")] + way.stages
             }
             entry.way = report.ways.number(of: way, isDull: isDull)
         } else if case .undecodable(let error) = receipt.outcome {

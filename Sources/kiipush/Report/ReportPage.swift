@@ -24,7 +24,10 @@ struct ReportPage {
         var text = ""
         // Each part is put in once, and never looked at again: what a payload says is no place for another part.
         for line in Self.frame.split(separator: "\n", omittingEmptySubsequences: false) {
-            guard let (place, part) = parts.first(where: { line.utf8.count < 120 && String(line).contains(exactly: $0.key) })
+            guard
+                let (place, part) = parts.first(where: {
+                    line.utf8.count < 120 && String(line).contains(exactly: $0.key)
+                })
             else {
                 text += line + "\n"
                 continue

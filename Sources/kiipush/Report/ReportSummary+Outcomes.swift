@@ -65,7 +65,8 @@ extension ReportSummary {
         guard reason == "noRoute" else {
             return Finding(
                 tone: .warning, what: "\(counted(count)) unrouted, since they contradict themselves.",
-                advice: "Somebody may imitate another kind of push. Click one to see the conflicts; a rule takes such a "
+                advice:
+                    "Somebody may imitate another kind of push. Click one to see the conflicts; a rule takes such a "
                     + "message only if its \"certainty\" says so.", shows: "unrouted")
         }
         return Finding(
@@ -78,7 +79,8 @@ extension ReportSummary {
     private static func undecodable(_ reasons: [(name: String, count: Int)], _ count: Int) -> Finding {
         let codes = reasons.prefix(4).map { "\($0.name) \($0.count)" }.joined(separator: ", ")
         return Finding(
-            tone: .warning, what: "\(counted(count)) undecodable: no push \(count == 1 ? "message" : "messages") "
+            tone: .warning,
+            what: "\(counted(count)) undecodable: no push \(count == 1 ? "message" : "messages") "
                 + "(\(codes)).", advice: "Look at who sends them; 'kiipush inspect' shows the place of the error.",
             shows: "undecodable")
     }

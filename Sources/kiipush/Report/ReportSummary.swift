@@ -32,7 +32,9 @@ struct ReportSummary {
                     advice: report.messages.isEmpty ? "The capture has no message." : "There is nothing to do."),
                 at: 0)
         }
-        self.findings = findings
+        // What asks for something comes first.
+        let tones: [Finding.Tone] = [.good, .bad, .warning, .note]
+        self.findings = tones.flatMap { tone in findings.filter { $0.tone == tone } }
     }
 
     private static func headline(_ report: Report) -> String {
@@ -65,7 +67,8 @@ struct ReportSummary {
                     what: "Burst on \(name): \(counted(storm.messages)) in \(Figures.seconds(storm.seconds)). The loop "
                         + "guard held some for up to \(Figures.time(Double(storm.longestHold))), found no loop, and let "
                         + "all follow.",
-                    advice: "Nothing is lost. If that is too late for you, give the rule a higher \"rate\" under \"loop\".",
+                    advice:
+                        "Nothing is lost. If that is too late for you, give the rule a higher \"rate\" under \"loop\".",
                     shows: "burst")
             }
             + held(report)
@@ -89,20 +92,31 @@ struct ReportSummary {
         _ report: Report, _ sort: ReportMessage.Guarding, _ finding: (Report.Storm, String) -> Finding
     ) -> [Finding] {
         let storms = report.storms(sort)
-        var findings = storms.prefix(3).map { finding($0, report.lanes.all[$0.lane]) }
-        let others = storms.dropFirst(3)
+        // What one hold of a whole bucket or route caught by the way is told in one line.
+        let large = storms.filter { sort == .loop || $0.messages >= leastOfStorm }.prefix(3)
+        var findings = large.map { finding($0, report.lanes.all[$0.lane]) }
+        let others = storms.filter { storm in !large.contains { $0.lane == storm.lane } }
         if !others.isEmpty {
-            let messages = others.reduce(0) { $0 + $1.messages }
+            let messages = counted(others.reduce(0) { $0 + $1.messages })
+            let longest = Figures.time(Double(others.map(\.longestHold).max() ?? 0))
             let isLoop = sort == .loop
             findings.append(
                 Finding(
                     tone: isLoop ? .bad : .note,
-                    what: "\(others.count) more \(isLoop ? "loops" : "bursts"), with \(counted(messages)).",
-                    advice: isLoop ? "They stop when their handlers announce their writes." : "Nothing is lost.",
+                    what: isLoop
+                        ? "\(Figures.count(Int64(others.count))) more loops, with \(messages)."
+                        : "\(messages) of \(Figures.count(Int64(others.count))) "
+                            + "object\(others.count == 1 ? "" : "s") or topics held for up to \(longest), and then handled.",
+                    advice: isLoop
+                        ? "They stop when their handlers announce their writes."
+                        : "No loop was found; nothing is lost.",
                     shows: isLoop ? "loop" : "burst"))
         }
         return findings
     }
+
+    /// The fewest messages of a burst that is told by itself.
+    private static let leastOfStorm = 10
 
     private static func killCommand(_ route: String) -> String? {
         let isPlain = route.utf8.allSatisfy { byte in

@@ -4,7 +4,9 @@ import KiiPushTesting
 /// Captures for reports, each made by what it shows.
 enum Captures {
     /// A line of a capture.
-    static func line(_ milliseconds: Int, _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long) -> String {
+    static func line(_ milliseconds: Int, _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long)
+        -> String
+    {
         let transport = style == .short ? "apns" : "mqtt"
         return #"{"at":"\#(milliseconds)ms","transport":"\#(transport)","payload":\#(fixture.json(style))}"#
     }
@@ -61,7 +63,8 @@ enum Captures {
             let data = [(key: text, value: DataValue.string(text)), (key: "text", value: .string(text))]
             return [
                 Self.line(
-                    number * 1000, .pushToApp(bucket: text, object: text, sender: text, sentAt: Int64(number), app: text)),
+                    number * 1000,
+                    .pushToApp(bucket: text, object: text, sender: text, sentAt: Int64(number), app: text)),
                 Self.line(number * 1000 + 200, .pushToUser(topic: text, sentAt: Int64(number), data: data)),
                 Self.line(number * 1000 + 400, .directPush(recipient: nil, data: data)),
                 #"{"at":"\#(number * 1000 + 600)ms","transport":"\#(number)<i>","raw":\#(text.quotedAsJSON)}"#,

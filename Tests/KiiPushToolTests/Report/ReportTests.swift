@@ -56,14 +56,17 @@ struct ReportTests {
         #expect(first["what"]?.string?.hasPrefix("Loop on bucket counter / c-1: ") == true, "\(written.findings)")
         #expect(first["command"]?.string == "kiipush kill all --for 10m")
         let lanes = written.texts("lanes")
-        let ofLoop = zip(written.column("lane"), written.column("guarding")).filter { $0.1 & 2 != 0 }.map { lanes[Int($0.0)] }
+        let ofLoop = zip(written.column("lane"), written.column("guarding")).filter { $0.1 & 2 != 0 }.map {
+            lanes[Int($0.0)]
+        }
         #expect(Set(ofLoop) == ["bucket counter / c-1"] && ofLoop.count > 20)
     }
 
     @Test("an honest burst is no loop: it was late, and all of it is handled")
     func burst() async throws {
         let written = try await report(Captures.burst())
-        #expect(written.findings.contains { $0.hasPrefix("Burst on bucket sensor / temperature: ") }, "\(written.findings)")
+        #expect(
+            written.findings.contains { $0.hasPrefix("Burst on bucket sensor / temperature: ") }, "\(written.findings)")
         #expect(!written.findings.contains { $0.hasPrefix("Loop") })
         #expect(written.findings.first == "Nothing went wrong.")
         #expect(Set(written.outcomes) == ["handled", "duplicate"])
@@ -157,7 +160,9 @@ extension ReportTests {
     @Test("the page's policy names the digests of its script and of its style, and allows nothing else")
     func policy() throws {
         let shell = try #require(Shell("bash"))
-        for (text, digest) in [(ReportPage.script, ReportPage.scriptDigest), (ReportPage.style, ReportPage.styleDigest)] {
+        for (text, digest) in [
+            (ReportPage.script, ReportPage.scriptDigest), (ReportPage.style, ReportPage.styleDigest),
+        ] {
             let file = try TemporaryFile(text, name: "part")
             let sum = try shell.run(["-c", "sha256sum < \"$1\" | cut -c1-64 | xxd -r -p | base64", "bash", file.path])
             #expect(sum == digest + "\n", "write this digest into ReportPage.swift")
@@ -196,14 +201,23 @@ extension ReportTests {
         let cases: [([String], ExitCode, String)] = [
             ([capture.path], .usage, ToolRun.mistake("report", "it needs a place: -o report.html")),
             (["-o", place], .usage, ToolRun.mistake("report", "it needs one capture")),
-            (["-", "--rules", "-", "-o", place], .usage, ToolRun.mistake("report", "standard input cannot be both the capture and the rules")),
-            ([empty.path, "-o", place], .failed, "\(empty.path):1:1: the capture has no message, so there is nothing to report"),
+            (
+                ["-", "--rules", "-", "-o", place], .usage,
+                ToolRun.mistake("report", "standard input cannot be both the capture and the rules")
+            ),
+            (
+                [empty.path, "-o", place], .failed,
+                "\(empty.path):1:1: the capture has no message, so there is nothing to report"
+            ),
             (
                 [tapped.path, "-o", place, "--app", "a"], .failed,
                 "\(tapped.path):1:1: this is what an agent did, as 'kiipush tap' tells it: leave out --rules and --app, which are for captured payloads"
             ),
             (["/nowhere/c", "-o", place], .failed, "/nowhere/c: cannot be read: No such file or directory"),
-            ([capture.path, "-o", "/nowhere/p"], .failed, "kiipush report: /nowhere/p: cannot be written: No such file or directory"),
+            (
+                [capture.path, "-o", "/nowhere/p"], .failed,
+                "kiipush report: /nowhere/p: cannot be written: No such file or directory"
+            ),
         ]
         for (arguments, code, error) in cases {
             let run = await ToolRun(["report"] + arguments)
