@@ -24,7 +24,7 @@ struct MQTTAgent {
         let receiver = PushReceiver(deadLetters: try SQLiteDeadLetterStore(writtenBy: inbox)) {
             Deduplicator(store: seen, secret: database.secret)
             LoopGuard()
-            ScopeRouter()
+            ScopeFilter()
         }
         addHandlers(to: receiver)
 

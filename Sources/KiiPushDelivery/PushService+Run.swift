@@ -111,11 +111,15 @@ extension PushService {
             let parcel = parcel(entry, receiver.prepare(message))
             if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { left.guilty.insert(entry.id) }
             let hasPlace = state.withLock { state in
-                let hasPlace = parcel.isSuspect || state.hasPlace(for: parcel)
+                let hasPlace = parcel.wasInFlightAtCrash || state.hasPlace(for: parcel)
                 if hasPlace { state.enter(parcel) } else { state.spill.add(Spill.Item(parcel)) }
                 return hasPlace
             }
-            if parcel.isSuspect { left.suspects.append(parcel) } else if hasPlace { left.others.append(parcel) }
+            if parcel.wasInFlightAtCrash {
+                left.suspects.append(parcel)
+            } else if hasPlace {
+                left.others.append(parcel)
+            }
         }
         return page.last?.id
     }
@@ -131,7 +135,7 @@ extension PushService {
     /// Puts a payload aside that is no message for this process; without room there, it stays for the next one.
     func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
         let (_, isKept) = reject(entry.payload, error, inboxID: inbox.isDurable ? entry.id : nil)
-        if isKept { _ = await note(.ended(entry.id)) }
+        if isKept { _ = await record(.ended(entry.id)) }
     }
 
     private func quarantine(_ parcel: Parcel) async {

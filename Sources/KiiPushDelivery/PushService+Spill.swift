@@ -90,7 +90,7 @@ extension PushService {
 
     /// Ends changes of an object that a newer one has replaced while they waited, which the chain never knew.
     private func endReplaced(_ items: [Spill.Item]) async {
-        guard await note(items.map { .ended($0.number) }) else {
+        guard await record(items.map { .ended($0.number) }) else {
             for item in items { item.receipt.finish(nil) }
             return
         }

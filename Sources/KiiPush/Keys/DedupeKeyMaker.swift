@@ -64,12 +64,12 @@ public struct DedupeKeyMaker: Sendable {
     ///   - secret: what the keys are made with.
     /// - Returns: one key or two, and what an equal one proves.
     public func keys(of message: PushMessage, app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
-        keys(of: message, app, secret, at: PlaceDigest(of: message.storage, secret))
+        keys(of: message, app, secret, at: ResourceDigest(of: message.storage, secret))
     }
 
     /// The same for a message whose place is digested already, under the same secret.
     func keys(
-        of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: PlaceDigest?
+        of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
     ) -> DedupeKeys {
         if !isAutomatic, message.certainty != .ambiguous, let keys = replaced(message, app, secret) { return keys }
         return message.dedupeKeys(app, secret, at: place)

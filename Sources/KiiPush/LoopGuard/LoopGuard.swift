@@ -119,7 +119,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         changeBreakers { breakers in
             for route in failed {
                 let keys = RateKeys(message.message, at: message.place, for: route, secret)
-                if !message.permit.isFrom(keys) { breakers.takeBack(keys) }
+                if !message.bypass.isFrom(keys) { breakers.takeBack(keys) }
             }
         }
     }
@@ -198,7 +198,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil,
         for messageID: UInt64? = nil
     ) -> OwnWrite {
-        let key = PlaceKey(object, secret)
+        let key = ResourceKey(object, secret)
         let now = clock.now
         let number = state.withLock { state in
             state.writes.announce(

@@ -29,9 +29,9 @@ public struct Deduplicator: Middleware {
     /// What happens to a message when the store cannot tell.
     public enum StoreFailure: Sendable, Hashable {
         /// It passes, and may be handled twice.
-        case open
+        case failOpen
         /// It fails, and the transport is told to retry later.
-        case closed
+        case failClosed
     }
 
     /// What an operator should watch; a snapshot.
@@ -40,7 +40,7 @@ public struct Deduplicator: Middleware {
         public let storeFailures: Int
 
         /// How many ends of messages the store could not be told and is still to be told; zero when it is well again.
-        public let untoldEnds: Int
+        public let unreportedEnds: Int
 
         /// What the store counts itself: messages in flight, remembered, and forgotten too early; nil if it does not.
         public let store: SeenCounts?
@@ -60,7 +60,7 @@ public struct Deduplicator: Middleware {
 
     /// The counts as they are now; reading them takes constant time.
     public var counts: Counts {
-        Counts(storeFailures: leases.storeFailures, untoldEnds: leases.untoldEnds, store: leases.storeCounts)
+        Counts(storeFailures: leases.storeFailures, unreportedEnds: leases.unreportedEnds, store: leases.storeCounts)
     }
 
     /// Makes a deduplicator that remembers in memory.
@@ -72,7 +72,7 @@ public struct Deduplicator: Middleware {
     public init(
         window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil
     ) {
-        self.init(InMemorySeenStore(window: window), .ofProcess, keys, .open, window.weakAge, clock)
+        self.init(InMemorySeenStore(window: window), .ofProcess, keys, .failOpen, window.weakAge, clock)
     }
 
     /// Makes a deduplicator on a store of yours.
@@ -89,7 +89,7 @@ public struct Deduplicator: Middleware {
     ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver gives its own.
     public init(
         store: any SeenStore, secret: DedupeSecret, keys: DedupeKeyMaker = .automatic,
-        onStoreFailure: StoreFailure = .open, clock: (any ReceiverClock)? = nil
+        onStoreFailure: StoreFailure = .failOpen, clock: (any ReceiverClock)? = nil
     ) {
         self.init(store, secret, keys, onStoreFailure, SeenWindow.standard.weakAge, clock)
     }
@@ -109,11 +109,11 @@ public struct Deduplicator: Middleware {
 
     /// Reserves the message, or drops it.
     public func admit(_ message: inout RoutedMessage) throws -> Verdict {
-        switch message.permit {
+        switch message.bypass {
         case .all, .seen: return .pass
         case .none, .breaker: break
         }
-        let place = PlaceDigest(of: message.message.storage, secret)
+        let place = ResourceDigest(of: message.message.storage, secret)
         message.place = place
         let keys =
             message.routes.dedupeKeys(of: message.message, message.app, secret, at: place)
@@ -130,7 +130,7 @@ public struct Deduplicator: Middleware {
             case .done: return .drop(.duplicate)
             }
         } catch {
-            if onStoreFailure == .closed { throw error }
+            if onStoreFailure == .failClosed { throw error }
             return .pass
         }
     }

@@ -54,7 +54,7 @@ public struct RawPayload: Sendable, Hashable {
 extension RawPayload: CustomStringConvertible {
     /// The transport and the size, and nothing of what the payload says: `mqtt payload, 227 bytes`.
     public var description: String {
-        let transport = transport.map { "\(NearestName.shown($0.name)) " } ?? ""
+        let transport = transport.map { "\(Suggestion.shown($0.name)) " } ?? ""
         return "\(transport)payload, \(counted(bytes.count, "byte"))"
     }
 }

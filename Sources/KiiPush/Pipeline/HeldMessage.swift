@@ -108,7 +108,7 @@ public final class HeldMessage: Sendable, Identifiable {
 extension HeldMessage: CustomStringConvertible {
     /// The number, the routes and the kind, on one line: `held 7: settings, Push to App`.
     public var description: String {
-        "held \(id): \(routes.map(NearestName.shown).joined(separator: " ")), \(message.kind)"
+        "held \(id): \(routes.map(Suggestion.shown).joined(separator: " ")), \(message.kind)"
     }
 }
 
@@ -117,7 +117,7 @@ package protocol HeldKeeper: AnyObject, Sendable {
     /// Whether what it holds lies on disk, so that transports need not bring it again.
     var isDurable: Bool { get }
     /// Handles one whose turn it is, or that somebody has let go; nil when it is held again.
-    func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome?
+    func run(_ held: HeldMessage, _ bypass: AdmissionBypass) async -> Outcome?
     /// Has one handled whose turn a breaker gave it, and tells the breaker when that has ended.
     func giveTurn(_ held: HeldMessage, _ breaker: BreakerID)
     /// Ends one unhandled, as `looped` (`rate`).

@@ -46,67 +46,67 @@ public struct LoopSettings: Sendable, Hashable {
 /// breaker has shown to be caused by nobody here is not counted by the wider ones.
 public struct LoopRate: Sendable, Hashable {
     /// So many messages in so long.
-    public struct Window: Sendable, Hashable {
+    public struct Limit: Sendable, Hashable {
         /// How many messages pass; the next one opens the breaker and is held.
         public var messages: Int
         /// The span in which they are counted.
-        public var per: Duration
+        public var window: Duration
 
         /// Sets both; fewer than one message counts as one, and a negative time as none.
-        public init(messages: Int, per: Duration) {
+        public init(messages: Int, window: Duration) {
             self.messages = max(messages, 1)
-            self.per = max(per, .zero)
+            self.window = max(window, .zero)
         }
     }
 
-    /// How many messages of one key pass in ``per``; the next one opens the breaker and is held.
+    /// How many messages of one key pass in ``window``; the next one opens the breaker and is held.
     ///
     /// Up to 256 are counted to the nanosecond; of more, times count in steps of 1/256 of the span.
     public var messages: Int
 
     /// The span in which they are counted.
-    public var per: Duration
+    public var window: Duration
 
     /// How many messages of one key pass in a longer span too, against slower loops; nil for no such bound.
-    public var sustained: Window?
+    public var sustained: Limit?
 
     /// How long a key waits after it was found to be a loop; doubled each time that it still is, up to an hour.
     public var coolDown: Duration
 
     /// 20 messages in 10 seconds and 22 in 30; a first wait of 2 seconds.
-    public static let standard = LoopRate(sustained: Window(messages: 22, per: .seconds(30)))
+    public static let standard = LoopRate(sustained: Limit(messages: 22, window: .seconds(30)))
 
     /// Sets the numbers; fewer than one message counts as one, and a negative time as none.
     ///
     /// - Parameters:
-    ///   - messages: how many messages of one key pass in `per`.
-    ///   - per: the span in which they are counted.
+    ///   - messages: how many messages of one key pass in `window`.
+    ///   - window: the span in which they are counted.
     ///   - sustained: how many pass in a longer span; none for a rate of your own, unless you say so.
     ///   - coolDown: how long a key waits after it was found to be a loop.
     public init(
-        messages: Int = 20, per: Duration = .seconds(10), sustained: Window? = nil, coolDown: Duration = .seconds(2)
+        messages: Int = 20, window: Duration = .seconds(10), sustained: Limit? = nil, coolDown: Duration = .seconds(2)
     ) {
         self.messages = max(messages, 1)
-        self.per = max(per, .zero)
+        self.window = max(window, .zero)
         self.sustained = sustained
         self.coolDown = max(coolDown, .zero)
     }
 
     /// How many messages of one bucket or topic pass: 200 in 5 minutes; for a rate of your own without ``sustained``, 100
     /// times its messages in 60 times as long.
-    public var ofBucket: Window { wider(10, 30, own: 100) }
+    public var ofBucket: Limit { wider(10, 30, own: 100) }
 
     /// How many messages of one route pass: 400 in 10 minutes, or 200 times its messages in 60 times as long.
-    public var ofRoute: Window { wider(20, 60, own: 200) }
+    public var ofRoute: Limit { wider(20, 60, own: 200) }
 
     /// How many messages of all routes pass: 800 in 20 minutes, or 400 times its messages in 60 times as long.
-    public var ofDevice: Window { wider(40, 120, own: 400) }
+    public var ofDevice: Limit { wider(40, 120, own: 400) }
 
-    private func wider(_ factor: Int, _ times: Int, own: Int) -> Window {
+    private func wider(_ factor: Int, _ times: Int, own: Int) -> Limit {
         let (factor, times) = sustained == nil ? (own, 60) : (factor, times)
         let (product, overflow) = messages.multipliedReportingOverflow(by: factor)
-        let span = per.inNanoseconds > Int64.max / Int64(times) ? .nanoseconds(Int64.max) : per * times
-        return Window(messages: overflow ? .max : product, per: span)
+        let span = window.inNanoseconds > Int64.max / Int64(times) ? .nanoseconds(Int64.max) : window * times
+        return Limit(messages: overflow ? .max : product, window: span)
     }
 
     /// The longest that a wait grows to.

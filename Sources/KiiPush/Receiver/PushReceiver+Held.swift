@@ -8,7 +8,7 @@ extension PushReceiver {
     /// Keeps a message that none of its routes may handle now; the outcome of one that there is no room for.
     package func hold(_ message: RoutedMessage, _ breaker: BreakerID, _ passed: Int) -> Outcome {
         if let held = keep(message, breaker, passed) { return .held(held) }
-        let outcome = deadLetter(message, .heldFull, message.held.ids)
+        let outcome = deadLetter(message, .holdLimitReached, message.held.ids)
         conclude(message, outcome, passed)
         return outcome
     }
@@ -52,7 +52,7 @@ extension PushReceiver {
             loopGuard?.hold(held, breaker)
             return (outcome, held)
         }
-        let aside = deadLetter(message, .heldFull, message.held.ids, inboxID: inboxID)
+        let aside = deadLetter(message, .holdLimitReached, message.held.ids, inboxID: inboxID)
         if case .failed = aside { return (aside, nil) }
         return (outcome, nil)
     }
@@ -203,7 +203,7 @@ extension PushReceiver {
     }
 
     /// A held message as it goes on: with its routes as they are now, and what is to be done with it.
-    package func resume(_ held: HeldMessage, _ permit: Permit) -> (
+    package func resume(_ held: HeldMessage, _ bypass: AdmissionBypass) -> (
         message: RoutedMessage, match: RouteMatch, next: Next
     ) {
         var message = held.routed
@@ -211,7 +211,7 @@ extension PushReceiver {
         var match = table.match(message.message.storage)
         match.routes = MatchedRoutes(match.routes.filter { route in held.routes.contains { $0.isExactly(route.id) } })
         message.resume(
-            match, permit, now: clock.now, listener.map { TraceRecorder(clock, generation: table.generation, $0) })
+            match, bypass, now: clock.now, listener.map { TraceRecorder(clock, generation: table.generation, $0) })
         message.recorder?.begin()
         let verdict = loopGuard?.admit(&message) ?? .pass
         message.recorder?.end("LoopGuard", verdict)
@@ -290,8 +290,8 @@ extension PushReceiver: HeldKeeper {
     package var isDurable: Bool { false }
 
     /// Handles a held message, or leaves it to another breaker that holds it: nil then.
-    package func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome? {
-        var (message, match, next) = resume(held, permit)
+    package func run(_ held: HeldMessage, _ bypass: AdmissionBypass) async -> Outcome? {
+        var (message, match, next) = resume(held, bypass)
         var outcome: Outcome
         switch next {
         case .handle:
@@ -306,7 +306,7 @@ extension PushReceiver: HeldKeeper {
                 loopGuard?.hold(held, breaker)
                 return nil
             }
-            outcome = deadLetter(message, .heldFull, held.routes)
+            outcome = deadLetter(message, .holdLimitReached, held.routes)
         // Switched off between its turn and here; what waited is put aside, as by the kill itself.
         case .end(.looped(.killSwitch)): outcome = deadLetter(message, .killSwitch, held.routes)
         case .end(let end): outcome = end

@@ -83,7 +83,7 @@ public final class PushReceiver: Sendable {
         self.init(app: app, limits: limits, clock: clock, deadLetters: deadLetters) {
             Deduplicator()
             LoopGuard(me: me, writesAs: writesAs, settings: loop)
-            ScopeRouter(serving: serving)
+            ScopeFilter(serving: serving)
         }
     }
 
@@ -94,7 +94,7 @@ public final class PushReceiver: Sendable {
     ///   - limits: the bounds within which payloads are read.
     ///   - clock: the clock of the receiver and of its chain.
     ///   - deadLetters: where messages are put aside.
-    ///   - middleware: the chain, first stage first. Keep the order ``Deduplicator``, ``LoopGuard``, ``ScopeRouter``,
+    ///   - middleware: the chain, first stage first. Keep the order ``Deduplicator``, ``LoopGuard``, ``ScopeFilter``,
     ///     and put your own stages where they belong among them; ``chainProblems`` says what is wrong with the order. At
     ///     most one deduplicator and one loop guard.
     public init(
@@ -174,7 +174,7 @@ public final class PushReceiver: Sendable {
         let now = clock.now
         // A payload that had to wait before it came here is judged by the present, as the ones before it were.
         return RoutedMessage(
-            message, id: id, arrivedAt: arrival ?? now, judgedAt: now, app: app, match: match, recorder: recorder)
+            message, id: id, arrivedAt: arrival ?? now, admittedAt: now, app: app, match: match, recorder: recorder)
     }
 
     /// Sends a message through the chain to its handlers, and settles it.

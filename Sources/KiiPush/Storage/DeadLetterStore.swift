@@ -6,7 +6,7 @@ public struct DeadLetter: Sendable, Identifiable {
     @nonexhaustive
     public enum Reason: String, Sendable, Hashable, CaseIterable {
         /// The loop guard should hold it and had no capacity left, as ``LoopGuard`` says.
-        case heldFull
+        case holdLimitReached = "heldFull"
         /// It was held, queued or to be tried again when its route, its bucket or everything was switched off.
         case killSwitch
         /// Too many messages of its bucket, topic or sender waited in the inbox already; see
@@ -129,7 +129,7 @@ extension DeadLetterStore {
 extension DeadLetter: CustomStringConvertible {
     /// The number, the reason, the routes and the size, on one line: `dead letter 3: heldFull, settings, 227 bytes`.
     public var description: String {
-        let routes = routes.isEmpty ? "no route" : routes.map(NearestName.shown).joined(separator: " ")
+        let routes = routes.isEmpty ? "no route" : routes.map(Suggestion.shown).joined(separator: " ")
         let others = summary.map { ", the newest of \($0.count)" } ?? ""
         return "dead letter \(id): \(reason.rawValue), \(routes), \(counted(payload.bytes.count, "byte"))\(others)"
     }
@@ -164,7 +164,7 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
     private struct State {
         var letters: [DeadLetter] = []
         var lastID: UInt64 = 0
-        var room: LetterRoom
+        var room: DeadLetterQuota
     }
 
     private let state: Mutex<State>
@@ -175,7 +175,7 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
     ///   - capacity: how many letters it keeps.
     ///   - bytes: how many bytes their payloads may have in all.
     public init(capacity: Int = 1000, bytes: Int = 8 << 20) {
-        state = Mutex(State(room: LetterRoom(capacity: capacity, bytes: bytes)))
+        state = Mutex(State(room: DeadLetterQuota(capacity: capacity, bytes: bytes)))
     }
 
     /// Keeps a letter and returns its number.

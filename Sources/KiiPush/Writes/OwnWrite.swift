@@ -23,7 +23,7 @@
 /// event is dropped, this write's own event is handled instead, so the handler sees the object's last state all the same.
 public struct OwnWrite: Sendable {
     let watch: (any WriteWatch)?
-    let key: PlaceKey?
+    let key: ResourceKey?
     let number: UInt64
     /// The message whose handler announced it, and may have stamped it.
     let messageID: UInt64?

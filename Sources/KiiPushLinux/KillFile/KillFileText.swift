@@ -124,7 +124,7 @@ struct KillFileText {
             return nil
         }
         if let date = UTCDate(text) { return date }
-        report(value.range.lowerBound, "\"\(EscapedText(NearestName.shown(text)))\" is no time; \(example)")
+        report(value.range.lowerBound, "\"\(EscapedText(Suggestion.shown(text)))\" is no time; \(example)")
         return nil
     }
 

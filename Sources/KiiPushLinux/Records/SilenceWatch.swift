@@ -35,7 +35,7 @@ public final class SilenceWatch: Sendable {
         /// One line for a person.
         public var description: String {
             let seconds = Duration.seconds(length.components.seconds).ruleText
-            let what = route.isEmpty ? "nothing" : "nothing for route \(NearestName.shown(route))"
+            let what = route.isEmpty ? "nothing" : "nothing for route \(Suggestion.shown(route))"
             return isSilent
                 ? "silent: \(what) came for \(seconds)" : "no longer silent: \(what) had come for \(seconds)"
         }

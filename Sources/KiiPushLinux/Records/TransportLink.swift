@@ -88,8 +88,8 @@ private struct WatchingIntake: IntakeLayer {
     let counts: ServiceCounts
     let name: String
 
-    func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
-        let receipts = try service.take(payloads)
+    func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+        let receipts = try service.submit(payloads)
         counts.took(payloads.count, name)
         return receipts
     }

@@ -146,7 +146,7 @@ private struct LinesReading {
             return true
         }
         do throws(IntakeRefusal) {
-            waiting.removeFirst(try intake.take(waiting).count)
+            waiting.removeFirst(try intake.submit(waiting).count)
         } catch {
             switch error {
             case .full: break

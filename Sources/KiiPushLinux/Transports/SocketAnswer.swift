@@ -6,7 +6,7 @@ import Synchronization
 enum SocketAnswer {
     /// How a payload ended.
     static func ended(_ outcome: Outcome) -> String {
-        line(outcome.name, outcome.disposition, outcome.reason.map(NearestName.shown))
+        line(outcome.name, outcome.disposition, outcome.reason.map(Suggestion.shown))
     }
 
     /// It lies on disk, and will be handled.

@@ -56,8 +56,8 @@ public final class SQLiteSeenStore: SeenStore {
 
     /// Reads what the database of an inbox remembers, and leaves the writing to that inbox.
     ///
-    /// For a service: a payload lies in its inbox until ``KiiPush/InboxNote/ended(_:)`` is noted, and its message is
-    /// committed before. What is promised then, instead of a commit that is on disk when it returns:
+    /// For a service: a payload lies in its inbox until ``KiiPush/InboxRecord/ended(_:)`` is recorded, and its message
+    /// is committed before. What is promised then, instead of a commit that is on disk when it returns:
     /// - A commit is remembered in memory at once, and on disk when a note that came after it is: in the same
     ///   transaction or an earlier one. So after a crash either the payload is still in the inbox, or its message is
     ///   remembered, or both; when its note has returned it is remembered.

@@ -33,7 +33,7 @@ struct DeliveryDemo {
         let abilities: TransportAbilities = []
         let payload: RawPayload
 
-        func run(_ intake: PushIntake) async throws { _ = try await intake.takeWhenRoom(payload) }
+        func run(_ intake: PushIntake) async throws { _ = try await intake.submitWaiting(payload) }
     }
 
     init(_ console: Console) {

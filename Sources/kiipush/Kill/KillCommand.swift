@@ -64,7 +64,7 @@ struct KillCommand {
         guard case .route(let id) = target, !rules.rules.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) else {
             return true
         }
-        let unknown = escaped(NearestName.unknown("rule", id, known: rules.rules.map(\.id)))
+        let unknown = escaped(Suggestion.unknown("rule", id, known: rules.rules.map(\.id)))
         console.error("kiipush kill: \(escaped(path)): \(unknown); for a route that code declares leave out --rules")
         return false
     }

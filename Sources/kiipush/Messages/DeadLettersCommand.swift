@@ -62,11 +62,11 @@ enum DeadLettersCommand {
             ),
         ], isOfLetters: true)
 
-    static func run(_ arguments: [String], _ desk: AgentDesk, _ console: Console) async -> ExitCode {
+    static func run(_ arguments: [String], _ session: StateSession, _ console: Console) async -> ExitCode {
         let reading = StateCommand.options(command.name, arguments, console)
         guard case .options(let options) = reading else { return reading.code }
         let all: [DeadLetter]
-        do { all = try desk.deadLetters.letters() } catch {
+        do { all = try session.deadLetters.letters() } catch {
             console.error("kiipush dead-letters: \(error)")
             return .failed
         }
@@ -80,8 +80,8 @@ enum DeadLettersCommand {
         }
         let done: ExitCode
         switch options.action {
-        case .replay: done = await replay(letters, options, desk, console)
-        case .drop: done = drop(letters, options, desk, console)
+        case .replay: done = await replay(letters, options, session, console)
+        case .drop: done = drop(letters, options, session, console)
         case .list, .show, .release:
             for letter in letters { console.print(letter.report(options)) }
             if letters.isEmpty, options.format == .text, !missing { console.print("no dead letters") }
@@ -100,7 +100,7 @@ enum DeadLettersCommand {
         let routes = Set(all.flatMap(\.routes)).sorted()
         let unknown = options.route.flatMap { route in
             routes.contains { $0.utf8.elementsEqual(route.utf8) }
-                ? nil : "; " + NearestName.unknown("route", route, known: routes)
+                ? nil : "; " + Suggestion.unknown("route", route, known: routes)
         }
         let count = counted(all.count, "dead letter")
         console.error(
@@ -109,13 +109,13 @@ enum DeadLettersCommand {
     }
 
     private static func replay(
-        _ letters: [DeadLetter], _ options: StateOptions, _ desk: AgentDesk, _ console: Console
+        _ letters: [DeadLetter], _ options: StateOptions, _ session: StateSession, _ console: Console
     ) async -> ExitCode {
         if options.isDryRun {
             for letter in letters { console.print("would replay \(letter.id): \(letter.line)") }
             return .fine
         }
-        guard let service = desk.service else {
+        guard let service = session.service else {
             console.error(
                 "kiipush dead-letters: no agent runs on this directory, and it is the agent that handles them")
             return .nobody
@@ -133,7 +133,7 @@ enum DeadLettersCommand {
     }
 
     private static func drop(
-        _ letters: [DeadLetter], _ options: StateOptions, _ desk: AgentDesk, _ console: Console
+        _ letters: [DeadLetter], _ options: StateOptions, _ session: StateSession, _ console: Console
     ) -> ExitCode {
         for letter in letters {
             if options.isDryRun {
@@ -141,7 +141,7 @@ enum DeadLettersCommand {
                 continue
             }
             do {
-                try desk.deadLetters.remove(letter.id)
+                try session.deadLetters.remove(letter.id)
                 console.print("dropped \(letter.id)")
             } catch {
                 console.error("kiipush dead-letters: \(letter.id): \(error)")

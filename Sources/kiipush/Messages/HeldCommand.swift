@@ -41,10 +41,10 @@ enum HeldCommand {
             ),
         ], isOfLetters: false)
 
-    static func run(_ arguments: [String], _ desk: AgentDesk, _ console: Console) async -> ExitCode {
+    static func run(_ arguments: [String], _ session: StateSession, _ console: Console) async -> ExitCode {
         let reading = StateCommand.options(command.name, arguments, console)
         guard case .options(let options) = reading else { return reading.code }
-        guard let receiver = desk.receiver else { return withoutAgent(options, desk, console) }
+        guard let receiver = session.receiver else { return withoutAgent(options, session, console) }
         let chosen = receiver.held.filter { options.takes($0) }
         for id in options.ids.sorted() where !chosen.contains(where: { $0.id == id }) {
             console.error("kiipush held: no message \(id) of that kind is held")
@@ -79,9 +79,9 @@ enum HeldCommand {
         return options.ids.count > chosen.count ? .failed : .fine
     }
 
-    private static func withoutAgent(_ options: StateOptions, _ desk: AgentDesk, _ console: Console) -> ExitCode {
+    private static func withoutAgent(_ options: StateOptions, _ session: StateSession, _ console: Console) -> ExitCode {
         let waiting =
-            desk.waiting.map {
+            session.waiting.map {
                 "; \(counted($0, "message")) \($0 == 1 ? "waits" : "wait") in the inbox for the next one"
             } ?? ""
         let what = "no agent runs on this directory, so nothing is held\(waiting)"

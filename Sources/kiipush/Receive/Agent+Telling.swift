@@ -18,7 +18,7 @@ extension Agent {
     func tellOfUnknownRoutes() {
         let known = receiver.routes.map(\.id)
         for limit in options.silentAfter where !limit.route.isEmpty && !known.contains(limit.route) {
-            log.trouble("--silent-after: \(NearestName.unknown("route", limit.route, known: known))")
+            log.trouble("--silent-after: \(Suggestion.unknown("route", limit.route, known: known))")
         }
     }
 

@@ -84,7 +84,7 @@ struct Mailbox: PushTransport {
 
     func run(_ intake: PushIntake) async throws {
         for await mail in mails {
-            let receipt = try await intake.takeWhenRoom(RawPayload(mail.bytes, transport: "mailbox"))
+            let receipt = try await intake.submitWaiting(RawPayload(mail.bytes, transport: "mailbox"))
             if receipt.isStored { mail.acknowledge() } else { receipt.onEnd { mail.acknowledge(unless: $0) } }
         }
     }

@@ -27,7 +27,7 @@ struct RouteDedupeTests {
         -> DedupeKeys?
     {
         let message = try PushMessage(fixture.payload(style))
-        let place = PlaceDigest(of: message.storage, .published)
+        let place = ResourceDigest(of: message.storage, .published)
         return message.dedupeKeys(of: route, "0123abcd", .published, at: place)
     }
 

@@ -20,7 +20,7 @@ struct DeadLetterTests {
         #expect(bench.receiver.dropHeld { $0.message.benchNumber == 50 } == 1)
         #expect(await bench.send(102) == "held (rate)")
         #expect(bench.letters.letters().map { $0.payload } == [bench.payload(101)])
-        #expect(bench.letters.letters().map(\.reason) == [.heldFull])
+        #expect(bench.letters.letters().map(\.reason) == [.holdLimitReached])
         #expect(
             bench.receiver.metrics.nonzero == [
                 "handled: 1", "duplicate done: 1", "looped rate: 1", "held rate: 100", "deadLettered heldFull: 1",
@@ -72,7 +72,7 @@ struct DeadLetterTests {
         let bytes = bench.receiver.held.reduce(0) { $0 + $1.message.raw.bytes.count }
         #expect(bytes <= 8 << 20)
         #expect(bytes > (8 << 20) - 61_000)
-        #expect(bench.letters.letters().map(\.reason) == [.heldFull])
+        #expect(bench.letters.letters().map(\.reason) == [.holdLimitReached])
         #expect(bench.receiver.dropHeld { $0.id == 1 } == 1)
         #expect(await send(5000, "o1") == "held (rate)")
         #expect(await send(5001, "o1") == "deadLettered (heldFull)")

@@ -34,7 +34,7 @@ struct DescriptionTests {
         let payload = RawPayload("secret", transport: .mqtt)
         let letter = DeadLetter(payload: payload, reason: .failed, routes: ["a", "b"], arrivedAt: .seconds(0))
         #expect("\(letter)" == "dead letter 0: failed, a b, 6 bytes" && letter.receivedAt == nil)
-        let none = DeadLetter(payload: payload, reason: .heldFull, routes: [], arrivedAt: .seconds(0))
+        let none = DeadLetter(payload: payload, reason: .holdLimitReached, routes: [], arrivedAt: .seconds(0))
         #expect("\(none)" == "dead letter 0: heldFull, no route, 6 bytes")
     }
 

@@ -62,7 +62,7 @@ struct HeldRaceTests {
 
         init(routes: Int) {
             let (clock, store) = (clock, store)
-            let rate = LoopRate(messages: 2, per: .milliseconds(10), coolDown: .milliseconds(20))
+            let rate = LoopRate(messages: 2, window: .milliseconds(10), coolDown: .milliseconds(20))
             let loopGuard = LoopGuard(settings: LoopSettings(rate: rate), clock: clock)
             self.loopGuard = loopGuard
             receiver = PushReceiver(clock: clock, deadLetters: InMemoryDeadLetterStore(capacity: 100_000)) {

@@ -97,8 +97,8 @@ final class EndLog: Sendable {
     init(_ held: [HeldMessage]) {
         let log = log
         let all = Task {
-            for message in held {
-                log.add("\(message.message.benchNumber): \(await message.end()?.description ?? "nil")")
+            for one in held {
+                log.add("\(one.message.benchNumber): \(await one.end()?.description ?? "nil")")
             }
         }
         task.withLock { $0 = all }

@@ -11,7 +11,7 @@ struct PushReceiverTests {
         PushReceiver(app: "0123abcd") {
             Deduplicator(store: store, secret: .published)
             LoopGuard()
-            ScopeRouter()
+            ScopeFilter()
         }
     }
 
@@ -122,10 +122,10 @@ struct PushReceiverTests {
             Deduplicator(store: store, secret: .published)
             Probe("QuietHours", log) { isQuiet.isSet ? .refuse("quiet hours") : .pass }
             LoopGuard()
-            ScopeRouter(serving: .app)
+            ScopeFilter(serving: .app)
         }
         receiver.onPushToApp("r") { _, _ in }
-        #expect(receiver.middleware == ["Deduplicator", "QuietHours", "LoopGuard", "ScopeRouter"])
+        #expect(receiver.middleware == ["Deduplicator", "QuietHours", "LoopGuard", "ScopeFilter"])
         #expect(await "\(receiver.receive(event))" == "refused (quiet hours)")
         isQuiet.clear()
         #expect(await "\(receiver.receive(event))" == "handled")
@@ -155,7 +155,7 @@ struct PushReceiverTests {
     @Test("a store that cannot tell fails the message just where it was told to", arguments: [true, false])
     func brokenStore(isClosed: Bool) async {
         let receiver = PushReceiver {
-            Deduplicator(store: BrokenStore(), secret: .published, onStoreFailure: isClosed ? .closed : .open)
+            Deduplicator(store: BrokenStore(), secret: .published, onStoreFailure: isClosed ? .failClosed : .failOpen)
         }
         receiver.onAny("r") { _, _ in }
         #expect(await "\(receiver.receive(event))" == (isClosed ? "failed (Deduplicator)" : "handled"))
@@ -174,7 +174,7 @@ struct PushReceiverTests {
     func standardChain() async {
         let clock = ManualClock()
         let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.me")], serving: .app, clock: clock)
-        #expect(receiver.middleware == ["Deduplicator", "LoopGuard", "ScopeRouter"])
+        #expect(receiver.middleware == ["Deduplicator", "LoopGuard", "ScopeFilter"])
         receiver.onAny("r") { _, _ in }
         func outcome(_ fixture: PayloadFixture) async -> String { await "\(receiver.receive(fixture.payload(.long)))" }
         #expect(await outcome(.pushToApp(sender: "th.me", sentAt: 1, modifiedAt: nil)) == "looped (identity)")

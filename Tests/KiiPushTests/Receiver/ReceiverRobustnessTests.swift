@@ -35,7 +35,7 @@ struct ReceiverRobustnessTests {
             Deduplicator()
             // What is left of a garbled payload names no object, and there are five hundred of them.
             LoopGuard(settings: .standard.without(.rate))
-            ScopeRouter()
+            ScopeFilter()
         }
         receiver.onAny("r") { _, _ in }
         var source = SeededGenerator(seed: 7)

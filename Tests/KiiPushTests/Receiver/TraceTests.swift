@@ -128,7 +128,7 @@ struct TraceTests {
             Deduplicator(clock: clock)
             if variant == 2 { Probe("broken", EventLog()) { throw TellTale(description: Self.mark) } }
             LoopGuard(me: variant == 3 ? [.thing(id: "th.\(Self.mark)")] : [], clock: clock)
-            ScopeRouter(serving: variant == 4 ? .app : nil)
+            ScopeFilter(serving: variant == 4 ? .app : nil)
         }
         receiver.onAny("r", certainty: variant == 0 ? Certainty.allCases : [.certain]) { message, _ in
             throw TellTale(description: message.data.keys.joined() + Self.mark)

@@ -124,7 +124,7 @@ struct TestReceiverTests {
 
     @Test("a chain without a deduplicator tells no seen store anything")
     func noStore() async {
-        let receiver = PushReceiver(clock: clock) { ScopeRouter() }
+        let receiver = PushReceiver(clock: clock) { ScopeFilter() }
         receiver.onAny { _, _ in }
         let receipt = await TestReceiver(receiver, clock: clock).send(push(1))
         #expect(receipt.settled == .init(.accept, seen: nil))

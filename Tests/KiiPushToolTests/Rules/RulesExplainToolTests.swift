@@ -43,7 +43,7 @@ struct RulesExplainToolTests {
                   route          audit, reload
                   Deduplicator   pass
                   LoopGuard      pass
-                  ScopeRouter    pass
+                  ScopeFilter    pass
                   handle audit   handled
                   handle reload  handled
 

@@ -9,7 +9,7 @@ struct RulesLoadTests {
     private let log = EventLog()
 
     private func receiver() -> PushReceiver {
-        let receiver = PushReceiver { ScopeRouter() }
+        let receiver = PushReceiver { ScopeFilter() }
         for name in ["first", "second"] {
             receiver.register(name) { [log] message, context in log.add("\(name) for \(context.route)") }
         }

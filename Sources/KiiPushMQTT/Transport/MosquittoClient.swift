@@ -6,13 +6,13 @@ import KiiPushLinux
 
 /// One connection to a broker, from the first packet until it is lost; a new one is made for the next.
 ///
-/// All calls into libmosquitto are here and in ``Arrivals``, and with them the unsafe code of that kind. One that goes
-/// is closed without a word, and what was not written by then, acknowledgements among it, is never sent.
+/// All calls into libmosquitto are here and in ``MosquittoInbox``, and with them the unsafe code of that kind. One that
+/// goes is closed without a word, and what was not written by then, acknowledgements among it, is never sent.
 @safe
-struct Link: ~Copyable {
+struct MosquittoClient: ~Copyable {
     // Valid from `init` to `deinit`, and never handed out but to `arrivals`, which does not keep it.
     private let handle: OpaquePointer
-    private let arrivals: Arrivals
+    private let arrivals: MosquittoInbox
     private let version: MQTTSettings.Version
 
     /// Why a call failed.
@@ -28,7 +28,7 @@ struct Link: ~Copyable {
     static let usualWindow = 20
 
     /// Makes a handle; nothing is sent yet.
-    init(_ settings: MQTTSettings, clientID: String, _ arrivals: Arrivals) throws(Failure) {
+    init(_ settings: MQTTSettings, clientID: String, _ arrivals: MosquittoInbox) throws(Failure) {
         Self.initialized
         guard let made = unsafe mosquitto_new(clientID, settings.cleanSession, arrivals.context) else {
             throw Failure(what: "no handle: \(ErrorNumber.current)")

@@ -3,7 +3,7 @@
 /// A device whose installation was used by another user before, or by another app in a test, still gets their pushes;
 /// handling them would mix two users' data. Put it last in the chain. The routes of what it lets through are the
 /// receiver's: see ``PushReceiver``.
-public struct ScopeRouter: Middleware {
+public struct ScopeFilter: Middleware {
     private let serving: ScopePattern?
 
     /// Makes a router.
@@ -20,10 +20,10 @@ public struct ScopeRouter: Middleware {
     private func refusal(of storage: MessageStorage, app: String?) -> Refusal? {
         let buffer = storage.buffer
         let text = buffer.span
-        if let app, storage.reading.app.isPresent, !text.matches(storage.reading.app.range, app) { return .app }
-        guard let serving, storage.reading.scopeKind != .unknown || storage.fields[.scopeType].isPresent else {
+        if let app, storage.classified.app.isPresent, !text.matches(storage.classified.app.range, app) { return .app }
+        guard let serving, storage.classified.scopeKind != .unknown || storage.fields[.scopeType].isPresent else {
             return nil
         }
-        return storage.reading.scopeIsComplete && serving.matches(text, storage.reading) ? nil : .scope
+        return storage.classified.scopeIsComplete && serving.matches(text, storage.classified) ? nil : .scope
     }
 }

@@ -3,7 +3,7 @@
 /// The first few are compared with each other as they come, which is all that most payloads need. Beyond, or where one
 /// is written with escapes, they are put into a hash table at the end: under a secret, since a sender who could choose
 /// keys that meet in one place would make each look at all the others.
-struct OtherKeys {
+struct DuplicateKeyCheck {
     private static let fewest = 16
 
     private var few = InlineArray<16, JSONToken>(repeating: .absent)

@@ -2,11 +2,11 @@
 ///
 /// App comes before User before Direct, as in Kii's own parsers; unlike them it reports why, and what speaks against
 /// it. All of it is positions in the buffer: no string is made here.
-package struct Reading {
+package struct Classified {
     private(set) var kind = PushKind.directPush
     /// The fields that speak for the kind.
     private(set) var evidence: FieldSet = []
-    private(set) var disagreements: Disagreements = []
+    private(set) var conflictSet: ConflictSet = []
 
     private(set) var scopeKind = MessageScope.Kind.unknown
     private(set) var scopeID = JSONToken.absent
@@ -38,7 +38,7 @@ package struct Reading {
         readHandles(fields)
         if let source {
             compare(text, fields, source)
-            if disagreements.isDisjoint(with: .ofSource) { fill(from: source) }
+            if conflictSet.isDisjoint(with: .ofSource) { fill(from: source) }
         }
         readSender(text, fields, sendersURI)
         app = fields[.scopeAppID].isPresent ? fields[.scopeAppID] : fields[.appID]
@@ -69,7 +69,7 @@ package struct Reading {
 
         let sourceSays = source?.kindOfPush
         if let sourceSays {
-            if let keysSay, keysSay != sourceSays { disagreements.insert(.sourceKind) }
+            if let keysSay, keysSay != sourceSays { conflictSet.insert(.sourceKind) }
             switch sourceSays {
             case .pushToApp: forApp.insert(.sourceURI)
             case .pushToUser: forUser.insert(.sourceURI)
@@ -91,12 +91,12 @@ package struct Reading {
     private mutating func noteKeysOfOtherKinds(_ fields: FieldTable) {
         switch kind {
         case .pushToApp:
-            if fields[.topic].isPresent { disagreements.insert(.topicBesideBucket) }
+            if fields[.topic].isPresent { conflictSet.insert(.topicBesideBucket) }
         case .pushToUser:
-            if fields[.objectID].isPresent { disagreements.insert(.objectWithoutBucket) }
-            if fields[.objectModifiedAt].isPresent { disagreements.insert(.modifiedAtWithoutBucket) }
+            if fields[.objectID].isPresent { conflictSet.insert(.objectWithoutBucket) }
+            if fields[.objectModifiedAt].isPresent { conflictSet.insert(.modifiedAtWithoutBucket) }
         case .directPush:
-            if !fields.present.isDisjoint(with: .scopeKeys) { disagreements.insert(.scopeOnDirectPush) }
+            if !fields.present.isDisjoint(with: .scopeKeys) { conflictSet.insert(.scopeOnDirectPush) }
         }
     }
 
@@ -109,9 +109,9 @@ package struct Reading {
             // On long keys EVENT alone makes a Push to App; beside only a topic it contradicts, and on short keys always.
             let isAlone = forBucket.isEmpty
             let contradicts = evidence.contains(.origin) ? fields[.topic].isPresent : true
-            if isAlone, contradicts { disagreements.insert(.eventWithoutBucket) }
+            if isAlone, contradicts { conflictSet.insert(.eventWithoutBucket) }
         } else if !forBucket.isEmpty, text.matches(fields[.origin].range, "EXPLICIT") {
-            disagreements.insert(.explicitWithBucket)
+            conflictSet.insert(.explicitWithBucket)
         }
     }
 
@@ -174,19 +174,19 @@ package struct Reading {
         }
         // A URI without a bucket or a topic is a recipient, not a source.
         guard source.resource != .none else { return }
-        if let app = source.app, differs(fields[.scopeAppID], app) { disagreements.insert(.sourceScope) }
+        if let app = source.app, differs(fields[.scopeAppID], app) { conflictSet.insert(.sourceScope) }
         if fields[.scopeType].isPresent {
-            if scopeKind != source.scopeKind || differs(scopeID, source.ownerID) { disagreements.insert(.sourceScope) }
+            if scopeKind != source.scopeKind || differs(scopeID, source.ownerID) { conflictSet.insert(.sourceScope) }
         } else if let key = source.scopeKey, differs(fields[key], source.ownerID) {
-            disagreements.insert(.sourceScope)
+            conflictSet.insert(.sourceScope)
         }
         switch (kind, source.resource) {
         case (.pushToApp, .bucket):
             let isPlain = fields[.bucketType].isPresent && !text.matchesCryptoType(fields[.bucketType].range)
-            if differs(bucket, source.name) || source.isEncrypted && isPlain { disagreements.insert(.sourceBucket) }
-            if let id = source.object, differs(object, id) { disagreements.insert(.sourceObject) }
+            if differs(bucket, source.name) || source.isEncrypted && isPlain { conflictSet.insert(.sourceBucket) }
+            if let id = source.object, differs(object, id) { conflictSet.insert(.sourceObject) }
         case (.pushToUser, .topic):
-            if differs(topic, source.name) { disagreements.insert(.sourceTopic) }
+            if differs(topic, source.name) { conflictSet.insert(.sourceTopic) }
         default: break
         }
     }
@@ -234,7 +234,7 @@ package struct Reading {
 
     /// Notes that the payload names another app than `app`.
     mutating func compare(_ text: Span<UInt8>, toApp name: String) {
-        if app.isPresent, !text.matches(app.range, name) { disagreements.insert(.otherApp) }
+        if app.isPresent, !text.matches(app.range, name) { conflictSet.insert(.otherApp) }
     }
 }
 

@@ -27,7 +27,7 @@ enum KeyPart {
 }
 
 /// A digest of an object's members that does not depend on their order: the sum of a keyed digest of each.
-struct MemberSum {
+struct UnorderedDigest {
     private let secret: DedupeSecret
     private var first: UInt64 = 0
     private var second: UInt64 = 0
@@ -74,7 +74,7 @@ struct MemberSum {
             digest.add(UInt64(KeyPart.arrayEnd))
         case UInt8(ascii: "{"):
             reader.advance()
-            var nested = MemberSum(secret)
+            var nested = UnorderedDigest(secret)
             var seen = SeenNames()
             while let key = try? reader.nextKey(text, isFirst: isFirst) {
                 isFirst = false

@@ -1,22 +1,22 @@
 import KiiPush
 
-extension BreakerPromise {
-    /// Every promise, in the order of the protocol's documentation.
+extension BreakerGuarantee {
+    /// Every guarantee, in the order of the protocol's documentation.
     static let all = keeping + closing + room + later + [atOnce]
 
     // MARK: What is kept
 
     private static let keeping = [
-        BreakerPromise("an empty store has no breakers") { trial in
+        BreakerGuarantee("an empty store has no breakers") { trial in
             try trial.expectKept([], "at first")
             try trial.write()
             try trial.expectKept([], "when nothing was written")
         },
-        BreakerPromise("a breaker is given back as it was") { trial in
+        BreakerGuarantee("a breaker is given back as it was") { trial in
             try trial.write(odd)
             for when in ["at first", "once more"] { try trial.expectKept(odd, when) }
         },
-        BreakerPromise("of a key there is the breaker that was written last") { trial in
+        BreakerGuarantee("of a key there is the breaker that was written last") { trial in
             let other = breaker(2)
             try trial.write([breaker(1), other])
             for (coolDown, until) in [(120, 500), (60, 30), (60, 30)] {
@@ -25,7 +25,7 @@ extension BreakerPromise {
                 try trial.expectKept([next, other], "when one has opened again")
             }
         },
-        BreakerPromise("keys that differ in one part are two") { trial in
+        BreakerGuarantee("keys that differ in one part are two") { trial in
             let digest = DedupeKey(first: 7, second: 8)
             let keys = [
                 TrippedBreaker.Key(isWide: false, digest: digest), TrippedBreaker.Key(isWide: true, digest: digest),
@@ -43,7 +43,7 @@ extension BreakerPromise {
     // MARK: What has closed
 
     private static let closing = [
-        BreakerPromise("what has closed is gone, and the others stay") { trial in
+        BreakerGuarantee("what has closed is gone, and the others stay") { trial in
             try trial.write([breaker(1), breaker(2), breaker(3)])
             try trial.write(closed: [breaker(2)])
             try trial.expectKept([breaker(1), breaker(3)], "when one has closed")
@@ -52,13 +52,13 @@ extension BreakerPromise {
             try trial.write([breaker(2)])
             try trial.expectKept([breaker(2)], "when one has opened again")
         },
-        BreakerPromise("to close what is not there changes nothing") { trial in
+        BreakerGuarantee("to close what is not there changes nothing") { trial in
             try trial.write(closed: [breaker(1)])
             try trial.write([breaker(1)])
             try trial.write(closed: [breaker(2)])
             try trial.expectKept([breaker(1)], "afterwards")
         },
-        BreakerPromise("one call opens some and closes others") { trial in
+        BreakerGuarantee("one call opens some and closes others") { trial in
             try trial.write([breaker(1), breaker(2)])
             try trial.write([breaker(3), breaker(4)], closed: [breaker(1), breaker(9)])
             try trial.expectKept([breaker(2), breaker(3), breaker(4)], "afterwards")
@@ -68,7 +68,7 @@ extension BreakerPromise {
     // MARK: Room
 
     private static let room = [
-        BreakerPromise("beyond its bound it forgets those that opened longest ago", capacity: 3) { trial in
+        BreakerGuarantee("beyond its bound it forgets those that opened longest ago", capacity: 3) { trial in
             for number in 1...3 { try trial.write([breaker(number, until: Int64(100 - number))]) }
             // The first one is the last one now.
             try trial.write([breaker(1)])
@@ -82,7 +82,7 @@ extension BreakerPromise {
             let isLast = Set(kept).isSubset(of: Set((10..<15).map { breaker($0).key }))
             trial.expect(kept.count == 3 && isLast, "of five that opened at once three should be kept")
         },
-        BreakerPromise("a store for none keeps none", capacity: 0) { trial in
+        BreakerGuarantee("a store for none keeps none", capacity: 0) { trial in
             try trial.write([breaker(1)])
             try trial.expectKept([], "in a store for none")
         },
@@ -91,7 +91,7 @@ extension BreakerPromise {
     // MARK: A later process
 
     private static let later = [
-        BreakerPromise("the secret is always the same") { trial in
+        BreakerGuarantee("the secret is always the same") { trial in
             let secret = try trial.store.secret
             trial.expect(try trial.store.secret == secret, "it should be the same when it is asked for again")
             try trial.write([breaker(1)])
@@ -100,7 +100,7 @@ extension BreakerPromise {
                 trial.expect(try trial.store.secret == secret, "it should be the same in a later process")
             }
         },
-        BreakerPromise("a later process finds what is open, and not what has closed") { trial in
+        BreakerGuarantee("a later process finds what is open, and not what has closed") { trial in
             let now = SystemClock().now
             // A machine that has just started has no hour behind it.
             let open = [(1, 60, 60), (2, 3600, 3000), (3, 60, 1)].map { number, coolDown, ahead in
@@ -119,7 +119,7 @@ extension BreakerPromise {
             try trial.expectKept(
                 [breaker(5, until: now.nanoseconds / 1_000_000_000)], isLater: true, "in the process after that")
         },
-        BreakerPromise("a later process forgets those that opened longest ago first, too", capacity: 2) { trial in
+        BreakerGuarantee("a later process forgets those that opened longest ago first, too", capacity: 2) { trial in
             let now = SystemClock().now.nanoseconds / 1_000_000_000
             try trial.write([breaker(2, until: now)])
             try trial.write([breaker(1, until: now)])
@@ -132,7 +132,7 @@ extension BreakerPromise {
 
     // MARK: At once
 
-    private static let atOnce = BreakerPromise("of many calls at once each is one step") { trial in
+    private static let atOnce = BreakerGuarantee("of many calls at once each is one step") { trial in
         let store = try trial.store
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<32 {

@@ -5,10 +5,10 @@ import Testing
 
 /// The ends of messages that a store could not be told: what their copies meet, and how many are kept.
 @Suite(.timeLimit(.minutes(5)))
-struct UntoldEndsTests {
+struct UnreportedEndsTests {
     private let clock = ManualClock()
 
-    private func deduplicator(_ store: FaultyStore, _ policy: Deduplicator.StoreFailure = .open) -> Deduplicator {
+    private func deduplicator(_ store: FaultyStore, _ policy: Deduplicator.StoreFailure = .failOpen) -> Deduplicator {
         Deduplicator(store: store, secret: .published, onStoreFailure: policy, clock: clock)
     }
 
@@ -40,16 +40,16 @@ struct UntoldEndsTests {
     func remembersLate() throws {
         let deduplicator = deduplicator(FaultyStore(.init(calls: [.commit], isForEver: false)))
         #expect(try send(1, deduplicator) == .pass)
-        #expect(deduplicator.counts.untoldEnds == 1 && deduplicator.counts.storeFailures == 1)
+        #expect(deduplicator.counts.unreportedEnds == 1 && deduplicator.counts.storeFailures == 1)
         #expect(try send(1, deduplicator) == .drop(.duplicate))
-        #expect(deduplicator.counts.untoldEnds == 0 && deduplicator.counts.storeFailures == 1)
+        #expect(deduplicator.counts.unreportedEnds == 0 && deduplicator.counts.storeFailures == 1)
     }
 
     @Test("what it can never remember is forgotten when a copy comes, so that the copy does not wait")
     func forgets() throws {
         let deduplicator = deduplicator(FaultyStore(.init(calls: [.commit])))
         for _ in 0..<3 { #expect(try send(1, deduplicator) == .pass) }
-        #expect(deduplicator.counts.untoldEnds == 1, "only the last one's")
+        #expect(deduplicator.counts.unreportedEnds == 1, "only the last one's")
         #expect(deduplicator.counts.store?.inFlight == 1)
     }
 
@@ -58,10 +58,10 @@ struct UntoldEndsTests {
         for outcome in [Self.handled, Self.refused] {
             let open = deduplicator(FaultyStore(.init(calls: [.commit, .release])))
             for _ in 0..<3 { #expect(try send(1, open, outcome) == .pass) }
-            #expect(open.counts.untoldEnds == 1, "one that passed without a lease has none to end")
+            #expect(open.counts.unreportedEnds == 1, "one that passed without a lease has none to end")
 
             let store = FaultyStore(.init(calls: [.commit, .release]))
-            let closed = deduplicator(store, .closed)
+            let closed = deduplicator(store, .failClosed)
             #expect(try send(1, closed, outcome) == .pass)
             for _ in 0..<2 { #expect(throws: TestError.self) { try send(1, closed, outcome) } }
             store.heal()
@@ -98,9 +98,9 @@ struct UntoldEndsTests {
         }
         deduplicator.settle(first, Self.refused)
         #expect(await copy.first?.end(of: lease, now: clock.now) == .retryLater)
-        #expect(store.thrown == 1 && deduplicator.counts.untoldEnds == 1)
+        #expect(store.thrown == 1 && deduplicator.counts.unreportedEnds == 1)
         #expect(try send(1, deduplicator) == .pass, "it is handled when it comes again")
-        #expect(deduplicator.counts.untoldEnds == 0 && store.counts?.inFlight == 0)
+        #expect(deduplicator.counts.unreportedEnds == 0 && store.counts?.inFlight == 0)
     }
 
     @Test("what is remembered late counts from its end, so that a weak key hides no honest message")
@@ -116,10 +116,10 @@ struct UntoldEndsTests {
         let store = FaultyStore(.init(calls: [.commit, .release]))
         let deduplicator = deduplicator(store)
         for number in 0..<10 { try send(Int64(number), deduplicator, number < 5 ? Self.handled : Self.refused) }
-        #expect(deduplicator.counts.untoldEnds == 10)
+        #expect(deduplicator.counts.unreportedEnds == 10)
         store.heal()
         for number in 100..<105 { try send(Int64(number), deduplicator) }
-        #expect(deduplicator.counts.untoldEnds == 0)
+        #expect(deduplicator.counts.unreportedEnds == 0)
         #expect(store.counts == SeenCounts(strong: .init(remembered: 10)))
         for number in 0..<5 { #expect(try send(Int64(number), deduplicator) == .drop(.duplicate)) }
         for number in 5..<10 { #expect(try send(Int64(number), deduplicator) == .pass) }
@@ -134,31 +134,31 @@ struct UntoldEndsTests {
         let other = deduplicator(store)
         store.heal()
         try send(2, one)
-        #expect(one.counts.untoldEnds == other.counts.untoldEnds)
+        #expect(one.counts.unreportedEnds == other.counts.unreportedEnds)
     }
 
     @Test("with 1,024 untold ends no message gets a lease before the store was told one of them")
     func bound() throws {
-        for policy in [Deduplicator.StoreFailure.open, .closed] {
+        for policy in [Deduplicator.StoreFailure.failOpen, .failClosed] {
             let store = FaultyStore(.init(calls: [.commit, .release]))
             let deduplicator = deduplicator(store, policy)
             var late = try message(5000)
             #expect(try deduplicator.admit(&late) == .pass)
             for number in 0..<1024 { #expect(try send(Int64(number), deduplicator) == .pass) }
             for number in 2000..<2010 {
-                if policy == .open {
+                if policy == .failOpen {
                     #expect(try send(Int64(number), deduplicator) == .pass)
                 } else {
                     #expect(throws: TestError.self) { try send(Int64(number), deduplicator) }
                 }
             }
-            #expect(store.counts?.inFlight == 1025 && deduplicator.counts.untoldEnds == 1024)
+            #expect(store.counts?.inFlight == 1025 && deduplicator.counts.unreportedEnds == 1024)
             deduplicator.settle(late, Self.handled)
-            #expect(deduplicator.counts.untoldEnds == 1025, "what was in flight by then is kept too")
+            #expect(deduplicator.counts.unreportedEnds == 1025, "what was in flight by then is kept too")
 
             store.heal()
             for number in 3000..<3600 { #expect(try send(Int64(number), deduplicator) == .pass) }
-            #expect(deduplicator.counts.untoldEnds == 0 && store.counts?.inFlight == 0)
+            #expect(deduplicator.counts.unreportedEnds == 0 && store.counts?.inFlight == 0)
             for number in [0, 1023, 5000] { #expect(try send(Int64(number), deduplicator) == .drop(.duplicate)) }
         }
     }

@@ -1,35 +1,35 @@
 import KiiPush
 
-extension DeadLetterPromise {
-    /// Every promise, in the order of the protocol's documentation.
+extension DeadLetterGuarantee {
+    /// Every guarantee, in the order of the protocol's documentation.
     static let all = keeping + numbers + room + shares + [atOnce]
 
     // MARK: What is kept
 
     private static let keeping = [
-        DeadLetterPromise("an empty store has no letters") { trial in
+        DeadLetterGuarantee("an empty store has no letters") { trial in
             try trial.expectLetters([], "at first")
             trial.expect(try !trial.store.remove(1), "an empty store should have nothing to remove")
         },
-        DeadLetterPromise("a letter is given back as it came") { trial in
+        DeadLetterGuarantee("a letter is given back as it came") { trial in
             var added: [DeadLetter] = []
             for letter in letters { added.append(try trial.add(letter)) }
             for when in ["at first", "once more"] { try trial.expectLetters(added, when) }
         },
-        DeadLetterPromise("a letter that is there already may be added again, and then has two numbers") { trial in
+        DeadLetterGuarantee("a letter that is there already may be added again, and then has two numbers") { trial in
             let first = try trial.add(letters[0])
             let second = try trial.add(first)
             trial.expect(first.id != second.id, "it should have a number of its own")
             try trial.expectLetters([first, second], "afterwards")
         },
-        DeadLetterPromise("a letter is removed by its number, once, and the others stay") { trial in
+        DeadLetterGuarantee("a letter is removed by its number, once, and the others stay") { trial in
             var added: [DeadLetter] = []
             for number in 0..<3 { added.append(try trial.add(letter(number))) }
             trial.expect(try trial.store.remove(added[1].id), "the letter should have been there")
             trial.expect(try !trial.store.remove(added[1].id), "it should be gone then")
             try trial.expectLetters([added[0], added[2]], "afterwards")
         },
-        DeadLetterPromise("to remove what was never there changes nothing") { trial in
+        DeadLetterGuarantee("to remove what was never there changes nothing") { trial in
             let only = try trial.add(letters[0])
             for id in [0, only.id + 1, UInt64(Int64.max) + 1, .max] {
                 trial.expect(try !trial.store.remove(id), "there should be no letter \(id)")
@@ -41,15 +41,15 @@ extension DeadLetterPromise {
     // MARK: Numbers
 
     private static let numbers = [
-        DeadLetterPromise("letters are given oldest first, whenever they arrived") { trial in
+        DeadLetterGuarantee("letters are given oldest first, whenever they arrived") { trial in
             let added = try [5, 1, 3].map { try trial.add(letter($0)) }
             try trial.expectLetters(added, "in the order in which they were added")
         },
-        DeadLetterPromise("numbers go up from 1") { trial in
+        DeadLetterGuarantee("numbers go up from 1") { trial in
             let numbers = try (0..<5).map { try trial.store.add(letter($0)) }
             trial.expect(numbers == [1, 2, 3, 4, 5], "they should be 1 to 5, they are \(numbers)")
         },
-        DeadLetterPromise("the number of a letter that is gone is not used again") { trial in
+        DeadLetterGuarantee("the number of a letter that is gone is not used again") { trial in
             var last: UInt64 = 0
             for round in 0..<5 {
                 let number = try trial.store.add(letter(round))
@@ -63,7 +63,8 @@ extension DeadLetterPromise {
     // MARK: Room
 
     private static let room = [
-        DeadLetterPromise("beyond its count a store refuses a letter, and has room again when one goes", capacity: 3) {
+        DeadLetterGuarantee("beyond its count a store refuses a letter, and has room again when one goes", capacity: 3)
+        {
             trial in
             var added = try (0..<3).map { try trial.add(letter($0)) }
             try trial.expectFull(letter(3), "beyond the count")
@@ -72,7 +73,8 @@ extension DeadLetterPromise {
             try trial.expectFull(letter(5), "beyond the count again")
             try trial.expectLetters(added, "in the end")
         },
-        DeadLetterPromise("beyond its bytes a store refuses a letter, and has room again when one goes", bytes: 1000) {
+        DeadLetterGuarantee("beyond its bytes a store refuses a letter, and has room again when one goes", bytes: 1000)
+        {
             trial in
             let large = try trial.add(letter(0, size: 600))
             let small = try trial.add(letter(1, size: 400))
@@ -83,7 +85,7 @@ extension DeadLetterPromise {
             let other = try trial.add(letter(5, size: 600))
             try trial.expectLetters([small, empty, other], "in the end")
         },
-        DeadLetterPromise("undecodable ones get half of the count, and others find the rest", capacity: 4) { trial in
+        DeadLetterGuarantee("undecodable ones get half of the count, and others find the rest", capacity: 4) { trial in
             let garbage = try (0..<2).map { try trial.add(letter($0, reason: .undecodable)) }
             try trial.expectFull(letter(2, reason: .undecodable), "beyond half of the count, when undecodable,")
             let failed = try (3..<5).map { try trial.add(letter($0)) }
@@ -93,19 +95,19 @@ extension DeadLetterPromise {
             let other = try trial.add(letter(6, reason: .undecodable))
             try trial.expectLetters([garbage[1], failed[1], other], "in the end")
         },
-        DeadLetterPromise("undecodable ones get half of the bytes, and others find the rest", bytes: 1000) { trial in
+        DeadLetterGuarantee("undecodable ones get half of the bytes, and others find the rest", bytes: 1000) { trial in
             let garbage = try trial.add(letter(0, size: 400, reason: .undecodable))
             try trial.expectFull(
                 letter(1, size: 101, reason: .undecodable), "beyond half of the bytes, when undecodable,")
             let failed = try trial.add(letter(2, size: 600))
             try trial.expectLetters([garbage, failed], "in the end")
         },
-        DeadLetterPromise("what is refused to be removed gives no room", capacity: 1) { trial in
+        DeadLetterGuarantee("what is refused to be removed gives no room", capacity: 1) { trial in
             let only = try trial.add(letter(0))
             trial.expect(try !trial.store.remove(only.id + 1), "there should be no such letter")
             try trial.expectFull(letter(1), "when a letter that is not there was removed")
         },
-        DeadLetterPromise("a store for none refuses all", capacity: 0) { trial in
+        DeadLetterGuarantee("a store for none refuses all", capacity: 0) { trial in
             try trial.expectFull(letter(0), "in a store for none")
         },
     ]
@@ -113,8 +115,9 @@ extension DeadLetterPromise {
     // MARK: Shares
 
     private static let shares = [
-        DeadLetterPromise("of one key there is a tenth of the letters, the last one stands for the rest", capacity: 40)
-        {
+        DeadLetterGuarantee(
+            "of one key there is a tenth of the letters, the last one stands for the rest", capacity: 40
+        ) {
             trial in
             var added = try (0..<4).map { try trial.add(letter($0, keys: [1, 9])) }
             for number in 4..<10 {
@@ -135,7 +138,7 @@ extension DeadLetterPromise {
             added.append(try trial.add(letter(12, keys: [1, 9])))
             try trial.expectLetters(added, "when the letter that stood for others has gone")
         },
-        DeadLetterPromise("of one key there is a fifth of the bytes", bytes: 1000) { trial in
+        DeadLetterGuarantee("of one key there is a fifth of the bytes", bytes: 1000) { trial in
             let first = try trial.add(letter(0, size: 100, keys: [1]))
             var second = try trial.add(letter(1, size: 100, keys: [1]))
             trial.expect(try trial.store.add(letter(2, size: 50, keys: [1])) == second.id, "it should be folded")
@@ -145,7 +148,7 @@ extension DeadLetterPromise {
             second.summary = DeadLetter.Summary(count: 2, firstArrivedAt: .seconds(1), bytesLost: 100)
             try trial.expectLetters([first, second], "afterwards")
         },
-        DeadLetterPromise("of a wider key there is half of the letters, however many narrow ones", capacity: 8) {
+        DeadLetterGuarantee("of a wider key there is half of the letters, however many narrow ones", capacity: 8) {
             trial in
             var ids: [UInt64] = []
             for number in 0..<20 { ids.append(try trial.store.add(letter(number, keys: [UInt64(number), 99]))) }
@@ -162,7 +165,7 @@ extension DeadLetterPromise {
 
     // MARK: At once
 
-    private static let atOnce = DeadLetterPromise("of many calls at once each is one step", capacity: 40) { trial in
+    private static let atOnce = DeadLetterGuarantee("of many calls at once each is one step", capacity: 40) { trial in
         let numbers = await withTaskGroup(of: UInt64?.self) { group in
             for number in 0..<64 { group.addTask { try? trial.store.add(letter(number)) } }
             return await group.reduce(into: [UInt64]()) { all, number in if let number { all.append(number) } }
@@ -198,7 +201,7 @@ extension DeadLetterPromise {
             tried, unread,
             DeadLetter(
                 payload: whole, reason: .failed, routes: ["b", "a", "b"], arrivedAt: MonotonicInstant(nanoseconds: 42)),
-            DeadLetter(payload: odd, reason: .heldFull, routes: spellings + [""], arrivedAt: .seconds(-1)),
+            DeadLetter(payload: odd, reason: .holdLimitReached, routes: spellings + [""], arrivedAt: .seconds(-1)),
             DeadLetter(
                 payload: RawPayload([0], transportMessageID: spellings[1]), reason: .killSwitch, routes: ["\u{0}"],
                 arrivedAt: .seconds(1)),

@@ -2,12 +2,12 @@
 import KiiPush
 import KiiPushDelivery
 
-extension Serving {
+extension MQTTSession {
     /// Ends a link whose files have changed, in good order, so that another one is made with them.
     ///
     /// Not while acknowledgements wait for messages to end: the broker would send those again. The link that is there
     /// is good until then.
-    func renewIfChanged(_ link: borrowing Link) throws(End) {
+    func renewIfChanged(_ link: borrowing MosquittoClient) throws(End) {
         switch fileLook.look() {
         case .failure(let error): intake.report(.ignored("\(error); the link stays as it is"))
         case .success(let isToRenew):

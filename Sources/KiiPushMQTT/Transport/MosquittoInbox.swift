@@ -6,7 +6,7 @@ import KiiPush
 /// What has come over a link and was not dealt with yet.
 ///
 /// libmosquitto's callbacks fill it while the loop's thread reads, and only that thread has it.
-final class Arrivals {
+final class MosquittoInbox {
     /// What a broker answered, beside messages.
     enum Answer {
         case connection(code: Int32, isSessionPresent: Bool)
@@ -168,35 +168,35 @@ final class Arrivals {
 
 // MARK: - Callbacks
 
-extension Arrivals {
+extension MosquittoInbox {
     /// Has libmosquitto call back with this object, which must live for longer than the handle.
     func listen(to handle: OpaquePointer) {
         unsafe mosquitto_log_callback_set(handle) { _, context, level, line in
             guard let line = unsafe line else { return }
-            unsafe Arrivals.behind(context)?.note(logLevel: level, line)
+            unsafe MosquittoInbox.behind(context)?.note(logLevel: level, line)
         }
         unsafe mosquitto_connect_v5_callback_set(handle) { _, context, code, flags, _ in
-            unsafe Arrivals.behind(context)?.note(.connection(code: code, isSessionPresent: flags & 1 == 1))
+            unsafe MosquittoInbox.behind(context)?.note(.connection(code: code, isSessionPresent: flags & 1 == 1))
         }
         unsafe mosquitto_subscribe_v5_callback_set(handle) { _, context, id, number, codes, _ in
             guard number > 0, let codes = unsafe codes else { return }
-            unsafe Arrivals.behind(context)?.note(.subscription(id: id, code: codes[0]))
+            unsafe MosquittoInbox.behind(context)?.note(.subscription(id: id, code: codes[0]))
         }
         unsafe mosquitto_disconnect_v5_callback_set(handle) { _, context, code, _ in
-            unsafe Arrivals.behind(context)?.note(.end(code: code))
+            unsafe MosquittoInbox.behind(context)?.note(.end(code: code))
         }
         unsafe mosquitto_message_v5_callback_set(handle) { _, context, message, _ in
             guard let message = unsafe message else { return }
-            unsafe Arrivals.behind(context)?.note(message)
+            unsafe MosquittoInbox.behind(context)?.note(message)
         }
     }
 
     /// What libmosquitto passes on to each callback.
     var context: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
-    private static func behind(_ context: UnsafeMutableRawPointer?) -> Arrivals? {
+    private static func behind(_ context: UnsafeMutableRawPointer?) -> MosquittoInbox? {
         // Whoever holds the handle holds the object too.
-        unsafe context.map { unsafe Unmanaged<Arrivals>.fromOpaque($0).takeUnretainedValue() }
+        unsafe context.map { unsafe Unmanaged<MosquittoInbox>.fromOpaque($0).takeUnretainedValue() }
     }
 }
 #endif

@@ -2,7 +2,7 @@ import Testing
 
 @testable import KiiPush
 
-struct KeySlotsTests {
+struct DigestIndexTests {
     /// Numbers that repeat from run to run (SplitMix64).
     private struct Source: RandomNumberGenerator {
         var state: UInt64
@@ -25,7 +25,7 @@ struct KeySlotsTests {
         ] as [(Int, UInt32, UInt64)])
     func agreesWithDictionary(tables: Int, count: UInt32, mask: UInt64) {
         var source = Source(state: UInt64(tables))
-        var slots = KeySlots(tables: tables)
+        var slots = DigestIndex(tables: tables)
         var numbers: [DedupeKey: UInt32] = [:]
         var keys: [DedupeKey] = []
         for number in 0..<count {
@@ -49,7 +49,7 @@ struct KeySlotsTests {
         func key(_ half: UInt64, _ number: UInt32) -> DedupeKey {
             DedupeKey(first: half << 31 | UInt64(number), second: 0)
         }
-        var slots = KeySlots(tables: 1)
+        var slots = DigestIndex(tables: 1)
         for number in 0..<UInt32(8) { slots.insert(key(0, number), number) }
         for number in 0..<UInt32(6) { slots.remove(key(0, number), number) }
         for number in 8..<UInt32(15) { slots.insert(key(1, number), number) }
@@ -65,7 +65,7 @@ struct KeySlotsTests {
     }
 
     /// Lets keys come and go, as in a window: each makes the oldest stale.
-    private func churn(_ count: UInt32, in slots: inout KeySlots, keeping kept: UInt32, from first: UInt32 = 0) {
+    private func churn(_ count: UInt32, in slots: inout DigestIndex, keeping kept: UInt32, from first: UInt32 = 0) {
         var source = Source(state: 7)
         for step in 0..<count {
             let number = first &+ step
@@ -75,7 +75,7 @@ struct KeySlotsTests {
 
     @Test("stale numbers take no room for long, also where numbers begin again", arguments: [0, UInt32.max - 100_000])
     func staleNumbers(first: UInt32) {
-        var slots = KeySlots(tables: 1)
+        var slots = DigestIndex(tables: 1)
         churn(200_000, in: &slots, keeping: 1000, from: first)
         #expect(slots.capacity < 2600)
         // Fewer are kept from now on, and the table gets smaller.
@@ -85,7 +85,7 @@ struct KeySlotsTests {
 
     @Test("a large table has at most five slots for three keys")
     func large() {
-        var slots = KeySlots(tables: 1)
+        var slots = DigestIndex(tables: 1)
         churn(30_000, in: &slots, keeping: 4000)
         #expect(slots.capacity < 6800)
     }
@@ -93,7 +93,7 @@ struct KeySlotsTests {
     @Test("keys that come and go one by one need no more room in the end", arguments: [1, 100])
     func comeAndGo(atOnce: Int) {
         var source = Source(state: 3)
-        var slots = KeySlots(tables: 1)
+        var slots = DigestIndex(tables: 1)
         var keys: [DedupeKey] = []
         for _ in 0..<100_000 / atOnce {
             keys = (0..<atOnce).map { _ in DedupeKey(first: source.next(), second: 0) }
@@ -106,7 +106,7 @@ struct KeySlotsTests {
 
     @Test("a key that has another number by now stays")
     func keepsOtherNumber() {
-        var slots = KeySlots(tables: 1)
+        var slots = DigestIndex(tables: 1)
         let key = DedupeKey(first: 0, second: 1)
         slots.insert(key, 7)
         slots.remove(key, 8)
@@ -115,7 +115,7 @@ struct KeySlotsTests {
 
     @Test("the smallest and the largest number are kept", arguments: [0, UInt32.max])
     func keepsExtremes(number: UInt32) {
-        var slots = KeySlots(tables: 2)
+        var slots = DigestIndex(tables: 2)
         let key = DedupeKey(first: .max, second: .max)
         slots.insert(key, number)
         #expect(slots.find(key) { _ in true } == number)

@@ -3,7 +3,7 @@
 /// A key gets a share of the room at most, so that the letters of one leave room for those of another. What is no push
 /// message gets half of the room at most: garbage, of which there can be any amount, must leave room for the messages that
 /// failed.
-package struct LetterRoom: Sendable {
+package struct DeadLetterQuota: Sendable {
     /// What becomes of a letter.
     package enum Place: Sendable, Hashable {
         /// It gets the number that it should have.
@@ -132,7 +132,7 @@ package struct LetterRoom: Sendable {
     }
 }
 
-extension LetterRoom.Totals {
+extension DeadLetterQuota.Totals {
     fileprivate mutating func add(_ count: Int, _ bytes: Int) {
         self.count += count
         self.bytes += bytes

@@ -3,12 +3,12 @@ import Testing
 
 @testable import KiiPush
 
-struct ScopeRouterTests {
+struct ScopeFilterTests {
     private func admit(
         _ payload: RawPayload, serving: ScopePattern? = nil, app: String? = nil
     ) throws -> Verdict {
         var message = try RoutedMessage(payload, app: app)
-        return ScopeRouter(serving: serving).admit(&message)
+        return ScopeFilter(serving: serving).admit(&message)
     }
 
     /// A Push to App that states a scope in its own words, or none.

@@ -1,7 +1,7 @@
 /// Where a message belongs, digested once and used twice: by the deduplicator's keys and by the loop guard's.
 ///
 /// Not finished yet: whoever uses it adds what makes the key theirs.
-package struct PlaceDigest {
+package struct ResourceDigest {
     /// What it was digested with.
     let secret: DedupeSecret
     /// The scope, and the bucket or the topic.
@@ -11,27 +11,27 @@ package struct PlaceDigest {
 
     /// Digests the place of a message; nil when it names neither bucket nor topic.
     init?(of storage: MessageStorage, _ secret: DedupeSecret) {
-        let reading = storage.reading
-        guard reading.bucket.isPresent || reading.topic.isPresent else { return nil }
+        let classified = storage.classified
+        guard classified.bucket.isPresent || classified.topic.isPresent else { return nil }
         let buffer = storage.buffer
         let text = buffer.span
         self.secret = secret
         var digest = KeyedDigest(secret)
-        if reading.scopeKind == .unknown {
+        if classified.scopeKind == .unknown {
             digest.add(KeyPart.scopeType, text, storage.fields[.scopeType].range)
         } else {
-            digest.add(UInt64(reading.scopeKind.number))
+            digest.add(UInt64(classified.scopeKind.number))
         }
-        digest.add(KeyPart.scopeID, text, reading.scopeID.range)
-        if reading.bucket.isPresent {
-            digest.add(KeyPart.bucket, text, reading.bucket.range)
+        digest.add(KeyPart.scopeID, text, classified.scopeID.range)
+        if classified.bucket.isPresent {
+            digest.add(KeyPart.bucket, text, classified.bucket.range)
             wide = digest
-            digest.add(KeyPart.object, text, reading.object.range)
+            digest.add(KeyPart.object, text, classified.object.range)
         } else {
-            digest.add(KeyPart.topic, text, reading.topic.range)
+            digest.add(KeyPart.topic, text, classified.topic.range)
             wide = digest
-            digest.add(UInt64(reading.senderKind.rawValue))
-            digest.add(KeyPart.sender, text, reading.sender.range)
+            digest.add(UInt64(classified.senderKind.rawValue))
+            digest.add(KeyPart.sender, text, classified.sender.range)
         }
         narrow = digest
     }

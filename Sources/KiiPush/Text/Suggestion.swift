@@ -1,5 +1,5 @@
 /// Finds the known name that somebody probably meant, and says so.
-package enum NearestName {
+package enum Suggestion {
     /// Beyond this many bytes nobody mistyped a name.
     private static let longest = 64
 

@@ -3,18 +3,18 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
 
-extension Serving {
+extension MQTTSession {
     /// Does what a broker's answer asks for.
-    func heed(_ answer: Arrivals.Answer, _ link: borrowing Link) throws(End) {
+    func heed(_ answer: MosquittoInbox.Answer, _ link: borrowing MosquittoClient) throws(End) {
         switch answer {
         case .connection(0, let isSessionPresent):
             isAccepted = true
             self.isSessionPresent = isSessionPresent
-            do throws(Link.Failure) {
+            do throws(MosquittoClient.Failure) {
                 subscription = try link.subscribe(settings.topic, settings.quality)
             } catch { throw .lost(error) }
         case .connection(let code, _):
-            let reason = Link.reason(connection: code, settings.version)
+            let reason = MosquittoClient.reason(connection: code, settings.version)
             guard !MQTTAnswers.isRefusal(connection: code, settings.version) else {
                 throw .refused(
                     "\(MQTTAnswers.words(reason)); look at user, password, certificate, client id and version")
@@ -24,7 +24,7 @@ extension Serving {
         case .subscription(let id, _) where id != subscription: arrivals.ignoreAnswer()
         case .subscription(_, let code) where code >= 0x80:
             // Before MQTT 5 there is one code, which says no more.
-            let reason = settings.version == .v5 ? Link.reason(code) : "code \(code)"
+            let reason = settings.version == .v5 ? MosquittoClient.reason(code) : "code \(code)"
             guard !MQTTAnswers.isRefusal(subscription: code, settings.version) else {
                 throw .refused(
                     "\(MQTTAnswers.words(reason)), to subscribe; look at the topic, and at what this user may read")
@@ -34,9 +34,9 @@ extension Serving {
             subscription = nil
             noteSubscription(quality)
         case .end(let code) where code == 0x8E:
-            throw .lost("\(Link.reason(code)): another program has connected with this client id")
+            throw .lost("\(MosquittoClient.reason(code)): another program has connected with this client id")
         case .end(let code) where code >= 0x80:
-            throw .lost("the broker ended the link: \(Link.reason(code))", isByBroker: true)
+            throw .lost("the broker ended the link: \(MosquittoClient.reason(code))", isByBroker: true)
         // What libmosquitto says of itself comes as an error too.
         case .end: break
         }

@@ -1,18 +1,18 @@
 import KiiPush
 import KiiPushTesting
 
-extension SeenStorePromise {
+extension SeenStoreGuarantee {
     // MARK: How long, and how many
 
     static let windows = [
-        SeenStorePromise("a message with strong keys is remembered for the window's age", window: brief) { trial in
+        SeenStoreGuarantee("a message with strong keys is remembered for the window's age", window: brief) { trial in
             try trial.handle(try strong(1, 2), at: 0)
             try trial.expectDone(try strong(1), at: 59, "before the age is over")
             try trial.expectDone(try strong(2), at: 59, "by its second key before the age is over")
             try trial.begin(try strong(1), at: 61, "when the age is over")
             try trial.begin(try strong(2), at: 61, "by its second key when the age is over")
         },
-        SeenStorePromise("being asked for again does not make a message remembered longer", window: brief) { trial in
+        SeenStoreGuarantee("being asked for again does not make a message remembered longer", window: brief) { trial in
             try trial.handle(try weak(1), at: 0)
             try trial.handle(try strong(2), at: 0)
             try trial.expectDone(try weak(1), at: 4, "before the weak age is over")
@@ -20,36 +20,36 @@ extension SeenStorePromise {
             try trial.begin(try weak(1), at: 6, "when the weak age is over since its commit")
             try trial.begin(try strong(2), at: 61, "when the age is over since its commit")
         },
-        SeenStorePromise("the age counts from the commit", window: brief) { trial in
+        SeenStoreGuarantee("the age counts from the commit", window: brief) { trial in
             let lease = try trial.begin(try strong(1), at: 0, "the first time")
             try trial.store.commit(lease, now: .seconds(50))
             try trial.expectDone(try strong(1), at: 109, "before the age is over since its commit")
             try trial.begin(try strong(1), at: 111, "when the age is over since its commit")
         },
-        SeenStorePromise("a message that was forgotten is remembered anew", window: brief) { trial in
+        SeenStoreGuarantee("a message that was forgotten is remembered anew", window: brief) { trial in
             try trial.handle(try strong(1), at: 0)
             let lease = try trial.begin(try strong(1), at: 61, "when the age is over")
             try trial.store.commit(lease, now: .seconds(61))
             try trial.expectDone(try strong(1), at: 120, "before the second age is over")
             try trial.begin(try strong(1), at: 122, "when the second age is over")
         },
-        SeenStorePromise("the window's count is remembered, the oldest forgotten first", window: few) { trial in
+        SeenStoreGuarantee("the window's count is remembered, the oldest forgotten first", window: few) { trial in
             for number in 1...4 { try trial.handle(try strong(number), at: Int64(number)) }
             for number in 2...4 { try trial.expectDone(try strong(number), at: 5, "among the window's count") }
             try trial.begin(try strong(1), at: 5, "beyond the window's count")
         },
-        SeenStorePromise("a message with two keys counts once, and loses both at once", window: few) { trial in
+        SeenStoreGuarantee("a message with two keys counts once, and loses both at once", window: few) { trial in
             for number in 1...3 { try trial.handle(try strong(number, number + 10), at: 0) }
             for number in 1...3 { try trial.expectDone(try strong(number), at: 0, "among the window's count") }
             try trial.handle(try strong(4, 14), at: 0)
             try trial.begin(try strong(1), at: 0, "beyond the window's count")
             try trial.begin(try strong(11), at: 0, "by its second key beyond the window's count")
         },
-        SeenStorePromise("a window that counts none remembers none", window: SeenWindow(count: 0)) { trial in
+        SeenStoreGuarantee("a window that counts none remembers none", window: SeenWindow(count: 0)) { trial in
             try trial.handle(try strong(1), at: 0)
             try trial.begin(try strong(1), at: 0, "after a commit that is not remembered")
         },
-        SeenStorePromise("messages with weak keys never displace those with strong ones", window: few) { trial in
+        SeenStoreGuarantee("messages with weak keys never displace those with strong ones", window: few) { trial in
             try trial.handle(try strong(1), at: 0)
             for number in 2...50 { try trial.handle(try weak(number), at: 0) }
             try trial.expectDone(try strong(1), at: 0, "with strong keys after many weak ones")
@@ -57,7 +57,7 @@ extension SeenStorePromise {
     ]
 
     static let time = [
-        SeenStorePromise("a store works while time stands still", window: few) { trial in
+        SeenStoreGuarantee("a store works while time stands still", window: few) { trial in
             for number in 1...50 {
                 try trial.handle(try strong(number), at: 0)
                 try trial.expectDone(try strong(number), at: 0, "at the moment of its commit")
@@ -65,7 +65,7 @@ extension SeenStorePromise {
             try trial.begin(try strong(47), at: 0, "beyond the window's count")
             try trial.expectDone(try strong(48), at: 0, "among the window's count")
         },
-        SeenStorePromise("a message is done for a call whose time is before its commit", window: brief) { trial in
+        SeenStoreGuarantee("a message is done for a call whose time is before its commit", window: brief) { trial in
             try trial.handle(try strong(1), at: 100)
             try trial.expectDone(try strong(1), at: 99, "for a call that was overtaken")
             let late = try trial.begin(try strong(2), at: 98, "the first time, for a call that was overtaken")
@@ -73,11 +73,11 @@ extension SeenStorePromise {
             try trial.expectDone(try strong(1), at: 100, "when a commit came late")
             try trial.expectDone(try strong(2), at: 100, "when it was committed late")
         },
-        SeenStorePromise("a message that is asked for by a call that waited is done", window: brief) { trial in
+        SeenStoreGuarantee("a message that is asked for by a call that waited is done", window: brief) { trial in
             try trial.handle(try strong(1), at: 1000)
             try trial.expectDone(try strong(1), at: 941, "for a call that waited for nearly its age")
         },
-        SeenStorePromise("a clock that is set back by years keeps no message for years", window: brief) { trial in
+        SeenStoreGuarantee("a clock that is set back by years keeps no message for years", window: brief) { trial in
             for keys in [try strong(1), try weak(2)] {
                 try trial.handle(keys, at: years)
                 try trial.handle(keys, at: 0)
@@ -85,7 +85,7 @@ extension SeenStorePromise {
                 try trial.begin(keys, at: 61, "when its age is over on the clock that was set back")
             }
         },
-        SeenStorePromise("a clock that is set forward by years makes no new message a duplicate", window: brief) {
+        SeenStoreGuarantee("a clock that is set forward by years makes no new message a duplicate", window: brief) {
             trial in
             for keys in [try strong(1), try weak(2)] {
                 try trial.handle(keys, at: 0)
@@ -98,7 +98,7 @@ extension SeenStorePromise {
     // MARK: Counts
 
     static let counts = [
-        SeenStorePromise("a store that counts tells what it holds, and what it forgot early", window: few) { trial in
+        SeenStoreGuarantee("a store that counts tells what it holds, and what it forgot early", window: few) { trial in
             guard trial.store.counts != nil else { return }
             let lease = try trial.begin(try strong(1, 11), at: 0, "the first time")
             let other = try trial.begin(try weak(2), at: 0, "the first time")
@@ -116,7 +116,8 @@ extension SeenStorePromise {
 
     // MARK: At once
 
-    static let atOnce = SeenStorePromise("of many calls that begin one message at once, exactly one gets it") { trial in
+    static let atOnce = SeenStoreGuarantee("of many calls that begin one message at once, exactly one gets it") {
+        trial in
         for round in 1...20 {
             let keys = try strong(round)
             let states = try await begin(Array(repeating: keys, count: 32), trial.store)
@@ -124,7 +125,7 @@ extension SeenStorePromise {
         }
     }
 
-    static let twoKeysAtOnce = SeenStorePromise("so it is when the calls have only one key in common") { trial in
+    static let twoKeysAtOnce = SeenStoreGuarantee("so it is when the calls have only one key in common") { trial in
         let views = try (1...32).map { call in
             call % 3 == 0 ? try strong(0) : call % 3 == 1 ? try strong(99, 0) : try strong(call, 0)
         }

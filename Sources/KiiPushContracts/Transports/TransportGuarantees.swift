@@ -1,13 +1,13 @@
 import KiiPush
 import KiiPushDelivery
 
-extension TransportPromise {
-    /// Every promise, in the order in which they are checked.
+extension TransportGuarantee {
+    /// Every guarantee, in the order in which they are checked.
     static let all = [names] + handingOver + room + answers + refusals + ends
 
     // MARK: Names
 
-    private static let names = TransportPromise("its name is fit for a label of metrics, and tells no address") {
+    private static let names = TransportGuarantee("its name is fit for a label of metrics, and tells no address") {
         trial in
         let name = trial.bench.transport.name
         let isFit = name.unicodeScalars.allSatisfy { scalar in
@@ -21,13 +21,13 @@ extension TransportPromise {
     // MARK: Handing over
 
     private static let handingOver = [
-        TransportPromise("payloads of one sender are handed over in their order, unchanged") { trial in
+        TransportGuarantee("payloads of one sender are handed over in their order, unchanged") { trial in
             trial.intake.endAll(.superseded)
             trial.start()
             try await trial.expectTaken(1...1, "of one")
             try await trial.expectTaken(2...300, "of many")
         },
-        TransportPromise("at most 64 payloads are handed over at once") { trial in
+        TransportGuarantee("at most 64 payloads are handed over at once") { trial in
             trial.intake.endAll(.superseded)
             trial.intake.setRoom(0)
             trial.start()
@@ -38,7 +38,7 @@ extension TransportPromise {
             let largest = trial.intake.batches.max() ?? 0
             if largest > 64 { trial.fail("\(largest) were handed over at once") }
         },
-        TransportPromise("after the sender has cut the link it goes on, or ends") { trial in
+        TransportGuarantee("after the sender has cut the link it goes on, or ends") { trial in
             trial.intake.endAll(.superseded)
             trial.start()
             try await trial.expectTaken(1...3, "before")
@@ -52,7 +52,7 @@ extension TransportPromise {
     // MARK: Room
 
     private static let room = [
-        TransportPromise("while the intake is full nothing is lost, and all comes in order when there is room") {
+        TransportGuarantee("while the intake is full nothing is lost, and all comes in order when there is room") {
             trial in
             trial.intake.endAll(.superseded)
             trial.intake.setRoom(10)
@@ -66,7 +66,7 @@ extension TransportPromise {
                 guard trial.intake.payloads.count == count else { return }
             }
         },
-        TransportPromise("while the intake is full it waits to be told of room, and does not ask again and again") {
+        TransportGuarantee("while the intake is full it waits to be told of room, and does not ask again and again") {
             trial in
             trial.intake.endAll(.superseded)
             trial.intake.setRoom(0)
@@ -94,7 +94,7 @@ extension TransportPromise {
     // MARK: Answers
 
     private static let answers = [
-        TransportPromise("a payload that is not stored is acknowledged when it has ended, and not before") { trial in
+        TransportGuarantee("a payload that is not stored is acknowledged when it has ended, and not before") { trial in
             trial.start()
             try await trial.expectTaken(1...3, "of three")
             try trial.expectNoMoreAcknowledged(than: 0, "before any has ended")
@@ -106,7 +106,7 @@ extension TransportPromise {
             trial.intake.end(2, .quarantined)
             try await trial.expectAnswers(acknowledged: 3, "when all have ended")
         },
-        TransportPromise("a payload that is to be tried later is not acknowledged") { trial in
+        TransportGuarantee("a payload that is to be tried later is not acknowledged") { trial in
             trial.start()
             try await trial.expectTaken(1...2, "of two")
             trial.intake.end(0, .duplicate(.inFlight(.retryLater)))
@@ -115,7 +115,7 @@ extension TransportPromise {
                 acknowledged: 1, refused: 1, othersAreOpen: true, "when one is to be tried later")
             try await trial.expectRedelivery(of: 1)
         },
-        TransportPromise("a payload that the service left unstored is not acknowledged") { trial in
+        TransportGuarantee("a payload that the service left unstored is not acknowledged") { trial in
             trial.start()
             try await trial.expectTaken(1...2, "of two")
             trial.intake.end(0, nil)
@@ -123,7 +123,7 @@ extension TransportPromise {
             try await trial.expectAnswers(
                 acknowledged: 1, refused: 1, othersAreOpen: true, "when the service has left one")
         },
-        TransportPromise("a stored payload is acknowledged, however it ends", isDurable: true) { trial in
+        TransportGuarantee("a stored payload is acknowledged, however it ends", isDurable: true) { trial in
             trial.start()
             try await trial.expectTaken(1...3, "of three")
             trial.intake.end(0, nil)
@@ -135,7 +135,8 @@ extension TransportPromise {
     // MARK: Refusals
 
     private static let refusals = [
-        TransportPromise("what the inbox could not keep is not acknowledged, and comes again or is refused") { trial in
+        TransportGuarantee("what the inbox could not keep is not acknowledged, and comes again or is refused") {
+            trial in
             trial.intake.refuse(.failed)
             trial.start()
             try await trial.bench.send(TransportTrial.payloads(1...1))
@@ -149,7 +150,7 @@ extension TransportPromise {
             trial.intake.refuse(nil)
             await trial.expectTaken(TransportTrial.payloads(1...1), "when the inbox is well")
         },
-        TransportPromise("what a service that stops does not take is not acknowledged") { trial in
+        TransportGuarantee("what a service that stops does not take is not acknowledged") { trial in
             trial.intake.refuse(.stopping)
             trial.start()
             try await trial.bench.send(TransportTrial.payloads(1...1))
@@ -164,13 +165,13 @@ extension TransportPromise {
     // MARK: Ends
 
     private static let ends = [
-        TransportPromise("it returns soon after its task is cancelled, and does not throw") { trial in
+        TransportGuarantee("it returns soon after its task is cancelled, and does not throw") { trial in
             trial.start()
             try await trial.expectTaken(1...1, "of one")
             trial.cancel()
             await trial.expectReturn("when it is cancelled")
         },
-        TransportPromise("it returns when it is cancelled while it waits for room") { trial in
+        TransportGuarantee("it returns when it is cancelled while it waits for room") { trial in
             trial.intake.setRoom(0)
             trial.start()
             try await trial.bench.send(TransportTrial.payloads(1...1))
@@ -178,12 +179,12 @@ extension TransportPromise {
             trial.cancel()
             await trial.expectReturn("when it is cancelled")
         },
-        TransportPromise("it returns when it is cancelled before it has begun") { trial in
+        TransportGuarantee("it returns when it is cancelled before it has begun") { trial in
             trial.start()
             trial.cancel()
             await trial.expectReturn("when it is cancelled")
         },
-        TransportPromise("after it was cancelled it acknowledges nothing that has not ended") { trial in
+        TransportGuarantee("after it was cancelled it acknowledges nothing that has not ended") { trial in
             trial.start()
             try await trial.expectTaken(1...2, "of two")
             trial.intake.end(0, .superseded)

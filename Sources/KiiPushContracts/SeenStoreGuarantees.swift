@@ -1,13 +1,13 @@
 import KiiPush
 
-extension SeenStorePromise {
-    /// Every promise, in the order of the protocol's documentation.
+extension SeenStoreGuarantee {
+    /// Every guarantee, in the order of the protocol's documentation.
     static let all = life + keys + leases + weakKeys + windows + time + counts + [atOnce, twoKeysAtOnce]
 
     // MARK: The life of a message
 
     private static let life = [
-        SeenStorePromise("a message is fresh, then in flight, then done") { trial in
+        SeenStoreGuarantee("a message is fresh, then in flight, then done") { trial in
             let keys = try strong(1)
             let lease = try trial.begin(keys, at: 0, "the first time")
             trial.expect(try trial.store.isInFlight(lease), "a lease should be in flight at once")
@@ -16,7 +16,7 @@ extension SeenStorePromise {
             trial.expect(try !trial.store.isInFlight(lease), "a lease should end with its commit")
             try trial.expectDone(keys, at: 0, "after its commit")
         },
-        SeenStorePromise("a message that was released is fresh again") { trial in
+        SeenStoreGuarantee("a message that was released is fresh again") { trial in
             let keys = try strong(1)
             let first = try trial.begin(keys, at: 0, "the first time")
             try trial.store.release(first)
@@ -26,7 +26,7 @@ extension SeenStorePromise {
             try trial.store.commit(second, now: .seconds(0))
             try trial.expectDone(keys, at: 0, "after its second lease was committed")
         },
-        SeenStorePromise("messages know nothing of each other") { trial in
+        SeenStoreGuarantee("messages know nothing of each other") { trial in
             let first = try trial.begin(try strong(1), at: 0, "the first time")
             let second = try trial.begin(try strong(2), at: 0, "while another is in flight")
             trial.expect(first.number != second.number, "two leases should have two numbers")
@@ -41,7 +41,7 @@ extension SeenStorePromise {
     // MARK: Two keys
 
     private static let keys = [
-        SeenStorePromise("a message with two keys is seen by either") { trial in
+        SeenStoreGuarantee("a message with two keys is seen by either") { trial in
             let both = try strong(1, 2)
             let lease = try trial.begin(both, at: 0, "the first time")
             for (keys, which) in [(try strong(1), "by its first key"), (try strong(2), "by its second key")] {
@@ -53,7 +53,7 @@ extension SeenStorePromise {
             try trial.expectDone(try strong(2), at: 0, "by its second key")
             try trial.expectDone(try strong(3, 2), at: 0, "by its second key, beside a new one")
         },
-        SeenStorePromise("where two messages have two keys each, the second key decides") { trial in
+        SeenStoreGuarantee("where two messages have two keys each, the second key decides") { trial in
             let first = try trial.begin(try strong(1, 2), at: 0, "the first time")
             let second = try trial.begin(try strong(1, 3), at: 0, "with another second key, while one is in flight")
             trial.expect(first.number != second.number, "two leases should have two numbers")
@@ -70,17 +70,17 @@ extension SeenStorePromise {
             }
             try trial.begin(try strong(1, 4), at: 0, "with a third second key, after both were handled")
         },
-        SeenStorePromise("a release gives both keys back") { trial in
+        SeenStoreGuarantee("a release gives both keys back") { trial in
             try trial.store.release(try trial.begin(try strong(1, 2), at: 0, "the first time"))
             try trial.begin(try strong(2), at: 0, "by its second key after its release")
             try trial.begin(try strong(1), at: 0, "by its first key after its release")
         },
-        SeenStorePromise("a duplicate reserves nothing, not even a key of its own") { trial in
+        SeenStoreGuarantee("a duplicate reserves nothing, not even a key of its own") { trial in
             let lease = try trial.begin(try strong(1), at: 0, "the first time")
             try trial.expectInFlight(try strong(2, 1), under: lease, at: 0, "by its second key")
             try trial.begin(try strong(2), at: 0, "though a duplicate had its key")
         },
-        SeenStorePromise("the lease that a duplicate is told of is in flight as long as the first one's") { trial in
+        SeenStoreGuarantee("the lease that a duplicate is told of is in flight as long as the first one's") { trial in
             let lease = try trial.begin(try strong(1, 2), at: 0, "the first time")
             let state = try trial.store.begin(try strong(3, 2), now: .seconds(0))
             guard case .inFlight(let told) = state else { return trial.fail("the duplicate should be in flight") }
@@ -93,7 +93,7 @@ extension SeenStorePromise {
     // MARK: Leases
 
     private static let leases = [
-        SeenStorePromise("a lease is never taken away by age", window: brief) { trial in
+        SeenStoreGuarantee("a lease is never taken away by age", window: brief) { trial in
             let lease = try trial.begin(try strong(1), at: 0, "the first time")
             let weakLease = try trial.begin(try weak(2), at: 0, "the first time")
             try trial.expectInFlight(try strong(1), under: lease, at: 1_000_000, "long after the window's age")
@@ -104,7 +104,7 @@ extension SeenStorePromise {
             }
             try trial.expectDone(try strong(1), at: 1_000_001, "counted from its commit")
         },
-        SeenStorePromise("a lease is never taken away by count", window: SeenWindow(count: 2)) { trial in
+        SeenStoreGuarantee("a lease is never taken away by count", window: SeenWindow(count: 2)) { trial in
             let keys = try strong(1)
             let lease = try trial.begin(keys, at: 0, "the first time")
             for number in 2..<50 { try trial.handle(try strong(number), at: 0) }
@@ -114,7 +114,7 @@ extension SeenStorePromise {
             try trial.store.commit(lease, now: .seconds(0))
             try trial.expectDone(keys, at: 0, "after its commit")
         },
-        SeenStorePromise("a lease that has ended changes nothing") { trial in
+        SeenStoreGuarantee("a lease that has ended changes nothing") { trial in
             let keys = try strong(1)
             let released = try trial.begin(keys, at: 0, "the first time")
             try trial.store.release(released)
@@ -127,12 +127,12 @@ extension SeenStorePromise {
             try trial.store.release(committed)
             try trial.expectDone(keys, at: 0, "when a committed lease was released")
         },
-        SeenStorePromise("a second commit of a lease does not renew it", window: brief) { trial in
+        SeenStoreGuarantee("a second commit of a lease does not renew it", window: brief) { trial in
             let lease = try trial.handle(try strong(1), at: 0)
             try trial.store.commit(lease, now: .seconds(50))
             try trial.begin(try strong(1), at: 61, "when the window's age was over since the first commit")
         },
-        SeenStorePromise("a lease that the store never gave changes nothing") { trial in
+        SeenStoreGuarantee("a lease that the store never gave changes nothing") { trial in
             let unknown = SeenLease(number: 4_000_000_000, keys: try strong(1), arrivedAt: .seconds(0))
             trial.expect(try !trial.store.isInFlight(unknown), "an unknown lease should not be in flight")
             try trial.store.commit(unknown, now: .seconds(0))

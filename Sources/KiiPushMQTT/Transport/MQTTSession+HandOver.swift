@@ -4,7 +4,7 @@ import KiiPushDelivery
 import KiiPushLinux
 
 // What has come goes to the intake, and is acknowledged when it is safe.
-extension Serving {
+extension MQTTSession {
     /// Whether there was no room, and nobody has told of some since.
     var isFull: Bool {
         if case .untilSignal = batches.wait { true } else { false }
@@ -26,7 +26,7 @@ extension Serving {
     func handOver() throws(End) {
         while !arrivals.payloads.isEmpty, case .none = batches.wait {
             do throws(IntakeRefusal) {
-                let receipts = try batches.take(arrivals.payloads)
+                let receipts = try batches.submit(arrivals.payloads)
                 arrivals.removeFirst(receipts.count)
                 watch(receipts)
             } catch {

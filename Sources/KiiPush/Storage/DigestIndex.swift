@@ -6,7 +6,7 @@
 ///
 /// A number may become stale, when what it stood for is gone. It need not be taken out: it goes when its table is full
 /// and rebuilt.
-struct KeySlots {
+struct DigestIndex {
     private var tables: [Table]
 
     /// Makes an empty one of 1 to 65,536 tables, a power of two: about one for each thousand keys expected.
@@ -39,7 +39,7 @@ struct KeySlots {
     private static func tag(_ key: DedupeKey) -> UInt32 { UInt32(truncatingIfNeeded: key.first) }
 }
 
-extension KeySlots {
+extension DigestIndex {
     fileprivate struct Slot {
         /// Enough of the key to know its place when the table is rebuilt.
         let tag: UInt32

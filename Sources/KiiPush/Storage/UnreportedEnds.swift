@@ -13,7 +13,7 @@ struct LeaseEnd: Sendable {
 ///
 /// For the store such a message is still in flight. Kept until the store was told at last. Bounded: while the list is
 /// full no message gets a new lease, so it holds at most `bound` and those that were in flight when it was filled.
-final class UntoldEnds: Sendable {
+final class UnreportedEnds: Sendable {
     static let bound = 1024
 
     private let ends = Mutex<[LeaseEnd]>([])

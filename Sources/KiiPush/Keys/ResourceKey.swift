@@ -1,15 +1,15 @@
 /// What a loop is told by: 128 bits for an object, a bucket or a topic, alone or together with a route.
-package struct PlaceKey: Sendable, Hashable {
+package struct ResourceKey: Sendable, Hashable {
     package let digest: DedupeKey
 
     /// The object of a message that has one.
     package init(objectOf message: PushMessage, _ secret: DedupeSecret) {
         var digest = KeyedDigest(secret)
         let buffer = message.storage.buffer
-        let reading = message.storage.reading
-        digest.add(scopeOf: reading, buffer.span)
-        digest.add(PlacePart.bucket, buffer.span, reading.bucket.range)
-        digest.add(PlacePart.object, buffer.span, reading.object.range)
+        let classified = message.storage.classified
+        digest.add(scopeOf: classified, buffer.span)
+        digest.add(PlacePart.bucket, buffer.span, classified.bucket.range)
+        digest.add(PlacePart.object, buffer.span, classified.object.range)
         self.init(digest)
     }
 
@@ -29,7 +29,7 @@ package struct PlaceKey: Sendable, Hashable {
 }
 
 // The same in every process: lanes, shares and dead letters are told apart by them.
-extension PlaceKey {
+extension ResourceKey {
     /// A text of the user's own.
     package init(own text: String) {
         var digest = KeyedDigest(.published)
@@ -39,34 +39,34 @@ extension PlaceKey {
 
     /// The object of a message; nil when it has none.
     package init?(ofItsObject message: PushMessage) {
-        guard message.storage.reading.hasObject else { return nil }
+        guard message.storage.classified.hasObject else { return nil }
         self.init(objectOf: message, .published)
     }
 
     /// The topic of a message in its scope; nil when it has none.
     package init?(topicOf message: PushMessage) {
-        let reading = message.storage.reading
-        guard reading.hasTopic else { return nil }
+        let classified = message.storage.classified
+        guard classified.hasTopic else { return nil }
         let buffer = message.storage.buffer
         var digest = KeyedDigest(.published)
-        digest.add(scopeOf: reading, buffer.span)
-        digest.add(PlacePart.topic, buffer.span, reading.topic.range)
+        digest.add(scopeOf: classified, buffer.span)
+        digest.add(PlacePart.topic, buffer.span, classified.topic.range)
         self.init(digest)
     }
 
     /// The sender of a message; nil when it names none.
     package init?(senderOf message: PushMessage) {
-        let reading = message.storage.reading
-        guard reading.sender.isPresent else { return nil }
+        let classified = message.storage.classified
+        guard classified.sender.isPresent else { return nil }
         let buffer = message.storage.buffer
         var digest = KeyedDigest(.published)
-        digest.add(senderOf: reading, buffer.span)
+        digest.add(senderOf: classified, buffer.span)
         self.init(digest)
     }
 
     /// The bucket or topic of a message, or else its sender; nil when it has none of them.
     package init?(groupOf message: PushMessage) {
-        if let place = PlaceDigest(of: message.storage, .published) {
+        if let place = ResourceDigest(of: message.storage, .published) {
             self.init(digest: place.wide.finish())
         } else {
             self.init(senderOf: message)
@@ -76,7 +76,7 @@ extension PlaceKey {
 
 extension PushMessage {
     /// The bucket or topic of a message, or else its sender, as a digest; for logs, which must not name them.
-    package var groupDigest: DedupeKey? { PlaceKey(groupOf: self)?.digest }
+    package var groupDigest: DedupeKey? { ResourceKey(groupOf: self)?.digest }
 }
 
 /// The meanings of the parts of a key, so that equal bytes in another place make another key.
@@ -90,9 +90,9 @@ private enum PlacePart {
 }
 
 extension KeyedDigest {
-    fileprivate mutating func add(scopeOf reading: Reading, _ text: Span<UInt8>) {
-        add(UInt64(reading.scopeKind.number))
-        add(PlacePart.scope, text, reading.scopeID.range)
+    fileprivate mutating func add(scopeOf classified: Classified, _ text: Span<UInt8>) {
+        add(UInt64(classified.scopeKind.number))
+        add(PlacePart.scope, text, classified.scopeID.range)
     }
 
     fileprivate mutating func add(_ scope: KiiScope) {
@@ -107,8 +107,8 @@ extension KeyedDigest {
         add(PlacePart.scope, id)
     }
 
-    fileprivate mutating func add(senderOf reading: Reading, _ text: Span<UInt8>) {
-        add(UInt64(reading.senderKind.rawValue))
-        add(PlacePart.sender, text, reading.sender.range)
+    fileprivate mutating func add(senderOf classified: Classified, _ text: Span<UInt8>) {
+        add(UInt64(classified.senderKind.rawValue))
+        add(PlacePart.sender, text, classified.sender.range)
     }
 }

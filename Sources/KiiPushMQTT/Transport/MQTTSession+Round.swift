@@ -5,7 +5,7 @@ import KiiPushDelivery
 import KiiPushLinux
 
 // One round of a link: poll, read, hand over, write.
-extension Serving {
+extension MQTTSession {
     /// `POLLRDHUP`, which the C library shows only to who asks for all of GNU's.
     private static let hungUp: Int32 = 0x2000
     /// So many acknowledgements wait for messages to end; then nothing more is read.
@@ -14,7 +14,7 @@ extension Serving {
     private static let mostBytes = 1 << 20
 
     /// Polls, and does what there is to do then.
-    func round(_ link: borrowing Link, until deadline: Instant?) throws(End) {
+    func round(_ link: borrowing MosquittoClient, until deadline: Instant?) throws(End) {
         try handOver()
         try write(link)
         let mayRead = arrivals.payloads.isEmpty && unacknowledged < Self.mostUnacknowledged
@@ -35,13 +35,13 @@ extension Serving {
     }
 
     /// Reads what there is, at most ``BatchedIntake/largestBatch`` messages, and has it taken in.
-    private func read(_ link: borrowing Link) throws(End) {
-        var failure: Link.Failure?
+    private func read(_ link: borrowing MosquittoClient) throws(End) {
+        var failure: MosquittoClient.Failure?
         arrivals.areLate = lag.isBehind(.now)
         let first = arrivals.count
         repeat {
             let before = arrivals.count
-            do throws(Link.Failure) { try link.read() } catch { failure = error }
+            do throws(MosquittoClient.Failure) { try link.read() } catch { failure = error }
             // Pings are not counted; if there is more, the next poll says so at once. Without a socket libmosquitto
             // would say again and again that the link has ended.
             if arrivals.count == before || link.descriptor < 0 { break }
@@ -49,13 +49,13 @@ extension Serving {
             if !arrivals.answers.isEmpty { break }
         } while failure == nil && arrivals.payloads.count < BatchedIntake.largestBatch
             && arrivals.bytes < Self.mostBytes
-        lag.read(arrivals.count - first, window: Link.usualWindow, .now)
+        lag.read(arrivals.count - first, window: MosquittoClient.usualWindow, .now)
         for answer in arrivals.takeAnswers() { try heed(answer, link) }
         for notice in arrivals.takeNotices() { intake.report(.ignored(notice)) }
         if let failure { throw .lost(failure) }
         guard link.descriptor >= 0 else { throw .lost("the broker ended the link", isByBroker: true) }
         if arrivals.takeAcknowledgement(), !link.wantsWrite {
-            throw .final(.acknowledgesEarly(Link.libraryVersion))
+            throw .final(.acknowledgesEarly(MosquittoClient.libraryVersion))
         }
         try handOver()
         try write(link)
@@ -63,7 +63,7 @@ extension Serving {
     }
 
     /// Ends the link in good order, unless it is none yet or that would acknowledge what was not taken in.
-    func leave(_ link: borrowing Link) {
+    func leave(_ link: borrowing MosquittoClient) {
         guard subscribedAt != nil, maySend, unended.retried == 0, link.descriptor >= 0 else { return }
         link.disconnect()
         let end = Instant.now + .seconds(1)
@@ -80,7 +80,7 @@ extension Serving {
     var maySend: Bool { arrivals.payloads.isEmpty && unended.isEmpty }
 
     /// Sends what is queued, if it may leave.
-    private func write(_ link: borrowing Link) throws(End) {
+    private func write(_ link: borrowing MosquittoClient) throws(End) {
         guard maySend else { return }
         let retried = unended.retried
         guard retried == 0 else {
@@ -88,12 +88,12 @@ extension Serving {
             throw .lost("\(counted(retried, "message")) \(retried == 1 ? "was" : "were") not dealt with; \(whence)")
         }
         unacknowledged = 0
-        try lost { () throws(Link.Failure) in try link.write() }
+        try lost { () throws(MosquittoClient.Failure) in try link.write() }
         isSending = link.wantsWrite
     }
 
-    func lost(_ call: () throws(Link.Failure) -> Void) throws(End) {
-        do throws(Link.Failure) { try call() } catch { throw .lost(error) }
+    func lost(_ call: () throws(MosquittoClient.Failure) -> Void) throws(End) {
+        do throws(MosquittoClient.Failure) { try call() } catch { throw .lost(error) }
     }
 }
 #endif

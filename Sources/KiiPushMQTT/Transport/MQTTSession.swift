@@ -8,7 +8,7 @@ import KiiPushLinux
 ///
 /// One round of a link is: poll, read some messages, have them taken in together, write. libmosquitto queues an
 /// acknowledgement for each message as it reads it, and nothing of its queue leaves before the write.
-final class Serving {
+final class MQTTSession {
     /// What it begins with.
     struct Start: Sendable {
         let settings: MQTTSettings
@@ -29,7 +29,9 @@ final class Serving {
         /// No link will ever hold.
         case final(MQTTError)
 
-        static func lost(_ failure: Link.Failure) -> End { .lost(failure.what, isByBroker: failure.isByBroker) }
+        static func lost(_ failure: MosquittoClient.Failure) -> End {
+            .lost(failure.what, isByBroker: failure.isByBroker)
+        }
     }
 
     typealias Instant = ContinuousClock.Instant
@@ -37,7 +39,7 @@ final class Serving {
     let settings: MQTTSettings
     let intake: PushIntake
     let control: Control
-    let arrivals: Arrivals
+    let arrivals: MosquittoInbox
     private let start: Start
     private let clientID: String
     let publish: (MQTTCounts) -> Void
@@ -80,7 +82,7 @@ final class Serving {
         clientID =
             settings.clientID.isEmpty
             ? "kiipush-\(String(UInt64.random(in: 1 << 63 ... .max), radix: 36))" : settings.clientID
-        arrivals = Arrivals(settings, clientID: clientID)
+        arrivals = MosquittoInbox(settings, clientID: clientID)
         pauses = LinkPauses(settings, clientID: clientID)
         batches = BatchedIntake(intake, control.signal)
     }
@@ -190,13 +192,13 @@ final class Serving {
         }
     }
 
-    private func makeLink() throws(End) -> Link {
+    private func makeLink() throws(End) -> MosquittoClient {
         let files: LinkFiles.Contents
         fileLook.use()
         do throws(MQTTError) { files = try start.files.read() } catch { throw .lost(error.description) }
         guard control.goAway() else { throw .stopped }
-        do throws(Link.Failure) {
-            let link = try Link(settings, clientID: clientID, arrivals)
+        do throws(MosquittoClient.Failure) {
+            let link = try MosquittoClient(settings, clientID: clientID, arrivals)
             try link.connect(settings, files)
             // Nobody may be there any more; the first round would find out too late.
             if control.comeBack() { return link }
