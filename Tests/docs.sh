@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Builds the documentation of all libraries as one static site, and shows it on this machine.
+#
+#   bash Tests/docs.sh                builds the site, and serves it on 127.0.0.1 until Ctrl-C
+#   bash Tests/docs.sh --build        builds it only; it is in .build/documentation/site
+#   bash Tests/docs.sh --port 8081    serves it on another port than 8080
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() { printf 'docs.sh: %s\n' "$*" >&2; exit 64; }
+
+serves=yes port=8080
+while [ $# -gt 0 ]; do
+    case "$1" in
+        --build) serves="" ;;
+        --port) port=${2:?--port takes a number}; shift ;;
+        --help) awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; exit ;;
+        *) fail "there is no option '$1'; see --help" ;;
+    esac
+    shift
+done
+
+documented=.build/documentation
+all=$PWD/$documented/symbol-graphs
+site=$documented/site
+# Graphs of types that are no more would be documented for ever.
+rm -rf "$all" "$site" "$documented/all.doccarchive"
+mkdir -p "$all"
+libraries=()
+for folder in Sources/Kii*/; do libraries+=("$(basename "$folder")"); done
+# A stand-in for Graphviz and Testing is not needed: each library is built as it is, without traits.
+for library in "${libraries[@]}"; do
+    echo "$library"
+    swift build --quiet --scratch-path "$documented" --target "$library" \
+        -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$all"
+done
+archives=()
+for library in "${libraries[@]}"; do
+    graphs=$documented/symbol-graphs-of/$library
+    rm -rf "$graphs" && mkdir -p "$graphs"
+    cp "$all/$library.symbols.json" "$graphs"
+    find "$all" -name "$library@*.symbols.json" -exec cp {} "$graphs" \;
+    catalog=()
+    [ -d "Sources/$library/$library.docc" ] && catalog=("Sources/$library/$library.docc")
+    archive=$documented/$library.doccarchive
+    rm -rf "$archive"
+    docc convert "${catalog[@]}" --fallback-display-name "$library" --fallback-bundle-identifier "$library" \
+        --fallback-default-module-kind Library --additional-symbol-graph-dir "$graphs" --output-path "$archive" \
+        --warnings-as-errors
+    archives+=("$archive")
+done
+docc merge "${archives[@]}" --synthesized-landing-page-name "KiiPush" --synthesized-landing-page-kind "Package" \
+    --output-path "$documented/all.doccarchive"
+docc process-archive transform-for-static-hosting "$documented/all.doccarchive" --output-path "$site" \
+    --hosting-base-path /
+echo "$site: $(find "$site/documentation" -name index.html | wc -l) pages"
+[ -n "$serves" ] || exit 0
+echo "http://127.0.0.1:$port/documentation/kiipush/"
+exec python3 -m http.server "$port" --bind 127.0.0.1 --directory "$site"
