@@ -23,12 +23,12 @@ done
 documented=.build/documentation
 all=$PWD/$documented/symbol-graphs
 site=$documented/site
-# Graphs of types that are no more would be documented for ever.
-rm -rf "$all" "$site" "$documented/all.doccarchive"
-mkdir -p "$all"
 libraries=()
 for folder in Sources/Kii*/; do libraries+=("$(basename "$folder")"); done
-# A stand-in for Graphviz and Testing is not needed: each library is built as it is, without traits.
+# A build writes the graphs only of what it compiles: where one is missing, all is built anew.
+for library in "${libraries[@]}"; do [ -f "$all/$library.symbols.json" ] || rm -rf "$documented"; done
+rm -rf "$site" "$documented/all.doccarchive"
+mkdir -p "$all"
 for library in "${libraries[@]}"; do
     echo "$library"
     swift build --quiet --scratch-path "$documented" --target "$library" \
@@ -40,13 +40,15 @@ for library in "${libraries[@]}"; do
     rm -rf "$graphs" && mkdir -p "$graphs"
     cp "$all/$library.symbols.json" "$graphs"
     find "$all" -name "$library@*.symbols.json" -exec cp {} "$graphs" \;
-    catalog=()
-    [ -d "Sources/$library/$library.docc" ] && catalog=("Sources/$library/$library.docc")
+    # DocC reads one library at a time: a link to another one's type is shown as code. Where there are guides, that and
+    # every other warning is an error, as in check.sh.
+    catalog=() strict=(--diagnostic-level error)
+    [ -d "Sources/$library/$library.docc" ] && catalog=("Sources/$library/$library.docc") strict=(--warnings-as-errors)
     archive=$documented/$library.doccarchive
     rm -rf "$archive"
     docc convert "${catalog[@]}" --fallback-display-name "$library" --fallback-bundle-identifier "$library" \
         --fallback-default-module-kind Library --additional-symbol-graph-dir "$graphs" --output-path "$archive" \
-        --warnings-as-errors
+        "${strict[@]}"
     archives+=("$archive")
 done
 docc merge "${archives[@]}" --synthesized-landing-page-name "KiiPush" --synthesized-landing-page-kind "Package" \
