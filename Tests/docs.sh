@@ -30,7 +30,6 @@ for library in "${libraries[@]}"; do [ -f "$all/$library.symbols.json" ] || rm -
 rm -rf "$site" "$documented/all.doccarchive"
 mkdir -p "$all"
 for library in "${libraries[@]}"; do
-    echo "$library"
     swift build --quiet --scratch-path "$documented" --target "$library" \
         -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$all"
 done
@@ -46,6 +45,7 @@ for library in "${libraries[@]}"; do
     [ -d "Sources/$library/$library.docc" ] && catalog=("Sources/$library/$library.docc") strict=(--warnings-as-errors)
     archive=$documented/$library.doccarchive
     rm -rf "$archive"
+    echo "$library"
     docc convert "${catalog[@]}" --fallback-display-name "$library" --fallback-bundle-identifier "$library" \
         --fallback-default-module-kind Library --additional-symbol-graph-dir "$graphs" --output-path "$archive" \
         "${strict[@]}"

@@ -191,7 +191,7 @@ extension PushService {
     /// Does what ends a parcel in a task of its own, for which the service waits before it stops.
     func startEnding(_ body: @escaping @Sendable () async -> Void) {
         state.withLock { $0.ending += 1 }
-        Task {
+        start { [self] in
             await body()
             let wake = state.withLock { state in
                 state.ending -= 1
@@ -259,7 +259,7 @@ extension PushService {
         let pause: (number: UInt64, task: Task<Void, Never>)? = state.withLock { state in
             guard state.phase != .stopped else { return nil }
             state.lastPause += 1
-            let task = Task { _ = try? await clock.sleep(until: end) }
+            let task = start { _ = try? await clock.sleep(until: end) }
             state.pauses[state.lastPause] = task
             return (state.lastPause, task)
         }

@@ -27,14 +27,18 @@ extension PushService {
             return true
         }
         guard isNew else { throw ServiceUsed() }
+        return try await onExecutor { try await deliverAll() }
+    }
+
+    private func deliverAll() async throws -> DrainReport {
         if inbox.isDurable, !receiver.deadLetters.isDurable {
             tell(
                 .notDurable(
                     "the inbox is durable and the dead letters are not: what is put aside is gone from the one and lost with "
                         + "the process; give the receiver durable `deadLetters`"))
         }
-        let timer = Task { await runTimer() }
-        let held = Task { await runHeld() }
+        let timer = start { await self.runTimer() }
+        let held = start { await self.runHeld() }
         var failure: (any Error)?
         await withTaskCancellationHandler {
             do {
@@ -185,7 +189,7 @@ extension PushService {
         let wake = state.withLock { state in
             guard state.isRunning else { return ServiceState.Wake() }
             state.phase = .stopping
-            state.drain = Task {
+            state.drain = start { [self] in
                 do {
                     try await clock.sleep(until: end)
                     cancelRuns()

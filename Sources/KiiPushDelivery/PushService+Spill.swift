@@ -7,7 +7,7 @@ extension PushService {
     // MARK: Reading
 
     /// Reads payloads back whose turn it is.
-    func read(_ items: [Spill.Item]) { Task { await readBack(items) } }
+    func read(_ items: [Spill.Item]) { start { await self.readBack(items) } }
 
     private func readBack(_ items: [Spill.Item]) async {
         var entries: [UInt64: InboxEntry] = [:]

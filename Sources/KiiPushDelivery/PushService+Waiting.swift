@@ -31,7 +31,7 @@ extension PushService {
         }
         var progress = given
         progress.chain = .passed(passed)
-        Task { [progress] in
+        start { [self, progress] in
             let outcome = await receiver.wait(for: lease, progress.message)
             let isHere = state.withLock { state in
                 guard state.copies.removeValue(forKey: ObjectIdentifier(parcel)) != nil else { return false }

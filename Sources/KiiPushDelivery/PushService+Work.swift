@@ -6,7 +6,7 @@ import Synchronization
 extension PushService {
     /// Starts a task for each parcel whose turn it is, as far as there may be more.
     func startWork() {
-        while let parcel = state.withLock({ $0.next(settings) }) { Task { await work(parcel) } }
+        while let parcel = state.withLock({ $0.next(settings) }) { start { await self.work(parcel) } }
     }
 
     /// Delivers a parcel, and then others for as long as their turn comes.
@@ -198,7 +198,7 @@ extension PushService {
                 return waiter.resume(returning: HandlerRun.End.notBegun)
             }
             run.start(
-                Task {
+                start {
                     var message = single
                     let outcome = await receiver.handle(&message, maxAge: maxAge)
                     self.ended(run, outcome)

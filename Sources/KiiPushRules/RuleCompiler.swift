@@ -46,10 +46,10 @@ struct RuleCompiler {
             report(Suggestion.unknown("handler", name, known: handlers.keys.map(\.text).sorted()))
         case .run(let arguments):
             if let actions { return .any { try await actions.run(arguments, for: $0, $1) } }
-            report("nobody here runs programs; load the rules with actions that do")
+            report("this program cannot run programs; load the rules with actions that do")
         case .print:
             if let actions { return .any { try await actions.print($0, $1) } }
-            report("nobody here prints messages; load the rules with actions that do")
+            report("this program cannot print messages; load the rules with actions that do")
         }
         return nil
     }

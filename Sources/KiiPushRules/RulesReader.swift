@@ -110,7 +110,7 @@ struct RulesReader {
             if seen.insert(ExactText(name)).inserted {
                 found.append(RulesMember(key: name, keyOffset: Int(key.start) - 1, value: RulesNode(token: value)))
             } else {
-                report(Int(key.start) - 1, "the key '\(Suggestion.shown(name))' stands twice in this object")
+                report(Int(key.start) - 1, "the key '\(Suggestion.shown(name))' is a duplicate in this object")
             }
         }
         return RulesObject(node: node, members: found)

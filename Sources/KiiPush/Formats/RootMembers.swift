@@ -36,7 +36,7 @@ struct RootMembers {
         if reader.peek(text) != nil { throw reader.unexpected(text, "the end") }
         guard isObject else { throw DecodeError(.notAnObject, at: start, "a push is a JSON object") }
         if let duplicate = others.firstDuplicate(text) {
-            throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "this key stands twice; send it once")
+            throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "duplicate key; send it once")
         }
     }
 

@@ -16,7 +16,7 @@ struct LoopState {
     /// The breakers of an earlier process, until the receiver's clock is known.
     var tripped: [TrippedBreaker] = []
     var lastHeld: UInt64 = 0
-    var listener: (@Sendable (LoopRisk) -> Void)?
+    var listeners = Listeners<LoopRisk>()
 
     init(_ identities: Identities, _ settings: LoopSettings) {
         self.identities = identities
@@ -79,7 +79,8 @@ extension LoopState {
             if active.stop(message.message, app: message.app) { return .drop(.looped(.killSwitch)) }
             kills = active
         }
-        // By index, since a loop over the values would copy them first; a route that is stopped gives its place to the next.
+        // By index, since a loop over the values would copy them first; a route that is stopped gives its place to the
+        // next.
         var index = 0
         while index < message.routes.count {
             if let stop = stop(&message, index, kills, secret) {

@@ -1,4 +1,4 @@
-/// What a message is taken for, and why.
+/// The classification of a message: its kind, and the evidence for it.
 public struct Classification: Sendable, Hashable {
     /// The kind; every message has one, ambiguous or not.
     public let kind: PushKind
@@ -6,7 +6,7 @@ public struct Classification: Sendable, Hashable {
     /// How sure that is.
     public let certainty: Certainty
 
-    /// The keys that speak for the kind, as they stand in the payload, such as `bi` or `sourceURI`.
+    /// The keys that speak for the kind, as in the payload, such as `bi` or `sourceURI`.
     ///
     /// Empty for a Direct Push that is one by absence alone.
     public let evidence: [String]

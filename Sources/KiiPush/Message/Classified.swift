@@ -1,4 +1,4 @@
-/// Decides a message's kind from its witnesses, resolves what it is about, and notes every contradiction.
+/// Decides a message's kind from the evidence, resolves what it is about, and notes every contradiction.
 ///
 /// App comes before User before Direct, as in Kii's own parsers; unlike them it reports why, and what speaks against
 /// it. All of it is positions in the buffer: no string is made here.
@@ -106,7 +106,8 @@ package struct Classified {
         guard fields[.origin].isPresent else { return }
         let forBucket = forApp.subtracting(FieldSet(.origin))
         if isEvent {
-            // On long keys EVENT alone makes a Push to App; beside only a topic it contradicts, and on short keys always.
+            // On long keys EVENT alone makes a Push to App; beside only a topic it contradicts, and on short keys
+            // always.
             let isAlone = forBucket.isEmpty
             let contradicts = evidence.contains(.origin) ? fields[.topic].isPresent : true
             if isAlone, contradicts { conflictSet.insert(.eventWithoutBucket) }

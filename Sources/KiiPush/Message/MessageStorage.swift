@@ -17,7 +17,7 @@ package final class MessageStorage: Sendable {
     let body: Body
     let fields: FieldTable
     let aps: JSONToken
-    /// What stands under the stamp's key, whatever it is.
+    /// The value of the stamp's key, whatever it is.
     let stamp: JSONToken
     package let classified: Classified
     let certainty: Certainty

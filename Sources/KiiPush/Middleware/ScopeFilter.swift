@@ -1,18 +1,18 @@
-/// Refuses what is not for this receiver: another app's payload, or a scope that it does not serve.
+/// Refuses messages that are not for this receiver: those of another app, or of a scope that it does not serve.
 ///
-/// A device whose installation was used by another user before, or by another app in a test, still gets their pushes;
-/// handling them would mix two users' data. Put it last in the chain. The routes of what it lets through are the
-/// receiver's: see ``PushReceiver``.
+/// A device whose installation was used by another user before, or by another app in a test, still receives their
+/// pushes; handling them would mix two users' data. Put it last in the chain. It does not route messages: the
+/// receiver's routes do, see ``PushReceiver``.
 public struct ScopeFilter: Middleware {
     private let serving: ScopePattern?
 
-    /// Makes a router.
+    /// Makes a filter.
     ///
-    /// - Parameter serving: the scopes that are served; nil serves all. A scope that a payload states and that is
-    ///   incomplete, unknown or not listed is refused; a payload that states none passes.
+    /// - Parameter serving: the scopes that are served; nil serves all. A payload whose scope is incomplete, unknown or
+    ///   not listed is refused; a payload that states no scope passes.
     public init(serving: ScopePattern? = nil) { self.serving = serving }
 
-    /// Refuses a payload of another app than the receiver's, then one of a scope that is not served.
+    /// Refuses a payload of another app, then one of a scope that is not served.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
         refusal(of: message.message.storage, app: message.app).map { .drop(.refused($0)) } ?? .pass
     }

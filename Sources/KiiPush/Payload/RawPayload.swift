@@ -75,7 +75,7 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
         case unknown
     }
 
-    /// The name as it stands in rules, traces and metrics.
+    /// The name in rules, traces and metrics.
     public let name: String
 
     /// What the name says of the format; kept, since comparing names costs more than reading many a payload's keys.

@@ -1,7 +1,9 @@
 /// What names the messages of a route: an id that their sender puts into the data.
 ///
 /// ```swift
-/// receiver.onPushToUser(topic: "orders", dedupe: .by(data: "orderID")) { order, _ in print(order.topic) }
+/// receiver.onPushToUser(topic: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { order, _ in
+///     print(order.topic)
+/// }
 /// ```
 ///
 /// Two messages of the route with one id are the same message, whatever else differs: the second is a duplicate for as

@@ -15,8 +15,8 @@ extension PushReceiver {
 
     /// Keeps a message that none of its routes may handle now; nil where there is no room for it.
     ///
-    /// The stages are told before the breaker gets it: from then on it may be its turn. Before both, `willHold` is called.
-    /// A `keeper` handles it in its turn in place of the receiver.
+    /// The stages are told before the breaker gets it: from then on it may be its turn. Before both, `willHold` is
+    /// called. A `keeper` handles it in its turn in place of the receiver.
     package func keep(
         _ message: RoutedMessage, _ breaker: BreakerID, _ passed: Int, for keeper: (any HeldKeeper)? = nil,
         _ willHold: (HeldMessage) -> Void = { _ in }
@@ -38,7 +38,8 @@ extension PushReceiver {
         return held
     }
 
-    /// Keeps for the held routes a message that others have handled, or would have fed a loop with; returns its outcome.
+    /// Keeps for the held routes a message that others have handled, or would have fed a loop with; returns its
+    /// outcome.
     ///
     /// One that failed will be delivered again and held then. So will one that there is no room for, neither here nor
     /// in the dead letters: to be handled twice by the others is better than never by these.
@@ -101,7 +102,7 @@ extension PushReceiver {
         var letter = letter
         letter.rulesGeneration = rulesGeneration
         letter.id = try deadLetters.add(letter)
-        setup.withLock { $0.deadLetterListener }?(letter)
+        setup.withLock { $0.deadLetterListeners.call }?(letter)
     }
 
     // MARK: Letting go
@@ -244,9 +245,10 @@ extension PushReceiver {
 
     /// Handles a dead letter once more, and takes it out of the store when it is handled.
     ///
-    /// It goes through the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the routes
-    /// that did not handle it are called, if they still take it; for a letter that could not be decoded when it was put
-    /// aside, and can be now, all routes that take it. No time limit holds for them; see `PushService.replay(_:)`.
+    /// It goes through the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the
+    /// routes that did not handle it are called, if they still take it; for a letter that could not be decoded when it
+    /// was put aside, and can be now, all routes that take it. No time limit holds for them; see
+    /// `PushService.replay(_:)`.
     ///
     /// - Returns: its outcome; of any but `handled` the letter stays in the store.
     @discardableResult

@@ -41,7 +41,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
 
     /// How a message ended: `message 12: handled; routes settings; pushToApp, certain; mqtt, 227 bytes; 3.1 ms`.
     ///
-    /// Failed, held and undecodable messages are warnings; what was put aside is an error.
+    /// Failed, held and undecodable messages are warnings; dead-lettered ones are errors.
     public init(_ trace: Trace) {
         var parts = ["message \(trace.messageID): \(Self.words(trace.outcome))"]
         if !trace.routes.isEmpty {

@@ -9,7 +9,7 @@ import Synchronization
 /// let watching = Task { await silence.run { change in print(change) } }
 /// ```
 ///
-/// A link may seem well while a subscription is gone; only the silence tells. A message counts however it ends: a
+/// A link may seem healthy while a subscription is lost; only the silence shows it. A message counts however it ends: a
 /// duplicate is a sign of life too. It keeps one moment for each limit, of which there are 64 at most.
 public final class SilenceWatch: Sendable {
     /// How long a silence may last.

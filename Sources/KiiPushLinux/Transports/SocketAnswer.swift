@@ -9,7 +9,7 @@ enum SocketAnswer {
         line(outcome.name, outcome.disposition, outcome.reason.map(Suggestion.shown))
     }
 
-    /// It lies on disk, and will be handled.
+    /// It is on disk, and will be handled.
     static let stored = line("stored", .accept)
 
     /// The service stopped before it ended.

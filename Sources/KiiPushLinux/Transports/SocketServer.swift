@@ -115,7 +115,7 @@ struct SocketServer: ~Copyable {
                 guard let client else { return }
                 admit(client)
             } catch {
-                if !pause.failed(error) { tellOnce("no client can be taken on: \(error)") }
+                if !pause.failed(error) { tellOnce("no client can be accepted: \(error)") }
                 return
             }
         }

@@ -9,7 +9,7 @@ extension RulesLint {
                 guard case .user(let user) = identity, serving.matches(.user(user)) else { continue }
                 report(
                     .identityServed, index < rules.mePositions.count ? rules.mePositions[index] : .start, nil,
-                    "the user '\(Suggestion.shown(user.id))' of 'me' is also in 'serving': what another device of that user writes would be cut; if there may be one, move the user to 'writesAs' of 'loop'"
+                    "the user '\(Suggestion.shown(user.id))' of 'me' is also in 'serving': what another device of that user writes would be dropped; if there may be one, move the user to 'writesAs' of 'loop'"
                 )
             }
         }

@@ -108,7 +108,9 @@ public final class SQLiteInbox: Inbox {
                 return .success(changes.added.map(\.id))
             }
         }
-        if case .failure(let lack as InboxNoRoom) = answer { shortages?.begin(.disk, "nothing is taken in: \(lack)") }
+        if case .failure(let lack as InboxNoRoom) = answer {
+            shortages?.begin(.disk, "no payload is accepted: \(lack)")
+        }
         let numbers = try answer.get().map { UInt64($0) }
         lookForRoom()
         return numbers

@@ -94,7 +94,7 @@ private struct Demo {
         }
         let outcome = await receiver.receive(payload)
         for line in heard.takeAll() { console.print("    handler: \(escaped(line))") }
-        console.print("    outcome: \(outcome), the transport is told: \(outcome.disposition.rawValue)")
+        console.print("    outcome: \(outcome), the transport's disposition: \(outcome.disposition.rawValue)")
         if case .undecodable(let error) = outcome { console.print("    \(error)") }
     }
 

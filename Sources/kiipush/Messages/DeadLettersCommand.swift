@@ -6,47 +6,46 @@ import KiiPushLinux
 enum DeadLettersCommand {
     static let command = StateCommand.command(
         Command(
-            name: "dead-letters", summary: "shows, replays and drops messages that were put aside",
+            name: "dead-letters", summary: "shows, replays and drops dead letters",
             usage: ["COMMAND [OPTION…]"],
             about: [
                 .text(
-                    "It works while the agent runs, and when it does not; but replaying needs the agent, whose "
-                        + "handlers it calls. A NUMBER is one that 'list' shows; a FILTER is --reason, --route or "
-                        + "--transport.")
+                    "Works whether or not the agent runs; only replaying needs the agent, because it calls the agent's "
+                        + "handlers. A NUMBER is one that 'list' shows; a FILTER is --reason, --route or --transport.")
             ],
             exits: [
                 (.fine, "done"),
                 (.failed, "something is not there or failed"),
-                (.nobody, "no agent is there that could do it"),
+                (.nobody, "replaying needs an agent, and none runs"),
             ]),
         [
             (
                 .list,
                 Command(
                     name: "dead-letters list", summary: "lists dead letters", usage: ["[NUMBER…] [OPTION…]"],
-                    exits: [(.fine, "listed"), (.failed, "a number is not there, or the letters cannot be read")])
+                    exits: [(.fine, "listed"), (.failed, "no such number, or the store cannot be read")])
             ),
             (
                 .show,
                 Command(
                     name: "dead-letters show", summary: "shows dead letters with their payloads",
                     usage: ["NUMBER… [OPTION…]"],
-                    exits: [(.fine, "shown"), (.failed, "a number is not there, or the letters cannot be read")])
+                    exits: [(.fine, "shown"), (.failed, "no such number, or the store cannot be read")])
             ),
             (
                 .replay,
                 Command(
-                    name: "dead-letters replay", summary: "has the agent handle dead letters after all",
+                    name: "dead-letters replay", summary: "makes the agent handle dead letters again",
                     usage: ["NUMBER…|FILTER…|--all [OPTION…]"],
                     notes: [
                         .text(
-                            "A letter that is handled is gone; one that is not stays. A letter that is the newest of "
-                                + "many stands for messages whose payloads are gone: replaying it handles the newest "
+                            "A dead letter that is handled is removed; the others stay. A dead letter that summarizes "
+                                + "many messages has the payload of the newest one only: replaying it handles that "
                                 + "one.")
                     ],
                     exits: [
                         (.fine, "all were handled"),
-                        (.failed, "one was not, or there is no such letter, so that nothing was replayed"),
+                        (.failed, "one was not, or no dead letter matches, so nothing was replayed"),
                         (.nobody, "no agent is there"),
                     ])
             ),
@@ -57,7 +56,7 @@ enum DeadLettersCommand {
                     usage: ["NUMBER…|FILTER…|--all [OPTION…]"],
                     exits: [
                         (.fine, "dropped"),
-                        (.failed, "one could not be, or there is no such letter, so that nothing was dropped"),
+                        (.failed, "one could not be dropped, or no dead letter matches, so nothing was dropped"),
                     ])
             ),
         ], isOfLetters: true)
@@ -72,7 +71,7 @@ enum DeadLettersCommand {
         }
         let letters = all.filter { options.takes($0) }
         for id in options.ids.sorted() where !letters.contains(where: { $0.id == id }) {
-            console.error("kiipush dead-letters: there is no letter \(id) of that kind")
+            console.error("kiipush dead-letters: there is no dead letter \(id) that matches")
         }
         let missing = options.ids.count > letters.count
         if letters.isEmpty, options.action.changes {
@@ -104,7 +103,7 @@ enum DeadLettersCommand {
         }
         let count = counted(all.count, "dead letter")
         console.error(
-            escaped("kiipush dead-letters: \(nothing): none of \(count) is as you asked\(unknown ?? "")"))
+            escaped("kiipush dead-letters: \(nothing): none of \(count) matches\(unknown ?? "")"))
         return .failed
     }
 
@@ -117,7 +116,7 @@ enum DeadLettersCommand {
         }
         guard let service = session.service else {
             console.error(
-                "kiipush dead-letters: no agent runs on this directory, and it is the agent that handles them")
+                "kiipush dead-letters: no agent runs in this directory, and only an agent can replay them")
             return .nobody
         }
         var code = ExitCode.fine

@@ -22,7 +22,7 @@ enum HeldCommand {
             (
                 .release,
                 Command(
-                    name: "held release", summary: "handles held messages now, whatever their breakers say",
+                    name: "held release", summary: "handles held messages now, without waiting for their breakers",
                     usage: ["NUMBER…|--route ID|--all [OPTION…]"], about: [.text("The kill switch still counts.")],
                     exits: [
                         (.fine, "released"),
@@ -32,7 +32,7 @@ enum HeldCommand {
             (
                 .drop,
                 Command(
-                    name: "held drop", summary: "ends held messages unhandled",
+                    name: "held drop", summary: "drops held messages without handling them",
                     usage: ["NUMBER…|--route ID|--all [OPTION…]"],
                     exits: [
                         (.fine, "dropped"),
@@ -57,7 +57,7 @@ enum HeldCommand {
                 console.print("nothing is held, so \(nothing)")
             } else {
                 let all = counted(count, "held message")
-                console.error("kiipush held: \(nothing): none of \(all) is as you asked")
+                console.error("kiipush held: \(nothing): none of \(all) matches")
             }
             return options.isNarrowed ? .failed : .fine
         }

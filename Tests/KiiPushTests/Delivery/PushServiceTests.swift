@@ -32,7 +32,7 @@ struct PushServiceTests {
         let clock = ManualClock()
         let receiver = PushReceiver(clock: clock)
         let log = EventLog()
-        receiver.onPushToApp("good", bucket: "settings", then: .continue) { _, _ in log.add("good") }
+        receiver.onPushToApp("good", bucket: "settings", options: .continue) { _, _ in log.add("good") }
         receiver.onPushToApp("bad", bucket: "settings") { _, _ in
             log.add("bad at \(clock.now.nanoseconds / 1_000_000)")
             throw TestError()

@@ -38,7 +38,7 @@ struct ServiceChaosTests {
         (settings.concurrency, settings.messages, settings.drain) = (8, 300, .zero)
         let bench = ServiceBench(routes: [], inbox: inbox, settings: settings, delivery: delivery, store: store)
         for route in ["a", "b"] {
-            bench.receiver.onAny(route, then: .continue) { message, _ in
+            bench.receiver.onAny(route, options: .continue) { message, _ in
                 if record.roll(4) == 0 { await Task.yield() }
                 // A process that has ended runs nothing; what it was about to do counts as not done.
                 guard isAlive.isSet, record.roll(20) != 0 else { throw TestError() }

@@ -115,10 +115,12 @@ struct ServiceHeldTests {
         if fails { isFailing.set() }
         let bench = ServiceBench(routes: [], inbox: inbox)
         let log = bench.log
-        bench.receiver.onAny("free", then: .continue, loop: RouteLoopPolicy(rate: .unlimited)) { message, _ in
+        bench.receiver.onAny("free", options: RouteOptions(then: .continue, loop: RouteLoopPolicy(rate: .unlimited))) {
+            message, _ in
             log.add("free \(message.number)")
         }
-        bench.receiver.onAny("slow", loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1)))) { message, _ in
+        bench.receiver.onAny("slow", options: RouteOptions(loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1))))) {
+            message, _ in
             log.add("slow \(message.number)")
             if message.number == 2, isFailing.isSet { throw TestError() }
         }
@@ -145,10 +147,14 @@ struct ServiceHeldTests {
         func make(_ inbox: SpyInbox, _ clock: ManualClock) -> ServiceBench {
             let bench = ServiceBench(routes: [], inbox: inbox, store: store, clock: clock)
             let log = bench.log
-            bench.receiver.onAny("free", then: .continue, loop: RouteLoopPolicy(rate: .unlimited)) { message, _ in
+            bench.receiver.onAny(
+                "free", options: RouteOptions(then: .continue, loop: RouteLoopPolicy(rate: .unlimited))
+            ) { message, _ in
                 log.add("free \(message.number)")
             }
-            bench.receiver.onAny("slow", loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1)))) { message, _ in
+            bench.receiver.onAny(
+                "slow", options: RouteOptions(loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1))))
+            ) { message, _ in
                 log.add("slow \(message.number)")
             }
             bench.loopGuard.settings = .standard
@@ -179,11 +185,14 @@ struct ServiceHeldTests {
         let bench = ServiceBench(routes: [], inbox: inbox, letters: letters)
         let log = bench.log
         if isRemainder {
-            bench.receiver.onAny("free", then: .continue, loop: RouteLoopPolicy(rate: .unlimited)) { message, _ in
+            bench.receiver.onAny(
+                "free", options: RouteOptions(then: .continue, loop: RouteLoopPolicy(rate: .unlimited))
+            ) { message, _ in
                 if message.number > 101 { log.add("free \(message.number)") }
             }
         }
-        bench.receiver.onAny("r", loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1)))) { message, _ in
+        bench.receiver.onAny("r", options: RouteOptions(loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1))))) {
+            message, _ in
             log.add("r \(message.number)")
         }
         bench.loopGuard.settings = .standard
@@ -295,10 +304,13 @@ struct ServiceHeldTests {
         var delivery = DeliverySettings()
         delivery.attempts = 1
         let bench = ServiceBench(routes: [], delivery: delivery)
-        bench.receiver.onAny("bad", then: .continue, loop: RouteLoopPolicy(rate: .unlimited)) { message, _ in
+        bench.receiver.onAny("bad", options: RouteOptions(then: .continue, loop: RouteLoopPolicy(rate: .unlimited))) {
+            message, _ in
             if message.number == 2 { throw TestError() }
         }
-        bench.receiver.onAny("slow", loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1)))) { _, _ in }
+        bench.receiver.onAny("slow", options: RouteOptions(loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1))))) {
+            _, _ in
+        }
         bench.loopGuard.settings = .standard
         let (intake, run) = await bench.open()
         #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")

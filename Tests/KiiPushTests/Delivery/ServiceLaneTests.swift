@@ -275,10 +275,12 @@ struct ServiceLaneTests {
         let gate = Gate()
         let bench = ServiceBench(routes: [], delivery: delivery)
         let log = bench.log
-        bench.receiver.onPushToApp("created", events: [.objectCreated], then: .continue, delivery: delivery) { _, _ in
+        bench.receiver.onPushToApp(
+            "created", events: [.objectCreated], options: RouteOptions(then: .continue, delivery: delivery)
+        ) { _, _ in
             log.add("created")
         }
-        bench.receiver.onPushToApp("any", delivery: delivery) { event, _ in
+        bench.receiver.onPushToApp("any", options: RouteOptions(delivery: delivery)) { event, _ in
             log.add("any \(event.message.number)")
             await gate.wait()
         }

@@ -235,7 +235,8 @@ struct ServiceBench {
         }
         let log = log
         for route in routes {
-            receiver.onAny(route.id, then: .continue, delivery: route.delivery) { message, context in
+            receiver.onAny(route.id, options: RouteOptions(then: .continue, delivery: route.delivery)) {
+                message, context in
                 log.add("\(context.route) \(message.number)")
                 try await act(message, context)
             }

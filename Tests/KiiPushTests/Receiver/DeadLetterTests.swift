@@ -154,7 +154,7 @@ struct DeadLetterTests {
         let log = EventLog()
         func receiver(_ limits: PayloadLimits, topic: TextPattern = "news") -> PushReceiver {
             let receiver = PushReceiver(limits: limits, deadLetters: letters)
-            for id in ["a", "b"] { receiver.onPushToUser(id, topic: topic, then: .continue) { _, _ in log.add(id) } }
+            for id in ["a", "b"] { receiver.onPushToUser(id, topic: topic, options: .continue) { _, _ in log.add(id) } }
             return receiver
         }
         let payload = PayloadFixture.pushToUser(topic: "news").payload(.long)
@@ -172,7 +172,7 @@ struct DeadLetterTests {
     func listener() async throws {
         let bench = HoldingBench()
         let told = EventLog()
-        bench.receiver.onDeadLetter { told.add("\($0)") }
+        let token = bench.receiver.onDeadLetter { told.add("\($0)") }
         for number in 1...3 { _ = await bench.send(number) }
         #expect(told.events.isEmpty && bench.letters.count == 0)
         bench.loopGuard.kill(.everything, for: .seconds(60))
@@ -180,7 +180,7 @@ struct DeadLetterTests {
         #expect(told.events == [1, 2].map { "dead letter \($0): killSwitch, r, \(size) bytes" })
         let store: any DeadLetterStore = bench.letters
         #expect(try store.count == 2 && CountedByReading(letters: bench.letters.letters()).count == 2)
-        bench.receiver.onDeadLetter(nil)
+        token.remove()
         bench.loopGuard.revive(.everything)
         _ = await bench.receiver.replay(try #require(bench.letters.letters().first))
         #expect(told.events.count == 2 && bench.letters.count == 1)

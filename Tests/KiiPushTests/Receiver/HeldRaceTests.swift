@@ -70,7 +70,7 @@ struct HeldRaceTests {
                 loopGuard
             }
             for number in 0..<routes {
-                receiver.onAny("r\(number)", then: .continue) { [weak self] message, context in
+                receiver.onAny("r\(number)", options: .continue) { [weak self] message, context in
                     await Task.yield()
                     self?.calls.withLock { $0["\(context.route) \(message.sentAt ?? -1)", default: 0] += 1 }
                 }

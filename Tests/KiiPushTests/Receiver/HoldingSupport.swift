@@ -39,7 +39,7 @@ struct HoldingBench {
             ClosureStage(answer: stage)
         }
         for route in routes {
-            receiver.onAny(route.id, then: .continue, loop: route.loop) { message, context in
+            receiver.onAny(route.id, options: RouteOptions(then: .continue, loop: route.loop)) { message, context in
                 log.add("\(context.route) \(message.benchNumber)")
                 if isFailing.isSet { throw TestError() }
                 if route.loop.ownBucket == .refuse {

@@ -34,7 +34,7 @@ struct PushReceiverTests {
     @Test("what a handler threw is in the outcome, of several the first")
     func errors() async throws {
         let receiver = receiver()
-        receiver.onAny("a", then: .continue) { _, _ in throw TestError() }
+        receiver.onAny("a", options: .continue) { _, _ in throw TestError() }
         receiver.onAny("b") { _, _ in throw CancellationError() }
         guard case .failed(let failure) = await receiver.receive(event) else {
             Issue.record("it should have failed")
@@ -51,7 +51,7 @@ struct PushReceiverTests {
         let store = SpyStore()
         let receiver = receiver(store)
         for (id, fails) in [("a", firstFails), ("b", !firstFails)] {
-            receiver.onAny(id, then: .continue) { [log] _, _ in
+            receiver.onAny(id, options: .continue) { [log] _, _ in
                 log.add(id)
                 if fails { throw TestError() }
             }
@@ -72,7 +72,9 @@ struct PushReceiverTests {
     func handledRoutes() async {
         let receiver = receiver()
         for id in ["a", "b", "c", "d"] {
-            receiver.onAny(id, then: id == "c" ? .stop : .continue) { [log] _, context in log.add(context.route) }
+            receiver.onAny(id, options: RouteOptions(then: id == "c" ? .stop : .continue)) { [log] _, context in
+                log.add(context.route)
+            }
         }
         guard case .handled(let routes) = await receiver.receive(event) else {
             Issue.record("it should have been handled")
@@ -92,7 +94,7 @@ struct PushReceiverTests {
             Deduplicator(store: store, secret: .published)
             loopGuard
         }
-        receiver.onPushToApp("a", then: .continue) { [log] _, _ in log.add("a") }
+        receiver.onPushToApp("a", options: .continue) { [log] _, _ in log.add("a") }
         receiver.onPushToApp("b") { [log] _, _ in log.add("b") }
         receiver.onPushToApp("c") { [log] _, _ in log.add("c") }
         func send(_ time: Int64) async -> Outcome {

@@ -158,7 +158,9 @@ struct ReceiverOutcomeTests {
             loopGuard
             ScopeFilter(serving: [.app, .user("U-1")])
         }
-        receiver.onPushToApp("settings", bucket: "settings", loop: row.loop) { _, context in try row.handler(context) }
+        receiver.onPushToApp("settings", bucket: "settings", options: RouteOptions(loop: row.loop)) { _, context in
+            try row.handler(context)
+        }
         let traces = TraceLog()
         receiver.onTrace { traces.add($0) }
 

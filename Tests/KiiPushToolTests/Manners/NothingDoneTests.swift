@@ -37,13 +37,13 @@ struct NothingDoneTests {
         arguments: [
             (
                 ["drop", "--route", "setings"],
-                "kiipush dead-letters: nothing dropped: none of 1 dead letter is as you asked; unknown route 'setings'; did you mean 'settings'?"
+                "kiipush dead-letters: nothing dropped: none of 1 dead letter matches; unknown route 'setings'; did you mean 'settings'?"
             ),
             (
                 ["replay", "--reason", "heldFull"],
-                "kiipush dead-letters: nothing replayed: none of 1 dead letter is as you asked"
+                "kiipush dead-letters: nothing replayed: none of 1 dead letter matches"
             ),
-            (["drop", "9"], "kiipush dead-letters: there is no letter 9 of that kind"),
+            (["drop", "9"], "kiipush dead-letters: there is no dead letter 9 that matches"),
         ])
     func filters(arguments: [String], error: String) async throws {
         let (code, output, errors) = await run(["dead-letters"] + arguments, try await session(letters: 1))
