@@ -91,7 +91,7 @@ extension RulesLint {
         guard isOwn else { return }
         report(
             .onlyOwnMessages, position("sender", of: rule), rule.id,
-            "the rule \(name(rule)) never runs: its senders are identities of 'me', whose messages the loop guard cuts; take them out of 'me', or ask for another sender"
+            "the rule \(name(rule)) never runs: its senders are identities of 'me', whose messages the loop guard drops; take them out of 'me', or ask for another sender"
         )
     }
 

@@ -25,12 +25,12 @@ extension RulesLint {
         if rule.loop?.rate == .unlimited {
             report(
                 .unguardedCycle, place, rule.id,
-                "the rule \(name(rule)) takes what it writes itself, \(target), without a rate limit: nothing but announced writes and stamps would end the loop; leave out 'rate': false, or write elsewhere"
+                "the rule \(name(rule)) listens to what it writes itself, \(target), without a rate limit: nothing but announced writes and stamps would end the loop; leave out 'rate': false, or write elsewhere"
             )
         } else {
             report(
                 .feedsItself, place, rule.id,
-                "the rule \(name(rule)) takes what it writes itself, \(target): each message would cause the next; write elsewhere, exclude the device's own sender, or have the handler announce the write"
+                "the rule \(name(rule)) listens to what it writes itself, \(target): each message would cause the next; write elsewhere, exclude the device's own sender, or have the handler announce the write"
             )
         }
     }

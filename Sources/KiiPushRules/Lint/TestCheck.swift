@@ -27,7 +27,7 @@ extension RulesLint {
                 guard let expect = step.expect, !expect.isEmpty else {
                     report(
                         .emptyTest, step.position, nil,
-                        "the step expects nothing of its payload, and fails; say what is to come of it")
+                        "the step expects nothing of its payload, and fails; state the expected outcome")
                     continue
                 }
                 check(expect, rulesByID, handlers)
@@ -125,7 +125,7 @@ extension RulesLint {
             if next <= number {
                 report(
                     .impossibleTest, rulesPlace, rule.id,
-                    "rules take a message in the order of the file, and \(name(rules.rules[next])) stands before \(name(rule))"
+                    "rules take a message in the order of the file, and \(name(rules.rules[next])) comes before \(name(rule))"
                 )
             } else if rule.flow == .stop {
                 report(
