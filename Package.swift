@@ -49,6 +49,10 @@ let package = Package(
             dependencies: [
                 "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting",
                 "KiiPushMQTT", "KiiPushSQLite",
+            ],
+            resources: [
+                .embedInCode("Report/Page/report.html"), .embedInCode("Report/Page/report.css"),
+                .embedInCode("Report/Page/report.js"),
             ]),
         .testTarget(
             name: "KiiPushTests",

@@ -19,32 +19,32 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "HelloPush", dependencies: [.product(name: "KiiPush", package: "kii-push")], path: "01-HelloPush",
-            exclude: ["expected-output.txt"]),
+            exclude: ["expected-output.txt", "README.md"]),
         .executableTarget(
             name: "TypedHandlers",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
             ],
-            path: "02-TypedHandlers", exclude: ["expected-output.txt"]),
+            path: "02-TypedHandlers", exclude: ["expected-output.txt", "README.md"]),
         .executableTarget(
             name: "CustomMiddleware",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
             ],
-            path: "03-CustomMiddleware", exclude: ["expected-output.txt", "Tests"]),
+            path: "03-CustomMiddleware", exclude: ["expected-output.txt", "README.md", "Tests"]),
         .executableTarget(
             name: "LoopSafeSync",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushTesting", package: "kii-push"),
             ],
-            path: "04-LoopSafeSync", exclude: ["expected-output.txt"]),
+            path: "04-LoopSafeSync", exclude: ["expected-output.txt", "README.md"]),
         .executableTarget(
             name: "RoutingRules",
             dependencies: [
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushRules", package: "kii-push"),
                 .product(name: "KiiPushLinux", package: "kii-push"),
             ],
-            path: "05-RoutingRules", exclude: ["expected-output.txt", "rules.json", "Tests"]),
+            path: "05-RoutingRules", exclude: ["expected-output.txt", "README.md", "rules.json", "Tests"]),
         .executableTarget(
             name: "MQTTAgent",
             dependencies: [

@@ -92,7 +92,7 @@ struct Picture {
 
     var svg: String {
         """
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 910 440" role="img" aria-labelledby="t d">
+        <svg xmlns="http://www.w3.org/2000/svg" width="910" height="440" viewBox="0 0 910 440" role="img" aria-labelledby="t d">
         <title id="t">What the loop guard does with a loop, and with honest traffic</title>
         <desc id="d">\(description)</desc>
         <style>text { font: 13px system-ui, sans-serif; fill: #1d1d1f } .s { fill: #5c5c66; font-size: 12px }

@@ -35,9 +35,11 @@ struct Tool {
             ),
         ],
         commands: [
-            DemoCommand.command, InspectCommand.command, RulesCommand.command, ReceiveCommand.command,
-            StatusCommand.command, TapCommand.command, TopCommand.command, DeadLettersCommand.command,
-            HeldCommand.command, KillCommand.killCommand, KillCommand.reviveCommand, SendCommand.command,
+            DemoCommand.command, InspectCommand.command, RulesCommand.command,
+            ReceiveCommand.command, StatusCommand.command, TapCommand.command, TopCommand.command,
+            DeadLettersCommand.command,
+            HeldCommand.command, KillCommand.killCommand, KillCommand.reviveCommand, ReportCommand.command,
+            SendCommand.command,
             CompletionsCommand.command { command }, ManualCommand.command { command },
         ])
 

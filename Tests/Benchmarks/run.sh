@@ -6,7 +6,7 @@
 #   bash Tests/Benchmarks/run.sh --format json     all samples of the run; also: --format markdown
 #   bash Tests/Benchmarks/run.sh --rounds 15       more rounds; 7 unless told, and no fewer
 #   bash Tests/Benchmarks/run.sh --quick           three short rounds: whether it works, no figures to quote
-#   bash Tests/Benchmarks/run.sh --readme          also writes the README's table and its picture
+#   bash Tests/Benchmarks/run.sh --guide           also writes the table and the picture of the guide Performance
 #   bash Tests/Benchmarks/run.sh --from FILE ...   shows the JSON of an earlier run instead of measuring
 #
 # The run's JSON is kept in .build/side-by-side/results.json. The programs are described in Peers/README.md; one that
@@ -20,11 +20,11 @@ mkdir -p "$folder"
 fail() { printf 'run.sh: %s\n' "$*" >&2; exit 1; }
 say() { printf '%s\n' "$*" >&2; }
 
-format=text readme="" stored="" pass=()
+format=text guide="" stored="" pass=()
 while [ $# -gt 0 ]; do
     case "$1" in
         --format) format=${2:?--format takes text, json or markdown}; shift ;;
-        --readme) readme=yes ;;
+        --guide) guide=yes ;;
         --from) stored=$(realpath "${2:?--from takes a file}"); shift ;;
         --rounds) pass+=(--rounds "${2:?--rounds takes a number}"); shift ;;
         --quick) pass+=(--quick) ;;
@@ -32,8 +32,8 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-if [ -n "$readme" ] && [[ " ${pass[*]-} " = *" --quick "* ]]; then
-    fail "--quick gives no figures for the README; leave one of the two out"
+if [ -n "$guide" ] && [[ " ${pass[*]-} " = *" --quick "* ]]; then
+    fail "--quick gives no figures for the guide; leave one of the two out"
 fi
 command -v swift >/dev/null || fail "no Swift toolchain on PATH; install Swift 6.3 from swift.org"
 
@@ -41,9 +41,9 @@ say "building KiiPush and its benchmarks"
 programs=(-c release --package-path "$root/Tests")
 swift build --quiet "${programs[@]}" --product side-by-side
 bin=$(swift build "${programs[@]}" --show-bin-path)
-if [ -n "$readme" ]; then
+if [ -n "$guide" ]; then
     picture=$root/Sources/KiiPush/KiiPush.docc/Resources/cost-of-a-message.svg
-    show=(--readme "$root/README.md" --plot "$picture")
+    show=(--guide "$root/Sources/KiiPush/KiiPush.docc/Performance.md" --plot "$picture")
 else
     show=()
 fi

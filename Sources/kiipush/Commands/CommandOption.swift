@@ -34,6 +34,13 @@ struct CommandOption<Target>: Sendable {
         }
     }
 
+    /// The same option, with a short name such as `-o` beside its own.
+    func short(_ name: String) -> Self {
+        var text = text
+        text.short = name
+        return Self(text: text, take: take)
+    }
+
     /// An option with a text, which may not be empty.
     static func value(
         _ name: String, _ word: String, _ help: String, completes completion: Completion = .nothing,

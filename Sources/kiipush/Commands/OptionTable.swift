@@ -33,7 +33,7 @@ struct OptionTable<Target>: Sendable {
         var arguments = Arguments(arguments)
         while let name = try arguments.nextOption() {
             if name == OptionText.help.name || name == OptionText.help.short { return nil }
-            guard let option = options.first(where: { $0.text.name == name }) else {
+            guard let option = options.first(where: { $0.text.name == name || $0.text.short == name }) else {
                 throw Arguments.Mistake(unknown: name, known: names)
             }
             try option.take(&target, option.text.word == nil ? "" : arguments.value(of: name))

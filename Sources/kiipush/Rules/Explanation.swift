@@ -73,22 +73,32 @@ struct Explanation {
             let taken = rules.filter { $0.standing == .taken && !isTooOld(for: $0.rule) }
                 .map { Self.words($0.rule.action) }
             return taken.joined(separator: ", then ")
-        case .duplicate: return "the same message was handled before"
-        case .looped(let layer): return "the loop guard drops it: \(Self.words(layer))"
-        case .held: return "the loop guard holds it: too many messages of its key arrived"
-        case .deadLettered(let reason): return "it is dead-lettered: \(reason.rawValue)"
-        case .quarantined: return "it is dead-lettered: the program ended twice while it handled the message"
-        case .superseded: return "a newer change of the same object replaced it"
-        case .expired: return "it is older than 'maxAge' allows, so no handler is called"
-        case .refused(.app): return "the payload belongs to another app"
-        case .refused(.other(let why)): return why
-        case .refused(.scope): return "its scope is incomplete, unknown, or not listed under 'serving'"
-        case .unrouted(.ambiguous):
-            return "it contradicts itself, and the rule that would match requires a certain or likely kind"
-        case .unrouted(.noRoute): return "no rule matches"
         case .failed(let failure): return "\(failure.place) failed"
         case .undecodable(let error): return error.detail
-        @unknown default: return outcome.description
+        default: return Self.words(outcome.name, reason: outcome.reason)
+        }
+    }
+
+    /// What an outcome means, by its name and its reason as ``KiiPush/Outcome`` has them.
+    static func words(_ outcome: String, reason: String?) -> String {
+        let why = reason ?? "no reason given"
+        switch outcome {
+        case "handled": return "its handlers succeeded"
+        case "duplicate": return "the same message was handled before"
+        case "looped": return "the loop guard drops it: \(LoopLayer(rawValue: why).map(words) ?? why)"
+        case "held": return "the loop guard holds it: too many messages of its key arrived"
+        case "deadLettered": return "it is dead-lettered: \(why)"
+        case "quarantined": return "it is dead-lettered: the program ended twice while it handled the message"
+        case "superseded": return "a newer change of the same object replaced it"
+        case "expired": return "it is older than 'maxAge' allows, so no handler is called"
+        case "refused" where why == "app": return "the payload belongs to another app"
+        case "refused" where why == "scope": return "its scope is incomplete, unknown, or not listed under 'serving'"
+        case "unrouted" where why == "noRoute": return "no rule matches"
+        case "unrouted":
+            return "it contradicts itself, and the rule that would match requires a certain or likely kind"
+        case "failed": return "\(why) failed"
+        case "undecodable": return "it is no push message: \(why)"
+        default: return why
         }
     }
 

@@ -62,55 +62,18 @@ struct RulesDiffCommand {
         }
     }
 
-    /// The most lines whose errors are told.
-    ///
-    /// As many before the first readable one make a file that is no corpus.
-    private static let mostBadLines = 20
-
     /// Sends the corpus through both, a line at a time; returns whether every line could be read.
     private func replay(into diff: inout RulesDiff, _ console: Console) async throws(ReadError) -> Bool {
-        var lines = LineReader(
-            corpus == "-" ? .standardInput() : try ByteReader(path: corpus), limit: Self.mostBytesOfLine)
         var reader = RuleCorpus(file: escaped(corpus))
-        var badLines = 0
-        while let line = try lines.next() {
-            switch line {
-            case .tooLong(let number):
-                badLines += 1
-                if badLines <= Self.mostBadLines {
-                    console.error(
-                        "\(escaped(corpus)):\(number):1: the line has more than \(Self.mostBytesOfLine) bytes")
-                }
-            case .bytes(let bytes, let number):
-                if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
-                do throws(RulesError) {
-                    let step = try reader.step(bytes, number: number)
-                    guard case .receive(let incoming) = step.action else { continue }
-                    let payload = RawPayload(incoming.bytes, transport: incoming.transport)
-                    await diff.send(payload, at: step.at, line: number)
-                } catch {
-                    badLines += 1
-                    if badLines <= Self.mostBadLines { RulesFile.report(error, console) }
-                }
+        return try await CorpusFile(path: corpus, console: console).eachLine { bytes, number in
+            let step = try reader.step(bytes, number: number)
+            if case .receive(let incoming) = step.action {
+                let payload = RawPayload(incoming.bytes, transport: incoming.transport)
+                await diff.send(payload, at: step.at, line: number)
             }
-            if badLines == Self.mostBadLines, diff.messages == 0 {
-                console.error(
-                    "\(escaped(corpus)):1:1: stopped after \(badLines) lines, none of which is a step; a corpus is "
-                        + "JSONL: one step a line"
-                )
-                return false
-            }
+            return true
         }
-        let untold = badLines - Self.mostBadLines
-        if untold > 0 {
-            let what = untold == 1 ? "1 more line that is no step" : "\(untold) more lines that are no steps"
-            console.error("\(escaped(corpus)):1:1: and \(what)")
-        }
-        return badLines == 0
     }
-
-    /// Room for the largest payload with every byte escaped, and what stands around it.
-    private static let mostBytesOfLine = PayloadLimits.standard.bytes * 6 + 4096
 
     static let command = Command(
         name: "rules diff", summary: "shows which captured messages two versions of rules handle differently",

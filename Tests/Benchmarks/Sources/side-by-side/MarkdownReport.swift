@@ -1,13 +1,13 @@
 import Foundation
 
-/// The results as the README's section: what was wanted and what was measured, and the programs beside each other.
+/// The results as a section of the guide Performance: what was wanted and what was measured, and the programs beside each other.
 struct MarkdownReport {
     struct NoPlace: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Between these lines the README is written by this program.
-    static let begin = "<!-- written by: bash Tests/Benchmarks/run.sh --readme -->"
+    /// Between these lines the guide is written by this program.
+    static let begin = "<!-- written by: bash Tests/Benchmarks/run.sh --guide -->"
     static let end = "<!-- end of what run.sh writes -->"
 
     private let results: Results
@@ -30,7 +30,7 @@ struct MarkdownReport {
 
     private var picture: String {
         "![What a message costs by size of the payload and by number of routes]"
-            + "(Sources/KiiPush/KiiPush.docc/Resources/cost-of-a-message.svg)"
+            + "(cost-of-a-message)"
     }
 
     private var sample: String {

@@ -37,7 +37,7 @@ struct Plot {
 
     var svg: String {
         """
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1080 430" role="img" aria-labelledby="t d">
+        <svg xmlns="http://www.w3.org/2000/svg" width="1080" height="430" viewBox="0 0 1080 430" role="img" aria-labelledby="t d">
         <title id="t">What a message costs, by size of the payload and by number of routes</title>
         <desc id="d">\(panels.map(\.description).joined(separator: " "))</desc>
         <style>text { font: 13px system-ui, sans-serif; fill: #1d1d1f } .s { fill: #5c5c66; font-size: 12px }

@@ -19,7 +19,7 @@ struct SideBySide {
         case .json: print(try results.json)
         case .markdown: print(MarkdownReport(results).text)
         }
-        if let readme = options.readme { try MarkdownReport(results).write(to: readme) }
+        if let guide = options.guide { try MarkdownReport(results).write(to: guide) }
         if let plot = options.plot { try Plot(results).svg.write(toFile: plot, atomically: true, encoding: .utf8) }
     }
 
@@ -55,7 +55,7 @@ struct Options {
 
     static let usage = """
         usage: side-by-side FOLDER [--rounds N] [--quick] [--core N] [--format text|json|markdown]
-                            [--from FILE] [--readme FILE] [--plot FILE]
+                            [--from FILE] [--guide FILE] [--plot FILE]
         """
 
     /// Where run.sh has put the programs.
@@ -67,7 +67,7 @@ struct Options {
     private(set) var format = Format.text
     /// The results of an earlier run, to be shown instead of a new one.
     private(set) var stored: String?
-    private(set) var readme: String?
+    private(set) var guide: String?
     private(set) var plot: String?
 
     init(_ arguments: [String]) throws(Wrong) {
@@ -83,7 +83,7 @@ struct Options {
                 }
                 self.format = format
             case "--from": stored = try Self.text(arguments.next(), argument)
-            case "--readme": readme = try Self.text(arguments.next(), argument)
+            case "--guide": guide = try Self.text(arguments.next(), argument)
             case "--plot": plot = try Self.text(arguments.next(), argument)
             default:
                 guard folder.isEmpty, !argument.hasPrefix("-") else {

@@ -1,0 +1,141 @@
+import KiiPush
+import KiiPushLinux
+import KiiPushRules
+import KiiPushTesting
+
+/// Sends captured payloads through a receiver on a virtual clock, and takes down for a report how each one ends.
+struct ReplayedReport {
+    /// The rules of a report that is given none: whatever comes is taken.
+    static let noRules = #"{"version":1,"rules":[{"id":"all","then":{"print":true}}]}"#
+
+    private var report: Report
+    private let rules: RoutingRules
+    private let hasRules: Bool
+    private let test: TestReceiver
+    private var corpus: RuleCorpus
+    private var elapsed = Duration.zero
+    /// The places of held messages in the report, by their number in the receiver.
+    private var held: [UInt64: Int] = [:]
+    /// The stages that a held message had passed before.
+    private var stagesOfHeld: [UInt64: [ReportWay.Stage]] = [:]
+    private var lastSteps: [LoopHold.Step] = []
+
+    /// - Parameters:
+    ///   - source: the capture's name.
+    ///   - rules: the rules; nil for a route that takes everything.
+    ///   - app: the app that is served, instead of that of the rules.
+    ///   - showsValues: whether payloads may be shown.
+    ///   - limit: the most messages.
+    /// - Throws: ``KiiPushRules/RulesError`` when the rules cannot be loaded.
+    init(
+        source: String, rules: RoutingRules?, app: String?, showsValues: Bool, limit: Int = Report.mostMessages
+    ) throws(RulesError) {
+        hasRules = rules != nil
+        let rules = if let rules { rules } else { try RoutingRules(Self.noRules, file: "(none)") }
+        self.rules = rules
+        test = try TestReceiver(rules: rules, app: app)
+        corpus = RuleCorpus(file: source)
+        report = Report(source: source, origin: .replayed, showsValues: showsValues, limit: limit)
+        report.rules = hasRules ? rules.file : nil
+    }
+
+    /// Takes a line of the capture.
+    mutating func add(_ line: [UInt8], _ number: Int) async throws(RulesError) {
+        let step = try corpus.step(line, number: number)
+        guard case .receive(let incoming) = step.action else { return }
+        guard report.messages.count < report.limit else { return report.leftOut += 1 }
+        await advance(to: step.at)
+        let payload = RawPayload(incoming.bytes, transport: incoming.transport)
+        test.startWallClock(with: payload)
+        if report.messages.isEmpty { report.beginning = test.clock.wallNow.flatMap { UTCDate(milliseconds: $0) } }
+        let receipt = await test.send(payload)
+        append(receipt, number)
+        end(receipt.caused)
+        noteSteps()
+    }
+
+    /// Goes on to the time of the next message, and stops wherever the guard decides something.
+    private mutating func advance(to time: Duration) async {
+        guard time > elapsed else { return }
+        let end = test.clock.now.advanced(by: time - elapsed)
+        elapsed = time
+        while !held.isEmpty, let due = test.receiver.loopGuard?.nextDue, due > test.clock.now, due < end {
+            self.end(await test.advance(by: test.clock.now.duration(to: due)))
+        }
+        self.end(await test.advance(by: test.clock.now.duration(to: end)))
+    }
+
+    private mutating func append(_ receipt: TestReceipt, _ line: Int) {
+        let message = receipt.trace.message
+        let (place, lane) = Report.places(message)
+        var entry = ReportMessage(
+            time: Self.milliseconds(elapsed), line: line,
+            kind: report.kinds.number(of: message?.kind.rawValue ?? "none"),
+            place: report.places.number(of: place), lane: report.lanes.number(of: lane),
+            route: 0, outcome: 0, reason: 0, way: -1)
+        fill(&entry, receipt)
+        if let message { entry.payload = report.keep(payload: Array(message.raw.bytes)) }
+        if case .held = receipt.outcome {
+            entry.guarding.insert(.held)
+            held[receipt.trace.messageID] = report.messages.count
+        }
+        report.messages.append(entry)
+    }
+
+    /// Takes down which routes took a message, how it ended, and why.
+    private mutating func fill(_ entry: inout ReportMessage, _ receipt: TestReceipt) {
+        entry.route = report.routes.number(of: receipt.routes.first ?? "(none)")
+        entry.outcome = report.outcomes.number(of: receipt.outcome.name)
+        entry.reason = report.reasons.number(of: receipt.outcome.reason ?? "")
+        let isDull = ["handled", "duplicate"].contains(receipt.outcome.name)
+        if let explanation = Explanation(rules, receipt, source: report.source) {
+            var way = ReportWay(explanation, hasRules: hasRules, showsValues: report.showsValues)
+            let id = receipt.trace.messageID
+            if case .held = receipt.outcome {
+                stagesOfHeld[id] = way.stages
+            } else if let earlier = stagesOfHeld.removeValue(forKey: id), way.stages.first?.name != earlier.first?.name
+            {
+                way.stages =
+                    earlier + [ReportWay.Stage(name: "held", verdict: "until the loop guard let it go")] + way.stages
+            }
+            entry.way = report.ways.number(of: way, isDull: isDull)
+        } else if case .undecodable(let error) = receipt.outcome {
+            entry.way = report.ways.number(of: ReportWay(undecodable: error), isDull: false)
+        }
+    }
+
+    /// Takes down how messages ended that were held.
+    private mutating func end(_ receipts: [TestReceipt]) {
+        for receipt in receipts {
+            guard let index = held.removeValue(forKey: receipt.trace.messageID) else { continue }
+            var entry = report.messages[index]
+            entry.end = test.clock.now.nanoseconds / 1_000_000
+            fill(&entry, receipt)
+            report.messages[index] = entry
+        }
+        noteSteps()
+    }
+
+    /// Takes down which held messages the guard takes for a loop, when it goes on a step.
+    private mutating func noteSteps() {
+        guard let loopGuard = test.receiver.loopGuard, !held.isEmpty else { return }
+        let steps = loopGuard.holds.map(\.step)
+        guard steps != lastSteps else { return }
+        lastSteps = steps
+        guard steps.contains(.waiting) else { return }
+        let holds = loopGuard.holdsByMessage
+        for message in test.receiver.held where holds[message.id]?.step == .waiting {
+            guard let index = held[message.messageID] else { continue }
+            report.messages[index].guarding.insert(.loop)
+        }
+    }
+
+    /// The report of what was added.
+    mutating func finish() -> Report {
+        report.sort()
+        report.spreadGuarding()
+        return report
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Int64 { Int64(duration / .milliseconds(1)) }
+}

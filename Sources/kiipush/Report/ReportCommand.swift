@@ -1,0 +1,123 @@
+import KiiPush
+import KiiPushLinux
+import KiiPushRules
+
+/// `kiipush report`: a capture as a page that a browser shows.
+struct ReportCommand {
+    private var capture = ""
+    private var output = ""
+    private var rules: String?
+    private var app: String?
+    private var showsValues = false
+
+    static let table = OptionTable<ReportCommand>([
+        .value(
+            "--output", "FILE", "the page to write, in place of an earlier one; - for standard output",
+            completes: .file
+        ) { $0.output = $1 }.short("-o"),
+        .value(
+            "--rules", "FILE", "the rules that take the captured payloads; without it, all are taken", completes: .file
+        ) { $0.rules = $1 },
+        .value("--app", "ID", "the app that is served, instead of that of the rules") { $0.app = $1 },
+        .flag("--values", "shows the payloads, and what conditions on data and senders see") { $0.showsValues = true },
+    ])
+
+    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
+        let reading = Self.command.read(arguments, by: table, into: ReportCommand(), console) {
+            options, operands throws(Arguments.Mistake) in
+            guard operands.count == 1 else { throw Arguments.Mistake(text: "it needs one capture") }
+            guard !options.output.isEmpty else { throw Arguments.Mistake(text: "it needs a place: -o report.html") }
+            options.capture = operands[0]
+            if options.capture == "-", options.rules == "-" {
+                throw Arguments.Mistake(text: "standard input cannot be both the capture and the rules")
+            }
+        }
+        guard case .options(let options) = reading else { return reading.code }
+        return await options.write(console)
+    }
+
+    private func write(_ console: Console) async -> ExitCode {
+        var loaded: RoutingRules?
+        if let rules {
+            guard let read = RulesFile.load(rules, console) else { return .failed }
+            loaded = read
+        }
+        do {
+            guard let (report, isWhole) = try await read(loaded, console) else { return .failed }
+            guard !report.messages.isEmpty else {
+                console.error("\(escaped(capture)):1:1: the capture has no message, so there is nothing to report")
+                return .failed
+            }
+            let text = ReportPage(report: report).text
+            guard output != "-" else {
+                console.print(text)
+                return isWhole ? .fine : .failed
+            }
+            // Only for its owner, as the capture is: a report tells what users did.
+            do throws(ErrorNumber) { try replaceFile(output, with: text, isDurable: false) } catch {
+                console.error("kiipush report: \(escaped(output)): cannot be written: \(error)")
+                return .failed
+            }
+            console.print("\(escaped(output)): \(ReportSummary(report).headline)")
+            return isWhole ? .fine : .failed
+        } catch {
+            console.error(escaped("\(error)"))
+            return .failed
+        }
+    }
+
+    /// Reads the capture, whose first line says what it is; nil where the rules do not fit it, which is reported.
+    private func read(
+        _ rules: RoutingRules?, _ console: Console
+    ) async throws -> (report: Report, isWhole: Bool)? {
+        let source = escaped(capture)
+        var replayed: ReplayedReport?
+        var watched: WatchedReport?
+        var isUseless = false
+        let isWhole = try await CorpusFile(path: capture, console: console).eachLine { bytes, number in
+            if replayed == nil, watched == nil {
+                if !WatchedReport.isTapped(bytes) {
+                    replayed = try ReplayedReport(source: source, rules: rules, app: app, showsValues: showsValues)
+                } else if rules != nil || app != nil {
+                    console.error(
+                        "\(source):\(number):1: this is what an agent did, as 'kiipush tap' tells it: leave out --rules "
+                            + "and --app, which are for captured payloads")
+                    isUseless = true
+                    return false
+                } else {
+                    watched = WatchedReport(source: source, showsValues: showsValues)
+                }
+            }
+            try await replayed?.add(bytes, number)
+            try watched?.add(bytes, number)
+            return true
+        }
+        if isUseless { return nil }
+        let report = replayed?.finish() ?? watched?.finish()
+        return (report ?? Report(source: source, origin: .replayed, showsValues: showsValues), isWhole)
+    }
+
+    static let command = Command(
+        name: "report", summary: "makes a page of a capture: what happened, and what to do",
+        usage: ["[OPTION…] CAPTURE -o FILE"],
+        about: [
+            .text(
+                "CAPTURE is a file of payloads, one a line, as 'kiipush receive --capture' writes it and 'rules diff' "
+                    + "reads it; or what 'kiipush tap --format json' printed of an agent; - for standard input.")
+        ],
+        options: table.texts, operands: .file,
+        notes: [
+            .text(
+                "The page is one file that needs no network. Captured payloads go through the receiver that the rules "
+                    + "ask for, on a clock that follows the capture; their handlers do nothing and succeed, so what "
+                    + "an agent's own handlers did shows only in what 'tap' printed. A page shows the names of buckets, "
+                    + "objects, topics and scopes, and payloads only with --values. It holds the first 200,000 messages, "
+                    + "8 MiB of their ways through the receiver and 16 MiB of payloads, of each 4 KiB.")
+        ],
+        exits: [
+            (.fine, "written"),
+            (.failed, "something cannot be read or written, or a line is no message; the page has the others"),
+        ],
+        examples: ["kiipush report Samples/Captures/loop.jsonl -o loop.html"],
+        action: { arguments, console in await run(arguments, console) })
+}

@@ -1,0 +1,109 @@
+import KiiPush
+import KiiPushLinux
+
+/// A report's data as JSON: columns of numbers that refer to lists of texts.
+struct ReportJSON {
+    private let report: Report
+
+    init(_ report: Report) { self.report = report }
+
+    /// The text, fit to stand in an element of HTML: no character of it can end the element.
+    var text: String { Self.fitForHTML(json) }
+
+    /// Replaces what means something to a reader of HTML by JSON's own way to write it; outside of texts JSON has none.
+    static func fitForHTML(_ json: String) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(json.utf8.count + 1024)
+        for byte in json.utf8 {
+            switch byte {
+            case UInt8(ascii: "<"): bytes += #"\u003c"#.utf8
+            case UInt8(ascii: ">"): bytes += #"\u003e"#.utf8
+            case UInt8(ascii: "&"): bytes += #"\u0026"#.utf8
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private var json: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("version", 1)
+            writer.member("source", escaped(report.source))
+            writer.member("origin", report.origin.rawValue)
+            writer.member("rules", report.rules.map { escaped($0) })
+            writer.member("showsValues", report.showsValues)
+            writer.member("beginning", report.beginning?.description)
+            writeSummary(ReportSummary(report), &writer)
+            writer.member("kinds", report.kinds.all)
+            writer.member("places", report.places.all)
+            writer.member("lanes", report.lanes.all)
+            writer.member("routes", report.routes.all)
+            writer.member("outcomes", report.outcomes.all)
+            writer.member("reasons", report.reasons.all)
+            writer.objects("ways", report.ways.all) { writer, way in way.write(to: &writer) }
+            writer.member("payloads", report.payloads)
+            writer.member("columns") { writer in writeColumns(&writer) }
+        }
+        return writer.text
+    }
+
+    private func writeSummary(_ summary: ReportSummary, _ writer: inout JSONWriter) {
+        writer.member("headline", summary.headline)
+        writer.objects("findings", summary.findings) { writer, finding in
+            writer.member("tone", finding.tone.rawValue)
+            writer.member("what", finding.what)
+            writer.member("advice", finding.advice)
+            writer.member("command", finding.command)
+            writer.member("shows", finding.shows)
+        }
+    }
+
+    private func writeColumns(_ writer: inout JSONWriter) {
+        // Times and lines as the difference to the message before, which takes fewer digits.
+        var (time, line): (Int64, Int) = (0, 0)
+        writer.list("time", report.messages) { writer, message in
+            writer.integer(message.time - time)
+            time = message.time
+        }
+        writer.list("line", report.messages) { writer, message in
+            writer.integer(Int64(message.line - line))
+            line = message.line
+        }
+        // How long it was held; -1 for one that was not, or still is.
+        writer.list("held", report.messages) { $0.integer($1.end.map { [time = $1.time] in max(0, $0 - time) } ?? -1) }
+        let columns: [(String, (ReportMessage) -> Int)] = [
+            ("kind", \.kind), ("place", \.place), ("lane", \.lane), ("route", \.route), ("outcome", \.outcome),
+            ("reason", \.reason), ("way", \.way), ("guarding", \.guarding.rawValue), ("payload", \.payload),
+        ]
+        for (name, value) in columns {
+            writer.list(name, report.messages) { $0.integer(Int64(value($1))) }
+        }
+    }
+}
+
+extension ReportWay {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.objects("stages", stages) { writer, stage in
+            writer.member("name", stage.name)
+            writer.member("verdict", stage.verdict)
+        }
+        writer.member("words", words)
+        writer.member("certainty", certainty)
+        writer.member("evidence", evidence)
+        writer.member("conflicts", conflicts)
+        writer.objects("rules", rules) { writer, rule in
+            writer.member("id", rule.id)
+            writer.member("standing", rule.standing)
+            writer.member("nearMiss", rule.isNearMiss)
+            writer.objects("checks", rule.checks) { writer, check in
+                writer.member("name", check.name)
+                writer.member("key", check.key)
+                writer.member("expected", check.expected)
+                writer.member("actual", check.actual)
+                writer.member("hidden", check.isHidden)
+                writer.member("holds", check.holds)
+            }
+        }
+    }
+}

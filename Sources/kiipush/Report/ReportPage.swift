@@ -1,0 +1,53 @@
+import KiiPush
+
+/// The page of a report: one file of HTML that needs nothing else, and runs nothing that a payload brings.
+///
+/// Its policy lets only the one script and the one style run that the tool has, by their digests; a payload stands in
+/// it as data only, and the script shows it as text.
+struct ReportPage {
+    let report: Report
+
+    static let script = String(decoding: PackageResources.report_js, as: UTF8.self)
+    static let style = String(decoding: PackageResources.report_css, as: UTF8.self)
+    private static let frame = String(decoding: PackageResources.report_html, as: UTF8.self)
+
+    /// The SHA-256 of ``script`` and of ``style`` in Base64; the tests have `sha256sum` compute them.
+    static let scriptDigest = "7D8qIRbDB7CXaSd/F2YgfbJoqRKvvmTO3qviJOW0KiA="
+    static let styleDigest = "2LhO9IpDB6Zh2QCGIXPYohky5+gTsAYlsDiPETOhRuY="
+
+    /// The whole file.
+    var text: String {
+        let parts = [
+            "{{policy}}": Self.policy, "{{style}}": Self.style, "{{script}}": Self.script,
+            "{{data}}": ReportJSON(report).text,
+        ]
+        var text = ""
+        // Each part is put in once, and never looked at again: what a payload says is no place for another part.
+        for line in Self.frame.split(separator: "\n", omittingEmptySubsequences: false) {
+            guard
+                let (place, part) = parts.first(where: {
+                    line.utf8.count < 120 && String(line).contains(exactly: $0.key)
+                })
+            else {
+                text += line + "\n"
+                continue
+            }
+            let (before, after) = Self.around(place, in: String(line))
+            text += before + part + after + "\n"
+        }
+        return text
+    }
+
+    private static let policy =
+        "default-src 'none'; script-src 'sha256-\(scriptDigest)'; style-src 'sha256-\(styleDigest)'; base-uri 'none'; "
+        + "form-action 'none'"
+
+    private static func around(_ place: String, in line: String) -> (String, String) {
+        let (bytes, wanted) = (Array(line.utf8), Array(place.utf8))
+        let start = bytes.indices.first { bytes[$0...].starts(with: wanted) } ?? bytes.endIndex
+        return (
+            String(decoding: bytes[..<start], as: UTF8.self),
+            String(decoding: bytes[min(start + wanted.count, bytes.endIndex)...], as: UTF8.self)
+        )
+    }
+}

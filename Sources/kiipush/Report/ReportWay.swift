@@ -1,0 +1,109 @@
+import KiiPush
+import KiiPushRules
+
+/// A message's way through the pipeline, in the words of `rules explain`; messages with the same way share it.
+struct ReportWay: Hashable {
+    struct Stage: Hashable {
+        let name: String
+        let verdict: String
+    }
+
+    /// What a condition of a rule says.
+    struct Check: Hashable {
+        let name: String
+        let key: String?
+        let expected: String
+        /// What the message has; nil where it has nothing, or where values are not to be shown.
+        let actual: String?
+        let isHidden: Bool
+        let holds: Bool
+    }
+
+    struct Rule: Hashable {
+        let id: String
+        let standing: String
+        let isNearMiss: Bool
+        let checks: [Check]
+    }
+
+    var stages: [Stage] = []
+    /// What the outcome means.
+    var words = ""
+    var certainty: String?
+    var evidence: [String] = []
+    var conflicts: [String] = []
+    var rules: [Rule] = []
+
+    /// How many bytes it takes in the report, roughly.
+    var size: Int {
+        let texts =
+            stages.flatMap { [$0.name, $0.verdict] } + evidence + conflicts
+            + rules.flatMap { rule in [rule.id] + rule.checks.flatMap { [$0.expected, $0.actual ?? ""] } }
+        return texts.reduce(words.utf8.count + 64) { $0 + $1.utf8.count + 24 }
+    }
+}
+
+extension ReportWay {
+    /// The most characters of a text in it.
+    private static let mostCharacters = 200
+
+    /// Takes what `rules explain` says.
+    ///
+    /// - Parameters:
+    ///   - explanation: the explanation.
+    ///   - hasRules: whether the rules are somebody's, not those that a report without a file makes up.
+    ///   - showsValues: whether a payload's values may be shown.
+    init(_ explanation: Explanation, hasRules: Bool, showsValues: Bool) {
+        stages = explanation.stages.map { Stage(name: Self.shown($0.name), verdict: Self.shown($0.verdict)) }
+        words = Self.shown(explanation.outcomeInWords)
+        certainty = explanation.message.certainty.rawValue
+        evidence = explanation.message.classification.evidence.map(Self.shown)
+        conflicts = explanation.message.classification.conflicts.map { Self.shown("\($0.name): \($0.reason)") }
+        guard hasRules else { return }
+        rules = explanation.rules.map { rule in
+            let checks = rule.told.map { check in
+                let isHidden = !showsValues && ["data", "sender", "scopeID", "scope"].contains(check.name)
+                return Check(
+                    name: check.name, key: check.key.map(Self.shown), expected: Self.shown(check.expected),
+                    actual: isHidden ? nil : check.actual.map(Self.shown) ?? check.reason.map(Self.shown),
+                    isHidden: isHidden && check.actual != nil, holds: check.holds)
+            }
+            return Rule(
+                id: Self.shown(rule.rule.id), standing: rule.standing.rawValue, isNearMiss: rule.isNearMiss,
+                checks: rule.standing == .notTried ? [] : checks)
+        }
+    }
+
+    /// Takes what a message that could not be decoded has.
+    init(undecodable error: DecodeError) {
+        stages = [Stage(name: "decode", verdict: "\(error.code.rawValue), at byte \(error.offset)")]
+        words = Self.shown(error.detail)
+    }
+
+    static func shown(_ text: String) -> String {
+        let safe = escaped(text)
+        return safe.count <= mostCharacters ? safe : safe.prefix(mostCharacters - 1) + "…"
+    }
+}
+
+/// The ways of a report, each once, within a number of bytes.
+struct ReportWays {
+    /// The most bytes of all ways; what is handled or a duplicate may take half of them, so that the ways of rare
+    /// outcomes are kept.
+    static let mostBytes = 8 << 20
+
+    private(set) var all: [ReportWay] = []
+    private var numbers: [ReportWay: Int] = [:]
+    private var bytes = 0
+
+    /// The number of a way; -1 when there is no capacity left for it.
+    mutating func number(of way: ReportWay, isDull: Bool) -> Int {
+        if let number = numbers[way] { return number }
+        let size = way.size
+        guard bytes + size <= (isDull ? Self.mostBytes / 2 : Self.mostBytes) else { return -1 }
+        bytes += size
+        all.append(way)
+        numbers[way] = all.count - 1
+        return all.count - 1
+    }
+}

@@ -1,0 +1,107 @@
+import KiiPush
+import KiiPushLinux
+import KiiPushRules
+
+/// Takes down for a report what `kiipush tap --format json` printed: how each message of a running agent ended.
+struct WatchedReport {
+    private var report: Report
+    private let file: String
+    /// The places of messages in the report that the agent holds, by their number in the agent.
+    private var held: [Int64: Int] = [:]
+
+    init(source: String, showsValues: Bool) {
+        file = source
+        report = Report(source: source, origin: .watched, showsValues: showsValues)
+    }
+
+    /// Whether a line is one that `tap` prints.
+    static func isTapped(_ line: [UInt8]) -> Bool {
+        guard let value = DataValue(json: String(decoding: line, as: UTF8.self)) else { return false }
+        return value["leftOut"] != nil || (value["outcome"] != nil && value["time"] != nil)
+    }
+
+    /// Takes a line.
+    mutating func add(_ line: [UInt8], _ number: Int) throws(CaptureError) {
+        guard let value = DataValue(json: String(decoding: line, as: UTF8.self)) else {
+            throw error("this is no JSON", number)
+        }
+        if let count = value["leftOut"]?.integer { return report.unseen += Int(clamping: max(count, 0)) }
+        guard let outcome = value["outcome"]?.string, let text = value["time"]?.string, let date = UTCDate(text) else {
+            throw error("expected a line of 'kiipush tap --format json', with 'time' and 'outcome'", number)
+        }
+        let message = value["message"]?.integer ?? -1
+        if let index = held[message], outcome != "held" {
+            held[message] = nil
+            var entry = report.messages[index]
+            entry.end = max(date.milliseconds, entry.time)
+            fill(&entry, value, outcome)
+            report.messages[index] = entry
+            return
+        }
+        guard report.messages.count < report.limit else { return report.leftOut += 1 }
+        let spent = (value["waited"]?.double ?? 0) + (value["took"]?.double ?? 0)
+        let (place, lane) = Self.places(value)
+        var entry = ReportMessage(
+            time: date.milliseconds - Int64(min(max(spent, 0), 1e12)), line: number,
+            kind: report.kinds.number(of: value["kind"]?.string ?? "none"), place: report.places.number(of: place),
+            lane: report.lanes.number(of: lane), route: 0, outcome: 0, reason: 0, way: -1)
+        fill(&entry, value, outcome)
+        if report.showsValues { entry.payload = report.keep(payload: line) }
+        if outcome == "held" {
+            entry.guarding.insert(.held)
+            held[message] = report.messages.count
+        }
+        report.messages.append(entry)
+    }
+
+    private mutating func fill(_ entry: inout ReportMessage, _ value: DataValue, _ outcome: String) {
+        entry.route = report.routes.number(of: value["route"]?.string ?? "(none)")
+        entry.outcome = report.outcomes.number(of: TapOptions.outcomes.contains(outcome) ? outcome : "failed")
+        entry.reason = report.reasons.number(of: value["reason"]?.string ?? "")
+        var way = ReportWay()
+        func add(_ name: String, _ verdict: String?) {
+            guard let verdict, !verdict.isEmpty else { return }
+            way.stages.append(ReportWay.Stage(name: ReportWay.shown(name), verdict: ReportWay.shown(verdict)))
+        }
+        add("decode", value["kind"]?.string)
+        add("route", Self.texts(value["routes"]).joined(separator: ", "))
+        add("agent", value["why"]?.string)
+        add("error", value["error"]?["code"]?.string)
+        way.words = Explanation.words(outcome, reason: value["reason"]?.string)
+        way.certainty = value["certainty"]?.string
+        way.evidence = Self.texts(value["evidence"]).map(ReportWay.shown)
+        way.conflicts = Self.texts(value["conflicts"]).map(ReportWay.shown)
+        entry.way = report.ways.number(of: way, isDull: ["handled", "duplicate"].contains(outcome))
+    }
+
+    private static func places(_ value: DataValue) -> (place: String, lane: String) {
+        let owner = value["scope"]?["id"]?.string.map { " · \($0)" } ?? ""
+        if let bucket = value["bucket"]?["name"]?.string {
+            let place = "bucket \(bucket)\(owner)"
+            return (place, value["object"]?["id"]?.string.map { "\(place) / \($0)" } ?? place)
+        }
+        if let topic = value["topic"]?["name"]?.string { return ("topic \(topic)\(owner)", "topic \(topic)\(owner)") }
+        let kind = "(\(value["kind"]?.string ?? "no push message"))"
+        return (kind, kind)
+    }
+
+    private static func texts(_ value: DataValue?) -> [String] {
+        if case .array(let elements) = value { elements.compactMap(\.string) } else { [] }
+    }
+
+    private func error(_ what: String, _ line: Int) -> CaptureError {
+        CaptureError(description: "\(file):\(line):1: \(what)")
+    }
+
+    /// The report of what was added.
+    mutating func finish() -> Report {
+        report.sort()
+        report.spreadGuarding()
+        return report
+    }
+}
+
+/// What is wrong with a line of a capture.
+struct CaptureError: Error, CustomStringConvertible {
+    let description: String
+}

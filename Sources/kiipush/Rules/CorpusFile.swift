@@ -1,0 +1,65 @@
+import KiiPush
+import KiiPushRules
+import KiiPushLinux
+
+/// Reads a captured corpus for a command, a line at a time, and reports the lines that are no messages.
+struct CorpusFile {
+    /// The most lines whose errors are told.
+    ///
+    /// As many before the first readable one make a file that is no corpus.
+    private static let mostBadLines = 20
+
+    /// Room for the largest payload with every byte escaped, and what stands around it.
+    static let mostBytesOfLine = PayloadLimits.standard.bytes * 6 + 4096
+
+    /// The file, or `-` for standard input.
+    let path: String
+    let console: Console
+
+    /// Reads lines of the file until the end, or until `takes` wants no more.
+    ///
+    /// - Parameter takes: takes a line that is not empty, with its number; throws what is wrong with it, and returns
+    ///   whether to go on.
+    /// - Returns: whether every line could be read.
+    /// - Throws: ``KiiPushLinux/ReadError`` when the file cannot be read.
+    func eachLine(
+        _ takes: (_ bytes: [UInt8], _ number: Int) async throws -> Bool
+    ) async throws(ReadError) -> Bool {
+        var lines = LineReader(path == "-" ? .standardInput() : try ByteReader(path: path), limit: Self.mostBytesOfLine)
+        var (badLines, goodLines) = (0, 0)
+        while let line = try lines.next() {
+            switch line {
+            case .tooLong(let number):
+                badLines += 1
+                if badLines <= Self.mostBadLines {
+                    console.error(
+                        "\(escaped(path)):\(number):1: the line has more than \(Self.mostBytesOfLine) bytes")
+                }
+            case .bytes(let bytes, let number):
+                if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) { continue }
+                do {
+                    guard try await takes(bytes, number) else { return badLines == 0 }
+                    goodLines += 1
+                } catch {
+                    badLines += 1
+                    if badLines <= Self.mostBadLines { RulesFile.report(error, console) }
+                }
+            }
+            if badLines == Self.mostBadLines, goodLines == 0 {
+                console.error(
+                    "\(escaped(path)):1:1: stopped after \(badLines) lines, none of which is a step; a corpus is "
+                        + "JSONL: one step a line"
+                )
+                return false
+            }
+        }
+        tellRest(badLines - Self.mostBadLines)
+        return badLines == 0
+    }
+
+    private func tellRest(_ untold: Int) {
+        guard untold > 0 else { return }
+        let what = untold == 1 ? "1 more line that is no step" : "\(untold) more lines that are no steps"
+        console.error("\(escaped(path)):1:1: and \(what)")
+    }
+}
