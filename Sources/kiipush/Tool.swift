@@ -38,6 +38,7 @@ struct Tool {
             DemoCommand.command, InspectCommand.command, RulesCommand.command, ReceiveCommand.command,
             StatusCommand.command, TapCommand.command, TopCommand.command, DeadLettersCommand.command,
             HeldCommand.command, KillCommand.killCommand, KillCommand.reviveCommand, SendCommand.command,
+            RefreshCommand.command, UnsubscribeCommand.command, InstallCommand.command,
             CompletionsCommand.command { command }, ManualCommand.command { command },
         ])
 
