@@ -102,7 +102,7 @@ has() {
         libsqlite3-dev) ls /usr/include/sqlite3.h ;;
         mosquitto) ls /usr/sbin/mosquitto ;;
         mosquitto-clients) command -v mosquitto_pub ;;
-        nghttp2-server) command -v nghttpd ;;
+        nghttp2-server) ls /usr/sbin/nghttpd ;;
         prometheus) command -v promtool || ls .build/prometheus/usr/bin/promtool ;;
         systemd) command -v systemd-analyze ;;
         *) command -v "$1" ;;

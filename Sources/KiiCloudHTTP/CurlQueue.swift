@@ -10,6 +10,8 @@ final class CurlQueue: Sendable {
     private struct State {
         /// Those that wait, the first one first; at most `mostWaiting`.
         var waiting: [Exchange] = []
+        /// How many the thread had under way when it looked last.
+        var running = 0
         /// Whether one of those was cancelled, and only takes room.
         var hasCancelled = false
         /// What the thread sleeps in; nil when no thread takes requests.
@@ -36,9 +38,9 @@ final class CurlQueue: Sendable {
         let refusal = state.withLock { state -> CurlError? in
             if state.isClosed { return .closed }
             state.purge()
-            guard state.waiting.count < settings.mostWaiting + settings.mostAtOnce else {
-                return .full(waiting: state.waiting.count)
-            }
+            // Some of them need not wait.
+            let free = settings.mostAtOnce - state.running
+            guard state.waiting.count < settings.mostWaiting + free else { return .full(waiting: settings.mostWaiting) }
             if state.multi == nil {
                 guard let multi = CurlMulti(settings) else { return .unusable("libcurl has no memory") }
                 guard startThread({ CurlRounds(multi, self).serve() }) else {
@@ -87,8 +89,8 @@ final class CurlQueue: Sendable {
         var isClosed = false
     }
 
-    /// Takes at most so many requests out.
-    func take(_ room: Int) -> Orders {
+    /// Takes as many requests out as may be under way beside those that are.
+    func take(beside running: Int) -> Orders {
         state.withLock { state in
             var orders = Orders(isClosed: state.isClosed)
             state.purge()
@@ -96,7 +98,8 @@ final class CurlQueue: Sendable {
             // All have the same limit, so that those in front are the first to have waited too long.
             let expired = state.waiting.prefix { $0.deadline <= now }.count
             orders.expired = Array(state.waiting.prefix(expired))
-            orders.begins = Array(state.waiting.dropFirst(expired).prefix(room))
+            orders.begins = Array(state.waiting.dropFirst(expired).prefix(settings.mostAtOnce - running))
+            state.running = running + orders.begins.count
             state.waiting.removeFirst(expired + orders.begins.count)
             orders.deadline = state.waiting.first?.deadline
             return orders
@@ -107,7 +110,7 @@ final class CurlQueue: Sendable {
     func leave() -> Bool {
         state.withLock { state in
             guard state.waiting.isEmpty else { return false }
-            state.multi = nil
+            (state.multi, state.running) = (nil, 0)
             return true
         }
     }

@@ -32,7 +32,7 @@ struct CurlRounds: ~Copyable {
     /// - Returns: how long to sleep; nil when the thread is to end.
     private mutating func round() -> Duration? {
         endCancelled()
-        let orders = queue.take(queue.settings.mostAtOnce - running.count)
+        let orders = queue.take(beside: running.count)
         for exchange in orders.expired { exchange.finish(.failure(CurlError.timedOut(wasSent: false))) }
         for exchange in orders.begins { begin(exchange) }
         if orders.isClosed { endAll() }

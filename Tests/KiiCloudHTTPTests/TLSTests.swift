@@ -49,9 +49,9 @@ struct TLSTests {
 
         /// Starts openssl's server, or nghttpd where one is asked for; nil when that is not installed.
         init?(_ certificate: Certificate, isHTTP2: Bool = false) async throws {
-            port = try Self.freePort()
+            port = try await Self.freePort()
             let folder = certificate.folder
-            let path = isHTTP2 ? "/usr/bin/nghttpd" : "/usr/bin/openssl"
+            let path = isHTTP2 ? "/usr/sbin/nghttpd" : "/usr/bin/openssl"
             guard FileManager.default.isExecutableFile(atPath: path) else { return nil }
             process.executableURL = URL(filePath: path)
             process.currentDirectoryURL = folder
@@ -70,14 +70,16 @@ struct TLSTests {
         }
 
         deinit {
-            process.terminate()
-            process.waitUntilExit()
+            // By the one signal that no mask keeps from it: it has that of the thread that it was started on.
+            if process.processIdentifier > 0 { kill(process.processIdentifier, SIGKILL) }
         }
 
-        private static func freePort() throws -> Int {
+        private static func freePort() async throws -> Int {
             // A cloud's server finds one, and lets go of it.
-            let bench = try Bench()
-            return bench.server.port
+            let server = try TestCloudServer(TestCloud())
+            server.stop()
+            try await eventually("the port is free") { !listens(server.port) }
+            return server.port
         }
 
         private static func listens(_ port: Int) -> Bool {
