@@ -26,7 +26,7 @@ export SWIFT_BACKTRACE=enable=no
 # What measures memory or time means nothing here. The suites of the service are left out too: a run of them stood still
 # under the address sanitizer, when their time limits were a minute; with the longer ones nobody has tried it yet.
 skip=(--skip MemoryTests --skip CostTests --skip HostileInputTests --skip 'KiiPushTests.*Service' --skip TransportContractTests)
-shared='Receiver|Middleware|Storage|Metrics|Handlers|InFlight|Outcome|Trace|Deduplicator|Loop|Held|DeadLetter|OwnBucket|Breaker|RateTests|Echo|Lineage|Identity|Kill|GuardTime|ScopeRouter|SeenStore|KeyWindow'
+shared='Receiver|Middleware|Storage|Metrics|Handlers|InFlight|Outcome|Trace|Deduplicator|Loop|Held|DeadLetter|OwnBucket|Breaker|RateTests|Echo|Lineage|Identity|Kill|GuardTime|ScopeFilter|SeenStore|KeyWindow'
 
 fail() { printf 'sanitize.sh: %s\n' "$*" >&2; exit 1; }
 

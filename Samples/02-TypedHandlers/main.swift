@@ -7,13 +7,13 @@ import KiiPushTesting
 let receiver = PushReceiver(app: "0123abcd")
 
 // Get the changed object and its bucket. There is a bucket and an object in every message that comes here.
-receiver.onPushToApp("objects", object: "*", then: .continue) { event, context in
+receiver.onPushToApp("objects", object: "*", options: .continue) { event, context in
     print("object \(event.object.id), bucket \(event.bucket.name), event \(event.event?.name ?? "none")")
     print("  fetch it from \(event.object.uri)")
 }
 
 // Get the sender: a user, a thing, or no information, as always over APNs.
-receiver.onPushToApp("senders", then: .continue) { event, context in
+receiver.onPushToApp("senders", options: .continue) { event, context in
     switch event.sender {
     case .user(let user): print("  caused by user \(user.id)")
     case .thing(let thing): print("  caused by thing \(thing.id)")

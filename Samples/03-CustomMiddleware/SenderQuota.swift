@@ -33,9 +33,9 @@ final class SenderQuota: Middleware {
         mostSenders = senders
     }
 
-    func admit(_ message: inout RoutedMessage) -> Verdict {
-        guard let sender = message.message.sender else { return .pass }
-        let (id, now) = (message.id, message.arrivedAt)
+    func admit(_ routed: inout RoutedMessage) -> Verdict {
+        guard let sender = routed.message.sender else { return .pass }
+        let (id, now) = (routed.id, routed.arrivedAt)
         return state.withLock { state in
             var use = currentUse(of: sender, &state, now)
             guard use.count < limit else { return .refuse("sender quota") }
@@ -46,10 +46,10 @@ final class SenderQuota: Middleware {
         }
     }
 
-    func settle(_ message: RoutedMessage, _ outcome: Outcome) {
-        guard let sender = message.message.sender else { return }
+    func settle(_ routed: RoutedMessage, _ outcome: Outcome) {
+        guard let sender = routed.message.sender else { return }
         state.withLock { state in
-            let period = state.counted.removeValue(forKey: message.id)
+            let period = state.counted.removeValue(forKey: routed.id)
             if case .handled = outcome { return }
             // Of a period that is over nothing is left to give back to.
             if state.uses[sender]?.period == period { state.uses[sender]?.count -= 1 }

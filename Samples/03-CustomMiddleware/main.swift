@@ -7,7 +7,7 @@ let receiver = PushReceiver(app: "0123abcd", clock: clock) {
     LoopGuard()
     // Behind the deduplicator, so that a repeated message costs its sender nothing.
     SenderQuota(limit: 2, per: .seconds(60))
-    ScopeRouter()
+    ScopeFilter()
 }
 receiver.onPushToUser(topic: "news") { message, context in
     print("  \(message.sender?.id ?? "someone") says: \(message.data["text"]?.string ?? "nothing")")

@@ -30,7 +30,7 @@ struct Run {
             let receiver = PushReceiver(app: SimulatedCloud.app, clock: device.clock) {
                 Deduplicator()
                 LoopGuard(me: [device.identity], settings: LoopSettings(layers: layers))
-                ScopeRouter(serving: [.user("U-home")])
+                ScopeFilter(serving: [.user("U-home")])
             }
             if isCareful {
                 Thermostat.addHandler(to: receiver, of: device)

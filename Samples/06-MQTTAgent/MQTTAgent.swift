@@ -24,7 +24,7 @@ struct MQTTAgent {
         let receiver = PushReceiver(deadLetters: try SQLiteDeadLetterStore(writtenBy: inbox)) {
             Deduplicator(store: seen, secret: database.secret)
             LoopGuard()
-            ScopeRouter()
+            ScopeFilter()
         }
         addHandlers(to: receiver)
 
@@ -76,7 +76,7 @@ struct MQTTAgent {
         var patient = DeliverySettings()
         patient.attempts = 20
         patient.onFailure = .skip
-        receiver.onDirectPush("direct", delivery: patient) { message, context in
+        receiver.onDirectPush("direct", options: RouteOptions(delivery: patient)) { message, context in
             say("attempt \(context.attempt): direct push: \(message.data["text"]?.string ?? "nothing")")
         }
     }

@@ -2,10 +2,10 @@ public import KiiPush
 import Synchronization
 public import Testing
 
-/// Everything that ``BreakerStore`` promises, as one test to run against a store of yours.
+/// Everything that ``BreakerStore`` guarantees, as one test to run against a store of yours.
 ///
 /// ```swift
-/// @Test("my store keeps the promises of a breaker store")
+/// @Test("my store meets the guarantees of a breaker store")
 /// func breakers() async {
 ///     await BreakerStoreContract { place, capacity in
 ///         try MyBreakers(file: "\(folder)/\(place)", capacity: capacity)
@@ -15,8 +15,8 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each promise gets a store of its own. A failure names the promise that was broken, and what the store did instead.
-/// A store with a clock gets the one of the machine, ``KiiPush/SystemClock``.
+/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did
+/// instead. A store with a clock gets the one of the machine, ``KiiPush/SystemClock``.
 public struct BreakerStoreContract<Tried: BreakerStore>: Sendable {
     private let open: @Sendable (_ place: Int, _ capacity: Int) throws -> Tried
     private let close: @Sendable (Tried) -> Void
@@ -24,8 +24,9 @@ public struct BreakerStoreContract<Tried: BreakerStore>: Sendable {
     /// Prepares the suite.
     ///
     /// - Parameters:
-    ///   - open: opens the store of a place, such as a file, by the place's number, to keep so many breakers. Each number is
-    ///     new and its place empty at first; the same number again asks for what a later process would find there.
+    ///   - open: opens the store of a place, such as a file, by the place's number, to keep so many breakers. Each
+    ///     number is new and its place empty at first; the same number again asks for what a later process would find
+    ///     there.
     ///   - close: lets go of what the store holds, as the end of its process would.
     public init(
         open: @escaping @Sendable (_ place: Int, _ capacity: Int) throws -> Tried,
@@ -35,29 +36,29 @@ public struct BreakerStoreContract<Tried: BreakerStore>: Sendable {
         self.close = close
     }
 
-    /// Checks every promise, and records an issue for each one that is broken.
+    /// Checks every guarantee, and records an issue for each one that is broken.
     ///
     /// - Parameter sourceLocation: where issues are shown.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
-        await verify { promise, what in Issue.record("\(promise): \(what)", sourceLocation: sourceLocation) }
+        await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }
 
-    /// Checks every promise, and tells `report` of each that is broken, and how.
-    package func verify(_ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void) async {
-        for (place, promise) in BreakerPromise.all.enumerated() {
+    /// Checks every guarantee, and tells `report` of each that is broken, and how.
+    package func verify(_ report: @escaping @Sendable (_ guarantee: String, _ what: String) -> Void) async {
+        for (place, guarantee) in BreakerGuarantee.all.enumerated() {
             do {
-                let trial = try BreakerTrial(place, promise.capacity, open, close) { report(promise.text, $0) }
-                try await promise.check(trial)
+                let trial = try BreakerTrial(place, guarantee.capacity, open, close) { report(guarantee.text, $0) }
+                try await guarantee.check(trial)
                 trial.close()
             } catch {
-                report(promise.text, "the store threw \(error)")
+                report(guarantee.text, "the store threw \(error)")
             }
         }
     }
 }
 
-/// One promise of a breaker store, and how to find out whether it is kept.
-struct BreakerPromise: Sendable {
+/// One guarantee of a breaker store, and how to find out whether it is kept.
+struct BreakerGuarantee: Sendable {
     let text: String
     let capacity: Int
     let check: @Sendable (BreakerTrial) async throws -> Void
@@ -69,9 +70,9 @@ struct BreakerPromise: Sendable {
     }
 }
 
-/// A store on trial for one promise.
+/// A store on trial for one guarantee.
 final class BreakerTrial: Sendable {
-    /// Says that the promise is broken, and how.
+    /// Says that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
     private let openAgain: @Sendable () throws -> Opened
     private let opened: Mutex<Opened?>
@@ -148,5 +149,5 @@ final class BreakerTrial: Sendable {
     }
 }
 
-/// A promise asked a store after it had closed it.
+/// A guarantee asked a store after it had closed it.
 private struct BreakerStoreIsClosed: Error {}

@@ -1,49 +1,50 @@
 public import KiiPush
 public import Testing
 
-/// Everything that ``DeadLetterStore`` promises, as one test to run against a store of yours.
+/// Everything that ``DeadLetterStore`` guarantees, as one test to run against a store of yours.
 ///
 /// ```swift
-/// @Test("my store keeps the promises of a dead-letter store")
+/// @Test("my store meets the guarantees of a dead-letter store")
 /// func letters() async {
 ///     await DeadLetterStoreContract { capacity, bytes in MyLetters(capacity: capacity, bytes: bytes) }.verify()
 /// }
 /// ```
 ///
-/// Each promise gets a store of its own. A failure names the promise that was broken, and what the store did instead.
+/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did
+/// instead.
 public struct DeadLetterStoreContract: Sendable {
     private let makeStore: @Sendable (_ capacity: Int, _ bytes: Int) throws -> any DeadLetterStore
 
     /// Prepares the suite.
     ///
-    /// - Parameter makeStore: makes an empty store that keeps so many letters, whose payloads have so many bytes in all;
-    ///   it is called once a promise, so a store that lives in a file needs a new file each time.
+    /// - Parameter makeStore: makes an empty store that keeps so many letters, whose payloads have so many bytes in
+    ///   all; it is called once a guarantee, so a store that lives in a file needs a new file each time.
     public init(makeStore: @escaping @Sendable (_ capacity: Int, _ bytes: Int) throws -> any DeadLetterStore) {
         self.makeStore = makeStore
     }
 
-    /// Checks every promise, and records an issue for each one that is broken.
+    /// Checks every guarantee, and records an issue for each one that is broken.
     ///
     /// - Parameter sourceLocation: where issues are shown.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
-        await verify { promise, what in Issue.record("\(promise): \(what)", sourceLocation: sourceLocation) }
+        await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }
 
-    /// Checks every promise, and tells `report` of each that is broken, and how.
-    package func verify(_ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void) async {
-        for promise in DeadLetterPromise.all {
+    /// Checks every guarantee, and tells `report` of each that is broken, and how.
+    package func verify(_ report: @escaping @Sendable (_ guarantee: String, _ what: String) -> Void) async {
+        for guarantee in DeadLetterGuarantee.all {
             do {
-                let store = try makeStore(promise.capacity, promise.bytes)
-                try await promise.check(DeadLetterTrial(store: store) { report(promise.text, $0) })
+                let store = try makeStore(guarantee.capacity, guarantee.bytes)
+                try await guarantee.check(DeadLetterTrial(store: store) { report(guarantee.text, $0) })
             } catch {
-                report(promise.text, "the store threw \(error)")
+                report(guarantee.text, "the store threw \(error)")
             }
         }
     }
 }
 
-/// One promise of a dead-letter store, and how to find out whether it is kept.
-struct DeadLetterPromise: Sendable {
+/// One guarantee of a dead-letter store, and how to find out whether it is kept.
+struct DeadLetterGuarantee: Sendable {
     let text: String
     let capacity: Int
     let bytes: Int
@@ -60,10 +61,10 @@ struct DeadLetterPromise: Sendable {
     }
 }
 
-/// A store on trial for one promise.
+/// A store on trial for one guarantee.
 struct DeadLetterTrial: Sendable {
     let store: any DeadLetterStore
-    /// Says that the promise is broken, and how.
+    /// Says that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
 
     func expect(_ condition: Bool, _ otherwise: String) {

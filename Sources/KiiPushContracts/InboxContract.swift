@@ -3,10 +3,10 @@ public import KiiPushDelivery
 import Synchronization
 public import Testing
 
-/// Everything that ``Inbox`` promises, as one test to run against an inbox of yours.
+/// Everything that ``Inbox`` guarantees, as one test to run against an inbox of yours.
 ///
 /// ```swift
-/// @Test("my inbox keeps the promises of an inbox")
+/// @Test("my inbox meets the guarantees of an inbox")
 /// func inbox() async {
 ///     await InboxContract { place in
 ///         try MyInbox(file: "\(folder)/\(place)")
@@ -16,8 +16,8 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each promise gets an inbox of its own. A failure names the promise that was broken, and what the inbox did instead.
-/// What is left by an earlier process is asked of an inbox only if it says that it is durable.
+/// Each guarantee gets an inbox of its own. A failure names the guarantee that was broken, and what the inbox did
+/// instead. What is left by an earlier process is asked of an inbox only if it says that it is durable.
 public struct InboxContract<Tried: Inbox>: Sendable {
     private let open: @Sendable (_ place: Int) throws -> Tried
     private let close: @Sendable (Tried) -> Void
@@ -36,30 +36,30 @@ public struct InboxContract<Tried: Inbox>: Sendable {
         self.close = close
     }
 
-    /// Checks every promise, and records an issue for each one that is broken.
+    /// Checks every guarantee, and records an issue for each one that is broken.
     ///
     /// - Parameter sourceLocation: where issues are shown.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
-        await verify { promise, what in Issue.record("\(promise): \(what)", sourceLocation: sourceLocation) }
+        await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }
 
-    /// Checks every promise, and tells `report` of each that is broken, and how.
-    package func verify(_ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void) async {
-        for (place, promise) in InboxPromise.all.enumerated() {
+    /// Checks every guarantee, and tells `report` of each that is broken, and how.
+    package func verify(_ report: @escaping @Sendable (_ guarantee: String, _ what: String) -> Void) async {
+        for (place, guarantee) in InboxGuarantee.all.enumerated() {
             do {
-                let trial = try InboxTrial(place, open, close) { report(promise.text, $0) }
-                if promise.needsDurable && !trial.isDurable { continue }
-                try await promise.check(trial)
+                let trial = try InboxTrial(place, open, close) { report(guarantee.text, $0) }
+                if guarantee.needsDurable && !trial.isDurable { continue }
+                try await guarantee.check(trial)
                 trial.close()
             } catch {
-                report(promise.text, "the inbox threw \(error)")
+                report(guarantee.text, "the inbox threw \(error)")
             }
         }
     }
 }
 
-/// One promise of an inbox, and how to find out whether it is kept.
-struct InboxPromise: Sendable {
+/// One guarantee of an inbox, and how to find out whether it is kept.
+struct InboxGuarantee: Sendable {
     let text: String
     /// Whether only an inbox that outlives its process can keep it.
     let needsDurable: Bool
@@ -72,9 +72,9 @@ struct InboxPromise: Sendable {
     }
 }
 
-/// An inbox on trial for one promise.
+/// An inbox on trial for one guarantee.
 final class InboxTrial: Sendable {
-    /// Says that the promise is broken, and how.
+    /// Says that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
     private let openAgain: @Sendable () throws -> Opened
     private let opened: Mutex<Opened?>
@@ -130,14 +130,14 @@ final class InboxTrial: Sendable {
 
     /// Adds payloads of one byte each, the bytes counted from `first`.
     func add(_ count: Int, from first: Int = 0) throws -> [UInt64] {
-        let ids = try inbox.add((0..<count).map { InboxPromise.payload(first + $0) })
+        let ids = try inbox.add((0..<count).map { InboxGuarantee.payload(first + $0) })
         expect(ids.count == count, "for \(count) payloads there should be as many numbers, there are \(ids.count)")
         guard ids.count == count else { throw InboxIsClosed() }
         return ids
     }
 
-    func note(_ notes: InboxNote...) async throws {
-        for note in notes { try await inbox.note(note) }
+    func record(_ records: InboxRecord...) async throws {
+        for record in records { try await inbox.record(record) }
     }
 
     /// Expects that a later process finds these, in this order.

@@ -1,48 +1,48 @@
 public import KiiPush
 public import Testing
 
-/// Everything that ``SeenStore`` promises, as one test to run against a store of yours.
+/// Everything that ``SeenStore`` guarantees, as one test to run against a store of yours.
 ///
 /// ```swift
-/// @Test("my store keeps the promises of a seen store")
+/// @Test("my store meets the guarantees of a seen store")
 /// func contract() async {
 ///     await SeenStoreContract { window in MyStore(window: window) }.verify()
 /// }
 /// ```
 ///
-/// Each promise gets a store of its own. A failure names the promise that was broken, and what the store did instead.
-/// The suite passes times of its own to the store, so it needs no clock and never waits.
+/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did
+/// instead. The suite passes times of its own to the store, so it needs no clock and never waits.
 public struct SeenStoreContract: Sendable {
     private let makeStore: @Sendable (SeenWindow) throws -> any SeenStore
 
     /// Prepares the suite.
     ///
-    /// - Parameter makeStore: makes an empty store with the bounds that it is given; it is called once a promise, so a
-    ///   store that lives in a file needs a new file each time.
+    /// - Parameter makeStore: makes an empty store with the bounds that it is given; it is called once a guarantee, so
+    ///   a store that lives in a file needs a new file each time.
     public init(makeStore: @escaping @Sendable (SeenWindow) throws -> any SeenStore) { self.makeStore = makeStore }
 
-    /// Checks every promise, and records an issue for each one that is broken.
+    /// Checks every guarantee, and records an issue for each one that is broken.
     ///
     /// - Parameter sourceLocation: where issues are shown.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
-        await verify { promise, what in Issue.record("\(promise): \(what)", sourceLocation: sourceLocation) }
+        await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }
 
-    /// Checks every promise, and tells `report` of each that is broken, and how.
-    package func verify(_ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void) async {
-        for promise in SeenStorePromise.all {
+    /// Checks every guarantee, and tells `report` of each that is broken, and how.
+    package func verify(_ report: @escaping @Sendable (_ guarantee: String, _ what: String) -> Void) async {
+        for guarantee in SeenStoreGuarantee.all {
             do {
-                let store = try makeStore(promise.window)
-                try await promise.check(SeenStoreTrial(store: store) { report(promise.text, $0) })
+                let store = try makeStore(guarantee.window)
+                try await guarantee.check(SeenStoreTrial(store: store) { report(guarantee.text, $0) })
             } catch {
-                report(promise.text, "the store threw \(error)")
+                report(guarantee.text, "the store threw \(error)")
             }
         }
     }
 }
 
-/// One promise of a seen store, and how to find out whether it is kept.
-struct SeenStorePromise: Sendable {
+/// One guarantee of a seen store, and how to find out whether it is kept.
+struct SeenStoreGuarantee: Sendable {
     let text: String
     let window: SeenWindow
     let check: @Sendable (SeenStoreTrial) async throws -> Void
@@ -57,10 +57,10 @@ struct SeenStorePromise: Sendable {
     }
 }
 
-/// A store on trial for one promise.
+/// A store on trial for one guarantee.
 struct SeenStoreTrial: Sendable {
     let store: any SeenStore
-    /// Says that the promise is broken, and how.
+    /// Says that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
 
     func expect(_ condition: Bool, _ otherwise: String) {

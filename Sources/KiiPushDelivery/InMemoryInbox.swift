@@ -22,7 +22,7 @@ public final class InMemoryInbox: Inbox {
     }
 
     /// Does nothing.
-    public func note(_ notes: [InboxNote]) async {}
+    public func record(_ records: [InboxRecord]) async {}
 
     /// None: there was no earlier process.
     public func entries(after id: UInt64, limit: Int) -> [InboxEntry] { [] }

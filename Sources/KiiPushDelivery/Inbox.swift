@@ -5,10 +5,10 @@ public import KiiPush
 /// A ``PushService`` owns one. Promises to it:
 /// - ``add(_:)`` keeps all payloads or none, in one step; in a durable inbox they are on disk when it returns.
 /// - Numbers go up from 1 and are never used twice, not even by another process on the same file.
-/// - When ``note(_:)-([InboxNote])`` has returned, the notes are kept, on disk in a durable inbox, all in one step. Of
-///   notes for one payload the order holds. Many tasks may wait in `note` at once; they share a write. A call that throws
-///   has changed nothing.
-/// - What ended is gone. A note of a payload that is not there changes nothing.
+/// - When ``record(_:)-([InboxRecord])`` has returned, the records are kept, on disk in a durable inbox, all in one
+///   step. Of records for one payload the order holds. Many tasks may wait in `record` at once; they share a write. A
+///   call that throws has changed nothing.
+/// - What ended is gone. A record of a payload that is not there changes nothing.
 /// - ``entries(after:limit:)`` gives back what an earlier process added and did not end, payload byte for byte, oldest
 ///   first, in pages. The first page counts the crashes.
 /// - ``entries(of:)`` reads payloads again that have not ended, byte for byte, in the order of the numbers. It changes
@@ -32,7 +32,7 @@ public protocol Inbox: Sendable {
     /// A service tells the end of one message together with the beginning of the next, so that both cost one write.
     ///
     /// - Throws: when they cannot be written; none is then, and the service tells all of them again.
-    func note(_ notes: [InboxNote]) async throws
+    func record(_ records: [InboxRecord]) async throws
 
     /// What an earlier process left: the first payloads whose number is greater than `id`, oldest first.
     ///
@@ -46,7 +46,7 @@ public protocol Inbox: Sendable {
     /// - Throws: when they cannot be read.
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry]
 
-    /// Reads payloads again that this process or an earlier one has added, with what was noted of them.
+    /// Reads payloads again that this process or an earlier one has added, with what was recorded of them.
     ///
     /// A service calls it for payloads that wait on disk outside its places: it keeps their numbers only. Of an inbox
     /// that is not durable it asks for none, so such an inbox may return none.
@@ -74,12 +74,12 @@ extension Inbox {
     /// Takes down what became of a payload.
     ///
     /// - Throws: when it cannot be written; it has changed nothing then.
-    public func note(_ note: InboxNote) async throws { try await self.note([note]) }
+    public func record(_ record: InboxRecord) async throws { try await self.record([record]) }
 }
 
 /// What becomes of a payload in an inbox.
 @nonexhaustive
-public enum InboxNote: Sendable, Hashable {
+public enum InboxRecord: Sendable, Hashable {
     /// Its handlers are about to run, for the `attempt`-th time; it is in flight from now on.
     case begun(UInt64, attempt: Int)
     /// The attempt is over and the message has not ended; these routes are done with it, the ones before included.

@@ -124,7 +124,7 @@ struct Lanes {
     /// Takes the parcel behind one that has ended, and has the lane from it; not one that must be alone.
     mutating func next(behind parcel: Parcel) -> Parcel? {
         guard parcel.hasLane.load(ordering: .relaxed), let index = lanes.index(forKey: parcel.lane),
-            let next = lanes.values[index].first, !next.isSuspect, running.mayTake(next.keys)
+            let next = lanes.values[index].first, !next.wasInFlightAtCrash, running.mayTake(next.keys)
         else { return nil }
         parcel.hasLane.store(false, ordering: .relaxed)
         return begin(lanes.values[index].popFirst())

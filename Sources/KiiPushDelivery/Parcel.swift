@@ -65,21 +65,22 @@ final class Parcel: Sendable {
     /// The routes that were switched off when it came, and whether it was as a whole; the others it waited for.
     let killed: (isWhole: Bool, routes: [String])
     /// Whether it was in flight when a process ended: it is run alone, so that the one that ends processes is found.
-    let isSuspect: Bool
+    let wasInFlightAtCrash: Bool
     /// Whether its lane waits for it: it is being handled, or tried again before those behind it.
     let hasLane = Atomic<Bool>(false)
     private let state: Mutex<Progress>
 
     init(
         _ number: UInt64, _ message: RoutedMessage, _ delivery: DeliverySettings, _ receipt: Receipt,
-        killed: (isWhole: Bool, routes: [String]) = (false, []), isSuspect: Bool = false, keys: ShareKeys? = nil,
+        killed: (isWhole: Bool, routes: [String]) = (false, []), wasInFlightAtCrash: Bool = false,
+        keys: ShareKeys? = nil,
         intake: Int? = nil
     ) {
         self.number = number
         self.delivery = delivery
         self.receipt = receipt
         self.killed = killed
-        self.isSuspect = isSuspect
+        self.wasInFlightAtCrash = wasInFlightAtCrash
         bytes = message.message.raw.bytes.count
         self.intake = intake
         self.keys =
@@ -118,16 +119,16 @@ extension Parcel.Progress {
 
 extension DeliverySettings {
     /// What keeps a message in order with others; nil when nothing does.
-    fileprivate func place(of message: PushMessage) -> PlaceKey? {
-        guard let orderKey else { return PlaceKey(order, of: message) }
-        return orderKey.text(of: message).map { PlaceKey(own: $0) }
+    fileprivate func place(of message: PushMessage) -> ResourceKey? {
+        guard let orderKey else { return ResourceKey(order, of: message) }
+        return orderKey.text(of: message).map { ResourceKey(own: $0) }
     }
 }
 
 /// What keeps parcels in order.
 enum LaneKey: Hashable, Sendable {
     /// All of one object, topic or sender, or of one text of the user's own.
-    case place(PlaceKey)
+    case place(ResourceKey)
     /// A parcel in no order.
     case alone(UInt64)
 }

@@ -39,9 +39,9 @@ struct Places {
     private let group: Use
     private let route: Use
     private(set) var used = Use()
-    private var lanes: [PlaceKey: Use] = [:]
-    private var groups: [PlaceKey: Use] = [:]
-    private var routes: [PlaceKey: Use] = [:]
+    private var lanes: [ResourceKey: Use] = [:]
+    private var groups: [ResourceKey: Use] = [:]
+    private var routes: [ResourceKey: Use] = [:]
     private var filled: Set<Filled> = []
 
     init(_ settings: ServiceSettings) {
@@ -79,8 +79,8 @@ struct Places {
     }
 }
 
-extension [PlaceKey: Use] {
-    mutating func lower(_ key: PlaceKey, _ bytes: Int) {
+extension [ResourceKey: Use] {
+    mutating func lower(_ key: ResourceKey, _ bytes: Int) {
         guard let index = index(forKey: key) else { return }
         if values[index].messages > 1 { values[index] -= bytes } else { remove(at: index) }
     }
@@ -96,7 +96,7 @@ extension [PlaceKey: Use] {
 extension Places: TurnJudge {
     /// Who has begun to be filled.
     enum Filled: Hashable {
-        case lane(PlaceKey), group(PlaceKey)
+        case lane(ResourceKey), group(ResourceKey)
     }
 
     mutating func startFilling() { filled = [] }
@@ -104,9 +104,9 @@ extension Places: TurnJudge {
     /// Whether there is any place.
     var isOpen: Bool { used.isBelow(all) }
 
-    func mayTake(route: PlaceKey) -> Bool { routes[route]?.isBelow(self.route) ?? true }
+    func mayTake(route: ResourceKey) -> Bool { routes[route]?.isBelow(self.route) ?? true }
 
-    mutating func mayTake(group: PlaceKey) -> Bool { mayTake(.group(group), groups[group], self.group) }
+    mutating func mayTake(group: ResourceKey) -> Bool { mayTake(.group(group), groups[group], self.group) }
 
     mutating func mayTake(lane: LaneKey) -> Bool {
         guard case .place(let key) = lane else { return true }

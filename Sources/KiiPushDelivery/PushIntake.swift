@@ -2,9 +2,9 @@ public import KiiPush
 
 /// Where a transport hands its payloads over.
 ///
-/// From a thread of its own, a transport takes what has arrived, calls ``take(_:)`` with all of it, and acknowledges it;
-/// where that throws ``IntakeRefusal/full`` it stops reading until ``whenRoom(_:)`` calls it. A transport that is a task
-/// calls ``takeWhenRoom(_:)``.
+/// From a thread of its own, a transport takes what has arrived, calls ``submit(_:)`` with all of it, and acknowledges
+/// it; where that throws ``IntakeRefusal/full`` it stops reading until ``whenRoom(_:)`` calls it. A transport that is a
+/// task calls ``submitWaiting(_:)``.
 public struct PushIntake: Sendable {
     package let service: any IntakeService
     let transport: String
@@ -22,8 +22,8 @@ public struct PushIntake: Sendable {
     /// - Parameter payloads: the payloads, in order; give few at once, at most 64, since all must find room.
     /// - Returns: a receipt for each, in the same order.
     /// - Throws: ``IntakeRefusal``; none was taken in then, and none may be acknowledged.
-    public func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
-        try service.take(payloads)
+    public func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+        try service.submit(payloads)
     }
 
     /// Takes a payload in, and waits for room before; one that had to is marked as `RawPayload.hasWaited`.
@@ -32,12 +32,12 @@ public struct PushIntake: Sendable {
     ///
     /// - Throws: ``IntakeRefusal/stopping``, also when the waiting task is cancelled; a transport may let it out of its
     ///   `run`.
-    public func takeWhenRoom(_ payload: RawPayload) async throws(IntakeRefusal) -> Receipt {
+    public func submitWaiting(_ payload: RawPayload) async throws(IntakeRefusal) -> Receipt {
         var payload = payload
         var pause = Duration.milliseconds(100)
         while true {
             do throws(IntakeRefusal) {
-                return try service.take([payload])[0]
+                return try service.submit([payload])[0]
             } catch .full {
                 payload.hasWaited = true
                 await service.room()
@@ -74,7 +74,7 @@ public enum IntakeRefusal: Error {
 /// What an intake needs of its service.
 package protocol IntakeService: Sendable {
     var isDurable: Bool { get }
-    func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt]
+    func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt]
     func room() async
     /// Waits so long, or until the task is cancelled.
     func pause(_ length: Duration) async
@@ -82,7 +82,7 @@ package protocol IntakeService: Sendable {
     func report(_ event: TransportEvent, _ transport: String)
 }
 
-/// An intake that hands on to another one, and does more when payloads are taken in: say in ``take(_:)`` what.
+/// An intake that hands on to another one, and does more when payloads are taken in: say in ``submit(_:)`` what.
 package protocol IntakeLayer: IntakeService {
     /// Who takes the payloads in.
     var service: any IntakeService { get }

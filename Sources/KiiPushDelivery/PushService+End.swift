@@ -21,14 +21,14 @@ extension PushService {
         }
         guard isRunning else {
             // So that it does not look as if it had ended the process.
-            _ = await note(.failed(parcel.number, handled: progress.done))
+            _ = await record(.failed(parcel.number, handled: progress.done))
             return leave(parcel, progress)
         }
         guard tries < parcel.delivery.attempts else {
             putBackReplaced(&progress)
             return await putAside(parcel, progress, .failed)
         }
-        guard await note(.failed(parcel.number, handled: progress.done)) else { return leave(parcel, progress) }
+        guard await record(.failed(parcel.number, handled: progress.done)) else { return leave(parcel, progress) }
         let pause = parcel.delivery.pause(after: tries, jitter())
         tell(
             .retry(
@@ -48,8 +48,8 @@ extension PushService {
         progress.attempts -= 1
         progress.shortages += 1
         // So that it does not look as if it had ended the process.
-        let isNoted = await note(.failed(parcel.number, handled: progress.done))
-        guard isNoted, state.withLock({ $0.isRunning }) else { return leave(parcel, progress) }
+        let isRecorded = await record(.failed(parcel.number, handled: progress.done))
+        guard isRecorded, state.withLock({ $0.isRunning }) else { return leave(parcel, progress) }
         schedule(parcel, progress, after: DeliverySettings.pause(afterShortages: progress.shortages, jitter()))
         return .failed(shortage)
     }
@@ -69,7 +69,7 @@ extension PushService {
         guard inbox.isDurable else { return await conclude(parcel, progress, outcome) }
         // Nothing runs any more that could end the process.
         if progress.attempts > 0 {
-            guard await note(.failed(parcel.number, handled: progress.done)) else { return leave(parcel, progress) }
+            guard await record(.failed(parcel.number, handled: progress.done)) else { return leave(parcel, progress) }
         }
         putOff(parcel, progress, reason)
         return outcome
@@ -94,7 +94,7 @@ extension PushService {
             return outcome
         }
         // Before the chain is told: after a crash the seen store may know the message, and only the inbox what is left.
-        guard await note(.failed(parcel.number, handled: progress.done)) else { return leave(parcel, progress) }
+        guard await record(.failed(parcel.number, handled: progress.done)) else { return leave(parcel, progress) }
         var told = progress
         told.chain = .told
         told.told = progress.told ?? outcome
@@ -133,7 +133,7 @@ extension PushService {
 
     /// Takes down that a parcel has ended, which the chain has been told of: it goes out of the inbox.
     func writeDown(_ ended: EndedParcel) async {
-        if await note(.ended(ended.parcel.number)) { finish(ended) } else { leave(ended) }
+        if await record(.ended(ended.parcel.number)) { finish(ended) } else { leave(ended) }
     }
 
     /// Ends a parcel that is gone from the inbox: its lane goes on, its room is free, its transport is told.
@@ -191,7 +191,7 @@ extension PushService {
     /// Does what ends a parcel in a task of its own, for which the service waits before it stops.
     func startEnding(_ body: @escaping @Sendable () async -> Void) {
         state.withLock { $0.ending += 1 }
-        Task {
+        start { [self] in
             await body()
             let wake = state.withLock { state in
                 state.ending -= 1
@@ -227,26 +227,26 @@ extension PushService {
     // MARK: The inbox
 
     /// Takes something down in the inbox; tries again until it is written, or false when the service has stopped.
-    func note(_ notes: InboxNote...) async -> Bool { await note(notes) }
+    func record(_ records: InboxRecord...) async -> Bool { await record(records) }
 
     /// Takes things down in the inbox, all in one step; tries again as for one.
-    func note(_ notes: [InboxNote]) async -> Bool {
-        guard inbox.isDurable, !notes.isEmpty else { return true }
+    func record(_ records: [InboxRecord]) async -> Bool {
+        guard inbox.isDurable, !records.isEmpty else { return true }
         do {
-            try await inbox.note(notes)
+            try await inbox.record(records)
             return true
         } catch {
-            return await noteAgain(notes, error)
+            return await recordAgain(records, error)
         }
     }
 
-    private func noteAgain(_ notes: [InboxNote], _ first: any Error) async -> Bool {
+    private func recordAgain(_ records: [InboxRecord], _ first: any Error) async -> Bool {
         var (error, length) = (first, Duration.milliseconds(100))
         while true {
             tell(.storeFailed("the inbox could not take down what became of a message: \(error)"))
             guard await pause(length) else { return false }
             do {
-                try await inbox.note(notes)
+                try await inbox.record(records)
                 return true
             } catch let next { error = next }
             length = min(length * 2, .seconds(10))
@@ -259,7 +259,7 @@ extension PushService {
         let pause: (number: UInt64, task: Task<Void, Never>)? = state.withLock { state in
             guard state.phase != .stopped else { return nil }
             state.lastPause += 1
-            let task = Task { _ = try? await clock.sleep(until: end) }
+            let task = start { _ = try? await clock.sleep(until: end) }
             state.pauses[state.lastPause] = task
             return (state.lastPause, task)
         }

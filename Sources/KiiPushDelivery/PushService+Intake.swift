@@ -11,8 +11,8 @@ struct TransportIntake: IntakeService {
 
     package var isDurable: Bool { service.inbox.isDurable }
 
-    package func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
-        try service.take(payloads, number)
+    package func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+        try service.submit(payloads, number)
     }
 
     package func room() async { await service.room(number) }
@@ -30,7 +30,7 @@ struct TransportIntake: IntakeService {
 }
 
 extension PushService {
-    fileprivate func take(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) -> [Receipt] {
+    fileprivate func submit(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) -> [Receipt] {
         try reserve(payloads, intake)
         let decoded = payloads.map { payload in
             Result { () throws(DecodeError) in try PushMessage(payload, limits: receiver.limits) }
@@ -86,7 +86,8 @@ extension PushService {
         let settings = message.routes.first?.delivery ?? delivery.withLock { $0 }
         let receipt = item?.receipt ?? Receipt(isStored: inbox.isDurable)
         let parcel = Parcel(
-            entry.id, message, settings, receipt, killed: item?.killed ?? (false, []), isSuspect: entry.crashes > 0,
+            entry.id, message, settings, receipt, killed: item?.killed ?? (false, []),
+            wasInFlightAtCrash: entry.crashes > 0,
             keys: item?.keys)
         var progress = parcel.progress
         (progress.attempts, progress.done) = (entry.attempts, entry.handled)
@@ -223,7 +224,8 @@ extension Parcel {
         guard case .place = lane, !own.message.routes.isEmpty else { return }
         let older = lanes.remove(from: lane) { other in
             let older = other.progress
-            guard other.delivery.replacesOlder, !other.isSuspect, older.attempts == 0, older.stageFailures == 0,
+            guard other.delivery.replacesOlder, !other.wasInFlightAtCrash, older.attempts == 0,
+                older.stageFailures == 0,
                 older.turn == nil,
                 older.message.routes.elementsEqual(own.message.routes, by: ===)
             else { return false }
@@ -252,7 +254,7 @@ extension PushMessage {
     /// Not where a time is the same or missing: it may be the same change once more, and for the deduplicator the one
     /// that replaces would repeat the one that it has replaced.
     fileprivate func isOlder(than other: PushMessage) -> Bool {
-        guard storage.reading.hasObject, let object, object == other.object else { return false }
+        guard storage.classified.hasObject, let object, object == other.object else { return false }
         if let own = modifiedAt, let others = other.modifiedAt, own >= others { return false }
         if let own = sentAt, let others = other.sentAt { return own < others }
         return modifiedAt != nil && other.modifiedAt != nil

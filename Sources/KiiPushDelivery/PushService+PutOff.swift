@@ -94,7 +94,7 @@ extension PushService {
             }
             let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
             receiver.conclude(routed, end, 0)
-            putOff.receipt.finish(await note(.ended(putOff.number)) ? end : nil)
+            putOff.receipt.finish(await record(.ended(putOff.number)) ? end : nil)
         }
         return []
     }

@@ -27,14 +27,18 @@ extension PushService {
             return true
         }
         guard isNew else { throw ServiceUsed() }
+        return try await onExecutor { try await deliverAll() }
+    }
+
+    private func deliverAll() async throws -> DrainReport {
         if inbox.isDurable, !receiver.deadLetters.isDurable {
             tell(
                 .notDurable(
                     "the inbox is durable and the dead letters are not: what is put aside is gone from the one and lost with "
                         + "the process; give the receiver durable `deadLetters`"))
         }
-        let timer = Task { await runTimer() }
-        let held = Task { await runHeld() }
+        let timer = start { await self.runTimer() }
+        let held = start { await self.runHeld() }
         var failure: (any Error)?
         await withTaskCancellationHandler {
             do {
@@ -111,11 +115,15 @@ extension PushService {
             let parcel = parcel(entry, receiver.prepare(message))
             if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { left.guilty.insert(entry.id) }
             let hasPlace = state.withLock { state in
-                let hasPlace = parcel.isSuspect || state.hasPlace(for: parcel)
+                let hasPlace = parcel.wasInFlightAtCrash || state.hasPlace(for: parcel)
                 if hasPlace { state.enter(parcel) } else { state.spill.add(Spill.Item(parcel)) }
                 return hasPlace
             }
-            if parcel.isSuspect { left.suspects.append(parcel) } else if hasPlace { left.others.append(parcel) }
+            if parcel.wasInFlightAtCrash {
+                left.suspects.append(parcel)
+            } else if hasPlace {
+                left.others.append(parcel)
+            }
         }
         return page.last?.id
     }
@@ -131,7 +139,7 @@ extension PushService {
     /// Puts a payload aside that is no message for this process; without room there, it stays for the next one.
     func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
         let (_, isKept) = reject(entry.payload, error, inboxID: inbox.isDurable ? entry.id : nil)
-        if isKept { _ = await note(.ended(entry.id)) }
+        if isKept { _ = await record(.ended(entry.id)) }
     }
 
     private func quarantine(_ parcel: Parcel) async {
@@ -181,7 +189,7 @@ extension PushService {
         let wake = state.withLock { state in
             guard state.isRunning else { return ServiceState.Wake() }
             state.phase = .stopping
-            state.drain = Task {
+            state.drain = start { [self] in
                 do {
                     try await clock.sleep(until: end)
                     cancelRuns()

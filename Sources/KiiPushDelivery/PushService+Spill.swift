@@ -7,7 +7,7 @@ extension PushService {
     // MARK: Reading
 
     /// Reads payloads back whose turn it is.
-    func read(_ items: [Spill.Item]) { Task { await readBack(items) } }
+    func read(_ items: [Spill.Item]) { start { await self.readBack(items) } }
 
     private func readBack(_ items: [Spill.Item]) async {
         var entries: [UInt64: InboxEntry] = [:]
@@ -90,7 +90,7 @@ extension PushService {
 
     /// Ends changes of an object that a newer one has replaced while they waited, which the chain never knew.
     private func endReplaced(_ items: [Spill.Item]) async {
-        guard await note(items.map { .ended($0.number) }) else {
+        guard await record(items.map { .ended($0.number) }) else {
             for item in items { item.receipt.finish(nil) }
             return
         }

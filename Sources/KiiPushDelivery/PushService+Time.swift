@@ -81,7 +81,7 @@ extension PushService {
                 guard state.phase != .stopped else { return nil }
                 let next = state.nextDue ?? now.advanced(by: .seconds(3600))
                 let clock = clock
-                let task = Task { _ = try? await clock.sleep(until: next) }
+                let task = start { _ = try? await clock.sleep(until: next) }
                 state.sleep = (next, task)
                 return task
             }

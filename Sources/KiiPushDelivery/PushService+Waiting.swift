@@ -31,7 +31,7 @@ extension PushService {
         }
         var progress = given
         progress.chain = .passed(passed)
-        Task { [progress] in
+        start { [self, progress] in
             let outcome = await receiver.wait(for: lease, progress.message)
             let isHere = state.withLock { state in
                 guard state.copies.removeValue(forKey: ObjectIdentifier(parcel)) != nil else { return false }
@@ -102,13 +102,13 @@ extension PushService: HeldKeeper {
     var isDurable: Bool { inbox.isDurable }
 
     /// Handles a held message; one whose handler fails is tried again as any other, under the same lease.
-    func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome? {
+    func run(_ held: HeldMessage, _ bypass: AdmissionBypass) async -> Outcome? {
         guard let parcel = unpark(held) else {
             held.abandon()
             return nil
         }
         defer { doneUnparked() }
-        return await resume(parcel, held, permit)
+        return await resume(parcel, held, bypass)
     }
 
     /// Puts a held message before those of its lane, behind others that had their turn before it.
@@ -144,10 +144,10 @@ extension PushService: HeldKeeper {
     }
 
     private func resume(
-        _ parcel: Parcel, _ held: HeldMessage, _ permit: Permit, _ worker: Worker? = nil
+        _ parcel: Parcel, _ held: HeldMessage, _ bypass: AdmissionBypass, _ worker: Worker? = nil
     ) async -> Outcome? {
         var progress = parcel.progress
-        let (message, match, next) = receiver.resume(held, permit)
+        let (message, match, next) = receiver.resume(held, bypass)
         if case .handle = next {} else { await writeDownEnd(of: worker) }
         progress.message = message
         switch next {
@@ -156,7 +156,7 @@ extension PushService: HeldKeeper {
             return await attempt(parcel, progress, worker)
         case .hold(let breaker):
             guard let loopGuard = receiver.loopGuard, loopGuard.promise(breaker, bytes: held.bytes) != nil else {
-                return await putAside(parcel, progress, .heldFull)
+                return await putAside(parcel, progress, .holdLimitReached)
             }
             holdAgain(parcel, held)
             loopGuard.hold(held, breaker)

@@ -6,7 +6,7 @@ import Synchronization
 extension PushService {
     /// Starts a task for each parcel whose turn it is, as far as there may be more.
     func startWork() {
-        while let parcel = state.withLock({ $0.next(settings) }) { Task { await work(parcel) } }
+        while let parcel = state.withLock({ $0.next(settings) }) { start { await self.work(parcel) } }
     }
 
     /// Delivers a parcel, and then others for as long as their turn comes.
@@ -15,7 +15,7 @@ extension PushService {
         var parcel = first
         while true {
             // One that must be alone is not, while the end of another is still to be taken down.
-            await deliver(parcel, parcel.isSuspect ? nil : worker)
+            await deliver(parcel, parcel.wasInFlightAtCrash ? nil : worker)
             guard let next = await next(after: parcel, worker) else { break }
             parcel = next
         }
@@ -34,8 +34,8 @@ extension PushService {
             return nil
         }
         // Others waited until it was done.
-        if parcel.isSuspect { startWork() }
-        if let next, !next.isSuspect { return next }
+        if parcel.wasInFlightAtCrash { startWork() }
+        if let next, !next.wasInFlightAtCrash { return next }
         guard let ended = worker?.take() else { return next }
         await writeDown(ended)
         return next
@@ -80,7 +80,7 @@ extension PushService {
             progress.chain = .passed(passed)
             let held = receiver.keep(progress.message, breaker, passed, for: self) { park(parcel, progress, $0) }
             guard held != nil else {
-                _ = await putAside(parcel, progress, .heldFull)
+                _ = await putAside(parcel, progress, .holdLimitReached)
                 return false
             }
             letLaneGoOn(parcel)
@@ -113,7 +113,7 @@ extension PushService {
         guard case .end(.duplicate(.done)) = next, !progress.done.isEmpty else { return (next, passed) }
         // It was remembered when some of its routes had handled it; the others are still to have it.
         receiver.refresh(&progress.message)
-        progress.message.permit(.seen)
+        progress.message.bypass(.seen)
         passed = 0
         return (receiver.admit(&progress.message, passed: &passed), passed)
     }
@@ -165,11 +165,11 @@ extension PushService {
 
     /// Takes down that handlers are about to run, and with it the end of what the worker has handled before.
     private func begin(_ parcel: Parcel, attempt: Int, _ worker: Worker?) async -> Bool {
-        let begun = InboxNote.begun(parcel.number, attempt: attempt)
-        guard let ended = worker?.take() else { return await note(begun) }
-        let isNoted = await note(.ended(ended.parcel.number), begun)
-        if isNoted { finish(ended) } else { leave(ended) }
-        return isNoted
+        let begun = InboxRecord.begun(parcel.number, attempt: attempt)
+        guard let ended = worker?.take() else { return await record(begun) }
+        let isRecorded = await record(.ended(ended.parcel.number), begun)
+        if isRecorded { finish(ended) } else { leave(ended) }
+        return isRecorded
     }
 
     /// Puts a message aside for the routes that were switched off while it waited; how it failed, if there is no room.
@@ -198,7 +198,7 @@ extension PushService {
                 return waiter.resume(returning: HandlerRun.End.notBegun)
             }
             run.start(
-                Task {
+                start {
                     var message = single
                     let outcome = await receiver.handle(&message, maxAge: maxAge)
                     self.ended(run, outcome)

@@ -90,7 +90,7 @@ extension ServiceState {
     mutating func next(_ settings: ServiceSettings) -> Parcel? {
         guard phase == .open, !isAlone, handling < max(settings.concurrency, 1) else { return nil }
         guard let parcel = nextAlone ?? lanes.next() else { return nil }
-        if parcel.isSuspect {
+        if parcel.wasInFlightAtCrash {
             guard handling == 0 else {
                 nextAlone = parcel
                 return nil
@@ -115,7 +115,7 @@ extension ServiceState {
     mutating func leaveOff(_ parcel: Parcel) {
         handling -= 1
         lanes.leaveOff(parcel)
-        if parcel.isSuspect { isAlone = false }
+        if parcel.wasInFlightAtCrash { isAlone = false }
     }
 
     // MARK: Waiters

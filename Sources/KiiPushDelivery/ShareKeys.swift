@@ -4,20 +4,20 @@ import KiiPush
 struct ShareKeys: Sendable, Hashable {
     let lane: LaneKey
     /// The bucket or topic in its scope; the sender of a message that has neither, or else the route.
-    let group: PlaceKey
+    let group: ResourceKey
     /// The first route that takes it.
-    let route: PlaceKey
+    let route: ResourceKey
 }
 
 extension ShareKeys {
     init(_ message: RoutedMessage, lane: LaneKey) {
         self.lane = lane
-        route = message.routes.first.map { PlaceKey(digest: $0.digest) } ?? .unrouted
-        group = PlaceKey(groupOf: message.message) ?? route
+        route = message.routes.first.map { ResourceKey(digest: $0.digest) } ?? .unrouted
+        group = ResourceKey(groupOf: message.message) ?? route
     }
 }
 
-extension PlaceKey {
+extension ResourceKey {
     /// For messages that no route takes.
-    fileprivate static let unrouted = PlaceKey(digest: DedupeKey(first: 0, second: 0))
+    fileprivate static let unrouted = ResourceKey(digest: DedupeKey(first: 0, second: 0))
 }

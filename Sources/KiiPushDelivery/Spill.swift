@@ -39,8 +39,8 @@ struct Spill {
     private let mostOfGroup: Use
     private var queues: [LaneKey: Queue] = [:]
     private var turns = Turns()
-    private var groups: [PlaceKey: Use] = [:]
-    private var routes: [PlaceKey: Use] = [:]
+    private var groups: [ResourceKey: Use] = [:]
+    private var routes: [ResourceKey: Use] = [:]
     /// All that wait, but for those that are being read.
     private(set) var used = Use()
 
@@ -180,7 +180,7 @@ extension Spill.Item {
         let progress = parcel.progress
         let message = progress.message.message
         // One that was tried has handlers that are done with it.
-        let isChange = message.storage.reading.hasObject && progress.attempts == 0
+        let isChange = message.storage.classified.hasObject && progress.attempts == 0
         self.init(
             number: parcel.number, keys: parcel.keys, bytes: parcel.bytes, receipt: parcel.receipt,
             killed: parcel.killed, changedAt: isChange ? message.sentAt ?? message.modifiedAt : nil)

@@ -2,8 +2,8 @@ import KiiPush
 
 /// Decides who may have a turn now.
 protocol TurnJudge {
-    mutating func mayTake(route: PlaceKey) -> Bool
-    mutating func mayTake(group: PlaceKey) -> Bool
+    mutating func mayTake(route: ResourceKey) -> Bool
+    mutating func mayTake(group: ResourceKey) -> Bool
     mutating func mayTake(lane: LaneKey) -> Bool
 }
 
@@ -26,10 +26,10 @@ struct Turns {
     }
 
     private struct Route {
-        var groups: [PlaceKey: Group] = [:]
-        var order = ShortQueue<PlaceKey>()
+        var groups: [ResourceKey: Group] = [:]
+        var order = ShortQueue<ResourceKey>()
 
-        mutating func append(_ lane: LaneKey, _ group: PlaceKey) {
+        mutating func append(_ lane: LaneKey, _ group: ResourceKey) {
             if groups[group] == nil { order.append(group) }
             groups[group, default: Group()].lanes.append(lane)
         }
@@ -45,8 +45,8 @@ struct Turns {
         }
     }
 
-    private var routes: [PlaceKey: Route] = [:]
-    private var order = ShortQueue<PlaceKey>()
+    private var routes: [ResourceKey: Route] = [:]
+    private var order = ShortQueue<ResourceKey>()
 
     /// Lists a lane behind the others of its group; the caller lists none twice.
     mutating func append(_ lane: LaneKey, _ keys: ShareKeys) {
@@ -70,8 +70,8 @@ struct Turns {
 struct Running: TurnJudge {
     private let mostOfRoute: Int
     private let mostOfGroup: Int
-    private var routes: [PlaceKey: Int] = [:]
-    private var groups: [PlaceKey: Int] = [:]
+    private var routes: [ResourceKey: Int] = [:]
+    private var groups: [ResourceKey: Int] = [:]
 
     /// Leaves a worker for other routes, and one for other groups of a route, where there are enough.
     init(concurrency: Int) {
@@ -79,8 +79,8 @@ struct Running: TurnJudge {
         mostOfGroup = max(concurrency - 2, 1)
     }
 
-    func mayTake(route: PlaceKey) -> Bool { routes[route, default: 0] < mostOfRoute }
-    func mayTake(group: PlaceKey) -> Bool { groups[group, default: 0] < mostOfGroup }
+    func mayTake(route: ResourceKey) -> Bool { routes[route, default: 0] < mostOfRoute }
+    func mayTake(group: ResourceKey) -> Bool { groups[group, default: 0] < mostOfGroup }
     func mayTake(lane: LaneKey) -> Bool { true }
 
     func mayTake(_ keys: ShareKeys) -> Bool { mayTake(route: keys.route) && mayTake(group: keys.group) }
@@ -96,8 +96,8 @@ struct Running: TurnJudge {
     }
 }
 
-extension [PlaceKey: Int] {
-    fileprivate mutating func lower(_ key: PlaceKey) {
+extension [ResourceKey: Int] {
+    fileprivate mutating func lower(_ key: ResourceKey) {
         guard let index = index(forKey: key) else { return }
         if values[index] > 1 { values[index] -= 1 } else { remove(at: index) }
     }

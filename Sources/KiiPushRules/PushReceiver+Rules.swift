@@ -24,7 +24,7 @@ extension PushReceiver {
         self.init(app: app ?? rules.app, limits: limits, clock: clock, deadLetters: deadLetters) {
             deduplicator ?? Deduplicator(window: rules.dedupe)
             LoopGuard(me: rules.me, writesAs: rules.writesAs, settings: rules.loop, breakers: breakers)
-            ScopeRouter(serving: rules.serving)
+            ScopeFilter(serving: rules.serving)
         }
         chainSettings = ChainSettings(rules, app: app)
     }

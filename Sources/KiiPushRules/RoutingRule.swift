@@ -104,7 +104,7 @@ extension RulesReader {
         guard let id = name(node, "the rule's id") else { return nil }
         if let first = ids[ExactText(id)] {
             let place = position(first)
-            report(node.offset, "a second rule '\(NearestName.shown(id))'; the first is at \(place)")
+            report(node.offset, "a second rule '\(Suggestion.shown(id))'; the first is at \(place)")
             return nil
         }
         ids[ExactText(id)] = node.offset

@@ -149,7 +149,7 @@ extension RulesReader {
         }
         guard JSONNumber.integer(source.bytes.span, node.token.range) == 1 else {
             let found = text(node)
-            report(node.offset, "unknown version \(NearestName.shown(found)); this library reads version 1")
+            report(node.offset, "unknown version \(Suggestion.shown(found)); this library reads version 1")
             return nil
         }
         return 1

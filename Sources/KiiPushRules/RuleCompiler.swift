@@ -26,7 +26,7 @@ struct RuleCompiler {
         }
         for rule in rules {
             if taken(rule.id) {
-                report(rule.position, "the code declares a route '\(NearestName.shown(rule.id))' too; rename one")
+                report(rule.position, "the code declares a route '\(Suggestion.shown(rule.id))' too; rename one")
             }
             guard let handler = handler(rule, report: { report(rule.actionPosition, $0) }) else { continue }
             routes.append(
@@ -43,13 +43,13 @@ struct RuleCompiler {
         switch rule.action {
         case .handler(let name):
             if let handler = handlers[ExactText(name)] { return .any(handler) }
-            report(NearestName.unknown("handler", name, known: handlers.keys.map(\.text).sorted()))
+            report(Suggestion.unknown("handler", name, known: handlers.keys.map(\.text).sorted()))
         case .run(let arguments):
             if let actions { return .any { try await actions.run(arguments, for: $0, $1) } }
-            report("nobody here runs programs; load the rules with actions that do")
+            report("this program cannot run programs; load the rules with actions that do")
         case .print:
             if let actions { return .any { try await actions.print($0, $1) } }
-            report("nobody here prints messages; load the rules with actions that do")
+            report("this program cannot print messages; load the rules with actions that do")
         }
         return nil
     }

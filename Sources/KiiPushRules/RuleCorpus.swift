@@ -46,7 +46,7 @@ extension RulesReader {
         }
         return object.members.allSatisfy { member in
             !Self.stepKeys.contains { $0.isExactly(member.key) }
-                && NearestName.of(member.key, among: ["payload", "transport", "expect"]) == nil
+                && Suggestion.of(member.key, among: ["payload", "transport", "expect"]) == nil
         }
     }
 }

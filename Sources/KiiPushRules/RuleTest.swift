@@ -181,11 +181,11 @@ extension RulesReader {
         let expected = "a rule's id, a bucket's kiicloud:// URI, or \"*\""
         guard let text = name(node, expected) else { return nil }
         guard let target = KillTarget(text) else {
-            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))'")
+            report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
             return nil
         }
         if case .route = target, !known.hasRule(text) {
-            report(node.offset, NearestName.unknown("rule", text, known: known.rules))
+            report(node.offset, Suggestion.unknown("rule", text, known: known.rules))
             return nil
         }
         return target
@@ -196,7 +196,7 @@ extension RulesReader {
         for node in list(node, "a list of handlers' names") ?? [] {
             guard let name = name(node, "the name of a handler") else { continue }
             if !known.hasHandler(name) {
-                report(node.offset, NearestName.unknown("handler", name, known: known.handlers))
+                report(node.offset, Suggestion.unknown("handler", name, known: known.handlers))
             }
             names.append(name)
         }

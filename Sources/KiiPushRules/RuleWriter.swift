@@ -100,12 +100,12 @@ extension LoopRate {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("messages", messages)
-            writer.member("per", per.ruleText)
+            writer.member("per", window.ruleText)
             writer.key("sustained")
             if let sustained {
                 writer.object { writer in
                     writer.member("messages", sustained.messages)
-                    writer.member("per", sustained.per.ruleText)
+                    writer.member("per", sustained.window.ruleText)
                 }
             } else {
                 writer.bool(false)

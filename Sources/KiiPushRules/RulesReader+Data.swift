@@ -54,7 +54,7 @@ extension RulesReader {
         case "exists": return bool(value).map { .exists($0) }
         case "not": return predicate(value).map { .not($0) }
         default:
-            report(member.keyOffset, NearestName.unknown("operator", member.key, known: DataPredicate.operators))
+            report(member.keyOffset, Suggestion.unknown("operator", member.key, known: DataPredicate.operators))
             return nil
         }
     }
@@ -76,7 +76,7 @@ extension RulesReader {
             return nil
         }
         guard JSONNumber.isNumber(text.utf8.span, 0..<text.utf8.count) else {
-            report(node.offset, "expected a number, found '\(NearestName.shown(text))'")
+            report(node.offset, "expected a number, found '\(Suggestion.shown(text))'")
             return nil
         }
         return text

@@ -26,17 +26,17 @@ extension RulesReader {
     /// The two parts of `user:U1`; reports what is no such text.
     mutating func owner(_ text: String, _ node: RulesNode, _ expected: String, types: [String]) -> (String, String)? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
-            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))'")
+            report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
             return nil
         }
         let type = String(text[..<colon])
         let id = String(text[text.utf8.index(after: colon)...])
         guard types.contains(where: { $0.isExactly(type) }) else {
-            report(node.offset, NearestName.unknown("type", type, known: types) + "; expected \(expected)")
+            report(node.offset, Suggestion.unknown("type", type, known: types) + "; expected \(expected)")
             return nil
         }
         guard !id.isEmpty else {
-            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))' without an id")
+            report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))' without an id")
             return nil
         }
         return (type, id)
@@ -82,7 +82,7 @@ extension RulesReader {
         let expected = "a field of the data, such as \"data.messageId\""
         guard let node = required("by", of: object), let text = name(node, expected) else { return nil }
         guard text.begins(exactlyWith: RouteDedupe.prefix), text.utf8.count > RouteDedupe.prefix.utf8.count else {
-            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))'")
+            report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
             return nil
         }
         let key = String(decoding: text.utf8.dropFirst(RouteDedupe.prefix.utf8.count), as: UTF8.self)
@@ -111,24 +111,24 @@ extension RulesReader {
             return rate
         }
         if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { rate.messages = most }
-        if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { rate.per = per }
+        if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { rate.window = per }
         if let coolDown = object["coolDown"].flatMap({ duration($0, isPositive: true) }) { rate.coolDown = coolDown }
         // Numbers of one's own say how much is honest, also for longer, unless the file bounds that too.
-        if (rate.messages, rate.per) != (base.messages, base.per) { rate.sustained = nil }
-        if let node = object["sustained"] { rate.sustained = window(node) }
+        if (rate.messages, rate.window) != (base.messages, base.window) { rate.sustained = nil }
+        if let node = object["sustained"] { rate.sustained = limit(node) }
         return rate
     }
 
-    private mutating func window(_ node: RulesNode) -> LoopRate.Window? {
+    private mutating func limit(_ node: RulesNode) -> LoopRate.Limit? {
         if node.token.kind == .false { return nil }
         guard let object = object(node, "an object with messages and per, or false", keys: ["messages", "per"]) else {
             return nil
         }
         // What is left out is as in the standard, which has both.
-        guard var window = LoopRate.standard.sustained else { return nil }
-        if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { window.messages = most }
-        if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { window.per = per }
-        return window
+        guard var limit = LoopRate.standard.sustained else { return nil }
+        if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { limit.messages = most }
+        if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { limit.window = per }
+        return limit
     }
 
     /// The key `loop` of a rule.

@@ -87,7 +87,7 @@ extension RulesReader {
     ) -> [Value] {
         let pattern = text.pattern
         let found = values.filter { pattern.matches($0.name) }
-        if found.isEmpty { report(text.node.offset, NearestName.unknown(what, text.text, known: values.map(\.name))) }
+        if found.isEmpty { report(text.node.offset, Suggestion.unknown(what, text.text, known: values.map(\.name))) }
         return found.map(\.value)
     }
 
@@ -141,7 +141,7 @@ extension RulesReader {
             if text.pattern.takesAnything {
                 alternatives += [.user, .thing, .admin].map { SenderPattern.Alternative(kind: $0, id: .any) }
             } else if let (type, id) = owner(text.text, text.node, expected, types: Self.senderTypes) {
-                let kind: Reading.SenderKind = type == "user" ? .user : type == "thing" ? .thing : .admin
+                let kind: Classified.SenderKind = type == "user" ? .user : type == "thing" ? .thing : .admin
                 let pattern = text.isExact ? TextPattern.exactly(id) : TextPattern(id)
                 alternatives.append(SenderPattern.Alternative(kind: kind, id: pattern))
             }

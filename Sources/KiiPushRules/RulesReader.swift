@@ -90,7 +90,7 @@ struct RulesReader {
     /// Reports the keys of an object that are not known.
     mutating func refuseKeys(of object: RulesObject, otherThan keys: [String]) {
         for member in object.members where !keys.contains(where: { $0.isExactly(member.key) }) {
-            report(member.keyOffset, NearestName.unknown("key", member.key, known: keys))
+            report(member.keyOffset, Suggestion.unknown("key", member.key, known: keys))
         }
     }
 
@@ -110,7 +110,7 @@ struct RulesReader {
             if seen.insert(ExactText(name)).inserted {
                 found.append(RulesMember(key: name, keyOffset: Int(key.start) - 1, value: RulesNode(token: value)))
             } else {
-                report(Int(key.start) - 1, "the key '\(NearestName.shown(name))' stands twice in this object")
+                report(Int(key.start) - 1, "the key '\(Suggestion.shown(name))' is a duplicate in this object")
             }
         }
         return RulesObject(node: node, members: found)
@@ -192,7 +192,7 @@ struct RulesReader {
         }
         guard let number = JSONNumber.integer(source.bytes.span, node.token.range), range.contains(Int(number)) else {
             let found = text(node)
-            report(node.offset, "expected \(expected), found \(NearestName.shown(found))")
+            report(node.offset, "expected \(expected), found \(Suggestion.shown(found))")
             return nil
         }
         return Int(number)
@@ -203,7 +203,7 @@ struct RulesReader {
         let expected = "a duration such as \"10s\": a number and ms, s, m, h or d"
         guard let text = string(node, expected) else { return nil }
         guard let duration = Duration(rule: text) else {
-            report(node.offset, "expected \(expected), found '\(NearestName.shown(text))'")
+            report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
             return nil
         }
         guard duration > .zero || !isPositive else {
@@ -218,7 +218,7 @@ struct RulesReader {
         let names = values.map(\.name)
         guard let name = string(node, "\(what): \(names.joined(separator: ", "))") else { return nil }
         if let found = values.first(where: { $0.name.isExactly(name) }) { return found.value }
-        report(node.offset, NearestName.unknown(what, name, known: names))
+        report(node.offset, Suggestion.unknown(what, name, known: names))
         return nil
     }
 
@@ -238,7 +238,7 @@ struct RulesReader {
     mutating func target(_ node: RulesNode, _ what: String, _ accepts: (KiiURI.Resource) -> Bool) -> KiiURI? {
         guard let text = string(node, what) else { return nil }
         guard let uri = KiiURI(text), accepts(uri.resource) else {
-            report(node.offset, "expected \(what), found '\(NearestName.shown(text))'")
+            report(node.offset, "expected \(what), found '\(Suggestion.shown(text))'")
             return nil
         }
         return uri

@@ -3,7 +3,7 @@
 @available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
 public enum SQLiteDatabase {}
 
-/// A seen store that survives a restart; not in this build.
+/// A deduplication store that survives a restart; not in this build.
 @available(*, unavailable, message: "enable the trait SQLite of kii-push, and install Debian's libsqlite3-dev")
 public enum SQLiteSeenStore {}
 

@@ -49,9 +49,10 @@ public final class ManualClock: ReceiverClock {
             state.time = state.time.advanced(by: duration)
             let woken = state.sleepers.filter { $0.value.end <= state.time }
             for number in woken.keys { state.sleepers[number] = nil }
-            return woken.values.sorted { $0.end < $1.end }
+            // Those of one moment in the order in which they came, so that a run is the same each time.
+            return woken.sorted { ($0.value.end, $0.key) < ($1.value.end, $1.key) }
         }
-        for sleeper in woken { sleeper.continuation.resume() }
+        for (_, sleeper) in woken { sleeper.continuation.resume() }
     }
 
     /// Returns when the clock has been turned to `instant`.

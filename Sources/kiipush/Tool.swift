@@ -19,7 +19,7 @@ struct Tool {
 
     /// The tool itself, with all its commands.
     static let command: Command = Command(
-        name: "", summary: "looks at Kii push payloads and shows what a receiver does with them",
+        name: "", summary: "inspects Kii push payloads and shows how a receiver handles them",
         usage: ["COMMAND [OPTION…]"], options: [OptionTexts(options: [versionOption, .help])],
         notes: [
             .text(

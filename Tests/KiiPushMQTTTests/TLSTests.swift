@@ -129,7 +129,7 @@ struct TLSTests {
         #expect(!MQTTAnswers.endsProcess(2_001_000))
         var settings = MQTTSettings(host: "h", topic: "t")
         (settings.clientID, settings.version) = ("device", .v5)
-        guard MQTTAnswers.endsProcess(Link.libraryNumber) else { return _ = try MQTTTransport(settings) }
+        guard MQTTAnswers.endsProcess(MosquittoClient.libraryNumber) else { return _ = try MQTTTransport(settings) }
         let error = #expect(throws: MQTTSettingsError.self) { try MQTTTransport(settings) }
         #expect(error?.description.contains("use mqtts, MQTT 3.1.1, or libmosquitto 2.1") == true)
         settings.usesTLS = true

@@ -46,7 +46,7 @@ final class TestIntake: IntakeService {
     var pauses: [Duration] { events.compactMap { if case .disconnected(_, let pause) = $0 { pause } else { nil } } }
     var ignored: [String] { events.compactMap { if case .ignored(let what) = $0 { what } else { nil } } }
 
-    func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+    func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         let call = state.withLock { state in
             state.calls += 1
             return state.calls

@@ -42,7 +42,7 @@ private struct Looping {
     private func receiver() throws -> PushReceiver {
         let store = try SQLiteBreakerStore(try SQLiteDatabase(directory: directory))
         // Times that a process which has to wait for a busy machine keeps.
-        let rate = LoopRate(messages: 2, per: .seconds(600), coolDown: .seconds(3600))
+        let rate = LoopRate(messages: 2, window: .seconds(600), coolDown: .seconds(3600))
         let receiver = PushReceiver { LoopGuard(settings: LoopSettings(rate: rate), breakers: store) }
         receiver.onPushToApp { _, _ in }
         return receiver

@@ -86,11 +86,11 @@ private struct FaultyRun {
         }
         for id in known.keys.sorted() {
             await attempt(again) { run in
-                try await inbox.note(.begun(id, attempt: 1))
+                try await inbox.record(.begun(id, attempt: 1))
                 run.known[id]?.attempts = 1
             }
             if id % 3 == 0 {
-                await attempt(again) { try await $0.note(inbox, .failed(id, handled: ["a"])) }
+                await attempt(again) { try await $0.record(inbox, .failed(id, handled: ["a"])) }
             } else if id % 3 == 1 {
                 let now = SystemClock().now
                 if case .fresh(let lease) = seen.begin(.numbered(Int(id)), now: now) {
@@ -101,14 +101,14 @@ private struct FaultyRun {
                 }
                 await attempt(again) { run in
                     run.known[id]?.mayBeEnded = true
-                    try await inbox.note(.ended(id))
+                    try await inbox.record(.ended(id))
                     run.known[id]?.isEnded = true
                 }
             }
         }
     }
 
-    private func note(_ inbox: SQLiteInbox, _ note: InboxNote) async throws { try await inbox.note(note) }
+    private func record(_ inbox: SQLiteInbox, _ record: InboxRecord) async throws { try await inbox.record(record) }
 
     private mutating func attempt(_ again: Bool, _ step: (inout FaultyRun) async throws -> Void) async {
         do { try await step(&self) } catch {

@@ -51,10 +51,10 @@ struct DiskReserveTests {
             #expect((10..<20_000).contains(ids.count), "\(ids.count)")
             #expect(shortages.current.map(\.kind) == [.disk])
             for id in ids {
-                try await inbox.note([.begun(id, attempt: 1)])
+                try await inbox.record([.begun(id, attempt: 1)])
                 guard case .fresh(let lease) = seen.begin(.numbered(Int(id)), now: .seconds(0)) else { continue }
                 try seen.commit(lease, now: .seconds(0))
-                try await inbox.note([.ended(id)])
+                try await inbox.record([.ended(id)])
             }
             #expect(inbox.count == 0 && shortages.current.isEmpty, "round \(round)")
         }

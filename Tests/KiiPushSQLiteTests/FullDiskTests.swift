@@ -154,14 +154,14 @@ struct FullDiskTests {
         }
         _ = try database.number("PRAGMA max_page_count = \(try database.number("PRAGMA page_count"))")
         var number: Int64 = 0
-        while deduplicator.counts.untoldEnds == 0, number < 1000 {
+        while deduplicator.counts.unreportedEnds == 0, number < 1000 {
             number += 1
             #expect(await send(number) == "handled")
         }
-        #expect(deduplicator.counts.untoldEnds == 1)
+        #expect(deduplicator.counts.unreportedEnds == 1)
         _ = try database.number("PRAGMA max_page_count = 1000000")
         #expect(await send(number + 1) == "handled")
-        #expect(deduplicator.counts.untoldEnds == 0)
+        #expect(deduplicator.counts.unreportedEnds == 0)
         for number in 1...number { #expect(await send(number) == "duplicate") }
     }
 }

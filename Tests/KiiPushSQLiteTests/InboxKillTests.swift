@@ -87,11 +87,11 @@ private struct InboxVictim {
         _ id: UInt64, _ inbox: SQLiteInbox, _ seen: SQLiteSeenStore, _ log: InboxLog
     ) async throws {
         log.line("beginning", id)
-        try await inbox.note(.begun(id, attempt: 1))
+        try await inbox.record(.begun(id, attempt: 1))
         log.line("begun", id)
         if id % 5 == 0 {
             log.line("failing", id)
-            try await inbox.note(.failed(id, handled: ["a", "b"]))
+            try await inbox.record(.failed(id, handled: ["a", "b"]))
             log.line("failed", id)
         }
         // Some are left lying, for the next process.
@@ -99,7 +99,7 @@ private struct InboxVictim {
         let now = SystemClock().now
         log.line("committing", id)
         if case .fresh(let lease) = seen.begin(.numbered(Int(id)), now: now) { try seen.commit(lease, now: now) }
-        try await inbox.note(.ended(id))
+        try await inbox.record(.ended(id))
         log.line("ended", id)
     }
 

@@ -42,7 +42,7 @@ struct InboxTests {
         inbox = try open(capacity: 3)
         #expect(inbox.count == 3 && inbox.bytes == 1000)
         #expect(throws: InboxFull(count: 3, bytes: 1000)) { try inbox.add(payloads(0)) }
-        try await inbox.note(.ended(2))
+        try await inbox.record(.ended(2))
         #expect(inbox.count == 2 && inbox.bytes == 500)
         #expect(try inbox.add(payloads(500)) == [4])
         inbox.database.close()
@@ -78,11 +78,11 @@ struct InboxTests {
     func crashedAlone() async throws {
         func entry() throws -> InboxEntry { try #require(try open().entries().first) }
         let ids = try { try open().add(payloads(1, 1)) }()
-        try await { try await open().note(.begun(ids[0], attempt: 1)) }()
+        try await { try await open().record(.begun(ids[0], attempt: 1)) }()
         for _ in 0..<3 { #expect(try entry().crashedAlone && entry().crashes == 1) }
         try await {
             let inbox = try open()
-            for id in ids { try await inbox.note(.begun(id, attempt: 2)) }
+            for id in ids { try await inbox.record(.begun(id, attempt: 2)) }
         }()
         #expect(try !entry().crashedAlone && entry().crashes == 2)
     }
@@ -91,13 +91,13 @@ struct InboxTests {
     func failed() async throws {
         let inbox = try open(capacity: 1000, bytes: 1 << 20)
         let ids = try (0..<300).flatMap { _ in try inbox.add(payloads(100)) }
-        try await inbox.note(.begun(ids[0], attempt: 1))
+        try await inbox.record(.begun(ids[0], attempt: 1))
         try inbox.run("PRAGMA max_page_count = 1")
         let long = (0..<100).map { "route \($0)" }
         let failures = await withTaskGroup(of: Bool.self) { group in
             for id in ids {
                 group.addTask {
-                    do { try await inbox.note(.failed(id, handled: long)) } catch {
+                    do { try await inbox.record(.failed(id, handled: long)) } catch {
                         return error as? SQLiteError == .full(path: inbox.database.path)
                     }
                     return false
@@ -108,7 +108,7 @@ struct InboxTests {
         // Some may have found room on a page that was not full.
         #expect(failures > 250)
         try inbox.run("PRAGMA max_page_count = 1000000")
-        for id in ids { try await inbox.note(.ended(id)) }
+        for id in ids { try await inbox.record(.ended(id)) }
         #expect(inbox.count == 0 && inbox.bytes == 0)
         #expect(try inbox.entries().isEmpty)
     }
@@ -117,12 +117,12 @@ struct InboxTests {
     func addFails() async throws {
         let inbox = try open(capacity: 1000, bytes: 1 << 24)
         let ids = try inbox.add(payloads(1, 1, 1, 1))
-        for id in ids { try await inbox.note(.begun(id, attempt: 1)) }
+        for id in ids { try await inbox.record(.begun(id, attempt: 1)) }
         try inbox.run("PRAGMA max_page_count = 1")
         let large = payloads(100_000)
         for attempt in 2..<40 {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for id in ids { group.addTask { try await inbox.note(.begun(id, attempt: attempt)) } }
+                for id in ids { group.addTask { try await inbox.record(.begun(id, attempt: attempt)) } }
                 group.addTask {
                     #expect(throws: SQLiteError.full(path: inbox.database.path)) { try inbox.add(large) }
                 }
@@ -139,7 +139,7 @@ struct InboxTests {
         let ids = try inbox.add(payloads(1))
         inbox.database.close()
         let error = SQLiteError.closed(path: inbox.database.path)
-        for _ in 0..<3 { await #expect(throws: error) { try await inbox.note(.ended(ids[0])) } }
+        for _ in 0..<3 { await #expect(throws: error) { try await inbox.record(.ended(ids[0])) } }
         #expect(throws: error) { try inbox.add(payloads(1)) }
         #expect(throws: error) { try inbox.entries() }
         #expect(try open().entries().map(\.id) == ids)
@@ -175,7 +175,7 @@ struct InboxTests {
         let inbox = try open(clock: ManualClock(start: .seconds(1000)))
         // By the wall clock, so the boot is known to be another.
         #expect(try inbox.entries().first?.payload.arrivedAt == .seconds(1000 - 120))
-        try await inbox.note(.ended(1))
+        try await inbox.record(.ended(1))
         inbox.database.close()
         let boots = try machine.open(directory).withConnection { connection throws(SQLiteError) in
             try connection.number("SELECT count(*) FROM boots")

@@ -63,7 +63,7 @@ struct LaterDamageTests {
         #expect(failure == expected)
         let log = try Data(contentsOf: URL(filePath: path + (mishap == .withoutLog ? "" : "-wal")))
         for _ in 1...2 { #expect(throws: expected) { try inbox.add([RawPayload([0x7B, 0x7D])]) } }
-        await #expect(throws: expected) { try await inbox.note([.begun(1, attempt: 1)]) }
+        await #expect(throws: expected) { try await inbox.record([.begun(1, attempt: 1)]) }
         #expect(told.withLock { $0 } == [expected])
         let late = Mutex<[SQLiteError]>([])
         database.onDamage { error in late.withLock { $0.append(error) } }

@@ -42,8 +42,8 @@ struct LettersOfInboxTests {
             #expect((try? letters.add(letter(of: ids[0]))) == 1)
         }
         #expect(letters.count == 1)
-        try await inbox.note(.begun(ids[0], attempt: 1))
-        try await inbox.note(.ended(ids[1]))
+        try await inbox.record(.begun(ids[0], attempt: 1))
+        try await inbox.record(.ended(ids[1]))
         #expect(try inbox.rowsOfLetters() == 0)
         func expectListed(_ letters: SQLiteDeadLetterStore) throws {
             let found = try letters.letters()
@@ -52,7 +52,7 @@ struct LettersOfInboxTests {
             #expect(found.first?.receivedAt != nil)
         }
         try expectListed(letters)
-        try await inbox.note(.ended(ids[0]))
+        try await inbox.record(.ended(ids[0]))
         #expect(try inbox.rowsOfLetters() == 1)
         try expectListed(letters)
         inbox.database.close()
@@ -67,11 +67,11 @@ struct LettersOfInboxTests {
         let (inbox, letters) = try open()
         let id = try inbox.add([RawPayload([1])])[0]
         _ = try letters.add(letter(of: id))
-        try await inbox.note([.failed(id, handled: ["a", "b"]), .begun(id, attempt: 2)])
+        try await inbox.record([.failed(id, handled: ["a", "b"]), .begun(id, attempt: 2)])
         #expect(try inbox.rowsOfLetters() == 1)
         _ = try letters.add(letter(of: id))
         _ = try letters.add(letter(of: id))
-        try await inbox.note(.ended(id))
+        try await inbox.record(.ended(id))
         #expect(try inbox.rowsOfLetters() == 3)
         #expect(try letters.letters().map(\.id) == [1, 2, 3])
     }
@@ -81,7 +81,7 @@ struct LettersOfInboxTests {
         var (inbox, letters) = try open()
         let ids = try inbox.add([RawPayload([1]), RawPayload([2])])
         for id in ids { _ = try letters.add(letter(of: id)) }
-        try await inbox.note(.ended(ids[1]))
+        try await inbox.record(.ended(ids[1]))
         inbox.database.close()
         (inbox, letters) = try open()
         #expect(try inbox.entries().map(\.id) == [ids[0]])
@@ -92,7 +92,7 @@ struct LettersOfInboxTests {
     func elsewhere() async throws {
         let (inbox, letters) = try open()
         let id = try inbox.add([RawPayload([1])])[0]
-        try await inbox.note(.ended(id))
+        try await inbox.record(.ended(id))
         for (index, payload) in [nil, id, id + 1, .max, 0].enumerated() {
             #expect(try letters.add(letter(of: payload)) == UInt64(index + 1))
             #expect(try inbox.rowsOfLetters() == Int64(index + 1))
@@ -110,7 +110,7 @@ struct LettersOfInboxTests {
         #expect(try letters.remove(1))
         #expect(try !letters.remove(1))
         #expect(try letters.add(letter(of: ids[2])) == 3)
-        for id in ids { try await inbox.note(.ended(id)) }
+        for id in ids { try await inbox.record(.ended(id)) }
         #expect(try letters.letters().map(\.id) == [2, 3])
         #expect(try letters.remove(3) && letters.count == 1)
     }
@@ -122,7 +122,7 @@ struct LettersOfInboxTests {
         _ = try letters.add(letter(of: id))
         #expect(try inbox.entries().map(\.id) == [id])
         #expect(letters.count == 0)
-        try await inbox.note(.ended(id))
+        try await inbox.record(.ended(id))
         #expect(try letters.letters().isEmpty)
     }
 
@@ -153,7 +153,7 @@ struct LettersOfInboxTests {
             }
             try expectSummary(3)
             for (ended, index) in order.enumerated() {
-                try await inbox.note(.ended(ids[index]))
+                try await inbox.record(.ended(ids[index]))
                 #expect(try inbox.rowsOfLetters() == 1)
                 try expectSummary(3)
                 if ended == 2 { #expect(try inbox.messagesOfLetters() == 3) }
@@ -169,7 +169,7 @@ struct LettersOfInboxTests {
         var (inbox, letters) = try open(capacity: 10)
         let ids = try inbox.add((0..<5).map { RawPayload([$0]) })
         for (index, id) in ids.enumerated() { _ = try letters.add(folded(of: id, Int64(index + 1))) }
-        for id in ids.prefix(3) { try await inbox.note(.ended(id)) }
+        for id in ids.prefix(3) { try await inbox.record(.ended(id)) }
         inbox.database.close()
         (inbox, letters) = try open(capacity: 10)
         #expect(try inbox.entries().map(\.id) == Array(ids.suffix(2)))
@@ -193,7 +193,7 @@ struct LettersOfInboxTests {
         _ = try letters.add(folded(of: nil, 1))
         for (index, id) in ids.enumerated() { #expect(try letters.add(folded(of: id, Int64(index + 2))) == 1) }
         #expect(try letters.remove(1) && !letters.remove(1))
-        for id in ids { try await inbox.note(.ended(id)) }
+        for id in ids { try await inbox.record(.ended(id)) }
         #expect(try letters.letters().isEmpty && inbox.rowsOfLetters() == 0 && letters.count == 0)
     }
 
@@ -207,7 +207,7 @@ struct LettersOfInboxTests {
         let failed = await withTaskGroup(of: UInt64?.self) { group in
             for id in ids {
                 group.addTask {
-                    do { try await inbox.note(.ended(id)) } catch { return error as? SQLiteError == full ? id : 0 }
+                    do { try await inbox.record(.ended(id)) } catch { return error as? SQLiteError == full ? id : 0 }
                     return nil
                 }
             }
@@ -216,7 +216,7 @@ struct LettersOfInboxTests {
         #expect(failed == [ids[0]] && inbox.count == 1)
         #expect(try letters.letters().map(\.id) == [1])
         try inbox.run("PRAGMA max_page_count = 1000000")
-        try await inbox.note(.ended(ids[0]))
+        try await inbox.record(.ended(ids[0]))
         #expect(try inbox.rowsOfLetters() == 1)
         #expect(inbox.count == 0 && letters.count == 1)
     }

@@ -42,12 +42,13 @@ struct MigrationTests {
             let letters = try SQLiteDeadLetterStore(database)
             let old = try #require(try letters.letters().first)
             #expect(
-                old.id == 4 && old.reason == .heldFull && old.routes == ["a", "b"] && old.payload.bytes == [1, 2, 3])
+                old.id == 4 && old.reason == .holdLimitReached && old.routes == ["a", "b"]
+                    && old.payload.bytes == [1, 2, 3])
             #expect(old.payload.transport == .mqtt && old.payload.isRedelivered && old.receivedAt == 1_800_000_000_000)
             #expect(old.attempts == 0 && old.rulesGeneration == 0 && old.cause == nil)
             let inbox = try SQLiteInbox(database)
             #expect(try inbox.add([RawPayload([1])]) == [UInt64(round)])
-            try await inbox.note(.ended(UInt64(round)))
+            try await inbox.record(.ended(UInt64(round)))
             if round == 1 {
                 var new = DeadLetter(payload: RawPayload([9]), reason: .failed, routes: ["c"], arrivedAt: .seconds(0))
                 (new.attempts, new.rulesGeneration, new.cause) = (5, 2, "Refused")

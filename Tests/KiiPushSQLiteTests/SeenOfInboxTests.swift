@@ -33,7 +33,7 @@ struct SeenOfInboxTests {
         }
         #expect(seen.counts == SeenCounts(strong: .init(remembered: 3)))
         #expect(try inbox.rowsOfSeen() == 0)
-        try await inbox.note(.ended(ids[0]))
+        try await inbox.record(.ended(ids[0]))
         #expect(try inbox.rowsOfSeen() == 3)
         try seen.handle(.numbered(4), at: .seconds(0))
         inbox.database.close()
@@ -62,13 +62,15 @@ struct SeenOfInboxTests {
         try inbox.run("PRAGMA max_page_count = 1")
         for number in 0..<300 { try seen.handle(.numbered(number), at: .seconds(0)) }
         for _ in 0..<3 {
-            await #expect(throws: SQLiteError.full(path: inbox.database.path)) { try await inbox.note(.ended(ids[0])) }
+            await #expect(throws: SQLiteError.full(path: inbox.database.path)) {
+                try await inbox.record(.ended(ids[0]))
+            }
         }
         #expect(inbox.count == 1)
         #expect(try inbox.rowsOfSeen() == 0)
         try seen.handle(.numbered(300), at: .seconds(0))
         try inbox.run("PRAGMA max_page_count = 1000000")
-        try await inbox.note(.ended(ids[0]))
+        try await inbox.record(.ended(ids[0]))
         #expect(try inbox.rowsOfSeen() == 301)
         inbox.database.close()
         let (next, again) = try open()
@@ -101,7 +103,7 @@ struct SeenOfInboxTests {
         let seen = try SQLiteSeenStore(writtenBy: inbox, window: SeenWindow(count: 100), clock: clock)
         for number in 0..<500 {
             try seen.handle(.numbered(number), at: .seconds(0))
-            if number % 50 == 49 { try await inbox.note(.ended(1)) }
+            if number % 50 == 49 { try await inbox.record(.ended(1)) }
         }
         #expect(try inbox.rowsOfSeen() == 100)
         inbox.database.close()

@@ -151,7 +151,7 @@ struct SeenStoreRestartTests {
             // The first one is handled; its copy and two others, each with a copy, wait in the inbox.
             let ids = try inbox.add([0, 2, 10, 12, 20, 21].map(push))
             #expect(await "\(receiver.receive(push(0)))" == "handled")
-            try await inbox.note(.ended(ids[0]))
+            try await inbox.record(.ended(ids[0]))
             database.close()
         }()
         machine.pass(3600)

@@ -43,8 +43,8 @@ struct DeadLetterReplayTests {
         let console = Console(
             print: { line in printed.withLock { $0.append(line) } },
             error: { line in errors.withLock { $0.append(line) } })
-        let desk = AgentDesk(deadLetters: letters, receiver: receiver, service: service)
-        let code = await DeadLettersCommand.run(["replay", "--reason", "undecodable"], desk, console)
+        let session = StateSession(deadLetters: letters, receiver: receiver, service: service)
+        let code = await DeadLettersCommand.run(["replay", "--reason", "undecodable"], session, console)
         running.cancel()
         _ = try await running.value
         #expect(code == .failed, "one of them is garbage still")

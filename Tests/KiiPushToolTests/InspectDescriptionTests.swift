@@ -106,19 +106,19 @@ struct InspectDescriptionTests {
     // MARK: Broken ones
 
     private static let broken: [(marked: String, what: String)] = [
-        ("{\n  a = b;\n  c ↓d;\n}", "unexpectedCharacter: an equals sign is due here, in a property-list description"),
-        ("{ a = b ↓c = d; }", "unexpectedCharacter: a semicolon is due here, in a property-list description"),
-        ("{ a = ↓; }", "unexpectedCharacter: a word is due here, in a property-list description"),
-        ("{ a = ↓[1]; }", "unexpectedCharacter: a word is due here, in a property-list description"),
-        ("{ a = b; ↓; }", "unexpectedCharacter: a word is due here, in a property-list description"),
-        ("{ a = b; }\n↓x", "unexpectedCharacter: the end is due here, in a property-list description"),
+        ("{\n  a = b;\n  c ↓d;\n}", "unexpectedCharacter: expected an equals sign, in a property-list description"),
+        ("{ a = b ↓c = d; }", "unexpectedCharacter: expected a semicolon, in a property-list description"),
+        ("{ a = ↓; }", "unexpectedCharacter: expected a word, in a property-list description"),
+        ("{ a = ↓[1]; }", "unexpectedCharacter: expected a word, in a property-list description"),
+        ("{ a = b; ↓; }", "unexpectedCharacter: expected a word, in a property-list description"),
+        ("{ a = b; }\n↓x", "unexpectedCharacter: expected the end, in a property-list description"),
         (
             "{ a = ( 1 ↓2 ); }",
-            "unexpectedCharacter: a comma or a closing bracket is due here, in a property-list "
+            "unexpectedCharacter: expected a comma or a closing bracket, in a property-list "
                 + "description"
         ),
-        ("{ a = ( 1, ↓); }", "unexpectedCharacter: a value is due here, in a property-list description"),
-        ("{ a = ( ↓, ); }", "unexpectedCharacter: a word is due here, in a property-list description"),
+        ("{ a = ( 1, ↓); }", "unexpectedCharacter: expected a value, in a property-list description"),
+        ("{ a = ( ↓, ); }", "unexpectedCharacter: expected a word, in a property-list description"),
         ("{ a = b;↓", "unexpectedEnd: the description ends where a key or a closing brace is due"),
         ("{ a = b↓", "unexpectedEnd: the description ends where a semicolon is due"),
         ("{ a = ↓", "unexpectedEnd: the description ends where a word is due"),
@@ -133,7 +133,7 @@ struct InspectDescriptionTests {
         // What is wrong with the payload itself is found where it stands in the description.
         (
             "{\n  a = \"\\U00e9\";\n  \"\\U00e9\" = c;\n  ↓a = d;\n}",
-            "duplicateKey: this key stands twice; send it once"
+            "duplicateKey: duplicate key; send it once"
         ),
     ]
 

@@ -92,7 +92,7 @@ struct InspectTests {
         #expect(run.code == .failed)
         #expect(
             run.errors == [
-                "\(bad.path):3:16: unexpectedCharacter: true, false or null is due here",
+                "\(bad.path):3:16: unexpectedCharacter: expected true, false or null",
                 "/nowhere/x.json: cannot be read: No such file or directory",
             ])
         #expect(run.output.first == "\(good.path): Push to User, certain: the payload has topic")

@@ -129,12 +129,12 @@ struct KillTests {
         _ = try await run(kill, "*")
         #expect(try await run(revive, "*").output == ["everything is on again"])
         let again = try await run(revive, "*")
-        #expect(again.code == .fine && again.output == ["everything was not off, as \(file) says"])
+        #expect(again.code == .fine && again.output == ["everything was not off in \(file)"])
     }
 
     @Test("the list shows what is off, the next to end first, and nothing that is over")
     func list() async throws {
-        #expect(try await run(kill, "--list").output == ["nothing is off, as \(file) says"])
+        #expect(try await run(kill, "--list").output == ["nothing is off in \(file)"])
         _ = try await run(kill, "late", "--for", "3d")
         _ = try await run(kill, "*", "--for", "90m")
         _ = try await run(kill, "over", "--for", "1s")
@@ -206,7 +206,7 @@ struct KillTests {
     func emptyFile(text: String) async throws {
         try write(text)
         let list = try await run(kill, "--list")
-        #expect(list.code == .fine && list.errors.isEmpty && list.output == ["nothing is off, as \(file) says"])
+        #expect(list.code == .fine && list.errors.isEmpty && list.output == ["nothing is off in \(file)"])
         #expect(try await run(revive, "*").code == .fine)
         try write(text)
         #expect(try await run(kill, "*").code == .fine)
@@ -257,7 +257,7 @@ struct KillTests {
         for (command, arguments) in [(kill, ["a"]), (kill, ["--list"]), (revive, ["a"])] {
             let run = try await run(command, arguments[0])
             #expect(run.code == .failed && run.output.isEmpty)
-            #expect(run.errors == ["\(file):2:9: unexpectedCharacter: a value is due here; \(wayOut)"])
+            #expect(run.errors == ["\(file):2:9: unexpectedCharacter: expected a value; \(wayOut)"])
         }
     }
 

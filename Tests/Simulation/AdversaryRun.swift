@@ -203,7 +203,7 @@ final class Places: Sendable {
         let receiver = PushReceiver(app: SimulatedCloud.app, clock: device.clock) {
             Deduplicator(clock: device.clock)
             LoopGuard(settings: LoopSettings(layers: layers), clock: device.clock)
-            ScopeRouter()
+            ScopeFilter()
         }
         for number in 0..<8 {
             receiver.onPushToApp("route-\(number)", bucket: .exactly("routed-\(number)")) { [self] event, context in

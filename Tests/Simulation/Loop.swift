@@ -119,7 +119,7 @@ enum Protection: String, CaseIterable {
             Deduplicator(clock: device.clock)
             LoopGuard(
                 me: isCareful ? [device.identity] : [], settings: LoopSettings(layers: layers), clock: device.clock)
-            ScopeRouter()
+            ScopeFilter()
         }
         if isCareful {
             loop.addCarefulHandlers(to: receiver, of: device)

@@ -5,6 +5,7 @@ import KiiPushTesting
 struct Options {
     var isJSON = false
     var adversary: AdversaryOptions?
+    var service: ServiceSeeds?
     var plan = Plan(isQuick: false, devices: nil)
 
     enum Problem: Error {
@@ -16,6 +17,7 @@ struct Options {
         usage: kiipush-simulation [--quick | --storm] [--devices N] [--format text|json] [--help]
                kiipush-simulation --adversary [--seeds N] [--rounds N] [--cost N] [--seed PATH] [--allow N]
                kiipush-simulation --honest [--seeds N] [--seed N]
+               kiipush-simulation --service [--seeds N] [--first N]
 
         Runs loops through fleets of devices, once with each layer of the loop guard, and honest traffic; exit 1 when a
         bound did not hold.
@@ -29,6 +31,8 @@ struct Options {
                        then so many rounds of changes to the worst; --seed runs one, such as 93.2, and prints its minutes
           --cost N     about how many deliveries a loop may take; a seed means the same only with the same cost
           --allow N    exit 0 where no more than N loops are handled more often than the bounds say
+          --service    the delivery service from one seed each: faults, crashes and stops, then peace; from seed --first
+                       on so many; prints each seed that breaks a guarantee, and exits with 1
           --honest     honest streams, bursts, imports and wake-ups, so many seeds of each; exit 1 when a message is lost,
                        or is later than a minute
         """
@@ -45,6 +49,11 @@ struct Options {
             case "--quick": isQuick = true
             case "--adversary": options.adversary = AdversaryOptions()
             case "--honest": options.adversary = AdversaryOptions(isHonest: true)
+            case "--service": options.service = ServiceSeeds()
+            case "--seeds" where options.service != nil, "--first" where options.service != nil:
+                guard options.service?.read(argument, rest.popFirst() ?? "") == true else {
+                    return .failure(.wrong("\(argument) takes a number from 1"))
+                }
             case "--seed", "--seeds", "--rounds", "--cost", "--allow":
                 guard options.adversary?.read(argument, rest.popFirst() ?? "") == true else {
                     return .failure(.wrong("\(argument) takes a number, and comes behind --adversary or --honest"))

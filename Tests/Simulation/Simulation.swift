@@ -14,6 +14,11 @@ struct Simulation {
             complain("\(what)\n\(Options.usage)")
             exit(64)
         }
+        if let service = options.service {
+            let isFine = await service.run()
+            if !isFine { exit(1) }
+            return
+        }
         if let adversary = options.adversary {
             let isFine = await adversary.run()
             if !isFine { exit(1) }

@@ -13,5 +13,7 @@ simulate() { # WORDS OPTION...
     done <<<"$rows"
 }
 if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation"; fi
+# Swift's dictionaries have another order in each process, unless they are told not to: a seed must be the same run again.
+SWIFT_DETERMINISTIC_HASHING=1 "$simulation" --service --seeds "$([ -n "${KIIPUSH_LONG:-}" ] && echo 1000000 || echo 5000)"
 simulate 'update|create|ping-pong' --quick
 simulate 'one|a new|fifty|60|5,000|what' --honest --seeds 10

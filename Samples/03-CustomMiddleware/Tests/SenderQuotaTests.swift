@@ -66,7 +66,7 @@ struct SenderQuotaTests {
             Deduplicator()
             LoopGuard()
             SenderQuota(limit: 2, per: .seconds(60))
-            ScopeRouter()
+            ScopeFilter()
         }
         #expect(receiver.chainProblems.isEmpty)
     }

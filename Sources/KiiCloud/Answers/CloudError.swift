@@ -63,7 +63,7 @@ extension CloudError {
 extension CloudError: CustomStringConvertible {
     /// The code and the status, on one line, and what to do where that is known.
     public var description: String {
-        var text = NearestName.shown(code.name)
+        var text = Suggestion.shown(code.name)
         if status != 0 { text += " (status \(status))" }
         if let hint = code.hint { text += ": \(hint)" }
         // These words are this library's own.

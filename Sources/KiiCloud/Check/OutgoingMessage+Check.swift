@@ -44,7 +44,7 @@ extension OutgoingMessage {
     /// The values that Kii does not take.
     private func valueProblems(_ data: KeyedData, at path: String, _ network: PushNetwork?) -> [SendProblem] {
         data.members.compactMap { key, value in
-            let place = "\(path).\(NearestName.shown(key))"
+            let place = "\(path).\(Suggestion.shown(key))"
             switch value {
             case .array, .object:
                 return SendProblem(
@@ -66,7 +66,7 @@ extension OutgoingMessage {
             case .number, .bool:
                 problems.append(
                     SendProblem(
-                        .notAString, .fcm, at: "\(path).\(NearestName.shown(key))",
+                        .notAString, .fcm, at: "\(path).\(Suggestion.shown(key))",
                         "FCM takes only strings; put quotes around the value"))
             case .string, .null, .array, .object: break
             }
@@ -75,7 +75,7 @@ extension OutgoingMessage {
             for (key, _) in data.members where ReservedKeys.isReserved(key) {
                 problems.append(
                     SendProblem(
-                        .reservedKey, .fcm, at: "\(path).\(NearestName.shown(key))",
+                        .reservedKey, .fcm, at: "\(path).\(Suggestion.shown(key))",
                         "FCM keeps this key for itself; call it otherwise, or turn \(name(of: .fcm)) off"))
             }
         }

@@ -45,7 +45,7 @@ extension OutgoingMessage {
             guard !received.contains(ExactText(key)), key != Lineage.key else { return nil }
             let path = own[key] == nil ? "data" : "\(name(of: network)).data"
             return SendProblem(
-                .keyNotReceived, network, at: "\(path).\(NearestName.shown(key))",
+                .keyNotReceived, network, at: "\(path).\(Suggestion.shown(key))",
                 "receivers take this key for one of Kii's or the network's, not for data; call it otherwise")
         }
     }

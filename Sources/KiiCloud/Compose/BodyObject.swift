@@ -34,13 +34,13 @@ struct BodyObject {
     func allow(_ names: [String]) throws(MessageBodyError) {
         for member in members where !names.contains(member.key) {
             throw MessageBodyError(
-                place(member.key), at: member.keyOffset, NearestName.unknown("key", member.key, known: names))
+                place(member.key), at: member.keyOffset, Suggestion.unknown("key", member.key, known: names))
         }
     }
 
     /// The path of a member; a key from outside is made fit for one line.
     private func place(_ key: String) -> String {
-        let key = NearestName.shown(key)
+        let key = Suggestion.shown(key)
         return path.isEmpty ? key : "\(path).\(key)"
     }
 

@@ -25,7 +25,7 @@ struct RootMembers {
         guard let first = reader.peek(text) else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
         let start = reader.offset
         // Not kept: whoever holds what was found then copies half as much, and nothing that is counted.
-        var others = OtherKeys()
+        var others = DuplicateKeyCheck()
         let isObject = first == UInt8(ascii: "{")
         if isObject {
             reader.advance()
@@ -36,13 +36,13 @@ struct RootMembers {
         if reader.peek(text) != nil { throw reader.unexpected(text, "the end") }
         guard isObject else { throw DecodeError(.notAnObject, at: start, "a push is a JSON object") }
         if let duplicate = others.firstDuplicate(text) {
-            throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "this key stands twice; send it once")
+            throw DecodeError(.duplicateKey, at: Int(duplicate.start) - 1, "duplicate key; send it once")
         }
     }
 
     /// Reads the members of the root behind its opening brace; returns the reader behind its closing one.
     private mutating func readMembers(
-        _ text: Span<UInt8>, _ start: JSONReader, _ others: inout OtherKeys
+        _ text: Span<UInt8>, _ start: JSONReader, _ others: inout DuplicateKeyCheck
     ) throws(DecodeError) -> JSONReader {
         let table = KeyTable.known
         var reader = start

@@ -23,7 +23,7 @@ struct ConversationDigest {
     /// Digests what a message has of this; `place` as the deduplicator digested it, if it has one.
     // Never inlined: nearly every message has an object, or a topic and a sender, and paid for what was prepared for this one.
     @inline(never)
-    init(of message: PushMessage, at place: PlaceDigest?, _ secret: DedupeSecret) {
+    init(of message: PushMessage, at place: ResourceDigest?, _ secret: DedupeSecret) {
         let direct = DirectPushMessage(message)
         let (narrow, wide): (KeyedDigest, KeyedDigest) =
             if let place {
@@ -40,14 +40,14 @@ struct ConversationDigest {
     }
 
     /// A message that names a bucket or a topic, but neither an object nor a sender; or whose scope is not complete.
-    private static func digests(of message: PushMessage, _ place: PlaceDigest) -> (KeyedDigest, KeyedDigest) {
-        let reading = message.storage.reading
-        let isComplete = reading.bucket.isPresent ? reading.object.isPresent : reading.senderKind != .none
+    private static func digests(of message: PushMessage, _ place: ResourceDigest) -> (KeyedDigest, KeyedDigest) {
+        let classified = message.storage.classified
+        let isComplete = classified.bucket.isPresent ? classified.object.isPresent : classified.senderKind != .none
         if isComplete { return (place.narrow, place.wide) }
         var narrow = place.narrow
-        if reading.bucket.isPresent { narrow.add(senderOf: message.storage) }
+        if classified.bucket.isPresent { narrow.add(senderOf: message.storage) }
         narrow.add(typeOf: message.storage)
-        if reading.topic.isPresent { narrow.add(namesOf: message.data, place.secret) }
+        if classified.topic.isPresent { narrow.add(namesOf: message.data, place.secret) }
         return (narrow, place.wide)
     }
 
@@ -101,8 +101,8 @@ struct ConversationDigest {
 extension KeyedDigest {
     fileprivate mutating func add(senderOf storage: MessageStorage) {
         let buffer = storage.buffer
-        add(UInt64(storage.reading.senderKind.rawValue))
-        add(KeyPart.sender, buffer.span, storage.reading.sender.range)
+        add(UInt64(storage.classified.senderKind.rawValue))
+        add(KeyPart.sender, buffer.span, storage.classified.sender.range)
     }
 
     fileprivate mutating func add(typeOf storage: MessageStorage) {

@@ -1,9 +1,10 @@
-/// What names a message for the ``Deduplicator``: automatic, or a replacement of yours for a kind.
+/// How the ``Deduplicator`` identifies a message: automatically, or as you define it for a kind.
 ///
-/// Where the messages of one route have an id in their data, ``RouteDedupe`` is simpler, and comes before this.
+/// If the messages of one route have an id in their data, ``RouteDedupe`` is simpler, and takes precedence.
 ///
-/// The automatic keys are those of ``PushMessage/dedupeKeys(app:secret:)``. Replace a kind's when its messages say
-/// better what they are: an order number that a sender puts into each copy, say, while the time of the push differs.
+/// The automatic keys are those of ``PushMessage/dedupeKeys(app:secret:)``. Replace the keys of a kind if its messages
+/// identify themselves better, for example by an order number that a sender puts into each copy while the time of the
+/// push differs.
 ///
 /// ```swift
 /// let orders = DedupeKeyMaker(
@@ -19,8 +20,8 @@
 /// A replacement runs once a message, synchronously, and must return the same for every copy of a message. Promises:
 /// - Messages of two apps, of two kinds or of two strengths never have one key, and a replaced key is never equal to
 ///   an automatic one: both start with a part of their own under the receiver's secret.
-/// - For a message that is ambiguous no replacement is asked. It keeps the weak digest of its whole payload, so that a
-///   payload that imitates another can hide no honest message.
+/// - An ambiguous message never gets a replaced key. It keeps the weak digest of its whole payload, so that a payload
+///   that imitates another cannot hide a legitimate message.
 /// - Where a replacement returns nil, or adds no part that is there, the message has its automatic keys.
 public struct DedupeKeyMaker: Sendable {
     /// Names a message of one kind: adds what names it to the key, and says what an equal key proves; nil leaves the
@@ -64,12 +65,12 @@ public struct DedupeKeyMaker: Sendable {
     ///   - secret: what the keys are made with.
     /// - Returns: one key or two, and what an equal one proves.
     public func keys(of message: PushMessage, app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
-        keys(of: message, app, secret, at: PlaceDigest(of: message.storage, secret))
+        keys(of: message, app, secret, at: ResourceDigest(of: message.storage, secret))
     }
 
     /// The same for a message whose place is digested already, under the same secret.
     func keys(
-        of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: PlaceDigest?
+        of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
     ) -> DedupeKeys {
         if !isAutomatic, message.certainty != .ambiguous, let keys = replaced(message, app, secret) { return keys }
         return message.dedupeKeys(app, secret, at: place)

@@ -18,11 +18,11 @@ extension PushMessage {
     ///   - secret: what the keys are made with.
     /// - Returns: one key or two, and what an equal one proves.
     public func dedupeKeys(app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
-        dedupeKeys(app, secret, at: PlaceDigest(of: storage, secret))
+        dedupeKeys(app, secret, at: ResourceDigest(of: storage, secret))
     }
 
     /// The same for a message whose place is digested already, under the same secret.
-    func dedupeKeys(_ app: String?, _ secret: DedupeSecret, at place: PlaceDigest?) -> DedupeKeys {
+    func dedupeKeys(_ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?) -> DedupeKeys {
         if certainty != .ambiguous {
             if let place, let keys = eventKeys(app, place) ?? topicKeys(app, secret, place) { return keys }
             if let key = commandKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
@@ -36,8 +36,8 @@ extension PushMessage {
         return DedupeKeys(primary: payloadKey(secret), strength: .weak)
     }
 
-    private func eventKeys(_ app: String?, _ place: PlaceDigest) -> DedupeKeys? {
-        guard storage.reading.bucket.isPresent, sentAt != nil || modifiedAt != nil else { return nil }
+    private func eventKeys(_ app: String?, _ place: ResourceDigest) -> DedupeKeys? {
+        guard storage.classified.bucket.isPresent, sentAt != nil || modifiedAt != nil else { return nil }
         let buffer = storage.buffer
         let text = buffer.span
         var digest = place.narrow
@@ -49,14 +49,14 @@ extension PushMessage {
         return DedupeKeys(primary: primary, secondary: bySentAt == nil ? nil : byModifiedAt, strength: .strong)
     }
 
-    private func topicKeys(_ app: String?, _ secret: DedupeSecret, _ place: PlaceDigest) -> DedupeKeys? {
-        guard storage.reading.topic.isPresent, let sentAt else { return nil }
+    private func topicKeys(_ app: String?, _ secret: DedupeSecret, _ place: ResourceDigest) -> DedupeKeys? {
+        guard storage.classified.topic.isPresent, let sentAt else { return nil }
         let buffer = storage.buffer
         let text = buffer.span
         var digest = place.wide
         addApp(app, text, &digest)
-        digest.add(KeyPart.sender, text, storage.reading.sender.range)
-        var sum = MemberSum(secret)
+        digest.add(KeyPart.sender, text, storage.classified.sender.range)
+        var sum = UnorderedDigest(secret)
         data.forEach { text, key, value in sum.add(text, key, value) }
         sum.add(to: &digest)
         return DedupeKeys(primary: digest.key(KeyPart.sentAt, sentAt), strength: .strong)
@@ -81,7 +81,7 @@ extension PushMessage {
         let buffer = storage.buffer
         let text = buffer.span.extracting(storage.payloadRange)
         var members = ObjectMembers(text)
-        var sum = MemberSum(secret)
+        var sum = UnorderedDigest(secret)
         while let (key, value) = members.next(text) {
             if !NetworkKeys.isAdded(text, key) { sum.add(text, key, value) }
         }
@@ -93,7 +93,7 @@ extension PushMessage {
     /// Takes in the app: the one that the payload names, else the receiver's.
     @inline(__always)
     func addApp(_ app: String?, _ text: Span<UInt8>, _ digest: inout KeyedDigest) {
-        let named = storage.reading.app
+        let named = storage.classified.app
         if named.isPresent {
             digest.add(KeyPart.app, text, named.range)
         } else if let app {

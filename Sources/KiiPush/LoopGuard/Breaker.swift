@@ -25,7 +25,7 @@ struct Breaker {
         case releasing
     }
 
-    let key: PlaceKey
+    let key: ResourceKey
     private var passes = PassWindow()
     /// How long what passed counts, by the limit that it was last judged by.
     private var span: Int64
@@ -35,13 +35,13 @@ struct Breaker {
     /// its breaker out of the cache and pays for each line of it: with 80 bytes in place of 176, some 20 ns less.
     private var opened: [Suspicion] = []
 
-    init(_ key: PlaceKey, _ limit: RateLimit) {
+    init(_ key: ResourceKey, _ limit: RateLimit) {
         self.key = key
         span = limit.slowSpan
     }
 
     /// A breaker that opened in an earlier process.
-    init(_ key: PlaceKey, _ limit: RateLimit, waitingUntil end: Int64, backoff: Int64, _ now: Int64) {
+    init(_ key: ResourceKey, _ limit: RateLimit, waitingUntil end: Int64, backoff: Int64, _ now: Int64) {
         self.init(key, limit)
         opened = [Suspicion(limit, waitingUntil: end, backoff: backoff, now)]
     }

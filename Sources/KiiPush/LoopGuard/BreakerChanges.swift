@@ -18,9 +18,9 @@ struct BreakerChanges {
     private let isWide: Bool
     /// Whether there is a store at all.
     private var isKept = false
-    private var waiting: [PlaceKey: Change] = [:]
-    private var taken: [PlaceKey: Change] = [:]
-    private var stored: Set<PlaceKey> = []
+    private var waiting: [ResourceKey: Change] = [:]
+    private var taken: [ResourceKey: Change] = [:]
+    private var stored: Set<ResourceKey> = []
     /// Whether something has changed since it was last tried to write.
     private(set) var isNew = false
 
@@ -30,12 +30,12 @@ struct BreakerChanges {
     var isWaiting: Bool { !waiting.isEmpty }
 
     /// Begins to keep book, of breakers that the store has already.
-    mutating func begin(stored keys: some Sequence<PlaceKey>) {
+    mutating func begin(stored keys: some Sequence<ResourceKey>) {
         isKept = true
         stored = Set(keys)
     }
 
-    mutating func opened(_ key: PlaceKey, until end: Int64, coolDown: Int64) {
+    mutating func opened(_ key: ResourceKey, until end: Int64, coolDown: Int64) {
         guard isKept else { return }
         waiting[key] = .opened(
             TrippedBreaker(
@@ -43,7 +43,7 @@ struct BreakerChanges {
         isNew = true
     }
 
-    mutating func closed(_ key: PlaceKey) {
+    mutating func closed(_ key: ResourceKey) {
         guard isKept else { return }
         if stored.contains(key) || taken[key] != nil {
             waiting[key] = .closed
@@ -84,5 +84,7 @@ struct BreakerChanges {
     /// Leaves what waits for a later try.
     mutating func postpone() { isNew = false }
 
-    private func name(_ key: PlaceKey) -> TrippedBreaker.Key { TrippedBreaker.Key(isWide: isWide, digest: key.digest) }
+    private func name(_ key: ResourceKey) -> TrippedBreaker.Key {
+        TrippedBreaker.Key(isWide: isWide, digest: key.digest)
+    }
 }

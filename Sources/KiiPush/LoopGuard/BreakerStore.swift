@@ -1,14 +1,14 @@
 import Synchronization
 
-/// A breaker of the loop guard that has opened, as a ``BreakerStore`` keeps it.
+/// An open breaker of the loop guard, as a ``BreakerStore`` keeps it.
 ///
-/// It says nothing of what it holds back: neither bucket nor route, only a digest of them under the store's secret.
+/// It contains neither the bucket nor the route, only a digest of them under the store's secret.
 public struct TrippedBreaker: Sendable, Hashable {
-    /// What a breaker is told by.
+    /// The key of a breaker.
     public struct Key: Sendable, Hashable {
-        /// Whether it counts a whole bucket or topic, and not one object, sender or topic and sender.
+        /// Whether it counts a whole bucket or topic, not one object, sender, or topic and sender.
         public let isWide: Bool
-        /// The route and the place, under the store's secret.
+        /// The route and the resource, as a digest under the store's secret.
         public let digest: DedupeKey
 
         /// Makes a key from its parts, as a store reads them back.
@@ -18,11 +18,11 @@ public struct TrippedBreaker: Sendable, Hashable {
         }
     }
 
-    /// What it is told by.
+    /// The key of the breaker.
     public let key: Key
-    /// For how long it opened; twice as long as the last time where the loop went on.
+    /// How long it is open; doubled each time that the loop continues.
     public let coolDown: Duration
-    /// When that is over, on the receiver's clock, and one message may go alone.
+    /// When that time is over, on the receiver's clock, and one message may be tried alone.
     public let until: MonotonicInstant
 
     /// Makes a breaker from its parts, as a store reads them back.
@@ -33,49 +33,50 @@ public struct TrippedBreaker: Sendable, Hashable {
     }
 }
 
-/// Keeps the breakers that have opened over a restart, so that a loop is not given its 20 messages anew.
+/// Keeps open breakers over a restart, so that a loop does not get its 20 messages again.
 ///
-/// A ``LoopGuard`` owns one. It reads it once, when it is made, and writes when a breaker opens or has closed, never for
-/// a message. Promises to it:
+/// A ``LoopGuard`` owns one. It reads the store once, when it is made, and writes when a breaker opens or closes, never
+/// for a message. Guarantees to the guard:
 /// - Each call is one atomic step, from any thread.
-/// - What was written is kept when ``write(_:closed:)`` returns, in a store that outlives the process on disk. A call that
-///   throws has changed nothing.
-/// - Of each key there is the breaker that was written last. To close one that is not there changes nothing.
-/// - Key and wait come back as they were. So does the time, in the process that wrote it; in a later one it is as far
-///   ahead of that process's clock as the store can tell, or over. The guard lets none last longer than its wait
-///   from the moment when it is read, whatever a wall clock says.
-/// - Beyond its bound it forgets those that opened longest ago. No guard has more than ``LoopGuard/mostBreakers``.
-/// - The secret is always the same, also in a later process: keys of another one would mean nothing.
+/// - What was written is kept when ``write(_:closed:)`` returns; in a store that outlives the process, it is on disk. A
+///   call that throws has changed nothing.
+/// - For each key, the store has the breaker that was written last. Closing one that does not exist changes nothing.
+/// - Keys and waits are returned as they were written, and in the process that wrote them so are the times. In a later
+///   process a time is as far ahead of that process's clock as the store can tell, or over. The guard limits each to
+///   its wait, counted from the moment when it is read, whatever a wall clock says.
+/// - Beyond its bound it forgets the breakers that opened longest ago. No guard has more than
+///   ``LoopGuard/mostBreakers``.
+/// - The secret never changes, not even in a later process: keys under another secret would be meaningless.
 ///
 /// To test a store of yours, run `BreakerStoreContract` from KiiPushContracts; it checks each of these.
 public protocol BreakerStore: Sendable {
-    /// What the keys of its breakers are made with.
+    /// The secret that the keys of its breakers are made with.
     var secret: DedupeSecret { get }
 
     /// The breakers that are kept, in any order.
     ///
-    /// - Throws: when they cannot be read; the guard begins with none then.
+    /// - Throws: if they cannot be read; the guard then starts with none.
     func breakers() throws -> [TrippedBreaker]
 
-    /// Keeps breakers that have opened, in place of older ones of their keys, and forgets those that have closed.
+    /// Stores open breakers, replacing older ones of their keys, and removes those that have closed.
     ///
     /// It may wait for the disk: only the thread whose message opened a breaker waits.
     ///
     /// - Parameters:
-    ///   - opened: breakers that have opened, each of another key.
-    ///   - closed: the keys of others that have closed.
-    /// - Throws: when that cannot be kept; the guard writes it again later.
+    ///   - opened: breakers that have opened, each with another key.
+    ///   - closed: the keys of other breakers that have closed.
+    /// - Throws: if they cannot be stored; the guard writes them again later.
     func write(_ opened: [TrippedBreaker], closed: [TrippedBreaker.Key]) throws
 }
 
-/// A breaker store that lives as long as the process, for a guard that is made anew meanwhile, and for tests.
+/// A breaker store in memory, which lasts as long as the process; for tests, and for guards that are made anew.
 public final class InMemoryBreakerStore: BreakerStore {
     private struct State {
         var breakers: [TrippedBreaker.Key: (breaker: TrippedBreaker, number: UInt64)] = [:]
         var last: UInt64 = 0
     }
 
-    /// The secret of all that lives no longer than the process.
+    /// The secret of this process.
     public let secret = DedupeSecret.ofProcess
     private let capacity: Int
     private let state = Mutex(State())

@@ -4,7 +4,7 @@ struct BreakerTable {
     private var breakers: [Breaker] = []
     /// The places in `breakers` that are free again.
     private var free: [UInt32] = []
-    private var slots = KeySlots(tables: 16)
+    private var slots = DigestIndex(tables: 16)
     /// Each breaker's place once, so that every one is looked at in its turn and forgotten when it is idle.
     private var round = ChunkedQueue<UInt32>()
     /// The places of those that are not closed.
@@ -24,12 +24,12 @@ struct BreakerTable {
 
     /// The place of a key's breaker, made when it is new; nil when there is no room, since all that are known are open.
     @inline(__always)
-    mutating func place(of key: PlaceKey, _ limit: RateLimit, _ now: Int64) -> UInt32? {
+    mutating func place(of key: ResourceKey, _ limit: RateLimit, _ now: Int64) -> UInt32? {
         find(key) ?? make(key, limit, now)
     }
 
     @inline(never)
-    private mutating func make(_ key: PlaceKey, _ limit: RateLimit, _ now: Int64) -> UInt32? {
+    private mutating func make(_ key: ResourceKey, _ limit: RateLimit, _ now: Int64) -> UInt32? {
         forgetIdle(now)
         guard round.count < capacity || makeRoom() else { return nil }
         return insert(Breaker(key, limit))
@@ -65,7 +65,7 @@ struct BreakerTable {
     subscript(place: UInt32) -> Breaker { breakers[Int(place)] }
 
     /// The place of a key's breaker, if it is known.
-    func find(_ key: PlaceKey) -> UInt32? {
+    func find(_ key: ResourceKey) -> UInt32? {
         slots.find(key.digest) { breakers[Int($0)].key == key }
     }
 
@@ -83,7 +83,7 @@ struct BreakerTable {
     }
 
     /// Takes down that a message of a key came which a narrower breaker has judged.
-    mutating func note(_ key: PlaceKey, _ arrival: Arrival) {
+    mutating func note(_ key: ResourceKey, _ arrival: Arrival) {
         if let place = find(key) { breakers[Int(place)].note(arrival) }
     }
 

@@ -1,4 +1,4 @@
-/// Held messages in their order; taking the first costs the same however many there are.
+/// Held messages in the order in which they came; taking the first costs the same however many there are.
 ///
 /// Unlike ``ShortQueue`` it lets go at once of what is taken, since payloads count for the guard's budget.
 struct HeldQueue {
@@ -11,7 +11,17 @@ struct HeldQueue {
 
     var first: HeldMessage? { isEmpty ? nil : messages[head] }
 
-    mutating func append(_ message: HeldMessage) { messages.append(message) }
+    /// Adds a message behind those that came before it.
+    ///
+    /// Nearly always that is the end. One that another breaker has held first comes late, and goes before those that
+    /// came after it: so messages of one object keep their order for each route.
+    mutating func insert(_ message: HeldMessage) {
+        var index = messages.count
+        while index > head, let other = messages[index - 1], other.receiver == message.receiver,
+            other.messageID > message.messageID
+        { index -= 1 }
+        messages.insert(message, at: index)
+    }
 
     mutating func popFirst() -> HeldMessage? {
         guard head < messages.count else { return nil }

@@ -1,7 +1,7 @@
 /// Who this device is, ready to be compared with a payload's sender.
 package struct Identities {
     private struct Identity {
-        let kind: Reading.SenderKind
+        let kind: Classified.SenderKind
         let id: String
 
         init(_ sender: Sender) {
@@ -35,7 +35,7 @@ package struct Identities {
 
     /// Whether this device can have caused the message: it names nobody, or somebody that this device writes as.
     func mayHaveWritten(_ message: PushMessage) -> Bool {
-        message.storage.reading.senderKind == .none || Self.contains(own, message) || Self.contains(shared, message)
+        message.storage.classified.senderKind == .none || Self.contains(own, message) || Self.contains(shared, message)
     }
 
     /// Whether the message names somebody that this device does not write as; of a device without identities nobody knows.
@@ -44,10 +44,10 @@ package struct Identities {
     }
 
     private static func contains(_ identities: [Identity], _ message: PushMessage) -> Bool {
-        let reading = message.storage.reading
-        guard !identities.isEmpty, reading.senderKind != .none else { return false }
+        let classified = message.storage.classified
+        guard !identities.isEmpty, classified.senderKind != .none else { return false }
         let buffer = message.storage.buffer
         let text = buffer.span
-        return identities.contains { $0.kind == reading.senderKind && text.matches(reading.sender.range, $0.id) }
+        return identities.contains { $0.kind == classified.senderKind && text.matches(classified.sender.range, $0.id) }
     }
 }

@@ -1,16 +1,17 @@
-/// What a kill switch ends.
+/// The target of a kill switch.
 public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
     /// Every message.
     case everything
     /// Every message about a bucket; of one app only, if the URI names it.
     case bucket(KiiURI)
-    /// What one route would handle; other routes that take the same message still do.
+    /// Every message of one route; other routes still handle the same messages.
     case route(String)
 
     /// Reads a target as it is typed: `*`, a bucket's `kiicloud://` URI, or a route's id.
     ///
-    /// Nil for any other text with `://` or a `*` in it: taken for a route's id it would stop nothing, and nobody would
-    /// know. No pattern names routes, and a route whose own id has those characters can be killed by code alone.
+    /// Nil for any other text with `://` or a `*` in it: as a route's id it would stop nothing without anybody
+    /// noticing. Patterns do not match routes, and a route whose own id has those characters can be killed by code
+    /// only.
     public init?(_ text: String) {
         if text == "*" {
             self = .everything

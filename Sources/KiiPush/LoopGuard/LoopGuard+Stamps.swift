@@ -17,9 +17,9 @@ extension LoopGuard {
         of messageID: UInt64, _ message: PushMessage, arrivedAt: MonotonicInstant, found stamp: Lineage,
         modifiedAt: Int64?
     ) -> Lineage? {
-        let hasObject = message.storage.reading.hasObject
+        let hasObject = message.storage.classified.hasObject
         var finding = StampFinding(
-            stamp, modifiedAt, message, object: hasObject ? PlaceKey(objectOf: message, secret) : nil)
+            stamp, modifiedAt, message, object: hasObject ? ResourceKey(objectOf: message, secret) : nil)
         finding.messageID = messageID
         finding.arrivedAt = arrivedAt
         let (now, time) = (now, message.serverTime)

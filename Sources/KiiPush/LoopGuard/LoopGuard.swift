@@ -1,33 +1,33 @@
 import Synchronization
 
-/// Ends messages that would feed a loop: a handler that causes the very pushes that it handles.
+/// Stops loops: handlers that cause the very pushes that they handle.
 ///
-/// Kii's own guide warns of it: a handler that writes to the bucket it listens to starts a loop on every device, and
-/// only a new release on all of them ends it. Put the guard second in the chain, behind ``Deduplicator``. Five layers,
-/// each with a reason and a counter of its own, each of which can be switched off in ``LoopSettings/layers``:
+/// A handler that writes to the bucket that it listens to can start a loop across the whole fleet. Put the guard second
+/// in the chain, behind ``Deduplicator``. It has five layers, each with its own reason and counter, and each can be
+/// switched off in ``LoopSettings/layers``:
 ///
-/// - *Identity*: the sender is one of `me`, identities that only this device writes as. A user with several devices
-///   does not belong there: the other devices' messages would be cut too. Payloads without a sender, such as any APNs
-///   Push to App, pass.
-/// - *Echo*: the event of a write that a handler announced with ``HandlerContext/willWrite(_:)``; ``OwnWrite`` says
+/// - *Identity* drops events that this device caused: the sender is one of `me`, the identities that only this device
+///   writes as. Do not list a user with several devices, because the events of the other devices would be dropped too.
+///   Payloads without a sender, such as any APNs Push to App, pass.
+/// - *Echo* drops the event of a write that a handler declared with ``HandlerContext/willWrite(_:)``; ``OwnWrite`` says
 ///   which event that is.
-/// - *Lineage*: a message that has come through more handlers than ``LoopSettings/hops``, as its stamp says, or the
-///   object that it is about: see ``Lineage``.
-/// - *Rate*: more messages of a key than ``LoopSettings/rate`` lets pass. The guard holds them for a few seconds and finds
-///   out whether handling them causes more: see <doc:LoopSafety>. Up to 16,384 messages or 8 MiB of a key, and 32,768 or
-///   16 MiB in all, are held; ``hold(of:)`` says why one waits.
-/// - *Kill switch*: ``kill(_:for:)`` ends messages of a route, of a bucket, or all, at once and until a time, held ones
-///   too, without a new release.
+/// - *Lineage* drops a message that has passed through more handlers than ``LoopSettings/hops``, according to its stamp
+///   or to the object that it is about; see ``Lineage``.
+/// - *Rate* pauses a key that exceeds ``LoopSettings/rate``. The guard holds its messages for a few seconds and finds
+///   out whether handling them causes more; see <doc:LoopSafety>. It holds up to 16,384 messages or 8 MiB of a key, and
+///   32,768 or 16 MiB in all; ``hold(of:)`` says why one is held.
+/// - *Kill switch*: ``kill(_:for:)`` stops the messages of a route, of a bucket, or all, at once and until a time, held
+///   ones too, without a new release.
 ///
-/// Identity, echo, lineage, and a kill of a bucket or of everything judge the message; the rate, and a kill of a route,
-/// judge each of its routes. All state lives in memory and in constant bounds; it survives a change of the settings and
-/// of the routes, which it knows by their ids. With a ``BreakerStore`` the breakers that are open survive the process
-/// too: they go on holding where it stopped, and the loop is not given its 20 messages anew.
+/// Identity, echo, lineage, and a kill of a bucket or of everything judge the message; the rate and a kill of a route
+/// judge each of its routes. All state is in memory and bounded. It survives changes of the settings and of the routes,
+/// which it identifies by their ids. With a ``BreakerStore``, open breakers survive a restart too: they resume where
+/// they left off.
 ///
-/// A store that throws stops no message. The guard goes on in memory, tells the store again after a growing pause, 1 to
-/// 30 s, and counts it in ``storeFailures``; a `PushService` tells it as `ServiceEvent.storeFailed(_:)`.
+/// A store that throws stops no message. The guard continues in memory, writes again after a growing pause of 1 to 30
+/// s, and counts the failure in ``storeFailures``; a `PushService` reports it as `ServiceEvent.storeFailed(_:)`.
 public final class LoopGuard: Middleware, WriteWatch {
-    /// How many breakers there are at most, and so how many a ``BreakerStore`` has to keep.
+    /// The most breakers that there are, and so the most that a ``BreakerStore`` keeps.
     public static let mostBreakers = RateBreakers.mostNarrow + RateBreakers.mostWide + RateBreakers.mostBroad
 
     private let clock: StageClock
@@ -66,7 +66,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         self.state = Mutex(state)
     }
 
-    /// The layers that are on, and their numbers; a change counts from the next message on and forgets nothing.
+    /// The layers that are on, and their numbers; a change applies from the next message on and resets nothing.
     public var settings: LoopSettings {
         get { state.withLock { $0.settings } }
         set {
@@ -92,7 +92,7 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     // MARK: In the chain
 
-    /// Ends what this device caused itself and what is switched off, and holds what comes too often.
+    /// Drops what this device caused and what is switched off, and holds what exceeds its rate.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
         let (verdict, hasChanges): (Verdict, Bool) = state.withLock { state in
             if let layer = state.layerThatEnds(&message, secret) { return (.drop(.looped(layer)), false) }
@@ -102,7 +102,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         return verdict
     }
 
-    /// Takes back what was counted of a message that was not handled.
+    /// Subtracts a message that was not handled from its counts.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         let isHandled = if case .handled = outcome { true } else { false }
         if isHandled, !message.isSpecial { return }
@@ -110,7 +110,8 @@ public final class LoopGuard: Middleware, WriteWatch {
             switch outcome {
             case .handled(let routes): routes
             case .failed(let failure) where failure.isStage: failure.handled
-            // Its handlers ran, and may have written before they failed, or before one was about to write or to send on.
+            // Its handlers ran, and may have written before they failed, or before one was about to write or to send
+            // on.
             case .failed, .looped(.ownBucket), .looped(.lineage): message.routes
             default: MatchedRoutes()
             }
@@ -119,33 +120,34 @@ public final class LoopGuard: Middleware, WriteWatch {
         changeBreakers { breakers in
             for route in failed {
                 let keys = RateKeys(message.message, at: message.place, for: route, secret)
-                if !message.permit.isFrom(keys) { breakers.takeBack(keys) }
+                if !message.bypass.isFrom(keys) { breakers.takeBack(keys) }
             }
         }
     }
 
-    /// Takes back what was counted of a message that waits, since a later stage stopped the routes that it was counted for.
+    /// Takes back what was counted of a message that waits, since a later stage stopped the routes that it was counted
+    /// for.
     public func hold(_ message: RoutedMessage) { settle(message, .unrouted(.noRoute)) }
 
     // MARK: Kill switch
 
-    /// Switches a target off, until `duration` is over or ``revive(_:)`` is called; a target killed twice ends last.
+    /// Switches a target off, until `duration` is over or ``revive(_:)`` is called; of two kills, the later end counts.
     ///
-    /// What is held of it goes to the dead letters at once, from where it can be replayed.
+    /// Messages that are held for the target are dead-lettered at once, and can be replayed from there.
     public func kill(_ target: KillTarget, for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         state.withLock { $0.killSwitch.kill(target, until: end) }
         endHeldOfKilled()
     }
 
-    /// Switches a target on again; does nothing when it is not off.
+    /// Switches a target on again; does nothing if it is not off.
     public func revive(_ target: KillTarget) { state.withLock { $0.killSwitch.revive(target) } }
 
-    /// Takes over a list of kills that is kept elsewhere, such as a watched file, in place of the last such list.
+    /// Replaces the kills of an external list, such as a watched file.
     ///
-    /// What ``kill(_:for:)`` switched off stays off.
+    /// Targets that ``kill(_:for:)`` switched off stay off.
     ///
-    /// - Parameter kills: each target with the time that it is to stay off from now on.
+    /// - Parameter kills: each target with the time for which it is to stay off from now on.
     public func setKills(_ kills: [KillTarget: Duration]) {
         let now = clock.now
         state.withLock { $0.killSwitch.setList(kills.mapValues { now.advanced(by: $0) }) }
@@ -161,7 +163,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         return state.withLock { $0.killSwitch.targets(at: now) }
     }
 
-    /// Those of a message's routes that the kill switch stops now, and whether that is the message as a whole.
+    /// The routes of a message that the kill switch stops now, and whether it stops the message as a whole.
     package func kills(of message: RoutedMessage, _ routes: some Sequence<Route>) -> (isWhole: Bool, routes: [String]) {
         let now = clock.now
         return state.withLock { state in
@@ -198,7 +200,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         _ object: KiiObject, _ change: ObjectChange = .fields, since: MonotonicInstant? = nil,
         for messageID: UInt64? = nil
     ) -> OwnWrite {
-        let key = PlaceKey(object, secret)
+        let key = ResourceKey(object, secret)
         let now = clock.now
         let number = state.withLock { state in
             state.writes.announce(
@@ -226,18 +228,25 @@ public final class LoopGuard: Middleware, WriteWatch {
         state.withLock { _ = $0.writes.remove(write.number, of: key) }
     }
 
-    /// Calls `listener` with each announced write that could start a loop, in place of an earlier listener.
+    /// Calls `listener` with each expected write that could start a loop.
     ///
-    /// It is called by the handler's task, before the write happens; keep it short. Risks are counted in ``risks``
-    /// whether or not somebody listens.
-    public func onRisk(_ listener: (@Sendable (LoopRisk) -> Void)?) { state.withLock { $0.listener = listener } }
+    /// Several listeners, up to 64, are called one after the other, by the handler's task, before the write happens;
+    /// keep them short. ``risks`` counts the risks whether or not there is a listener.
+    ///
+    /// - Parameter listener: called once for each risk.
+    /// - Returns: a token to remove the listener with; drop it to keep the listener.
+    @discardableResult
+    public func onRisk(_ listener: @escaping @Sendable (LoopRisk) -> Void) -> ListenerToken {
+        let number = state.withLock { $0.listeners.add(listener) }
+        return ListenerToken { [weak self] in self?.state.withLock { $0.listeners.remove(number) } }
+    }
 
-    /// How many announced writes could start a loop.
+    /// How many expected writes could start a loop.
     public var risks: Int { riskCount.load(ordering: .relaxed) }
 
     package func report(_ risk: LoopRisk) {
         riskCount.add(1, ordering: .relaxed)
-        state.withLock { $0.listener }?(risk)
+        state.withLock { $0.listeners.call }?(risk)
     }
 
     /// The name under which handlers here begin a lineage: this device's first identity, else one of the process.
@@ -246,7 +255,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         state.withLock { $0.identities.first }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
-    /// How many keys of the rate layer, and how many announced writes, were forgotten for want of room.
+    /// How many keys of the rate layer, and how many expected writes, were forgotten because of the bounds.
     public var forgottenEarly: Int { state.withLock { $0.breakers.forgottenEarly + $0.writes.givenUp } }
 }
 
@@ -280,7 +289,7 @@ extension LoopGuard {
     /// The breakers that are not closed.
     var tripped: [BreakerID] { state.withLock { $0.breakers.tripped } }
 
-    /// How much is held at most; a smaller one ends nothing that is held.
+    /// The most that is held; a smaller limit drops nothing that is held already.
     var heldBudget: HeldBudget {
         get { state.withLock { $0.breakers.budget } }
         set { state.withLock { $0.breakers.budget = newValue } }
@@ -295,12 +304,13 @@ extension LoopGuard {
 
     /// When the next held message is due; nil when none is.
     ///
-    /// A time that is over says that one is due now.
+    /// A time in the past means that one is due now.
     public var nextDue: MonotonicInstant? {
         state.withLock { $0.breakers.nextDue }.map { MonotonicInstant(nanoseconds: $0) }
     }
 
-    /// Takes the oldest message out that a breaker holds, if it is an older change of the same object for the same routes.
+    /// Takes the oldest message out that a breaker holds, if it is an older change of the same object for the same
+    /// routes.
     func takeOlder(of message: RoutedMessage, from breaker: BreakerID) -> HeldMessage? {
         guard let object = message.message.object else { return nil }
         let routes = message.held.ids
@@ -330,7 +340,7 @@ extension LoopGuard {
 // MARK: What survives the process
 
 extension LoopGuard {
-    /// How often the store of breakers threw; above zero, it is or was sick.
+    /// How often the store of breakers threw; above zero, it is or was failing.
     public var storeFailures: Int { writer?.failures ?? 0 }
 
     /// Tells the store again what it could not be told, if its pause is over; for whoever drives held messages.

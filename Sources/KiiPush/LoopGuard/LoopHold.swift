@@ -1,39 +1,38 @@
 import Synchronization
 
-/// Why messages of one key wait in the loop guard, and what comes next.
+/// Why messages of one key are held by the loop guard, and what happens next.
 ///
-/// Ask ``LoopGuard/holds`` for all of them, or ``LoopGuard/hold(of:)`` for that of one message. It says how things are
-/// now: a moment later they may have gone on.
+/// ``LoopGuard/holds`` returns all of them, ``LoopGuard/hold(of:)`` that of one message. Each is a snapshot.
 public struct LoopHold: Sendable, Hashable {
-    /// What was more than the limit.
+    /// The limit that was exceeded.
     public typealias Level = BreakerLevel
 
-    /// What the guard is doing about them.
+    /// The current step of the guard.
     @nonexhaustive
     public enum Step: String, Sendable, Hashable, CaseIterable {
-        /// Nothing is handled, to see what comes anyway.
+        /// It handles nothing, to see whether messages arrive anyway.
         case listening
-        /// Some of them are being handled.
+        /// It is handling some of them.
         case trying
-        /// Some were handled; now it looks whether that brings more.
+        /// It has handled some, and checks whether that causes more.
         case watching
-        /// Handling them brought more: it was a loop, and some time later one is tried again.
+        /// Handling them caused more: it is a loop, and the guard tries one again later.
         case waiting
-        /// Handling them brought nothing: all follow in their order.
+        /// Handling them caused nothing: all of them follow in order.
         case releasing
     }
 
-    /// What was more than the limit.
+    /// The limit that was exceeded.
     public let level: Level
-    /// What the guard is doing about it.
+    /// The current step of the guard.
     public let step: Step
-    /// When the step ends, on the guard's clock; nil where it ends with the handlers that run.
+    /// When the step ends, on the guard's clock; nil if it ends with the handlers that run.
     public let until: MonotonicInstant?
-    /// How many messages wait.
+    /// How many messages are held.
     public let messages: Int
-    /// When the oldest of them arrived; nil where none waits.
+    /// When the oldest of them arrived; nil if none is held.
     public let oldest: MonotonicInstant?
-    /// For how long the key waits after each loop, twice as long each time; zero where no loop was found.
+    /// How long the key waits after each loop, doubled each time; zero if no loop was found.
     public let backoff: Duration
 }
 
@@ -97,10 +96,10 @@ extension LoopGuard {
         state.withLock { state in state.breakers.breaker(id).flatMap { LoopHold($0, id.level) } }
     }
 
-    /// Why each message waits, by its ``HeldMessage/id``: for a list of them, in one look.
+    /// Why each message is held, by its ``HeldMessage/id``: for a list of them, in one look.
     package var holdsByMessage: [UInt64: LoopHold] { state.withLock { $0.breakers.holdsByMessage } }
 
-    /// Why a message waits; nil when it does no more, or is being handled.
+    /// Why a message is held; nil if it is no longer held, or is being handled.
     public func hold(of message: HeldMessage) -> LoopHold? {
         state.withLock { $0.breakers.hold(of: message) }
     }

@@ -16,7 +16,7 @@ struct LoopState {
     /// The breakers of an earlier process, until the receiver's clock is known.
     var tripped: [TrippedBreaker] = []
     var lastHeld: UInt64 = 0
-    var listener: (@Sendable (LoopRisk) -> Void)?
+    var listeners = Listeners<LoopRisk>()
 
     init(_ identities: Identities, _ settings: LoopSettings) {
         self.identities = identities
@@ -58,15 +58,15 @@ extension LoopState {
     }
 
     private mutating func isEcho(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
-        guard message.message.storage.reading.hasObject else { return false }
+        guard message.message.storage.classified.hasObject else { return false }
         // One that was held came before the writes that are announced now, and was asked for those before.
-        guard case .none = message.permit else { return false }
+        guard case .none = message.bypass else { return false }
         guard message.isOfApp else { return false }
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
             arrivedAt: message.arrivedAt, mayBeOwn: identities.mayHaveWritten(message.message))
-        let object = PlaceKey(objectOf: message.message, secret)
-        guard writes.take(object, event, now: message.judgedAt) else { return false }
+        let object = ResourceKey(objectOf: message.message, secret)
+        guard writes.take(object, event, now: message.admittedAt) else { return false }
         stamps.ownEventCame(of: object)
         return true
     }
@@ -75,11 +75,12 @@ extension LoopState {
     mutating func judgeRoutes(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Verdict {
         var kills: ActiveKills?
         if layers.killSwitch, !killSwitch.isIdle {
-            let active = ActiveKills(killSwitch.targets(at: message.judgedAt).keys)
+            let active = ActiveKills(killSwitch.targets(at: message.admittedAt).keys)
             if active.stop(message.message, app: message.app) { return .drop(.looped(.killSwitch)) }
             kills = active
         }
-        // By index, since a loop over the values would copy them first; a route that is stopped gives its place to the next.
+        // By index, since a loop over the values would copy them first; a route that is stopped gives its place to the
+        // next.
         var index = 0
         while index < message.routes.count {
             if let stop = stop(&message, index, kills, secret) {
@@ -101,11 +102,11 @@ extension LoopState {
         if let kills, kills.stop(route: message.routes[index].id) { return .drop(.looped(.killSwitch)) }
         guard layers.rate, !message.routes[index].isUnlimited else { return nil }
         let keys = RateKeys(message.message, at: message.place, for: message.routes[index], secret)
-        if message.isSpecial, message.permit.isFrom(keys) { return nil }
+        if message.isSpecial, message.bypass.isFrom(keys) { return nil }
         let answer = breakers.judge(
             keys, message.routes[index].limits ?? limits, device: limits.device,
             Arrival(
-                time: message.arrivedAt.nanoseconds, now: message.judgedAt.nanoseconds,
+                time: message.arrivedAt.nanoseconds, now: message.admittedAt.nanoseconds,
                 kind: message.message.storage.arrivalKind))
         if case .hold(let breaker) = answer { return .hold(breaker) }
         return nil

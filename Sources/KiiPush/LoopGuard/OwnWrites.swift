@@ -48,9 +48,9 @@ struct OwnWrites {
         }
     }
 
-    private var waiting: [PlaceKey: [Announcement]] = [:]
+    private var waiting: [ResourceKey: [Announcement]] = [:]
     /// Every announcement in the order in which they end, with those that have ended by their event or by failing.
-    private var order = ChunkedQueue<(key: PlaceKey, number: UInt64, end: MonotonicInstant)>()
+    private var order = ChunkedQueue<(key: ResourceKey, number: UInt64, end: MonotonicInstant)>()
     private var lastNumber: UInt64 = 0
     private(set) var count = 0
     /// How many were given up for want of room.
@@ -60,7 +60,7 @@ struct OwnWrites {
 
     /// Announces a write; returns the announcement's number.
     mutating func announce(
-        _ key: PlaceKey, _ change: ObjectChange, since: MonotonicInstant, until end: MonotonicInstant,
+        _ key: ResourceKey, _ change: ObjectChange, since: MonotonicInstant, until end: MonotonicInstant,
         now: MonotonicInstant
     ) -> UInt64 {
         forgetOld(now)
@@ -78,7 +78,7 @@ struct OwnWrites {
     /// Learns that an announced write was made, and when the object was modified, if the server has said so; whether its
     /// event is still to come.
     @discardableResult
-    mutating func complete(_ number: UInt64, of key: PlaceKey, modifiedAt: Int64?, now: MonotonicInstant) -> Bool {
+    mutating func complete(_ number: UInt64, of key: ResourceKey, modifiedAt: Int64?, now: MonotonicInstant) -> Bool {
         guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return false }
         let graceEnd = now.advanced(by: Self.grace)
         let isEnded = waiting[key]?[index].complete(modifiedAt, graceEnd) ?? false
@@ -88,7 +88,7 @@ struct OwnWrites {
 
     /// Takes an announcement back; whether it was still waiting.
     @discardableResult
-    mutating func remove(_ number: UInt64, of key: PlaceKey) -> Bool {
+    mutating func remove(_ number: UInt64, of key: ResourceKey) -> Bool {
         guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return false }
         waiting[key]?.remove(at: index)
         if waiting[key]?.isEmpty == true { waiting[key] = nil }
@@ -100,7 +100,7 @@ struct OwnWrites {
     ///
     /// One with the very time of the event is the one, else the oldest that it may be. Those that the event shows to be
     /// overtaken are marked, whoever caused it.
-    mutating func take(_ key: PlaceKey, _ event: Event, now: MonotonicInstant) -> Bool {
+    mutating func take(_ key: ResourceKey, _ event: Event, now: MonotonicInstant) -> Bool {
         forgetOld(now)
         guard let announcements = waiting[key] else { return false }
         let candidates = announcements.filter { announcement in
@@ -121,7 +121,7 @@ struct OwnWrites {
         return remove(match.number, of: key)
     }
 
-    private mutating func markOvertaken(_ key: PlaceKey, by time: Int64) {
+    private mutating func markOvertaken(_ key: ResourceKey, by time: Int64) {
         for index in waiting[key]?.indices ?? 0..<0 {
             if let own = waiting[key]?[index].modifiedAt, own < time { waiting[key]?[index].isOvertaken = true }
         }
@@ -136,7 +136,7 @@ struct OwnWrites {
         }
     }
 
-    private func isWaiting(_ number: UInt64, _ key: PlaceKey) -> Bool {
+    private func isWaiting(_ number: UInt64, _ key: ResourceKey) -> Bool {
         waiting[key]?.contains { $0.number == number } ?? false
     }
 }

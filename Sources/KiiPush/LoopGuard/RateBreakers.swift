@@ -69,7 +69,7 @@ struct RateBreakers {
         for tripped in breakers {
             let backoff = min(max(tripped.coolDown.inNanoseconds, 0), longest)
             let latest = MonotonicInstant(nanoseconds: now).advanced(byNanoseconds: backoff)
-            let key = PlaceKey(digest: tripped.key.digest)
+            let key = ResourceKey(digest: tripped.key.digest)
             let level = tripped.key.isWide ? key.broadLevel ?? .bucket : .object
             restored[level, default: []].append(
                 Breaker(

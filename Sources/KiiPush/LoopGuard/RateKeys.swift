@@ -1,11 +1,11 @@
 /// The keys under which a route counts a message that it lets pass; the device's is always the same.
 package struct RateKeys: Equatable {
     /// Per object, else per topic and sender, else per conversation: see ``ConversationDigest``.
-    let narrow: PlaceKey
+    let narrow: ResourceKey
     /// Per bucket or topic, else per source of the conversation.
-    let wide: PlaceKey?
+    let wide: ResourceKey?
     /// Per route.
-    let route: PlaceKey
+    let route: ResourceKey
 
     /// Whether a breaker counts what has these keys.
     func has(_ breaker: BreakerID) -> Bool {
@@ -22,16 +22,16 @@ extension RateKeys {
     /// The keys under which a message counts for a route.
     // Made of its parts: a method of the message would be called with a copy of all of it.
     @inline(__always)
-    init(_ message: PushMessage, at place: PlaceDigest?, for route: Route, _ secret: DedupeSecret) {
+    init(_ message: PushMessage, at place: ResourceDigest?, for route: Route, _ secret: DedupeSecret) {
         let storage = message.storage
-        let reading = storage.reading
-        if reading.hasObject || reading.hasTopic && reading.senderKind != .none {
+        let classified = storage.classified
+        if classified.hasObject || classified.hasTopic && classified.senderKind != .none {
             // The deduplicator's, unless its secret is another one, as that of a store which outlives the process.
             if let place, place.secret == secret {
                 self.init(place, route)
                 return
             }
-            if let place = PlaceDigest(of: storage, secret) {
+            if let place = ResourceDigest(of: storage, secret) {
                 self.init(place, route)
                 return
             }
@@ -39,22 +39,23 @@ extension RateKeys {
         self.init(conversationOf: message, route, secret)
     }
 
-    private init(_ place: PlaceDigest, _ route: Route) {
+    private init(_ place: ResourceDigest, _ route: Route) {
         self.init(
-            narrow: PlaceKey(place.narrow.half, route), wide: PlaceKey(place.wide.half, route), route: PlaceKey(route))
+            narrow: ResourceKey(place.narrow.half, route), wide: ResourceKey(place.wide.half, route),
+            route: ResourceKey(route))
     }
 
     // Never inlined, as what it calls.
     @inline(never)
     private init(conversationOf message: PushMessage, _ route: Route, _ secret: DedupeSecret) {
-        let conversation = ConversationDigest(of: message, at: PlaceDigest(of: message.storage, secret), secret)
+        let conversation = ConversationDigest(of: message, at: ResourceDigest(of: message.storage, secret), secret)
         self.init(
-            narrow: PlaceKey(conversation.narrow, route), wide: PlaceKey(conversation.wide, route),
-            route: PlaceKey(route))
+            narrow: ResourceKey(conversation.narrow, route), wide: ResourceKey(conversation.wide, route),
+            route: ResourceKey(route))
     }
 }
 
-extension PlaceKey {
+extension ResourceKey {
     /// A place or a sender, for one route alone.
     ///
     /// Half a digest of each is enough, and takes three rounds in place of eight. The second half of the key tells the
@@ -65,13 +66,13 @@ extension PlaceKey {
     }
 }
 
-extension PlaceKey {
+extension ResourceKey {
     // Halves that no digest has but by a chance of one in 2^64, so that a stored key tells what it is of.
     private static let ofRoute: UInt64 = 0x726F_7574_6500_0001
     private static let ofDevice: UInt64 = 0x6465_7669_6365_0001
 
     /// All messages of a device.
-    static let device = PlaceKey(digest: DedupeKey(first: 0, second: ofDevice))
+    static let device = ResourceKey(digest: DedupeKey(first: 0, second: ofDevice))
 
     /// All messages of a route.
     init(_ route: Route) {
@@ -88,7 +89,7 @@ extension PlaceKey {
     }
 }
 
-extension Permit {
+extension AdmissionBypass {
     /// Whether the breaker that a message was held by lets it pass.
     func isFrom(_ keys: RateKeys) -> Bool {
         switch self {

@@ -5,13 +5,13 @@ struct StampMemory {
 
     /// A stamp found where: another object may have been written with it, too.
     private struct Place: Hashable {
-        let object: PlaceKey
+        let object: ResourceKey
         let stamp: Lineage
     }
 
     /// A stamp of this device, by its number, written where.
     private struct OwnPlace: Hashable {
-        let object: PlaceKey
+        let object: ResourceKey
         let number: UInt64
     }
 
@@ -42,7 +42,7 @@ struct StampMemory {
     private var ofMessage = BoundedMap<UInt64, UInt64>(limit: limit)
     private var writes = BoundedMap<OwnPlace, Write>(limit: limit)
     /// The number of the stamp of an object's last reported write.
-    private var lastWritten = BoundedMap<PlaceKey, UInt64>(limit: limit)
+    private var lastWritten = BoundedMap<ResourceKey, UInt64>(limit: limit)
     /// The time of modification with which a stamp was first found: that of its write, or a later one.
     private var firstSeen = BoundedMap<Place, Int64>(limit: limit)
 
@@ -67,7 +67,7 @@ struct StampMemory {
     /// Learns that the handler of a message has written an object, when by the server's clock, and whether the event of
     /// it has come already.
     mutating func wrote(
-        _ object: PlaceKey, _ modifiedAt: Int64, for messageID: UInt64, hasEvent: Bool, now: MonotonicInstant
+        _ object: ResourceKey, _ modifiedAt: Int64, for messageID: UInt64, hasEvent: Bool, now: MonotonicInstant
     ) {
         server.learn(modifiedAt, at: now)
         guard let number = ofMessage[messageID] else { return }
@@ -76,7 +76,7 @@ struct StampMemory {
     }
 
     /// Learns that the event of a reported write has come, so that the next event of the object is about another one.
-    mutating func ownEventCame(of object: PlaceKey) {
+    mutating func ownEventCame(of object: ResourceKey) {
         guard let number = lastWritten[object] else { return }
         let place = OwnPlace(object: object, number: number)
         guard var write = writes[place] else { return }
@@ -140,7 +140,7 @@ struct StampMemory {
         return finding.isStrangers || write?.hasEvent == true ? .other : .event
     }
 
-    private func reported(_ number: UInt64?, _ object: PlaceKey) -> Write? {
+    private func reported(_ number: UInt64?, _ object: ResourceKey) -> Write? {
         number.flatMap { writes[OwnPlace(object: object, number: $0)] }
     }
 }

@@ -405,7 +405,7 @@ struct Suspicion {
     /// Puts a message into its promised place.
     mutating func hold(_ message: HeldMessage) {
         promised -= 1
-        held.append(message)
+        held.insert(message)
         // Everything before it may have been released meanwhile; then it is due at once.
         if phase == .closed { phase = .releasing }
     }

@@ -1,4 +1,4 @@
-/// What a message is taken for, and why.
+/// The classification of a message: its kind, and the evidence for it.
 public struct Classification: Sendable, Hashable {
     /// The kind; every message has one, ambiguous or not.
     public let kind: PushKind
@@ -6,7 +6,7 @@ public struct Classification: Sendable, Hashable {
     /// How sure that is.
     public let certainty: Certainty
 
-    /// The keys that speak for the kind, as they stand in the payload, such as `bi` or `sourceURI`.
+    /// The keys that speak for the kind, as in the payload, such as `bi` or `sourceURI`.
     ///
     /// Empty for a Direct Push that is one by absence alone.
     public let evidence: [String]
@@ -25,27 +25,27 @@ public struct Conflict: Sendable, Hashable {
 }
 
 /// The contradictions that the classifier looks for.
-struct Disagreements: OptionSet, Hashable {
+struct ConflictSet: OptionSet, Hashable {
     let rawValue: UInt16
 
-    static let topicBesideBucket = Disagreements(rawValue: 1 << 0)
-    static let objectWithoutBucket = Disagreements(rawValue: 1 << 1)
-    static let modifiedAtWithoutBucket = Disagreements(rawValue: 1 << 2)
-    static let eventWithoutBucket = Disagreements(rawValue: 1 << 3)
-    static let explicitWithBucket = Disagreements(rawValue: 1 << 4)
-    static let sourceKind = Disagreements(rawValue: 1 << 5)
-    static let sourceScope = Disagreements(rawValue: 1 << 6)
-    static let sourceBucket = Disagreements(rawValue: 1 << 7)
-    static let sourceObject = Disagreements(rawValue: 1 << 8)
-    static let sourceTopic = Disagreements(rawValue: 1 << 9)
-    static let otherApp = Disagreements(rawValue: 1 << 10)
+    static let topicBesideBucket = ConflictSet(rawValue: 1 << 0)
+    static let objectWithoutBucket = ConflictSet(rawValue: 1 << 1)
+    static let modifiedAtWithoutBucket = ConflictSet(rawValue: 1 << 2)
+    static let eventWithoutBucket = ConflictSet(rawValue: 1 << 3)
+    static let explicitWithBucket = ConflictSet(rawValue: 1 << 4)
+    static let sourceKind = ConflictSet(rawValue: 1 << 5)
+    static let sourceScope = ConflictSet(rawValue: 1 << 6)
+    static let sourceBucket = ConflictSet(rawValue: 1 << 7)
+    static let sourceObject = ConflictSet(rawValue: 1 << 8)
+    static let sourceTopic = ConflictSet(rawValue: 1 << 9)
+    static let otherApp = ConflictSet(rawValue: 1 << 10)
     /// Kii sends a scope with buckets and topics only: most likely a Push to User that was sent without its topic.
-    static let scopeOnDirectPush = Disagreements(rawValue: 1 << 11)
+    static let scopeOnDirectPush = ConflictSet(rawValue: 1 << 11)
 
-    static let ofSource: Disagreements = [sourceKind, sourceScope, sourceBucket, sourceObject, sourceTopic]
+    static let ofSource: ConflictSet = [sourceKind, sourceScope, sourceBucket, sourceObject, sourceTopic]
 
     /// Each with the field that it is reported under and what it means, in the order of reports.
-    private static let explained: [(Disagreements, KiiField, String)] = [
+    private static let explained: [(ConflictSet, KiiField, String)] = [
         (otherApp, .appID, "the payload names another app than this receiver's"),
         (eventWithoutBucket, .origin, "EVENT is said of a push without a bucket"),
         (explicitWithBucket, .origin, "EXPLICIT is said of a push about a bucket"),

@@ -34,7 +34,7 @@ public struct BucketEvent: Sendable {
 
     /// Views a message as an event in a bucket; nil when it names none.
     public init?(_ message: PushMessage) {
-        guard message.storage.reading.hasBucket else { return nil }
+        guard message.storage.classified.hasBucket else { return nil }
         self.message = message
         bucket = message.storage.provenBucket
     }
@@ -45,7 +45,7 @@ public struct BucketEvent: Sendable {
     public var scope: KiiScope { bucket.scope }
     /// The object, if one is named; there is none when the bucket itself was deleted.
     public var object: KiiObject? {
-        message.storage.reading.hasObject ? message.storage.provenObject(in: bucket) : nil
+        message.storage.classified.hasObject ? message.storage.provenObject(in: bucket) : nil
     }
     /// Who caused it; never known over APNs.
     public var sender: Sender? { message.sender }
@@ -60,7 +60,7 @@ public struct ObjectEvent: Sendable {
 
     /// Views a message as an event of an object; nil when it names none.
     public init?(_ message: PushMessage) {
-        guard message.storage.reading.hasObject else { return nil }
+        guard message.storage.classified.hasObject else { return nil }
         self.message = message
         bucket = message.storage.provenBucket
     }
@@ -103,7 +103,7 @@ public struct TopicMessage: Sendable {
 
     /// Views a message as one sent to a topic; nil when it names none.
     public init?(_ message: PushMessage) {
-        guard message.storage.reading.hasTopic else { return nil }
+        guard message.storage.classified.hasTopic else { return nil }
         self.message = message
         topic = message.storage.provenTopic
     }

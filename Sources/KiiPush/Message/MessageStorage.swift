@@ -17,9 +17,9 @@ package final class MessageStorage: Sendable {
     let body: Body
     let fields: FieldTable
     let aps: JSONToken
-    /// What stands under the stamp's key, whatever it is.
+    /// The value of the stamp's key, whatever it is.
     let stamp: JSONToken
-    package let reading: Reading
+    package let classified: Classified
     let certainty: Certainty
 
     /// Decodes and classifies a payload.
@@ -45,23 +45,23 @@ package final class MessageStorage: Sendable {
         let found = dialect.hasKiiKeys ? root.fields(in: dialect) : []
         var fields = FieldTable()
         fields.take(root.slots.span, found, dialect, &buffer)
-        var reading = Reading()
-        reading.read(buffer.span, fields, dialect)
+        var classified = Classified()
+        classified.read(buffer.span, fields, dialect)
         var body = Body.data
         var keyDialect = dialect
-        if reading.kind == .directPush {
-            let isKii = !reading.evidence.isEmpty || !fields.present.isDisjoint(with: .scopeKeys)
+        if classified.kind == .directPush {
+            let isKii = !classified.evidence.isEmpty || !fields.present.isDisjoint(with: .scopeKeys)
             body = Body(buffer.span.extracting(payloadRange), dialect, mayBeQuickBlox: !isKii)
             if body == .command { dialect = .thingIF }
             if case .quickBlox = body {
                 // Its keys are its own: what looks like Kii's fields in it is data.
                 (dialect, keyDialect) = (.quickBlox, .quickBlox)
                 fields = FieldTable()
-                reading = Reading()
-                reading.read(buffer.span, fields, dialect)
+                classified = Classified()
+                classified.read(buffer.span, fields, dialect)
             }
         }
-        if let app { reading.compare(buffer.span, toApp: app) }
+        if let app { classified.compare(buffer.span, toApp: app) }
         if buffer.count > payloadRange.count, raw.bytes.isEmpty { raw.bytes = Array(buffer[payloadRange]) }
         received = consume raw
         self.buffer = buffer
@@ -73,9 +73,9 @@ package final class MessageStorage: Sendable {
         self.fields = fields
         aps = root.slots.span[RootKey.aps.slot]
         stamp = root.slots.span[RootKey.stamp.slot]
-        self.reading = reading
-        let isClear = reading.disagreements.isEmpty && fields.wrongTypes.isEmpty
-        let isByAbsence = reading.evidence.isEmpty && body == .data && dialect.hasKiiKeys
+        self.classified = classified
+        let isClear = classified.conflictSet.isEmpty && fields.wrongTypes.isEmpty
+        let isByAbsence = classified.evidence.isEmpty && body == .data && dialect.hasKiiKeys
         certainty = !isClear ? .ambiguous : isByAbsence ? .likely : .certain
     }
 
@@ -119,11 +119,11 @@ package final class MessageStorage: Sendable {
 
     /// The scope; only for a message whose scope is complete.
     var completeScope: KiiScope {
-        switch reading.scopeKind {
+        switch classified.scopeKind {
         case .app, .unknown: .app
-        case .user: .user(KiiUser(id: string(reading.scopeID)))
-        case .group: .group(KiiGroup(id: string(reading.scopeID)))
-        case .thing: .thing(KiiThing(id: string(reading.scopeID)))
+        case .user: .user(KiiUser(id: string(classified.scopeID)))
+        case .group: .group(KiiGroup(id: string(classified.scopeID)))
+        case .thing: .thing(KiiThing(id: string(classified.scopeID)))
         }
     }
 
@@ -131,28 +131,28 @@ package final class MessageStorage: Sendable {
     var provenBucket: KiiBucket {
         let buffer = buffer
         var type: KiiBucketType?
-        if reading.bucketIsEncrypted {
+        if classified.bucketIsEncrypted {
             type = .crypto
         } else if fields[.bucketType].isPresent {
             // Nearly all have this one, and a string that is made costs more than a comparison.
             let isPlain = buffer.span.matches(fields[.bucketType].range, KiiBucketType.readWrite.rawName)
             type = isPlain ? .readWrite : KiiBucketType(string(fields[.bucketType]))
         }
-        return KiiBucket(scope: completeScope, name: string(reading.bucket), type: type)
+        return KiiBucket(scope: completeScope, name: string(classified.bucket), type: type)
     }
 
     /// The object in the message's bucket; only for a message that has one.
-    func provenObject(in bucket: KiiBucket) -> KiiObject { KiiObject(bucket: bucket, id: string(reading.object)) }
+    func provenObject(in bucket: KiiBucket) -> KiiObject { KiiObject(bucket: bucket, id: string(classified.object)) }
 
     /// The topic; only for a message that has one.
-    var provenTopic: KiiTopic { KiiTopic(scope: completeScope, name: string(reading.topic)) }
+    var provenTopic: KiiTopic { KiiTopic(scope: completeScope, name: string(classified.topic)) }
 
     var sender: Sender? {
-        switch reading.senderKind {
+        switch classified.senderKind {
         case .none: nil
-        case .user: .user(id: string(reading.sender))
-        case .thing: .thing(id: string(reading.sender))
-        case .admin: .admin(string(reading.sender))
+        case .user: .user(id: string(classified.sender))
+        case .thing: .thing(id: string(classified.sender))
+        case .admin: .admin(string(classified.sender))
         }
     }
 }

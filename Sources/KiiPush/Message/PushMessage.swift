@@ -38,7 +38,7 @@ public struct PushMessage: Sendable {
     // MARK: What it is
 
     /// The kind of push.
-    public var kind: PushKind { storage.reading.kind }
+    public var kind: PushKind { storage.classified.kind }
 
     /// How sure the kind is.
     public var certainty: Certainty { storage.certainty }
@@ -48,11 +48,11 @@ public struct PushMessage: Sendable {
 
     /// The kind, how sure it is, what speaks for it and what against.
     public var classification: Classification {
-        let evidence = KiiField.inOrder.filter { storage.reading.evidence.contains($0) }
+        let evidence = KiiField.inOrder.filter { storage.classified.evidence.contains($0) }
         return Classification(
             kind: kind, certainty: certainty,
             evidence: evidence.map { dialect.hasShortKeys ? $0.shortName : $0.longName } + storage.body.evidence,
-            conflicts: storage.reading.disagreements.conflicts(in: storage.fields))
+            conflicts: storage.classified.conflictSet.conflicts(in: storage.fields))
     }
 
     // MARK: Fields
@@ -76,14 +76,14 @@ public struct PushMessage: Sendable {
 
     /// The app that the payload names: its scope's, else the one that sent it.
     public var appID: String? {
-        storage.reading.app.isPresent ? storage.string(storage.reading.app) : nil
+        storage.classified.app.isPresent ? storage.string(storage.classified.app) : nil
     }
 
     // MARK: What it is about
 
     /// The scope that the payload states; the counterpart of `messageScope`.
     public var scope: MessageScope {
-        let kind = storage.reading.scopeKind
+        let kind = storage.classified.scopeKind
         let typeName: String? =
             switch kind {
             case .unknown: self[.scopeType]
@@ -92,20 +92,22 @@ public struct PushMessage: Sendable {
             case .group: "APP_AND_GROUP"
             case .thing: "APP_AND_THING"
             }
-        let id = storage.reading.scopeID
+        let id = storage.classified.scopeID
         return MessageScope(kind: kind, typeName: typeName, id: id.isPresent ? storage.string(id) : nil)
     }
 
     /// The bucket of a Push to App; the counterpart of `containsKiiBucket` and `eventSourceBucket`.
     ///
     /// Nil when the scope is unknown or incomplete, or no bucket is named; the message is a Push to App all the same.
-    public var bucket: KiiBucket? { storage.reading.hasBucket ? storage.provenBucket : nil }
+    public var bucket: KiiBucket? { storage.classified.hasBucket ? storage.provenBucket : nil }
 
     /// The object of a Push to App; the counterpart of `containsKiiObject` and `eventSourceObject`.
-    public var object: KiiObject? { storage.reading.hasObject ? storage.provenObject(in: storage.provenBucket) : nil }
+    public var object: KiiObject? {
+        storage.classified.hasObject ? storage.provenObject(in: storage.provenBucket) : nil
+    }
 
     /// The topic of a Push to User; the counterpart of `containsKiiTopic` and `eventSourceTopic`.
-    public var topic: KiiTopic? { storage.reading.hasTopic ? storage.provenTopic : nil }
+    public var topic: KiiTopic? { storage.classified.hasTopic ? storage.provenTopic : nil }
 
     /// The user whose scope it is; the counterpart of `eventSourceUser`.
     public var user: KiiUser? {

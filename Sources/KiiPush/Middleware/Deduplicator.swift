@@ -1,48 +1,50 @@
-/// Drops a message that was handled before, or is being handled now.
+/// Drops a message that was handled before, or that is being handled now.
 ///
-/// Networks deliver twice: one copy a subscription, one a device's installation, a redelivery after a lost
-/// acknowledgement, the same event over two transports. The deduplicator reserves a message's keys when it comes in
-/// and confirms them only when it has ended for good, so that a message whose handler failed is handled when it is
-/// delivered again. Which keys: ``PushMessage/dedupeKeys(app:secret:)``, or your own by ``RouteDedupe`` for a route and
-/// by ``DedupeKeyMaker`` for a kind of message.
+/// Networks deliver twice: once for each subscription or installation, again after a lost acknowledgement, or over two
+/// transports. The deduplicator reserves a message's keys when the message arrives, and confirms them only when the
+/// message has ended for good. So a message whose handler failed is handled when it is delivered again.
+/// ``PushMessage/dedupeKeys(app:secret:)`` describes the keys; ``RouteDedupe`` sets them for a route, and
+/// ``DedupeKeyMaker`` for a kind of message.
 ///
-/// Put it first in the chain. It promises: while the window lasts, a message that was handled is not handled again,
-/// within one process, or for as long as the store lasts. It cannot tell two honest messages apart that are the same to
-/// the byte, so messages without a strong key are the same only if they arrived less than five seconds apart: however
-/// long the first one is being handled, and whenever the second is judged.
+/// Put it first in the chain. It guarantees that a message that was handled is not handled again while the window
+/// lasts: within one process, or for as long as the store lasts. It cannot distinguish two legitimate messages with
+/// identical bytes. A message without a strong key is therefore deduplicated only if it arrives less than five seconds
+/// before or after another; how long the first one is being handled does not matter.
 ///
-/// Of a message whose handlers have failed in part, it keeps which routes are done: when the transport delivers it again,
-/// only the others run. It does so for at most 256 messages that have not ended, in memory; of the oldest one beyond
-/// that all handlers run again. A `PushService` does this itself, for every message and on disk.
+/// If some handlers of a message fail, the deduplicator remembers which routes succeeded: when the transport delivers
+/// the message again, only the others run. It remembers at most 256 such messages, in memory; beyond that, all handlers
+/// of the oldest one run again. A `PushService` does this itself, for every message and on disk.
 ///
-/// A store that throws loses no message and keeps no copy waiting:
-/// - When it cannot begin a message, the message passes or fails, as ``StoreFailure`` says.
-/// - When it cannot be told how a message ended, the end is kept and told again: when a copy comes, which is then
-///   judged anew, and when the store takes the end of another message. What it still cannot remember when a copy
-///   comes, it is to forget; if it cannot do that either, the copy passes or fails, as ``StoreFailure`` says.
-/// - At most 1,024 such ends are kept, and those of the messages that were in flight by then. While so many wait, no
-///   message is begun before the store has been told one of them, and ``StoreFailure`` decides.
-/// - When a copy that waits cannot learn how the first one ended, its transport is told to retry later.
+/// A store that throws loses no message and blocks no copy:
+/// - If it cannot begin a message, the message passes or fails, as ``StoreFailure`` says.
+/// - If it cannot record the end of a message, the deduplicator keeps the end and reports it again: when a copy
+///   arrives, which is then judged anew, and when the store accepts the end of another message. If the store still
+///   fails when a copy arrives, it is asked to forget the message; if that fails too, the copy passes or fails, as
+///   ``StoreFailure`` says.
+/// - At most 1,024 such ends are kept, and those of the messages that were in flight by then. While the limit is
+///   reached, no message begins before the store has accepted one of them, and ``StoreFailure`` decides.
+/// - If a waiting copy cannot learn the outcome of the first message, its transport is asked to retry later.
 ///
 /// ``counts`` shows each of these.
 public struct Deduplicator: Middleware {
-    /// What happens to a message when the store cannot tell.
+    /// What happens to a message when the store fails.
     public enum StoreFailure: Sendable, Hashable {
         /// It passes, and may be handled twice.
-        case open
-        /// It fails, and the transport is told to retry later.
-        case closed
+        case failOpen
+        /// It fails, and the transport is asked to retry later.
+        case failClosed
     }
 
-    /// What an operator should watch; a snapshot.
+    /// Counts for an operator to watch; a snapshot.
     public struct Counts: Sendable, Hashable {
-        /// How often the store threw when this deduplicator asked it; above zero, the store is sick.
+        /// How often the store threw; above zero, the store is failing.
         public let storeFailures: Int
 
-        /// How many ends of messages the store could not be told and is still to be told; zero when it is well again.
-        public let untoldEnds: Int
+        /// How many ends of messages the store has not recorded yet; zero when it works again.
+        public let unreportedEnds: Int
 
-        /// What the store counts itself: messages in flight, remembered, and forgotten too early; nil if it does not.
+        /// The counts of the store itself: messages in flight, remembered, and forgotten too early; nil if it does not
+        /// count.
         public let store: SeenCounts?
     }
 
@@ -60,7 +62,7 @@ public struct Deduplicator: Middleware {
 
     /// The counts as they are now; reading them takes constant time.
     public var counts: Counts {
-        Counts(storeFailures: leases.storeFailures, untoldEnds: leases.untoldEnds, store: leases.storeCounts)
+        Counts(storeFailures: leases.storeFailures, unreportedEnds: leases.unreportedEnds, store: leases.storeCounts)
     }
 
     /// Makes a deduplicator that remembers in memory.
@@ -72,24 +74,24 @@ public struct Deduplicator: Middleware {
     public init(
         window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil
     ) {
-        self.init(InMemorySeenStore(window: window), .ofProcess, keys, .open, window.weakAge, clock)
+        self.init(InMemorySeenStore(window: window), .ofProcess, keys, .failOpen, window.weakAge, clock)
     }
 
-    /// Makes a deduplicator on a store of yours.
+    /// Makes a deduplicator with a store of your own.
     ///
-    /// Receivers may share a store, each with a deduplicator of its own and all with one secret and the same `keys`:
-    /// then a message that comes to several of them is handled by one. The store must then be a class: what waits for
-    /// a store's leases is known by the object.
+    /// Receivers may share a store, each with its own deduplicator, and all with the same secret and `keys`. A message
+    /// that reaches several of them is then handled by one. The store must be a class, because copies wait for its
+    /// leases by its identity.
     ///
     /// - Parameters:
     ///   - store: where messages are remembered.
-    ///   - secret: what the keys are made with; a store that outlives the process needs one that does too.
-    ///   - keys: what names a message.
+    ///   - secret: the secret of the keys; a store that outlives the process needs a secret that does too.
+    ///   - keys: how a message is identified.
     ///   - onStoreFailure: what happens to a message when the store throws.
-    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver gives its own.
+    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver sets its own.
     public init(
         store: any SeenStore, secret: DedupeSecret, keys: DedupeKeyMaker = .automatic,
-        onStoreFailure: StoreFailure = .open, clock: (any ReceiverClock)? = nil
+        onStoreFailure: StoreFailure = .failOpen, clock: (any ReceiverClock)? = nil
     ) {
         self.init(store, secret, keys, onStoreFailure, SeenWindow.standard.weakAge, clock)
     }
@@ -109,11 +111,11 @@ public struct Deduplicator: Middleware {
 
     /// Reserves the message, or drops it.
     public func admit(_ message: inout RoutedMessage) throws -> Verdict {
-        switch message.permit {
+        switch message.bypass {
         case .all, .seen: return .pass
         case .none, .breaker: break
         }
-        let place = PlaceDigest(of: message.message.storage, secret)
+        let place = ResourceDigest(of: message.message.storage, secret)
         message.place = place
         let keys =
             message.routes.dedupeKeys(of: message.message, message.app, secret, at: place)
@@ -130,7 +132,7 @@ public struct Deduplicator: Middleware {
             case .done: return .drop(.duplicate)
             }
         } catch {
-            if onStoreFailure == .closed { throw error }
+            if onStoreFailure == .failClosed { throw error }
             return .pass
         }
     }
@@ -142,7 +144,8 @@ public struct Deduplicator: Middleware {
         if !handled.isEmpty { message.stopRoutes(.duplicate) { handled.containsExactly($0.id) } }
     }
 
-    /// Confirms the reservation if the message ended for good, and undoes it if it is to be handled when it comes again.
+    /// Confirms the reservation if the message ended for good, and undoes it if it is to be handled when it comes
+    /// again.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         guard let lease = message.lease else { return }
         let isRemembered = outcome.isRemembered
@@ -157,8 +160,8 @@ public struct Deduplicator: Middleware {
         leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)
     }
 
-    /// Lets those go who wait for a message that is held: like its own transport, theirs is told that it is accepted where
-    /// it lies on disk, else to come again.
+    /// Ends the waiting of copies of a message that is held: their transports are told to accept them if the message is
+    /// on disk, else to deliver them again.
     public func hold(_ message: RoutedMessage) {
         guard let lease = message.lease else { return }
         message.recorder?.settle(.keep)

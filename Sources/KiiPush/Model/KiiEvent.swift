@@ -1,10 +1,10 @@
 /// What happened in a bucket: the type of a Push to App.
 ///
-/// An open set, compared exactly; a name that is not listed here is an event all the same. One event has two names, since
-/// Kii's reference spells it in two ways: ``objectBodyUpdated``. A Push to User or a Direct Push may carry any text in
-/// the same field, so a known name does not prove a Push to App.
+/// An open set, compared exactly; a name that is not listed here is an event all the same. One event has two names,
+/// since Kii's reference spells it in two ways: ``objectBodyUpdated``. A Push to User or a Direct Push may carry any
+/// text in the same field, so a known name does not prove a Push to App.
 public struct KiiEvent: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The name as it stands in the payload.
+    /// The name as in the payload.
     public let name: String
 
     /// Makes an event from its name.

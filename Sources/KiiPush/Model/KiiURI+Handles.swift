@@ -1,5 +1,5 @@
 extension KiiURI {
-    /// The bucket that the URI names, or that its object lies in; nil when it names neither.
+    /// The bucket that the URI names, or of its object; nil if it names neither.
     package var bucket: KiiBucket? {
         switch resource {
         case .bucket(let name, let isEncrypted), .object(let name, let isEncrypted, _):

@@ -29,7 +29,7 @@ struct DataDecoder: Decoder {
     func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 
     fileprivate func mismatch(_ type: any Any.Type, _ expected: String) -> DecodingError {
-        let context = DecodingError.Context(codingPath: codingPath, debugDescription: "\(expected) is due here")
+        let context = DecodingError.Context(codingPath: codingPath, debugDescription: "expected \(expected)")
         return value == .null ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 }

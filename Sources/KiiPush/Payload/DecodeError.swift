@@ -20,7 +20,7 @@ public struct DecodeError: Error, Sendable, Hashable {
         case invalidNumber
         /// Well-formed JSON, but a push is an object.
         case notAnObject
-        /// A key stands twice in the payload's own object, so that two readers could disagree.
+        /// A key of the payload's own object is a duplicate, so two readers could disagree.
         case duplicateKey
         /// Larger, deeper or with more members than ``PayloadLimits`` allows.
         case limitExceeded

@@ -1,4 +1,4 @@
-/// What a transport is told about a payload.
+/// What a transport should do with a payload.
 public enum Disposition: String, Sendable, Hashable, CaseIterable {
     /// It is dealt with: acknowledge it.
     case accept

@@ -39,7 +39,7 @@ package struct JSONReader {
         if text[offset] >= 0x80, JSONString.sequenceLength(text, at: offset) == nil {
             return DecodeError(.invalidUTF8, at: offset, "bytes that are not UTF-8 where \(expected) is due")
         }
-        return DecodeError(.unexpectedCharacter, at: offset, "\(expected) is due here")
+        return DecodeError(.unexpectedCharacter, at: offset, "expected \(expected)")
     }
 
     // MARK: Members
@@ -271,7 +271,7 @@ package struct JSONReader {
     @inline(__always)
     private mutating func readDigits(_ text: Span<UInt8>) throws(DecodeError) {
         guard offset < text.count else { throw end(text, "a digit") }
-        guard text[offset].isDigit else { throw DecodeError(.invalidNumber, at: offset, "a digit is due here") }
+        guard text[offset].isDigit else { throw DecodeError(.invalidNumber, at: offset, "expected a digit") }
         while offset < text.count, text[offset].isDigit { offset &+= 1 }
     }
 

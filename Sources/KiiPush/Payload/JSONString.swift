@@ -105,7 +105,7 @@ enum JSONString {
     }
 
     private static func half(_ offset: Int) -> DecodeError {
-        DecodeError(.invalidEscape, at: offset, "half of a surrogate pair stands alone")
+        DecodeError(.invalidEscape, at: offset, "unpaired surrogate")
     }
 
     private static func cut(_ text: Span<UInt8>) -> DecodeError {

@@ -54,7 +54,7 @@ public struct RawPayload: Sendable, Hashable {
 extension RawPayload: CustomStringConvertible {
     /// The transport and the size, and nothing of what the payload says: `mqtt payload, 227 bytes`.
     public var description: String {
-        let transport = transport.map { "\(NearestName.shown($0.name)) " } ?? ""
+        let transport = transport.map { "\(Suggestion.shown($0.name)) " } ?? ""
         return "\(transport)payload, \(counted(bytes.count, "byte"))"
     }
 }
@@ -75,7 +75,7 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
         case unknown
     }
 
-    /// The name as it stands in rules, traces and metrics.
+    /// The name in rules, traces and metrics.
     public let name: String
 
     /// What the name says of the format; kept, since comparing names costs more than reading many a payload's keys.

@@ -15,5 +15,5 @@ public enum BreakerLevel: String, Sendable, Hashable, CaseIterable {
 /// One breaker of the loop guard, by its key.
 package struct BreakerID: Sendable, Hashable {
     let level: BreakerLevel
-    let key: PlaceKey
+    let key: ResourceKey
 }

@@ -1,55 +1,56 @@
-/// How the delivery treats a message: how often it is tried, what keeps it in order, how long a handler may take.
+/// How a service delivers a message: how often it tries, what keeps messages in order, how long a handler may run.
 ///
-/// A service has one for all messages, and a route may have its own; of a message that several routes take, the first
-/// route's counts, and each route's own ``timeout`` and ``maxAge``.
+/// A service has settings for all messages, and a route may have its own. If several routes match a message, the
+/// settings of the first one count, and each route's own ``timeout`` and ``maxAge``.
 public struct DeliverySettings: Sendable, Hashable {
-    /// What keeps messages in order: those with the same key run one after another, in one lane.
+    /// The ordering key: messages with the same key run one after another, in one lane.
     public enum Order: String, Sendable, Hashable, CaseIterable {
-        /// The object, else the topic, else the sender; a message that has none of them is in no order.
+        /// The object, else the topic, else the sender; messages with none of them are not ordered.
         case object
         /// The topic.
         case topic
         /// The sender.
         case sender
-        /// Nothing.
+        /// No order.
         case none
     }
 
-    /// What becomes of the messages behind one that failed and is tried again.
+    /// What happens to the messages behind one that failed and is retried.
     public enum OnFailure: String, Sendable, Hashable, CaseIterable {
-        /// They wait, so that the order holds.
+        /// They wait, so that the order is kept.
         case block
-        /// They go ahead.
+        /// They overtake it.
         case skip
     }
 
-    /// How often a message is tried, the first time included: 5.
+    /// How many times a message is tried, including the first time: 5.
     public var attempts = 5
-    /// The pause before the second attempt, doubled before each further one: 200 ms; each is up to 20% longer or shorter.
+    /// The pause before the second attempt, doubled before each further one: 200 ms; each is up to 20% longer or
+    /// shorter.
     public var backoff = Duration.milliseconds(200)
-    /// The longest pause, before it is made longer or shorter: 30 s; ``backoff`` where that is longer.
+    /// The longest pause, before it is made longer or shorter: 30 s; ``backoff`` if that is longer.
     public var maxBackoff = Duration.seconds(30)
-    /// How long one run of a handler may take: 60 s; then it is cancelled.
+    /// How long one run of a handler may take: 60 s; then the service cancels it.
     public var timeout = Duration.seconds(60)
-    /// What keeps messages in order: the object.
+    /// The ordering key: the object.
     public var order = Order.object
-    /// What keeps messages in order instead of ``order``: nothing.
+    /// An ordering key of your own, used instead of ``order``: none.
     ///
-    /// For routes that code declares: a rules file has no word for it, and `Route.rule` leaves it out.
+    /// Only for routes that code declares: a rules file cannot express it, and `Route.rule` leaves it out.
     public var orderKey: OrderKey?
-    /// What becomes of the messages behind a failed one: they wait.
+    /// What happens to the messages behind a failed one: they wait.
     public var onFailure = OnFailure.block
-    /// How old a message may be when a handler would start: any age, nil.
+    /// How old a message may be when a handler would start: nil, any age.
     ///
-    /// An older one ends as ``Outcome/expired`` for the route, and its handler is not called: for an alarm, a door, a
-    /// payment, which must not act hours later. The age is judged at each attempt, and counts from
-    /// ``PushMessage/sentAt``, or from the arrival of a message that has none or seems to be sent in the future. It counts
-    /// in a ``PushReceiver`` without a service too, where the route has it. A dead letter that somebody replays may have any
-    /// age. The guide <doc:DeliveryGuarantees> says what a wrong clock does.
+    /// An older message ends as ``Outcome/expired`` for the route, and its handler is not called. Set it for actions
+    /// that must not happen hours later: an alarm, a door, a payment. The age is checked at each attempt. It counts
+    /// from ``PushMessage/sentAt``, or from the arrival if the message has no such time or one in the future. It also
+    /// applies in a ``PushReceiver`` without a service, if the route sets it. A dead letter that somebody replays may
+    /// have any age. The guide <doc:DeliveryGuarantees> explains the effect of a wrong clock.
     public var maxAge: Duration?
-    /// Whether a newer change of an object takes the place of an older one that still waits in its lane: no.
+    /// Whether a newer change of an object replaces an older one that is still waiting in its lane: no.
     ///
-    /// For handlers that fetch the object anyway. What was replaced ends as ``Outcome/superseded``.
+    /// For handlers that fetch the object anyway. A message that was replaced ends as ``Outcome/superseded``.
     public var replacesOlder = false
 
     /// The defaults.

@@ -1,5 +1,5 @@
-/// What a handler is told beside the message itself, and what it tells: which writes it is about to make, and which
-/// messages it sends on.
+/// The context of a handler's call: facts about the message, and methods to declare the writes and the messages that
+/// the handler is about to send.
 public struct HandlerContext: Sendable {
     /// The message's number in its receiver, as in traces.
     public let messageID: UInt64
@@ -7,10 +7,10 @@ public struct HandlerContext: Sendable {
     /// When the payload arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
 
-    /// How often the handler is called with the message, this time included: 1 for the first.
+    /// How many times the handler has been called with the message, including this call: 1 for the first.
     ///
-    /// More than 1 only where a `PushService` tries again. A handler that is called again may have done a part of its
-    /// work before: after it threw, after it was cancelled, or when the process ended while it ran.
+    /// More than 1 only if a `PushService` retries. A handler that is called again may have done part of its work
+    /// before: before it threw, before it was cancelled, or before the process ended.
     public var attempt: Int { Int(attemptNumber) }
 
     private let attemptNumber: UInt32
@@ -63,8 +63,8 @@ public struct HandlerContext: Sendable {
 
     /// Announces a new object in a bucket, whose id the server will make.
     ///
-    /// Its event is dropped only when it is judged after ``OwnCreation/done(id:modifiedAt:)``, since before nothing tells
-    /// it from somebody else's. Where you can, choose the id yourself and announce the object.
+    /// Its event is dropped only when it is judged after ``OwnCreation/done(id:modifiedAt:)``, since before nothing
+    /// tells it from somebody else's. Where you can, choose the id yourself and announce the object.
     ///
     /// - Parameter bucket: the bucket in which it will be made.
     /// - Returns: the announced object.
@@ -123,11 +123,11 @@ extension HandlerContext {
 }
 
 extension HandlerContext {
-    /// Goes on with the lineage of an object that the handler has fetched, so that a loop over objects ends too.
+    /// Continues the lineage of an object that the handler has fetched, so that a loop over objects ends too.
     ///
-    /// A Push to App carries no data, but the object that it is about does. Where handlers put the stamp into the
-    /// objects that they write, under ``Lineage/key``, and read it here before they write again, a loop over many
-    /// devices ends after ``LoopSettings/hops`` writes, however slow it is.
+    /// A Push to App carries no data, but the object that it is about does. If handlers put the stamp into the objects
+    /// that they write, under ``Lineage/key``, and read it here before they write again, a loop over many devices ends
+    /// after ``LoopSettings/hops`` writes, however slow it is.
     ///
     /// ```swift
     /// let context = try context.continuing(fields[Lineage.key] ?? nil)
@@ -144,7 +144,7 @@ extension HandlerContext {
     ///   the message ends as `looped` (`lineage`).
     public func continuing(_ stamp: String?) throws -> HandlerContext { try continuing(stamp, modifiedAt: nil) }
 
-    /// Goes on with the lineage of an object that the handler has fetched, and whose time of modification it knows.
+    /// Continues the lineage of an object that the handler has fetched, and whose time of modification it knows.
     ///
     /// - Parameters:
     ///   - stamp: what stands in the object under ``Lineage/key``, if anything does.
@@ -162,7 +162,7 @@ extension HandlerContext {
         return context
     }
 
-    /// Goes on with the lineage of an object, given its fields as Kii's REST API returns them: with its stamp, and with
+    /// Continues the lineage of an object, given its fields as Kii's REST API returns them: with its stamp, and with
     /// its time of modification under `_modified`.
     ///
     /// ```swift

@@ -1,11 +1,12 @@
 import Synchronization
 
-/// A message that the loop guard holds, until its breaker finds the loop ended, or somebody releases or drops it.
+/// A message that the loop guard holds, until its breaker finds that the loop has ended, or until somebody releases or
+/// drops it.
 ///
-/// It lies in memory, with its reservation in the seen store: a transport that can deliver again should keep it until
-/// ``end()`` tells what became of it.
+/// It is in memory, and its reservation stays in the deduplication store. A transport that can deliver again should
+/// keep it until ``end()`` returns its outcome.
 public final class HeldMessage: Sendable, Identifiable {
-    /// The number under which it is listed; of two held by one guard the later one's is higher.
+    /// The number under which it is listed; numbers of one guard increase.
     public let id: UInt64
     /// The routes that it is held for; others may have handled it already.
     public let routes: [String]
@@ -23,7 +24,8 @@ public final class HeldMessage: Sendable, Identifiable {
 
     private struct State {
         var outcome: Outcome?
-        /// What was taken down before it was held; let go with the end, since a listener that keeps the trace keeps this.
+        /// What was taken down before it was held; let go with the end, since a listener that keeps the trace keeps
+        /// this.
         var recorder: TraceRecorder?
         var lastWaiter: UInt64 = 0
         var waiters: [UInt64: CheckedContinuation<Outcome?, Never>] = [:]
@@ -64,9 +66,9 @@ public final class HeldMessage: Sendable, Identifiable {
         return message
     }
 
-    /// Waits for what becomes of the message.
+    /// Waits for the outcome of the message.
     ///
-    /// - Returns: its outcome; nil when the waiting task was cancelled.
+    /// - Returns: its outcome; nil if the waiting task was cancelled.
     public func end() async -> Outcome? {
         let number = state.withLock { state in
             state.lastWaiter += 1
@@ -108,7 +110,7 @@ public final class HeldMessage: Sendable, Identifiable {
 extension HeldMessage: CustomStringConvertible {
     /// The number, the routes and the kind, on one line: `held 7: settings, Push to App`.
     public var description: String {
-        "held \(id): \(routes.map(NearestName.shown).joined(separator: " ")), \(message.kind)"
+        "held \(id): \(routes.map(Suggestion.shown).joined(separator: " ")), \(message.kind)"
     }
 }
 
@@ -117,7 +119,7 @@ package protocol HeldKeeper: AnyObject, Sendable {
     /// Whether what it holds lies on disk, so that transports need not bring it again.
     var isDurable: Bool { get }
     /// Handles one whose turn it is, or that somebody has let go; nil when it is held again.
-    func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome?
+    func run(_ held: HeldMessage, _ bypass: AdmissionBypass) async -> Outcome?
     /// Has one handled whose turn a breaker gave it, and tells the breaker when that has ended.
     func giveTurn(_ held: HeldMessage, _ breaker: BreakerID)
     /// Ends one unhandled, as `looped` (`rate`).

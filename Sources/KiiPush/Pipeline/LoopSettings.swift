@@ -1,18 +1,18 @@
-/// What the layers of a ``LoopGuard`` look for, and where they draw the line.
+/// The layers of a ``LoopGuard``, and their limits.
 ///
-/// The defaults suit busy and quiet devices: honest traffic that exceeds the ``rate`` is late once, by seconds. A route
-/// that must never be late gets another rate in ``RouteLoopPolicy``.
+/// The defaults suit busy and quiet devices: legitimate traffic that exceeds the ``rate`` is delayed once, by seconds.
+/// Give a route that must never be delayed another rate in ``RouteLoopPolicy``.
 public struct LoopSettings: Sendable, Hashable {
     /// The layers that are on.
     public var layers: Set<LoopLayer>
 
-    /// How many messages of one object, topic and sender may pass, and what happens beyond.
+    /// How many messages of one key may pass, and for how long further ones wait.
     public var rate: LoopRate
 
-    /// How many handlers a message or an object may have come from, one behind the other; one more is cut.
+    /// How many handlers a message or an object may have passed through, one after another; beyond that it is dropped.
     public var hops: Int
 
-    /// For how long an announced write waits for its event, at most; see ``OwnWrite`` for what else ends the wait.
+    /// How long an expected write waits for its event, at most; ``OwnWrite`` says what else ends the wait.
     public var echo: Duration
 
     /// The standard rate, 8 hops, 60 seconds of echo, all layers on.
@@ -39,109 +39,109 @@ public struct LoopSettings: Sendable, Hashable {
 
 /// How often a route may handle messages of one key before a breaker opens and looks for the cause.
 ///
-/// A breaker that opens ends nothing: it holds the key's messages for a few seconds and finds out whether handling them
-/// causes more; see ``LoopGuard``. So the numbers may be small, and say how many messages of a loop are handled before
-/// anybody looks. Four breakers count each message that a route lets pass: that of the object, else of the topic and
-/// sender, else of the conversation; that of the bucket or topic; that of the route; and that of the device. What a
-/// breaker has shown to be caused by nobody here is not counted by the wider ones.
+/// An open breaker drops nothing: it holds the key's messages for a few seconds and finds out whether handling them
+/// causes more; see ``LoopGuard``. So the limits may be small: they are the number of messages of a loop that are
+/// handled before the guard reacts. Four breakers count each message that a route admits: that of the object, else of
+/// the topic and sender, else of the conversation; that of the bucket or topic; that of the route; and that of the
+/// device. Traffic that a breaker has found to be caused elsewhere is not counted by the wider ones.
 public struct LoopRate: Sendable, Hashable {
-    /// So many messages in so long.
-    public struct Window: Sendable, Hashable {
+    /// A number of messages in a window of time.
+    public struct Limit: Sendable, Hashable {
         /// How many messages pass; the next one opens the breaker and is held.
         public var messages: Int
-        /// The span in which they are counted.
-        public var per: Duration
+        /// The window in which they are counted.
+        public var window: Duration
 
         /// Sets both; fewer than one message counts as one, and a negative time as none.
-        public init(messages: Int, per: Duration) {
+        public init(messages: Int, window: Duration) {
             self.messages = max(messages, 1)
-            self.per = max(per, .zero)
+            self.window = max(window, .zero)
         }
     }
 
-    /// How many messages of one key pass in ``per``; the next one opens the breaker and is held.
+    /// How many messages of one key pass in ``window``; the next one opens the breaker and is held.
     ///
-    /// Up to 256 are counted to the nanosecond; of more, times count in steps of 1/256 of the span.
+    /// Up to 256 are counted to the nanosecond; beyond that, times are counted in steps of 1/256 of the window.
     public var messages: Int
 
     /// The span in which they are counted.
-    public var per: Duration
+    public var window: Duration
 
-    /// How many messages of one key pass in a longer span too, against slower loops; nil for no such bound.
-    public var sustained: Window?
+    /// How many messages of one key pass in a longer window, against slower loops; nil for no such limit.
+    public var sustained: Limit?
 
-    /// How long a key waits after it was found to be a loop; doubled each time that it still is, up to an hour.
+    /// How long a key waits after a loop was found; doubled each time that the loop continues, up to an hour.
     public var coolDown: Duration
 
     /// 20 messages in 10 seconds and 22 in 30; a first wait of 2 seconds.
-    public static let standard = LoopRate(sustained: Window(messages: 22, per: .seconds(30)))
+    public static let standard = LoopRate(sustained: Limit(messages: 22, window: .seconds(30)))
 
     /// Sets the numbers; fewer than one message counts as one, and a negative time as none.
     ///
     /// - Parameters:
-    ///   - messages: how many messages of one key pass in `per`.
-    ///   - per: the span in which they are counted.
+    ///   - messages: how many messages of one key pass in `window`.
+    ///   - window: the span in which they are counted.
     ///   - sustained: how many pass in a longer span; none for a rate of your own, unless you say so.
     ///   - coolDown: how long a key waits after it was found to be a loop.
     public init(
-        messages: Int = 20, per: Duration = .seconds(10), sustained: Window? = nil, coolDown: Duration = .seconds(2)
+        messages: Int = 20, window: Duration = .seconds(10), sustained: Limit? = nil, coolDown: Duration = .seconds(2)
     ) {
         self.messages = max(messages, 1)
-        self.per = max(per, .zero)
+        self.window = max(window, .zero)
         self.sustained = sustained
         self.coolDown = max(coolDown, .zero)
     }
 
-    /// How many messages of one bucket or topic pass: 200 in 5 minutes; for a rate of your own without ``sustained``, 100
-    /// times its messages in 60 times as long.
-    public var ofBucket: Window { wider(10, 30, own: 100) }
+    /// How many messages of one bucket or topic pass: 200 in 5 minutes; for a rate of your own without ``sustained``,
+    /// 100 times its messages in 60 times as long.
+    public var ofBucket: Limit { wider(10, 30, own: 100) }
 
     /// How many messages of one route pass: 400 in 10 minutes, or 200 times its messages in 60 times as long.
-    public var ofRoute: Window { wider(20, 60, own: 200) }
+    public var ofRoute: Limit { wider(20, 60, own: 200) }
 
     /// How many messages of all routes pass: 800 in 20 minutes, or 400 times its messages in 60 times as long.
-    public var ofDevice: Window { wider(40, 120, own: 400) }
+    public var ofDevice: Limit { wider(40, 120, own: 400) }
 
-    private func wider(_ factor: Int, _ times: Int, own: Int) -> Window {
+    private func wider(_ factor: Int, _ times: Int, own: Int) -> Limit {
         let (factor, times) = sustained == nil ? (own, 60) : (factor, times)
         let (product, overflow) = messages.multipliedReportingOverflow(by: factor)
-        let span = per.inNanoseconds > Int64.max / Int64(times) ? .nanoseconds(Int64.max) : per * times
-        return Window(messages: overflow ? .max : product, per: span)
+        let span = window.inNanoseconds > Int64.max / Int64(times) ? .nanoseconds(Int64.max) : window * times
+        return Limit(messages: overflow ? .max : product, window: span)
     }
 
-    /// The longest that a wait grows to.
+    /// The longest wait.
     public static let longestCoolDown = Duration.seconds(3600)
 }
 
-/// What the loop guard does for one route, where it should not do the same as for all.
+/// How the loop guard treats one route, if not as its settings say.
 public struct RouteLoopPolicy: Sendable, Hashable {
-    /// What happens when a handler announces a write that its own route would be called for.
+    /// What happens when a handler declares a write that would call its own route.
     public enum OwnBucket: String, Sendable, Hashable, CaseIterable {
-        /// It is reported to ``LoopGuard/onRisk(_:)``, and goes on.
+        /// It is reported to ``LoopGuard/onRisk(_:)``, and the write continues.
         case warn
-        /// It is reported, and the announcement throws ``LoopRefusal``; the message ends as `looped` (`ownBucket`).
+        /// It is reported, and the declaration throws ``LoopRefusal``; the message ends as `looped` (`ownBucket`).
         case refuse
-        /// It goes on, for a handler that is known to come to an end.
+        /// The write continues, for a handler that is known to terminate.
         case allow
     }
 
     /// How often a route may handle messages of one key.
     public enum Rate: Sendable, Hashable {
-        /// As the guard's settings say.
+        /// The limit of the guard's settings.
         case guards
-        /// As often as this.
+        /// This limit.
         case own(LoopRate)
-        /// As often as they come.
+        /// No limit.
         case unlimited
     }
 
-    /// What happens when a handler announces a write that its own route would be called for.
+    /// What happens when a handler declares a write that would call its own route.
     public var ownBucket: OwnBucket
 
     /// How often the route may handle messages of one key.
     public var rate: Rate
 
-    /// Warn of own writes; the guard's rate.
+    /// Warns of such writes; the guard's rate.
     public static let standard = RouteLoopPolicy()
 
     /// Sets the policy.

@@ -1,34 +1,34 @@
 /// How a message ended.
 ///
-/// Every message ends in exactly one; ``held(_:)`` alone is no end, and another one follows it.
+/// Every message ends in exactly one outcome. Only ``held(_:)`` is not final: another outcome follows it.
 @nonexhaustive
 public enum Outcome: Sendable {
     /// All handlers of its routes succeeded.
     case handled(MatchedRoutes)
     /// The same message was handled before, or is being handled.
     case duplicate(Duplicate)
-    /// The loop guard stopped it.
+    /// The loop guard dropped it.
     case looped(LoopLayer)
-    /// The loop guard holds it: not its end yet, which is reported when it comes.
+    /// The loop guard holds it; the final outcome follows.
     case held(HeldMessage)
-    /// It was put aside, where it can be looked at and replayed.
+    /// It was dead-lettered, and can be inspected and replayed.
     case deadLettered(DeadLetter.Reason)
-    /// It was being handled when the process ended, four times, and alone from the second time on; it is a dead letter.
+    /// The process ended four times while it handled the message, alone from the second time on; it is a dead letter.
     case quarantined
-    /// A newer change of the same object took its place before its turn came, as its route asked for.
+    /// A newer change of the same object replaced it before it was handled, as its route requested.
     case superseded
     /// It was older than its routes allow when their handlers would have started; see ``DeliverySettings/maxAge``.
     case expired
     /// It is not for this receiver.
     case refused(Refusal)
-    /// No route takes it.
+    /// No route matches it.
     case unrouted(Unrouted)
-    /// A handler failed, or a stage could not decide.
+    /// A handler failed, or a middleware could not decide.
     case failed(Failure)
-    /// It is no push message.
+    /// It is not a push message.
     case undecodable(DecodeError)
 
-    /// What became of the first message of a duplicate.
+    /// What happened to the first message of a duplicate.
     public enum Duplicate: Sendable, Hashable {
         /// It was handled.
         case done
@@ -36,25 +36,25 @@ public enum Outcome: Sendable {
         case inFlight(Disposition)
     }
 
-    /// Why no route took a message.
+    /// Why no route matched a message.
     public enum Unrouted: String, Sendable, Hashable {
-        /// None asks for such a message.
+        /// No route matches such a message.
         case noRoute
-        /// One does, but takes no ambiguous messages.
+        /// A route matches, but does not accept ambiguous messages.
         case ambiguous
     }
 
     /// What failed.
     public struct Failure: Sendable {
-        /// The route whose handler failed, or the name of the stage that could not decide.
+        /// The route whose handler failed, or the name of the middleware that could not decide.
         public let place: String
-        /// Whether it was a stage of the chain, and no handler ran.
+        /// Whether a middleware failed, and no handler ran.
         public let isStage: Bool
-        /// What was thrown; of several handlers', the first.
+        /// The error that was thrown; of several handlers, the first one.
         public let error: any Error
-        /// The routes whose handlers succeeded all the same.
+        /// The routes whose handlers succeeded.
         ///
-        /// They do not run again when the transport delivers the message again: see ``Deduplicator``.
+        /// They do not run again when the transport delivers the message again; see ``Deduplicator``.
         public let handled: MatchedRoutes
 
         package init(place: String, isStage: Bool, error: any Error, handled: MatchedRoutes) {
@@ -67,10 +67,10 @@ public enum Outcome: Sendable {
 }
 
 extension Outcome: Equatable {
-    /// Whether two messages ended alike: for the same reason, and with the same routes by their ids.
+    /// Whether two outcomes are equal: the same reason, and the same routes by their ids.
     ///
-    /// What is held is equal to itself alone. Of a failure the place, the routes that handled the message, and the
-    /// error's type count.
+    /// A held message is equal only to itself. Two failures are equal if their places, the routes that handled the
+    /// message, and the types of their errors are.
     public static func == (left: Outcome, right: Outcome) -> Bool {
         switch (left, right) {
         case (.handled(let left), .handled(let right)): left.ids == right.ids
@@ -104,7 +104,7 @@ extension Outcome {
         }
     }
 
-    /// More exactly why: a layer, a refusal, a code; nil where the name says it all.
+    /// The reason: a layer, a refusal, a code; nil if the name says it all.
     public var reason: String? {
         switch self {
         case .handled, .quarantined, .superseded, .expired: nil
@@ -120,10 +120,10 @@ extension Outcome {
         }
     }
 
-    /// What the transport is told.
+    /// What the transport should do with the message.
     ///
-    /// Of a message that is held it is ``Disposition/retryLater``: it lies in memory only. A transport that can wait
-    /// does better to wait for ``HeldMessage/end()`` and take the disposition of that.
+    /// For a held message this is ``Disposition/retryLater``, because the message is in memory only. A transport that
+    /// can wait should wait for ``HeldMessage/end()`` and use the disposition of that outcome.
     public var disposition: Disposition {
         switch self {
         case .handled, .duplicate(.done), .looped, .deadLettered, .quarantined, .superseded, .expired, .refused,
@@ -135,7 +135,7 @@ extension Outcome {
         }
     }
 
-    /// Whether the seen store remembers the message, so that it is a duplicate when it comes again.
+    /// Whether the deduplication store remembers the message, so that it is a duplicate when it arrives again.
     package var isRemembered: Bool {
         switch self {
         case .handled, .looped, .deadLettered, .quarantined, .superseded, .expired: true

@@ -7,11 +7,11 @@ struct RateLimit {
     /// How long it waits after the first loop.
     let coolDown: Int64
 
-    fileprivate init(_ window: LoopRate.Window, slow: LoopRate.Window? = nil, coolDown: Duration) {
-        messages = window.messages
-        span = window.per.inNanoseconds
-        slowMessages = slow?.messages ?? window.messages
-        slowSpan = slow?.per.inNanoseconds ?? span
+    fileprivate init(_ limit: LoopRate.Limit, slow: LoopRate.Limit? = nil, coolDown: Duration) {
+        messages = limit.messages
+        span = limit.window.inNanoseconds
+        slowMessages = slow?.messages ?? limit.messages
+        slowSpan = slow?.window.inNanoseconds ?? span
         self.coolDown = coolDown.inNanoseconds
     }
 }
@@ -25,7 +25,7 @@ package struct RateLimits {
 
     init(_ rate: LoopRate) {
         narrow = RateLimit(
-            LoopRate.Window(messages: rate.messages, per: rate.per), slow: rate.sustained, coolDown: rate.coolDown)
+            LoopRate.Limit(messages: rate.messages, window: rate.window), slow: rate.sustained, coolDown: rate.coolDown)
         wide = RateLimit(rate.ofBucket, coolDown: rate.coolDown)
         route = RateLimit(rate.ofRoute, coolDown: rate.coolDown)
         device = RateLimit(rate.ofDevice, coolDown: rate.coolDown)

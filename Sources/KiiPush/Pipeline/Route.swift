@@ -103,7 +103,7 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
     /// The key that the first route's id gives a message; nil, as nearly always, when that names none.
     @inline(__always)
     package func dedupeKeys(
-        of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: PlaceDigest?
+        of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
     ) -> DedupeKeys? {
         guard let head, head.dedupe != nil else { return nil }
         return message.dedupeKeys(of: head, app, secret, at: place)

@@ -43,7 +43,8 @@ struct RouteCandidate {
     /// Judges a message that has the texts under which the route is filed.
     @inline(__always)
     func judge(_ text: Span<UInt8>, _ storage: MessageStorage) -> Answer {
-        guard kinds.contains(KindSet(storage.reading.kind)), storage.reading.handles.isSuperset(of: handles) else {
+        guard kinds.contains(KindSet(storage.classified.kind)), storage.classified.handles.isSuperset(of: handles)
+        else {
             return .no
         }
         if !rest.isEmpty, !matchesRest(text, storage) { return .no }

@@ -1,7 +1,9 @@
 /// What names the messages of a route: an id that their sender puts into the data.
 ///
 /// ```swift
-/// receiver.onPushToUser(topic: "orders", dedupe: .by(data: "orderID")) { order, _ in print(order.topic) }
+/// receiver.onPushToUser(topic: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { order, _ in
+///     print(order.topic)
+/// }
 /// ```
 ///
 /// Two messages of the route with one id are the same message, whatever else differs: the second is a duplicate for as
@@ -43,23 +45,23 @@ extension PushMessage {
     // Out of line: few routes have one.
     @inline(never)
     func dedupeKeys(
-        of route: Route, _ app: String?, _ secret: DedupeSecret, at place: PlaceDigest?
+        of route: Route, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
     ) -> DedupeKeys? {
         guard let dedupe = route.dedupe, let id = dedupe.id(of: self) else { return nil }
-        let reading = storage.reading
+        let classified = storage.classified
         let buffer = storage.buffer
         var digest = place?.wide ?? KeyedDigest(secret)
         digest.add(UInt64(KeyPart.routeID) << 56 | UInt64(kind.tableIndex))
         digest.add(route.digest.first)
         digest.add(route.digest.second)
         if place == nil {
-            digest.add(UInt64(reading.scopeKind.number))
-            digest.add(KeyPart.scopeID, buffer.span, reading.scopeID.range)
+            digest.add(UInt64(classified.scopeKind.number))
+            digest.add(KeyPart.scopeID, buffer.span, classified.scopeID.range)
         }
         addApp(app, buffer.span, &digest)
         // Whether a user or a thing sent it only MQTT says; an administrator's name is no id of theirs.
-        digest.add(reading.senderKind == .admin ? 1 : 0)
-        digest.add(KeyPart.sender, buffer.span, reading.sender.range)
+        digest.add(classified.senderKind == .admin ? 1 : 0)
+        digest.add(KeyPart.sender, buffer.span, classified.sender.range)
         digest.add(KeyPart.key, dedupe.key.utf8.span, 0..<dedupe.key.utf8.count)
         digest.add(KeyPart.scalar, id.utf8.span, 0..<id.utf8.count)
         return DedupeKeys(primary: digest.finish(), strength: .strong)

@@ -12,7 +12,7 @@ public struct RoutedMessage: Sendable {
     public let arrivedAt: MonotonicInstant
 
     /// When the chain judges it: when it arrived, unless it had to wait since.
-    package var judgedAt: MonotonicInstant
+    package var admittedAt: MonotonicInstant
 
     /// The app that the receiver serves; a payload that names none counts as that app's.
     public let app: String?
@@ -38,7 +38,7 @@ public struct RoutedMessage: Sendable {
     private var special: [Special] = []
 
     /// Where it belongs, as the deduplicator digested it.
-    package var place: PlaceDigest?
+    package var place: ResourceDigest?
 
     /// What the deduplicator reserved, to be confirmed or undone.
     package var lease: SeenLease?
@@ -51,7 +51,7 @@ public struct RoutedMessage: Sendable {
 
     /// Whether the message is of the receiver's app, as far as it says.
     package var isOfApp: Bool {
-        let named = message.storage.reading.app
+        let named = message.storage.classified.app
         guard let app, named.isPresent else { return true }
         let buffer = message.storage.buffer
         return buffer.span.matches(named.range, app)
@@ -62,11 +62,11 @@ extension RoutedMessage {
     // By the initialiser of all members: one that sets them one by one ends with a copy of the whole (measured: 400
     // instructions, and twelve changes of reference counts).
     package init(
-        _ message: PushMessage, id: UInt64, arrivedAt: MonotonicInstant, judgedAt: MonotonicInstant? = nil,
+        _ message: PushMessage, id: UInt64, arrivedAt: MonotonicInstant, admittedAt: MonotonicInstant? = nil,
         app: String?, match: RouteMatch, recorder: TraceRecorder? = nil
     ) {
         self.init(
-            message: message, id: id, arrivedAt: arrivedAt, judgedAt: judgedAt ?? arrivedAt, app: app,
+            message: message, id: id, arrivedAt: arrivedAt, admittedAt: admittedAt ?? arrivedAt, app: app,
             routes: match.routes, isTooAmbiguous: match.isTooAmbiguous, recorder: recorder)
     }
 
@@ -81,7 +81,7 @@ extension RoutedMessage {
         var firstHold: BreakerID?
         var held = MatchedRoutes()
         var countedAndStopped = MatchedRoutes()
-        var permit = Permit.none
+        var bypass = AdmissionBypass.none
         var isReplayed = false
     }
 
@@ -101,7 +101,7 @@ extension RoutedMessage {
     package var firstHold: BreakerID? { special.first?.firstHold }
 
     /// What the message need not pass again, since it has waited or is replayed.
-    package var permit: Permit { special.first?.permit ?? .none }
+    package var bypass: AdmissionBypass { special.first?.bypass ?? .none }
 
     /// Whether somebody replays it from the dead letters, so that its age does not count.
     package var isReplayed: Bool { special.first?.isReplayed ?? false }
@@ -134,20 +134,20 @@ extension RoutedMessage {
     }
 
     /// Lets it pass what it need not pass again.
-    package mutating func permit(_ permit: Permit) { change { $0.permit = permit } }
+    package mutating func bypass(_ bypass: AdmissionBypass) { change { $0.bypass = bypass } }
 
     /// Lets it pass all that somebody who replays it has decided on: what it repeats, what holds it, and its age.
-    package mutating func replay() { change { ($0.permit, $0.isReplayed) = (.all, true) } }
+    package mutating func replay() { change { ($0.bypass, $0.isReplayed) = (.all, true) } }
 
     /// Begins anew with the routes that it was held for, as they are now.
     package mutating func resume(
-        _ match: RouteMatch, _ permit: Permit, now: MonotonicInstant, _ recorder: TraceRecorder?
+        _ match: RouteMatch, _ bypass: AdmissionBypass, now: MonotonicInstant, _ recorder: TraceRecorder?
     ) {
         routes = match.routes
         isTooAmbiguous = match.isTooAmbiguous
         isCounted = false
-        special = [Special(permit: permit)]
-        judgedAt = now
+        special = [Special(bypass: bypass)]
+        admittedAt = now
         self.recorder = recorder
         recorder?.take(match.routes)
     }
@@ -159,7 +159,7 @@ extension RoutedMessage {
         isCounted = false
         special = []
         (lease, first) = (nil, nil)
-        judgedAt = now
+        admittedAt = now
     }
 
     /// Forgets what was counted, which is settled when it is held: its end must not take it back again.
@@ -175,7 +175,7 @@ extension RoutedMessage {
 }
 
 /// What a message need not pass again.
-package enum Permit: Sendable {
+package enum AdmissionBypass: Sendable {
     /// It is here for the first time.
     case none
     /// It is known to be no repetition, though the seen store knows it: the deduplicator does not ask.

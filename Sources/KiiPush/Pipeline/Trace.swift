@@ -1,14 +1,14 @@
 import Synchronization
 
-/// What happened to one message, stage by stage; for whoever listens with ``PushReceiver/onTrace(_:)``.
+/// What happened to one message, layer by layer; for listeners of ``PushReceiver/onTrace(_:)``.
 ///
-/// Holds names, codes and times, and the message itself, but prints no value of the payload.
+/// It holds names, codes and times, and the message itself, but prints no value of the payload.
 public struct Trace: Sendable {
-    /// One stage on the way.
+    /// One step of the message.
     public struct Stage: Sendable, Hashable {
         /// `decode`, `route`, a middleware's name, or `handle` and the route's id.
         public let name: String
-        /// What the stage said, in words.
+        /// The result of the step, in words.
         public let verdict: String
         /// How long it took.
         public let nanoseconds: Int64
@@ -26,13 +26,13 @@ public struct Trace: Sendable {
         public let nanoseconds: Int64
     }
 
-    /// What the end of a message means to the seen store.
+    /// What the deduplication store does when a message ends.
     public enum SeenEffect: String, Sendable, Hashable, CaseIterable {
-        /// It is remembered: the same message is a duplicate from now on.
+        /// It remembers the message: the same message is a duplicate from now on.
         case commit
-        /// It is forgotten: the same message is handled when it comes again.
+        /// It forgets the message: the same message is handled when it arrives again.
         case release
-        /// It stays reserved, since the message is held.
+        /// It keeps the reservation, because the message is held.
         case keep
     }
 
@@ -42,22 +42,22 @@ public struct Trace: Sendable {
     public let message: PushMessage?
     /// The transport that brought it.
     public let transport: Transport?
-    /// The stages, in order.
+    /// The steps, in order.
     public let stages: [Stage]
-    /// The ids of the routes that the table gave it, in order, whether or not a stage stopped them later.
+    /// The ids of the routes that matched, in order, whether or not a middleware stopped them later.
     public let routes: [String]
-    /// The handlers that were called, in order, failed ones too: by the name that a rule calls one by, else by the
+    /// The names of the handlers that were called, in order, including failed ones: the name in a rule, else the
     /// route's id.
     public let handlers: [String]
     /// The runs of its handlers that have ended, in order: one for each attempt.
     public internal(set) var calls: [Call] = []
-    /// The ids of the routes whose handlers were not called since the message was too old for them, in order.
+    /// The ids of the routes whose handlers were not called because the message was too old, in order.
     public let expired: [String]
-    /// What the deduplicator told the seen store; nil when it had reserved nothing.
+    /// What the deduplication store was asked to do; nil if it had reserved nothing.
     public let seen: SeenEffect?
     /// How it ended.
     public let outcome: Outcome
-    /// How often rules had been loaded when its routes were looked up; see `PushReceiver.load(_:actions:)`.
+    /// How many times rules had been loaded when its routes were looked up; see `PushReceiver.load(_:actions:)`.
     public let generation: Int
     /// How long all of it took.
     public let nanoseconds: Int64

@@ -1,25 +1,25 @@
-/// What a middleware decides about a message.
+/// The decision of a middleware about a message.
 @nonexhaustive
 public enum Verdict: Sendable, Hashable {
-    /// The message goes on.
+    /// The message continues.
     case pass
-    /// The message ends here, for this reason. A drop is no error: the transport is told that all is well.
+    /// The message ends here, for this reason. A drop is not an error: the transport acknowledges the message.
     case drop(DropReason)
 
-    /// Ends a message because it is not for this receiver, for a reason of your own.
+    /// Drops a message that is not for this receiver, for a reason of your own.
     ///
-    /// The reason stands in the outcome, in traces and in metrics; keep values of the payload out of it.
+    /// The reason appears in the outcome, in traces and in metrics; keep values of the payload out of it.
     public static func refuse(_ reason: String) -> Verdict { .drop(.refused(.other(reason))) }
 }
 
-/// Why a middleware ends a message.
+/// Why a middleware drops a message.
 @nonexhaustive
 public enum DropReason: Sendable, Hashable {
     /// The same message was handled before.
     case duplicate
     /// The same message is being handled; the lease is the first one's.
     case duplicateInFlight(SeenLease)
-    /// The message would feed a loop; the layer is the one that recognised it.
+    /// The message would continue a loop; the layer is the one that detected it.
     case looped(LoopLayer)
     /// The message is not for this receiver.
     case refused(Refusal)

@@ -3,12 +3,12 @@
 public enum ChainProblem: Sendable, Hashable, CustomStringConvertible {
     /// ``LoopGuard`` comes before ``Deduplicator``, so each repeated delivery counts as one more message of a loop.
     case guardBeforeDeduplicator
-    /// ``ScopeRouter`` comes before ``Deduplicator``, so a repeated message that it refuses is refused each time.
-    case scopeRouterBeforeDeduplicator
-    /// ``ScopeRouter`` comes before ``LoopGuard``, so the kill switch does not see what it refuses.
-    case scopeRouterBeforeGuard
-    /// There are two ``ScopeRouter``s, so only scopes that both serve pass.
-    case twoScopeRouters
+    /// ``ScopeFilter`` comes before ``Deduplicator``, so a repeated message that it refuses is refused each time.
+    case scopeFilterBeforeDeduplicator
+    /// ``ScopeFilter`` comes before ``LoopGuard``, so the kill switch does not see what it refuses.
+    case scopeFilterBeforeGuard
+    /// There are two ``ScopeFilter``s, so only scopes that both serve pass.
+    case twoScopeFilters
 
     /// The problem in words, with what to do.
     public var description: String {
@@ -16,12 +16,12 @@ public enum ChainProblem: Sendable, Hashable, CustomStringConvertible {
         case .guardBeforeDeduplicator:
             "LoopGuard comes before Deduplicator: each repeated delivery counts as one more message of a loop; "
                 + "put Deduplicator first"
-        case .scopeRouterBeforeDeduplicator:
-            "ScopeRouter comes before Deduplicator: put Deduplicator first, and ScopeRouter last"
-        case .scopeRouterBeforeGuard:
-            "ScopeRouter comes before LoopGuard: put ScopeRouter last"
-        case .twoScopeRouters:
-            "there are two ScopeRouters: only scopes that both serve pass; keep one, with all scopes that are served"
+        case .scopeFilterBeforeDeduplicator:
+            "ScopeFilter comes before Deduplicator: put Deduplicator first, and ScopeFilter last"
+        case .scopeFilterBeforeGuard:
+            "ScopeFilter comes before LoopGuard: put ScopeFilter last"
+        case .twoScopeFilters:
+            "there are two ScopeFilters: only scopes that both serve pass; keep one, with all scopes that are served"
         }
     }
 }
@@ -31,14 +31,14 @@ extension ChainProblem {
     static func problems(of chain: [any Middleware]) -> [ChainProblem] {
         let deduplicator = chain.firstIndex { $0 is Deduplicator }
         let loopGuard = chain.firstIndex { $0 is LoopGuard }
-        let routers = chain.indices.filter { chain[$0] is ScopeRouter }
+        let routers = chain.indices.filter { chain[$0] is ScopeFilter }
         var problems: [ChainProblem] = []
         if let loopGuard, let deduplicator, loopGuard < deduplicator { problems.append(.guardBeforeDeduplicator) }
         if let router = routers.first {
-            if let deduplicator, router < deduplicator { problems.append(.scopeRouterBeforeDeduplicator) }
-            if let loopGuard, router < loopGuard { problems.append(.scopeRouterBeforeGuard) }
+            if let deduplicator, router < deduplicator { problems.append(.scopeFilterBeforeDeduplicator) }
+            if let loopGuard, router < loopGuard { problems.append(.scopeFilterBeforeGuard) }
         }
-        if routers.count > 1 { problems.append(.twoScopeRouters) }
+        if routers.count > 1 { problems.append(.twoScopeFilters) }
         return problems
     }
 

@@ -74,7 +74,7 @@ extension Metrics.RouteCount: CustomStringConvertible {
         let counts = [(handled, "handled"), (failed, "failed"), (held, "held"), (expired, "expired")]
             .filter { $0.0 != 0 }
         let words = counts.isEmpty ? "nothing" : counts.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-        return "route \(NearestName.shown(route)): \(words)"
+        return "route \(Suggestion.shown(route)): \(words)"
     }
 }
 

@@ -5,7 +5,7 @@
 ///     Deduplicator()
 ///     LoopGuard(me: [.thing(id: "th.1")])
 ///     if quietAtNight { QuietHours() }
-///     ScopeRouter(serving: [.app, .thing("th.1")])
+///     ScopeFilter(serving: [.app, .thing("th.1")])
 /// }
 /// ```
 @resultBuilder

@@ -8,15 +8,15 @@ extension PushReceiver {
     /// Keeps a message that none of its routes may handle now; the outcome of one that there is no room for.
     package func hold(_ message: RoutedMessage, _ breaker: BreakerID, _ passed: Int) -> Outcome {
         if let held = keep(message, breaker, passed) { return .held(held) }
-        let outcome = deadLetter(message, .heldFull, message.held.ids)
+        let outcome = deadLetter(message, .holdLimitReached, message.held.ids)
         conclude(message, outcome, passed)
         return outcome
     }
 
     /// Keeps a message that none of its routes may handle now; nil where there is no room for it.
     ///
-    /// The stages are told before the breaker gets it: from then on it may be its turn. Before both, `willHold` is called.
-    /// A `keeper` handles it in its turn in place of the receiver.
+    /// The stages are told before the breaker gets it: from then on it may be its turn. Before both, `willHold` is
+    /// called. A `keeper` handles it in its turn in place of the receiver.
     package func keep(
         _ message: RoutedMessage, _ breaker: BreakerID, _ passed: Int, for keeper: (any HeldKeeper)? = nil,
         _ willHold: (HeldMessage) -> Void = { _ in }
@@ -38,7 +38,8 @@ extension PushReceiver {
         return held
     }
 
-    /// Keeps for the held routes a message that others have handled, or would have fed a loop with; returns its outcome.
+    /// Keeps for the held routes a message that others have handled, or would have fed a loop with; returns its
+    /// outcome.
     ///
     /// One that failed will be delivered again and held then. So will one that there is no room for, neither here nor
     /// in the dead letters: to be handled twice by the others is better than never by these.
@@ -52,7 +53,7 @@ extension PushReceiver {
             loopGuard?.hold(held, breaker)
             return (outcome, held)
         }
-        let aside = deadLetter(message, .heldFull, message.held.ids, inboxID: inboxID)
+        let aside = deadLetter(message, .holdLimitReached, message.held.ids, inboxID: inboxID)
         if case .failed = aside { return (aside, nil) }
         return (outcome, nil)
     }
@@ -101,7 +102,7 @@ extension PushReceiver {
         var letter = letter
         letter.rulesGeneration = rulesGeneration
         letter.id = try deadLetters.add(letter)
-        setup.withLock { $0.deadLetterListener }?(letter)
+        setup.withLock { $0.deadLetterListeners.call }?(letter)
     }
 
     // MARK: Letting go
@@ -203,7 +204,7 @@ extension PushReceiver {
     }
 
     /// A held message as it goes on: with its routes as they are now, and what is to be done with it.
-    package func resume(_ held: HeldMessage, _ permit: Permit) -> (
+    package func resume(_ held: HeldMessage, _ bypass: AdmissionBypass) -> (
         message: RoutedMessage, match: RouteMatch, next: Next
     ) {
         var message = held.routed
@@ -211,7 +212,7 @@ extension PushReceiver {
         var match = table.match(message.message.storage)
         match.routes = MatchedRoutes(match.routes.filter { route in held.routes.contains { $0.isExactly(route.id) } })
         message.resume(
-            match, permit, now: clock.now, listener.map { TraceRecorder(clock, generation: table.generation, $0) })
+            match, bypass, now: clock.now, listener.map { TraceRecorder(clock, generation: table.generation, $0) })
         message.recorder?.begin()
         let verdict = loopGuard?.admit(&message) ?? .pass
         message.recorder?.end("LoopGuard", verdict)
@@ -244,9 +245,10 @@ extension PushReceiver {
 
     /// Handles a dead letter once more, and takes it out of the store when it is handled.
     ///
-    /// It goes through the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the routes
-    /// that did not handle it are called, if they still take it; for a letter that could not be decoded when it was put
-    /// aside, and can be now, all routes that take it. No time limit holds for them; see `PushService.replay(_:)`.
+    /// It goes through the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the
+    /// routes that did not handle it are called, if they still take it; for a letter that could not be decoded when it
+    /// was put aside, and can be now, all routes that take it. No time limit holds for them; see
+    /// `PushService.replay(_:)`.
     ///
     /// - Returns: its outcome; of any but `handled` the letter stays in the store.
     @discardableResult
@@ -290,8 +292,8 @@ extension PushReceiver: HeldKeeper {
     package var isDurable: Bool { false }
 
     /// Handles a held message, or leaves it to another breaker that holds it: nil then.
-    package func run(_ held: HeldMessage, _ permit: Permit) async -> Outcome? {
-        var (message, match, next) = resume(held, permit)
+    package func run(_ held: HeldMessage, _ bypass: AdmissionBypass) async -> Outcome? {
+        var (message, match, next) = resume(held, bypass)
         var outcome: Outcome
         switch next {
         case .handle:
@@ -306,7 +308,7 @@ extension PushReceiver: HeldKeeper {
                 loopGuard?.hold(held, breaker)
                 return nil
             }
-            outcome = deadLetter(message, .heldFull, held.routes)
+            outcome = deadLetter(message, .holdLimitReached, held.routes)
         // Switched off between its turn and here; what waited is put aside, as by the kill itself.
         case .end(.looped(.killSwitch)): outcome = deadLetter(message, .killSwitch, held.routes)
         case .end(let end): outcome = end

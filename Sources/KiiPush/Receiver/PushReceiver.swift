@@ -33,8 +33,9 @@ public final class PushReceiver: Sendable {
     struct Setup {
         private(set) var routes: [Route] = []
         var ids: Set<String> = []
-        var listener: (@Sendable (Trace) -> Void)?
-        var deadLetterListener: (@Sendable (DeadLetter) -> Void)?
+        var traceListeners = Listeners<Trace>()
+        var deadLetterListeners = Listeners<DeadLetter>()
+        var listener: (@Sendable (Trace) -> Void)? { traceListeners.call }
         /// Compiled when a message needs it and routes have been added since.
         var table: RouteTable?
         var loaded = LoadedRoutes()
@@ -83,7 +84,7 @@ public final class PushReceiver: Sendable {
         self.init(app: app, limits: limits, clock: clock, deadLetters: deadLetters) {
             Deduplicator()
             LoopGuard(me: me, writesAs: writesAs, settings: loop)
-            ScopeRouter(serving: serving)
+            ScopeFilter(serving: serving)
         }
     }
 
@@ -94,9 +95,9 @@ public final class PushReceiver: Sendable {
     ///   - limits: the bounds within which payloads are read.
     ///   - clock: the clock of the receiver and of its chain.
     ///   - deadLetters: where messages are put aside.
-    ///   - middleware: the chain, first stage first. Keep the order ``Deduplicator``, ``LoopGuard``, ``ScopeRouter``,
-    ///     and put your own stages where they belong among them; ``chainProblems`` says what is wrong with the order. At
-    ///     most one deduplicator and one loop guard.
+    ///   - middleware: the chain, first stage first. Keep the order ``Deduplicator``, ``LoopGuard``, ``ScopeFilter``,
+    ///     and put your own stages where they belong among them; ``chainProblems`` says what is wrong with the order.
+    ///     At most one deduplicator and one loop guard.
     public init(
         app: String? = nil, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
         deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
@@ -174,7 +175,7 @@ public final class PushReceiver: Sendable {
         let now = clock.now
         // A payload that had to wait before it came here is judged by the present, as the ones before it were.
         return RoutedMessage(
-            message, id: id, arrivedAt: arrival ?? now, judgedAt: now, app: app, match: match, recorder: recorder)
+            message, id: id, arrivedAt: arrival ?? now, admittedAt: now, app: app, match: match, recorder: recorder)
     }
 
     /// Sends a message through the chain to its handlers, and settles it.
@@ -191,7 +192,8 @@ public final class PushReceiver: Sendable {
         return settle(message, outcome, passed)
     }
 
-    /// Tells the stages that passed a message how it ended, counts and reports it; keeps it for the routes that are held.
+    /// Tells the stages that passed a message how it ended, counts and reports it; keeps it for the routes that are
+    /// held.
     @inline(__always)
     package func settle(_ message: RoutedMessage, _ end: Outcome, _ passed: Int) -> Outcome {
         if message.hasHeld { return settleRemainder(message, end, passed) }
@@ -334,20 +336,33 @@ public final class PushReceiver: Sendable {
 
     // MARK: Watching
 
-    /// Calls `listener` with the trace of every message from now on, in place of an earlier listener.
+    /// Calls `listener` with the trace of every message from now on.
     ///
-    /// It is called by the task that received the message, before `receive` returns; keep it short. While nobody
-    /// listens, no trace is made.
-    public func onTrace(_ listener: (@Sendable (Trace) -> Void)?) { setup.withLock { $0.listener = listener } }
+    /// Several listeners, up to 64, are called one after the other, in the order in which they were added, by the task
+    /// that received the message, before `receive` returns; keep them short. While there is no listener, no trace is
+    /// made.
+    ///
+    /// - Parameter listener: called once for each message.
+    /// - Returns: a token to remove the listener with; drop it to keep the listener.
+    @discardableResult
+    public func onTrace(_ listener: @escaping @Sendable (Trace) -> Void) -> ListenerToken {
+        let number = setup.withLock { $0.traceListeners.add(listener) }
+        return ListenerToken { [weak self] in self?.setup.withLock { $0.traceListeners.remove(number) } }
+    }
 
-    /// Calls `listener` with each message that is put aside from now on, in place of an earlier listener.
+    /// Calls `listener` with each message that is dead-lettered from now on.
     ///
-    /// The letter is in the store by then, and has its number. The listener is called once a letter, by the task that put
-    /// it aside: the one that received the message, or the one that switched off what was held. Keep it short: a kill
-    /// puts aside up to 1,000 messages at once. Letters that were in the store before are none of its business; see
-    /// ``DeadLetterStore/count``.
-    public func onDeadLetter(_ listener: (@Sendable (DeadLetter) -> Void)?) {
-        setup.withLock { $0.deadLetterListener = listener }
+    /// The dead letter is in the store by then, and has its number. Several listeners, up to 64, are called one after
+    /// the other, by the task that dead-lettered the message: the one that received it, or the one that used the kill
+    /// switch. Keep them short: a kill dead-letters up to 1,000 messages at once. Listeners are not called for dead
+    /// letters that were in the store before; see ``DeadLetterStore/count``.
+    ///
+    /// - Parameter listener: called once for each dead letter.
+    /// - Returns: a token to remove the listener with; drop it to keep the listener.
+    @discardableResult
+    public func onDeadLetter(_ listener: @escaping @Sendable (DeadLetter) -> Void) -> ListenerToken {
+        let number = setup.withLock { $0.deadLetterListeners.add(listener) }
+        return ListenerToken { [weak self] in self?.setup.withLock { $0.deadLetterListeners.remove(number) } }
     }
 
     /// How many messages were taken in so far, and how they ended.

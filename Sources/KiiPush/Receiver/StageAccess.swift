@@ -5,9 +5,9 @@ extension PushMessage {
     /// Decides the kind once more, from the fields that were found, and returns it.
     public func classifiedAgain() -> PushKind {
         let buffer = storage.buffer
-        var reading = Reading()
-        reading.read(buffer.span, storage.fields, storage.dialect)
-        return reading.kind
+        var classified = Classified()
+        classified.read(buffer.span, storage.fields, storage.dialect)
+        return classified.kind
     }
 }
 

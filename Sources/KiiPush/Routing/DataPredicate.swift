@@ -111,7 +111,7 @@ public struct DataPredicate: Sendable, Hashable {
 extension DataPredicate: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral
 {
-    /// The text matches a pattern in which `*` stands for any run of characters.
+    /// The text matches a pattern in which `*` matches any run of characters.
     public init(stringLiteral pattern: String) { self = .matches(TextPattern(pattern)) }
     /// The value is this number, or a string of the same text.
     public init(integerLiteral number: Int) { self = .equals(number) }

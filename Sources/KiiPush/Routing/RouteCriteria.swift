@@ -43,18 +43,20 @@ package struct RouteCriteria: Sendable, Hashable {
     // Inlined, since a call would copy all the criteria, with a reference count for each.
     @inline(__always)
     package func matchesContent(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
-        let reading = storage.reading
-        guard kinds.contains(KindSet(reading.kind)) else { return false }
-        if let bucket, !reading.hasBucket || !bucket.matches(text, reading.bucket.range) { return false }
-        if let object, !reading.hasObject || !object.matches(text, reading.object.range) { return false }
-        if let topic, !reading.hasTopic || !topic.matches(text, reading.topic.range) { return false }
+        let classified = storage.classified
+        guard kinds.contains(KindSet(classified.kind)) else { return false }
+        if let bucket, !classified.hasBucket || !bucket.matches(text, classified.bucket.range) { return false }
+        if let object, !classified.hasObject || !object.matches(text, classified.object.range) { return false }
+        if let topic, !classified.hasTopic || !topic.matches(text, classified.topic.range) { return false }
         if let scope, !scope.matches(text, storage) { return false }
-        if let scopeID, !reading.scopeID.isPresent || !scopeID.matches(text, reading.scopeID.range) { return false }
+        if let scopeID, !classified.scopeID.isPresent || !scopeID.matches(text, classified.scopeID.range) {
+            return false
+        }
         if let events {
             let type = storage.fields[.type]
             guard type.isPresent, events.matchesEvent(text, type.range) else { return false }
         }
-        if let sender, !sender.matches(text, reading) { return false }
+        if let sender, !sender.matches(text, classified) { return false }
         if let transport, !transport.matches(storage.transport) { return false }
         return data.isEmpty || data.hold(storage)
     }

@@ -41,14 +41,14 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// Whether a message states such a scope; one of an unknown type only matches a pattern that takes any.
     @inline(__always)
     package func matches(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
-        if storage.reading.scopeKind == .unknown, !storage.fields[.scopeType].isPresent { return false }
-        return matches(text, storage.reading)
+        if storage.classified.scopeKind == .unknown, !storage.fields[.scopeType].isPresent { return false }
+        return matches(text, storage.classified)
     }
 
-    package func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
+    package func matches(_ text: Span<UInt8>, _ classified: Classified) -> Bool {
         // By index: a loop over the values would copy each pattern first.
-        for index in alternatives.indices where alternatives[index].kind == reading.scopeKind {
-            if alternatives[index].takes(id: reading.scopeID, in: text) { return true }
+        for index in alternatives.indices where alternatives[index].kind == classified.scopeKind {
+            if alternatives[index].takes(id: classified.scopeID, in: text) { return true }
         }
         return false
     }
@@ -82,10 +82,10 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
 /// What a sender must be: a user, a thing, an administrator, or any of several.
 public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     package struct Alternative: Sendable, Hashable {
-        package let kind: Reading.SenderKind
+        package let kind: Classified.SenderKind
         package let id: TextPattern
 
-        package init(kind: Reading.SenderKind, id: TextPattern) {
+        package init(kind: Classified.SenderKind, id: TextPattern) {
             self.kind = kind
             self.id = id
         }
@@ -93,7 +93,7 @@ public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
 
     package let alternatives: [Alternative]
 
-    private init(_ kind: Reading.SenderKind, _ id: TextPattern) {
+    private init(_ kind: Classified.SenderKind, _ id: TextPattern) {
         self.init([Alternative(kind: kind, id: id)])
     }
 
@@ -109,9 +109,9 @@ public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// An administrator of the app.
     public static func admin(_ name: TextPattern = .any) -> SenderPattern { SenderPattern(.admin, name) }
 
-    package func matches(_ text: Span<UInt8>, _ reading: Reading) -> Bool {
-        for index in alternatives.indices where alternatives[index].kind == reading.senderKind {
-            if alternatives[index].id.matches(text, reading.sender.range) { return true }
+    package func matches(_ text: Span<UInt8>, _ classified: Classified) -> Bool {
+        for index in alternatives.indices where alternatives[index].kind == classified.senderKind {
+            if alternatives[index].id.matches(text, classified.sender.range) { return true }
         }
         return false
     }

@@ -11,11 +11,11 @@ package struct FiledText: Hashable {
         @inline(__always)
         package func token(_ storage: MessageStorage) -> JSONToken {
             switch self {
-            case .bucket: storage.reading.bucket
-            case .object: storage.reading.object
-            case .topic: storage.reading.topic
-            case .scopeID: storage.reading.scopeID
-            case .sender: storage.reading.sender
+            case .bucket: storage.classified.bucket
+            case .object: storage.classified.object
+            case .topic: storage.classified.topic
+            case .scopeID: storage.classified.scopeID
+            case .sender: storage.classified.sender
             }
         }
     }
@@ -101,7 +101,7 @@ package struct TextIndex: Sendable {
     @inline(__always)
     package func candidates(_ text: Span<UInt8>, _ storage: MessageStorage) -> PostingLists {
         var lists = PostingLists()
-        lists.append(unfiled[storage.reading.kind.tableIndex])
+        lists.append(unfiled[storage.classified.kind.tableIndex])
         for index in usedFields.indices {
             let token = usedFields[index].token(storage)
             if token.isPresent { lists.append(find(usedFields[index], text, token.range)) }

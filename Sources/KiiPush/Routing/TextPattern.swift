@@ -1,6 +1,6 @@
 /// What a name or an id must be: a text, a text with `*` in it, or any of several.
 ///
-/// Write it as a literal: `"settings"`, `"room-*"`, `["a", "b"]`. A `*` stands for any run of characters, also an
+/// Write it as a literal: `"settings"`, `"room-*"`, `["a", "b"]`. A `*` matches any run of characters, also an
 /// empty one; a pattern that is only `*` takes every value, but there has to be one. Case counts.
 public struct TextPattern: Sendable, Hashable {
     package enum Alternative: Sendable, Hashable {
@@ -32,7 +32,7 @@ public struct TextPattern: Sendable, Hashable {
         TextPattern(patterns.flatMap(\.alternatives))
     }
 
-    /// Reads a pattern in which `*` stands for any run of characters.
+    /// Reads a pattern in which `*` matches any run of characters.
     public init(_ pattern: String) {
         // By scalars: a star before a combining mark makes one character with it, and is a star all the same.
         let pieces = pattern.unicodeScalars.split(separator: "*", omittingEmptySubsequences: false).map { String($0) }
@@ -91,7 +91,7 @@ public struct TextPattern: Sendable, Hashable {
 }
 
 extension TextPattern: ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
-    /// Reads a pattern in which `*` stands for any run of characters.
+    /// Reads a pattern in which `*` matches any run of characters.
     public init(stringLiteral pattern: String) { self.init(pattern) }
 
     /// Any of several patterns.

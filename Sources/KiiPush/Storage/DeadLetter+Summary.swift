@@ -65,7 +65,7 @@ extension DeadLetter.Key {
     static func keys(_ message: PushMessage, _ reason: DeadLetter.Reason, _ route: String?) -> [DeadLetter.Key] {
         let wide = digest(reason, route ?? "")
         var narrow = wide
-        if let group = PlaceKey(groupOf: message) {
+        if let group = ResourceKey(groupOf: message) {
             narrow.add(group.digest.first)
             narrow.add(group.digest.second)
         }

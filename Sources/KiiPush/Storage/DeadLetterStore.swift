@@ -1,31 +1,32 @@
 import Synchronization
 
-/// A message that nobody will handle unless somebody replays it.
+/// A dead letter: a message that is not handled unless somebody replays it.
 public struct DeadLetter: Sendable, Identifiable {
-    /// Why a message was put aside.
+    /// Why a message was dead-lettered.
     @nonexhaustive
     public enum Reason: String, Sendable, Hashable, CaseIterable {
-        /// The loop guard should hold it and had no capacity left, as ``LoopGuard`` says.
-        case heldFull
-        /// It was held, queued or to be tried again when its route, its bucket or everything was switched off.
+        /// The loop guard had no capacity left to hold it; see ``LoopGuard``.
+        case holdLimitReached = "heldFull"
+        /// It was held, queued or waiting for a retry when its route, its bucket or everything was switched off.
         case killSwitch
-        /// Too many messages of its bucket, topic or sender waited in the inbox already; see
+        /// Too many messages of its bucket, topic or sender were waiting in the inbox; see
         /// `ServiceSettings.messagesOnDisk`.
         case backlogFull
-        /// Its handler failed, as often as it may be tried, or once where no transport will deliver it again since other
-        /// routes have handled it.
+        /// Its handler failed in every attempt, or once if no transport delivers it again because other routes have
+        /// handled it.
         case failed
-        /// The process ended four times while it was being handled, but for the first time it alone.
+        /// The process ended four times while it handled the message: after the first time, it handled only this
+        /// message.
         case quarantined
-        /// It is no push message, and no delivery will make it one.
+        /// It is not a push message, so delivering it again would not help.
         case undecodable
     }
 
-    /// The letter's number in its store; 0 until it is stored.
+    /// The number of the dead letter in its store; 0 until it is stored.
     public var id: UInt64
     /// The payload as received.
     public let payload: RawPayload
-    /// Why it was put aside.
+    /// Why the message was dead-lettered.
     public let reason: Reason
     /// The routes that did not handle it.
     public let routes: [String]
@@ -33,28 +34,29 @@ public struct DeadLetter: Sendable, Identifiable {
     public let arrivedAt: MonotonicInstant
     /// When it arrived, by the wall clock, in milliseconds since the beginning of 1970.
     ///
-    /// For a store that outlives the process, whose letters' ``arrivedAt`` then says nothing; nil from one that does not.
+    /// Set by a store that outlives the process, because ``arrivedAt`` means nothing to a later process; nil from other
+    /// stores.
     public var receivedAt: Int64? = nil
-    /// How often its handlers were run; 0 when they never were.
+    /// How many times its handlers ran; 0 if they never ran.
     public var attempts = 0
-    /// How often rules had been loaded when it was put aside, as ``PushReceiver/rulesGeneration``; 0 without rules.
+    /// How many times rules had been loaded by then, as ``PushReceiver/rulesGeneration``; 0 without rules.
     public var rulesGeneration = 0
-    /// What went wrong at last, and nothing of the payload: the type of an error, what a ``ReportedError`` says, or a
+    /// The last error, without contents of the payload: the type of the error, the text of a ``ReportedError``, or a
     /// decoder's code.
     public var cause: String? = nil
-    /// The number of the payload in the durable inbox of the service that puts it aside; nil where there is none.
+    /// The number of the payload in the durable inbox of the service that dead-letters it; nil if there is none.
     ///
-    /// For a store that has its letters written with the inbox's notes, and only for that: no store gives it back.
+    /// For a store that writes dead letters together with the inbox's records, and only for that: no store returns it.
     public var inboxID: UInt64? = nil
-    /// What it has in common with other letters, the narrowest first; none for a letter that shares nothing.
+    /// The keys that it shares with other dead letters, the narrowest first; empty if it shares none.
     ///
-    /// A service gives one key of the route, the bucket, topic or sender and the reason, and one of the route and the
-    /// reason. A store need not give them back.
+    /// A service sets two keys: one of the route, the bucket, topic or sender, and the reason; and one of the route and
+    /// the reason. A store need not return them.
     public var keys: [Key] = []
-    /// The messages that it stands for, where that is more than one.
+    /// The messages that it summarizes, if it is more than one.
     public var summary: Summary? = nil
 
-    /// Makes a letter that is not stored yet; a store that reads one back gives its number too.
+    /// Makes a dead letter that is not stored yet; a store that reads one back sets its number too.
     public init(id: UInt64 = 0, payload: RawPayload, reason: Reason, routes: [String], arrivedAt: MonotonicInstant) {
         self.id = id
         self.payload = payload
@@ -64,94 +66,94 @@ public struct DeadLetter: Sendable, Identifiable {
     }
 }
 
-/// Keeps the messages that were put aside, until somebody replays or drops them.
+/// Keeps dead letters until somebody replays or drops them.
 ///
-/// Promises to callers:
+/// Guarantees to callers:
 /// - Each call is one atomic step, from any thread.
-/// - A letter is given back as it came, payload byte for byte, but for the number, until it is removed. What times a
-///   letter of an earlier process has, the store says.
-/// - No key takes more than its share: a tenth of the letters and a fifth of the bytes for the first of a letter's
-///   ``DeadLetter/keys``, half for any other. Beyond the share, and when the store is full, a letter is folded into the
-///   last one of its key, which then stands for both: it has the newest payload, and its ``DeadLetter/summary`` counts.
-///   A letter that has no key, or the first of its keys in a full store, is refused: no letter is forgotten uncounted.
-/// - Those that are ``DeadLetter/Reason/undecodable`` get half of the room at most, so that garbage, of which there can be
-///   any amount, leaves room for the messages that failed.
-/// - Numbers go up from 1 and are never used twice, not even that of a letter that is gone.
+/// - A dead letter is returned as it was added, the payload byte for byte, except for the number, until it is removed.
+///   The store documents the times of dead letters of an earlier process.
+/// - No key uses more than its share: a tenth of the dead letters and a fifth of the bytes for the first of the
+///   ``DeadLetter/keys``, half for any other. Beyond the share, and when the store is full, a dead letter is merged
+///   into the last one of its key, which then represents both: it has the newest payload, and its
+///   ``DeadLetter/summary`` counts. A dead letter without a key, or the first of its keys in a full store, is refused:
+///   none is forgotten uncounted.
+/// - Those that are ``DeadLetter/Reason/undecodable`` may use at most half of the store, so that any amount of garbage
+///   leaves capacity for the messages that failed.
+/// - Numbers increase from 1 and are never reused, not even that of a dead letter that was removed.
 /// - A call that throws has changed nothing.
 ///
 /// To test a store of yours, run `DeadLetterStoreContract` from KiiPushContracts; it checks each of these.
 public protocol DeadLetterStore: Sendable {
-    /// Whether its letters survive a crash and a loss of power; without a word of the store, false.
+    /// Whether dead letters survive a crash and a loss of power; false, unless you implement it.
     ///
-    /// A `PushService` with a durable inbox tells `ServiceEvent.notDurable(_:)` where they do not.
+    /// If they do not, a `PushService` with a durable inbox reports `ServiceEvent.notDurable(_:)`.
     var isDurable: Bool { get }
 
-    /// Keeps a letter and returns its number.
+    /// Adds a dead letter and returns its number.
     ///
-    /// - Parameter letter: the letter; its own number counts for nothing.
-    /// - Returns: the number that it has in the store, or that of the letter that stands for it.
-    /// - Throws: when it cannot keep the letter, also for want of room; a service with a durable inbox then keeps the
-    ///   message there and tries again later, else it ends as ``Outcome/failed(_:)``, so that its transport delivers it
-    ///   again.
+    /// - Parameter letter: the dead letter; its own number is ignored.
+    /// - Returns: its number in the store, or the number of the dead letter that it was merged into.
+    /// - Throws: if the store cannot keep it, for example because it is full. A service with a durable inbox then keeps
+    ///   the message there and tries again later; otherwise the message ends as ``Outcome/failed(_:)``, so that its
+    ///   transport delivers it again.
     func add(_ letter: DeadLetter) throws -> UInt64
 
-    /// All letters, oldest first.
+    /// All dead letters, oldest first.
     func letters() throws -> [DeadLetter]
 
-    /// Forgets a letter; whether there was one of that number.
+    /// Removes a dead letter; returns whether there was one of that number.
     @discardableResult
     func remove(_ id: UInt64) throws -> Bool
 
-    /// How many letters there are.
+    /// How many dead letters there are.
     ///
-    /// Asked often, for metrics and alarms, so give a store a way that reads no payload; without one, all letters are
-    /// read and counted.
+    /// Metrics and alarms ask often, so implement it without reading payloads; by default, all dead letters are read
+    /// and counted.
     var count: Int { get throws }
 
-    /// Whether there is no room for one more letter of any kind, so that nothing can be put aside until some are replayed
-    /// or dropped.
+    /// Whether the store has no capacity for another dead letter of any kind, until some are replayed or dropped.
     ///
-    /// Asked often, for metrics and health checks. A store that says nothing is never full.
+    /// Metrics and health checks ask often. By default a store is never full.
     var isFull: Bool { get throws }
 }
 
 extension DeadLetterStore {
-    /// False: a store that says nothing else promises nothing.
+    /// False: a store guarantees nothing unless it says so.
     public var isDurable: Bool { false }
 
-    /// False: a store that says nothing else has room.
+    /// False: a store has capacity unless it says otherwise.
     public var isFull: Bool { false }
 
-    /// How many letters there are, counted by reading all of them.
+    /// How many dead letters there are, counted by reading all of them.
     public var count: Int { get throws { try letters().count } }
 }
 
 extension DeadLetter: CustomStringConvertible {
     /// The number, the reason, the routes and the size, on one line: `dead letter 3: heldFull, settings, 227 bytes`.
     public var description: String {
-        let routes = routes.isEmpty ? "no route" : routes.map(NearestName.shown).joined(separator: " ")
+        let routes = routes.isEmpty ? "no route" : routes.map(Suggestion.shown).joined(separator: " ")
         let others = summary.map { ", the newest of \($0.count)" } ?? ""
         return "dead letter \(id): \(reason.rawValue), \(routes), \(counted(payload.bytes.count, "byte"))\(others)"
     }
 }
 
-/// A dead-letter store has no more room; replay or drop what is there.
+/// The dead-letter store is full; replay or drop dead letters.
 public struct DeadLettersFull: Error, Sendable, Hashable, CustomStringConvertible {
-    /// How many letters are kept.
+    /// How many dead letters are kept.
     public let count: Int
-    /// How many bytes their payloads have.
+    /// The size of their payloads in bytes.
     public let bytes: Int
-    /// The only reason for which there is no more room; nil where there is none for any.
+    /// The reason whose share is used up; nil if the store is full for all reasons.
     public let reason: DeadLetter.Reason?
 
-    /// Says what a store holds that takes no more, of all reasons or of one.
+    /// Describes a full store, for all reasons or for one.
     public init(count: Int, bytes: Int, reason: DeadLetter.Reason? = nil) {
         self.count = count
         self.bytes = bytes
         self.reason = reason
     }
 
-    /// What to do, in words.
+    /// What is full, and what to do.
     public var description: String {
         let kind = reason.map { "\($0.rawValue) " } ?? ""
         let letters = "\(counted(count, "\(kind)dead letter")) of \(counted(bytes, "byte"))"
@@ -159,12 +161,12 @@ public struct DeadLettersFull: Error, Sendable, Hashable, CustomStringConvertibl
     }
 }
 
-/// A dead-letter store that lives as long as the process.
+/// A dead-letter store in memory, which lasts as long as the process.
 public final class InMemoryDeadLetterStore: DeadLetterStore {
     private struct State {
         var letters: [DeadLetter] = []
         var lastID: UInt64 = 0
-        var room: LetterRoom
+        var room: DeadLetterQuota
     }
 
     private let state: Mutex<State>
@@ -172,13 +174,13 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
     /// Makes an empty store.
     ///
     /// - Parameters:
-    ///   - capacity: how many letters it keeps.
-    ///   - bytes: how many bytes their payloads may have in all.
+    ///   - capacity: how many dead letters it keeps.
+    ///   - bytes: the most bytes of their payloads together.
     public init(capacity: Int = 1000, bytes: Int = 8 << 20) {
-        state = Mutex(State(room: LetterRoom(capacity: capacity, bytes: bytes)))
+        state = Mutex(State(room: DeadLetterQuota(capacity: capacity, bytes: bytes)))
     }
 
-    /// Keeps a letter and returns its number.
+    /// Adds a dead letter and returns its number.
     public func add(_ letter: DeadLetter) throws -> UInt64 {
         try state.withLock { state in
             switch try state.room.take(letter, as: state.lastID + 1) {
@@ -195,16 +197,16 @@ public final class InMemoryDeadLetterStore: DeadLetterStore {
         }
     }
 
-    /// How many letters there are, in constant time.
+    /// How many dead letters there are, in constant time.
     public var count: Int { state.withLock { $0.letters.count } }
 
-    /// Whether it has as many letters or bytes as it may, in constant time.
+    /// Whether it is full, in constant time.
     public var isFull: Bool { state.withLock { $0.room.isFull } }
 
-    /// All letters, oldest first.
+    /// All dead letters, oldest first.
     public func letters() -> [DeadLetter] { state.withLock { $0.letters } }
 
-    /// Forgets a letter; whether there was one of that number.
+    /// Removes a dead letter; returns whether there was one of that number.
     @discardableResult
     public func remove(_ id: UInt64) -> Bool {
         state.withLock { state in

@@ -21,7 +21,7 @@ final class InFlightWaiters: Sendable {
     /// How many wait or are held; lets the common case, none, go by without the lock.
     private let count = Atomic<Int>(0)
     /// The ends that the store does not know of, for which nobody may wait.
-    let untold = UntoldEnds()
+    let untold = UnreportedEnds()
 
     /// Waits until the message of a lease has ended.
     ///

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A seen store that lives as long as the process.
+/// A deduplication store in memory, which lasts as long as the process.
 ///
-/// Every call takes constant time: at most a few messages whose time is over are forgotten along the way. Memory
-/// follows use: nothing is set aside for a window that is not full. A million remembered messages take less than 40 MB.
+/// Every call takes constant time: it forgets a few expired messages along the way. Memory follows use: nothing is
+/// reserved for a window that is not full. A million remembered messages take less than 40 MB.
 public final class InMemorySeenStore: SeenStore {
     private let state: Mutex<SeenTable>
 

@@ -21,7 +21,7 @@ struct KeyWindow {
     private var arrivals = ChunkedQueue<MonotonicInstant>()
     /// The number of the first entry; numbers go up by one and begin again after 2^32.
     private var firstNumber: UInt32
-    private var slots: KeySlots
+    private var slots: DigestIndex
     private(set) var evictedEarly = 0
 
     init(age: Duration, weakAge: Duration? = nil, count: Int, firstNumber: UInt32 = 0) {
@@ -31,7 +31,7 @@ struct KeyWindow {
         lag = max(self.age, SeenWindow.leastLag.inNanoseconds)
         // Numbers must not meet while both are in use.
         limit = min(count, 1 << 30)
-        slots = KeySlots(tables: limit < 100_000 ? 16 : 256)
+        slots = DigestIndex(tables: limit < 100_000 ? 16 : 256)
     }
 
     private var messages: Int { entries.count - seconds.count }

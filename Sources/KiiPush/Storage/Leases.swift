@@ -13,7 +13,7 @@ struct Leases: Sendable {
     var storeFailures: Int { failures.count.load(ordering: .relaxed) }
 
     /// How many ends the store could not be told so far; all deduplicators of the store have the same.
-    var untoldEnds: Int { waiters.untold.count }
+    var unreportedEnds: Int { waiters.untold.count }
 
     /// What the store counts.
     var storeCounts: SeenCounts? { store.counts }
@@ -30,9 +30,9 @@ struct Leases: Sendable {
     /// - Throws: what the store threw.
     @inline(__always)
     func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState {
-        if waiters.untold.count >= UntoldEnds.bound { try makeRoom() }
+        if waiters.untold.count >= UnreportedEnds.bound { try makeRoom() }
         let state = try counted { try store.begin(keys, now: now) }
-        if case .inFlight(let lease) = state, untoldEnds > 0 { return try beginAnew(keys, lease, now: now) }
+        if case .inFlight(let lease) = state, unreportedEnds > 0 { return try beginAnew(keys, lease, now: now) }
         return state
     }
 
@@ -61,7 +61,7 @@ struct Leases: Sendable {
     func end(_ lease: SeenLease, isRemembered: Bool, at time: MonotonicInstant, _ disposition: Disposition) {
         do {
             try tell(lease, isRemembered: isRemembered, at: time)
-            if untoldEnds > 0 { tellMore() }
+            if unreportedEnds > 0 { tellMore() }
         } catch {
             waiters.untold.add(
                 LeaseEnd(lease: lease, isRemembered: isRemembered, time: time, disposition: disposition))

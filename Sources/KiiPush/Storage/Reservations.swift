@@ -43,7 +43,7 @@ private struct IndexedLeases {
     private var leases: [SeenLease] = []
     /// The places in `leases` that are free again.
     private var free: [UInt32] = []
-    private var slots = KeySlots(tables: 1)
+    private var slots = DigestIndex(tables: 1)
 
     var count: Int { leases.count - free.count }
 

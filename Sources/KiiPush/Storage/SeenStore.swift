@@ -1,60 +1,61 @@
-/// Remembers which messages were handled, and which are being handled now.
+/// The deduplication store: it remembers which messages were handled, and which are being handled now.
 ///
-/// Two phases, so that a message whose handler fails is not lost and one that arrives twice at once is not handled
-/// twice: ``begin(_:now:)`` reserves, ``commit(_:now:)`` confirms, ``release(_:)`` undoes.
+/// It has two phases, so that a message whose handler fails is not lost, and a message that arrives twice at once is
+/// not handled twice: ``begin(_:now:)`` reserves a message, ``commit(_:now:)`` confirms it, and ``release(_:)`` undoes
+/// the reservation.
 ///
-/// Promises to callers:
-/// - Each call is one atomic step, from any thread: of several that begin one message at once, exactly one gets it.
-/// - Two messages are the same one if ``DedupeKeys/isSameMessage(as:)`` says so, and, where their keys are weak, if
-///   they also arrived less than ``SeenWindow/weakAge`` apart, whichever came first. When they were handled does not
-///   count, nor for how long the first has been in flight. So several messages with one key may be in flight at once.
-/// - A lease ends only by `commit` or `release`, or when the process ends; it is never taken away by age or by count.
-///   No two leases of a store have the same number.
-/// - A lease that has ended, and one that the store never gave, change nothing.
-/// - A handled message is remembered from its `commit` on, for ``SeenWindow/age``; being asked for again does not make
-///   that longer. A message with a weak key too, since a copy of it may wait somewhere.
-/// - The only time is the `now` that is passed in. It may stand still, and it may be earlier than in the call before:
-///   threads overtake each other, and a message may have waited since it arrived. A message with strong keys that was
-///   committed after `now` is done.
-/// - A clock that is set drops no honest message. Set forward, what was remembered is too old. Set back by more than
-///   the message's age, and by more than a minute, it counts as forgotten; set back by less, it is remembered for as
-///   much longer.
-/// - Messages with weak keys never displace those with strong ones.
-/// - A call that throws has changed nothing. A `begin` that throws has reserved nothing: nobody knows of the lease, so
-///   nobody would end it.
+/// Guarantees to callers:
+/// - Each call is one atomic step, from any thread: of several calls that begin one message at once, exactly one gets
+///   it.
+/// - Two messages are the same if ``DedupeKeys/isSameMessage(as:)`` says so and, if their keys are weak, if they also
+///   arrived less than ``SeenWindow/weakAge`` apart, whichever came first. When they were handled does not matter, nor
+///   for how long the first has been in flight. So several messages with one weak key may be in flight at once.
+/// - A lease ends only by `commit` or `release`, or when the process ends; age and count never end it. No two leases of
+///   a store have the same number.
+/// - A call with a lease that has ended, or that the store never gave, changes nothing.
+/// - A handled message is remembered for ``SeenWindow/age`` from its `commit` on; asking for it again does not extend
+///   that. This includes messages with weak keys, because a copy may be waiting.
+/// - Time is only the `now` that is passed in. It may be the same in several calls, and it may be earlier than in the
+///   call before: threads overtake each other, and a message may have waited since it arrived. A message with strong
+///   keys that was committed after `now` counts as handled.
+/// - A clock that is set drops no legitimate message. If it is set forward, remembered messages expire. If it is set
+///   back by more than the message's age and by more than a minute, the message counts as forgotten; if by less, it is
+///   remembered for longer by that time.
+/// - Messages with weak keys never displace those with strong keys.
+/// - A call that throws has changed nothing. A `begin` that throws has reserved nothing, because nobody would know the
+///   lease to end it.
 ///
 /// To test a store of yours, run `SeenStoreContract` from KiiPushContracts; it checks each of these.
 public protocol SeenStore: Sendable {
-    /// Asks for a message and reserves it if it is new.
+    /// Looks a message up, and reserves it if it is new.
     ///
     /// - Parameters:
     ///   - keys: the message's keys.
-    ///   - now: when the message arrived, on the receiver's clock; the lease takes it along.
-    /// - Returns: a lease if it is new; else what became of it so far.
-    /// - Throws: when the store cannot tell; the deduplicator then passes or fails the message, as it was told.
+    ///   - now: when the message arrived, on the receiver's clock; it becomes part of the lease.
+    /// - Returns: a lease if the message is new; else whether it is in flight or was handled.
+    /// - Throws: if the store fails; the deduplicator then passes or fails the message, as it was configured.
     func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState
 
-    /// Remembers a message as handled, for as long as the window is; one with a weak key as having arrived when its
-    /// lease says.
+    /// Remembers a message as handled, for the length of the window; one with a weak key by the arrival time of its
+    /// lease.
     ///
     /// - Parameters:
     ///   - lease: the message's lease.
-    ///   - now: when it ended; long ago, if the store threw when it was told so first.
-    /// - Throws: when the store cannot remember it; it will be told again. Until then the lease is in flight.
+    ///   - now: when it ended; long ago, if the store threw at the first call.
+    /// - Throws: if the store cannot remember it; it is called again. Until then the lease is in flight.
     func commit(_ lease: SeenLease, now: MonotonicInstant) throws
 
-    /// Forgets a reservation, so that the message counts as new when it comes again.
+    /// Forgets a reservation, so that the message counts as new when it arrives again.
     ///
-    /// - Throws: when the store cannot; it will be told again. Until then the lease is in flight.
+    /// - Throws: if the store cannot; it is called again. Until then the lease is in flight.
     func release(_ lease: SeenLease) throws
 
     /// Whether a lease has neither been confirmed nor undone.
     ///
-    /// - Throws: when the store cannot tell; the transport of the copy that asks is then told to retry later.
+    /// - Throws: if the store fails; the transport of the copy that asks is then asked to retry later.
     func isInFlight(_ lease: SeenLease) throws -> Bool
 
-    /// What the store holds now, and what it forgot too early; nil, unless you implement it, for a store that does not
-    /// count. Reading it should take constant time.
+    /// The store's counts, in constant time; nil, unless you implement it, for a store that does not count.
     var counts: SeenCounts? { get }
 }
 
@@ -63,7 +64,7 @@ extension SeenStore {
     public var counts: SeenCounts? { nil }
 }
 
-/// What a seen store knows of a message.
+/// The state of a message in a deduplication store.
 public enum SeenState: Sendable, Hashable {
     /// It is new, and now reserved.
     case fresh(SeenLease)
@@ -73,7 +74,7 @@ public enum SeenState: Sendable, Hashable {
     case done
 }
 
-/// A reservation of a message in a seen store.
+/// A reservation of a message in a deduplication store.
 public struct SeenLease: Sendable, Hashable {
     /// The reservation's number, never used twice by a store.
     public let number: UInt64
@@ -96,7 +97,7 @@ public struct SeenWindow: Sendable, Hashable {
     public var age: Duration
     /// How many messages are remembered, of each strength; the oldest is forgotten first.
     public var count: Int
-    /// How much later or earlier than another a message with an equal weak key must arrive to count as a new one.
+    /// How far apart two messages with an equal weak key must arrive to count as two.
     public var weakAge: Duration
 
     /// By how much a message may at least be asked for before its commit; earlier, the clock was set back.

@@ -54,7 +54,7 @@ extension ReceiverClock {
     public var wallNow: Int64? { nil }
 }
 
-/// The machine's monotonic clock, which goes on while the device sleeps.
+/// The machine's monotonic clock, which continues while the device sleeps.
 ///
 /// It begins when the machine does, so all clocks of this kind tell the same time.
 public struct SystemClock: ReceiverClock {
@@ -94,6 +94,7 @@ extension Int64 {
 
 extension Duration {
     /// The duration in nanoseconds, at most 292 years.
-    // Not by `components`: its division is not known to be one by a constant, and takes 8 ns more at each look at a clock.
+    // Not by `components`: its division is not known to be one by a constant, and takes 8 ns more at each look at a
+    // clock.
     package var inNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 }

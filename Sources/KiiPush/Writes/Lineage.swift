@@ -1,13 +1,12 @@
-/// Through how many handlers a message or an object has come, as its stamp says.
+/// Counts the handlers that a message or an object has passed through, according to its stamp.
 ///
-/// A handler that sends a Push to User adds the stamp with ``HandlerContext/stamp``; each handler that answers
-/// it counts one more. Kii allows only flat data, so it is one string under the key `_kl`:
-/// `1;<hops>;<origin>;<time>;<maker>`, without the maker where that is the origin, and without both where the time is not
-/// known. A Push to App carries none itself; there the object does, and the handler that fetches it says so with
-/// ``HandlerContext/continuing(_:)``.
+/// A handler that sends a Push to User adds the stamp with ``HandlerContext/stamp``; each handler that answers it adds
+/// one. Kii allows only flat data, so the stamp is one string under the key `_kl`: `1;<hops>;<origin>;<time>;<maker>`,
+/// without the maker if that is the origin, and without both if the time is not known. A Push to App carries no stamp;
+/// the object does, and the handler that fetches it reads the stamp with ``HandlerContext/continuing(_:)``.
 ///
 /// The stamp of a message belongs to that message. The stamp of an object stays in it when somebody changes another
-/// field, so it is believed only for the write that it came with. Another device's stamp is stale if
+/// field, so it counts only for the write that it came with. Another device's stamp is stale if
 ///
 /// - its time is more than ``lifetime`` before the object's time of modification, or it has no time;
 /// - the object was modified again after this device first found the stamp in it.
@@ -19,8 +18,8 @@
 /// counts: however many messages wait for a handler, what it writes for one of them makes no other's lineage longer.
 /// Only where the object has come through too many handlers does the stamp count for the messages before it, too.
 ///
-/// A stale stamp counts as none, and the lineage begins anew. Doubt is decided for honest traffic: a loop whose stamps
-/// are not believed is still bounded by the rate.
+/// A stale stamp is ignored, and the lineage begins anew. In doubt, traffic counts as legitimate: a loop whose stamps
+/// are ignored is still bounded by the rate.
 ///
 /// The time is the server's, not the device's, since a device's wall clock may say 1970. The guard learns it from the
 /// times in pushes and in the answers to announced writes, and counts on from there with the receiver's clock. A device
@@ -33,15 +32,15 @@ public struct Lineage: Sendable, Hashable {
     /// How long the write of an object may take from its stamp to its time of modification, and the clocks differ.
     public static let lifetime = Duration.seconds(30)
 
-    /// How many handlers have sent on what the first one sent; that one's message has 1.
+    /// The number of handlers that have sent on the first message, which has 1.
     public let hops: Int
 
-    /// Who sent the first one: an id of that receiver, free of meaning to any other.
+    /// The sender of the first message: an id of that receiver, without meaning to others.
     ///
-    /// 1 to 64 letters, digits, and `.`, `_`, `:` and `-` of ASCII; a stamp with another origin is not read.
+    /// 1 to 64 ASCII letters, digits, and `.`, `_`, `:` and `-`; a stamp with another origin is ignored.
     public let origin: String
 
-    /// When the stamp was made, by the server's clock, in milliseconds since 1970; nil where nobody knew.
+    /// When the stamp was made, by the server's clock, in milliseconds since 1970; nil if that was not known.
     public let time: Int64?
 
     /// Who made this stamp, in the form of an origin; two devices may answer one message within a millisecond.
@@ -57,10 +56,10 @@ public struct Lineage: Sendable, Hashable {
         self.maker = time == nil ? origin : maker ?? origin
     }
 
-    /// Reads a stamp; nil when it is none, or of another version.
+    /// Reads a stamp; nil if it is not one, or one of another version.
     ///
-    /// Whatever a stamp can hold is harmless in logs and environments. More than nine digits of hops are taken for damage,
-    /// not for a number: whoever forges one can only have their own message cut.
+    /// The contents of a stamp are safe in logs and environments. More than nine digits of hops count as damage, not as
+    /// a number: whoever forges a stamp can only have their own message dropped.
     public init?(_ stamp: String) {
         let bytes = stamp.utf8
         guard bytes.count <= Self.longestStamp else { return nil }

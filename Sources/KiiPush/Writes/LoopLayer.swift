@@ -1,16 +1,16 @@
-/// The layers by which ``LoopGuard`` recognises a loop, and its refusal of a write that would begin one.
+/// The layers by which ``LoopGuard`` detects a loop, and its refusal of a write that would start one.
 @nonexhaustive
 public enum LoopLayer: String, Sendable, Hashable, CaseIterable {
     /// The sender is this device itself.
     case identity
-    /// It is the event of a write that a handler announced.
+    /// It is the event of a write that a handler declared.
     case echo
-    /// It has come through too many handlers, as its stamp says.
+    /// It has passed through too many handlers, according to its stamp.
     case lineage
-    /// Its route handles too much: it is held, and looped only when somebody drops it.
+    /// Its route exceeds its rate: the message is held, and ends as looped only if somebody drops it.
     case rate
     /// Someone switched the route, the bucket or everything off.
     case killSwitch
-    /// Its handler was about to write to a bucket that its own route takes, and the route refuses that.
+    /// Its handler was about to write to a bucket that its own route listens to, and the route refuses that.
     case ownBucket
 }

@@ -1,4 +1,4 @@
-/// A write that a handler announced and that could start a loop.
+/// A write that a handler declared and that could start a loop.
 public struct LoopRisk: Sendable, Hashable, CustomStringConvertible {
     /// How the write would come back.
     @nonexhaustive
@@ -9,7 +9,7 @@ public struct LoopRisk: Sendable, Hashable, CustomStringConvertible {
         case sameRoute
     }
 
-    /// The route whose handler announced it.
+    /// The route whose handler declared it.
     public let route: String
     /// What is to be written.
     public let target: KiiURI
@@ -27,9 +27,9 @@ public struct LoopRisk: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A write was refused since it could start a loop, as the route's ``RouteLoopPolicy`` says.
+/// A write was refused because it could start a loop, as the route's ``RouteLoopPolicy`` says.
 ///
-/// Let it out of the handler: the message then ends as `looped` (`ownBucket`), and is not tried again.
+/// Let the handler throw it: the message then ends as `looped` (`ownBucket`), and is not retried.
 public struct LoopRefusal: LoopEnd, Sendable, Hashable, CustomStringConvertible {
     /// What was refused.
     public let risk: LoopRisk
@@ -38,13 +38,13 @@ public struct LoopRefusal: LoopEnd, Sendable, Hashable, CustomStringConvertible 
     public var description: String { "\(risk); write to another bucket, or allow it in the route's loop policy" }
 }
 
-/// What a handler fetched has come through too many handlers: to write it again would go on with a loop.
+/// An object that a handler fetched has passed through too many handlers: writing it again would continue a loop.
 ///
-/// Let it out of the handler: the message then ends as `looped` (`lineage`), and is not tried again.
+/// Let the handler throw it: the message then ends as `looped` (`lineage`), and is not retried.
 public struct LineageTooLong: LoopEnd, Sendable, Hashable, CustomStringConvertible {
-    /// How many handlers it has come through.
+    /// How many handlers it has passed through.
     public let hops: Int
-    /// How many it may.
+    /// The most that are allowed.
     public let limit: Int
 
     /// The lineage in words.

@@ -1,4 +1,4 @@
-/// What a write does to an object, and so which events it causes.
+/// How a write changes an object, and so which events it causes.
 @nonexhaustive
 public enum ObjectChange: String, Sendable, Hashable, CaseIterable {
     /// It creates the object or changes its fields: `DATA_OBJECT_CREATED`, `DATA_OBJECT_UPDATED`.
@@ -7,14 +7,14 @@ public enum ObjectChange: String, Sendable, Hashable, CaseIterable {
     case deletion
     /// It replaces or deletes the object's body: `DATA_OBJECT_BODY_UPDATED`, `DATA_OBJECT_BODY_DELETED`.
     case body
-    /// It changes who may do what with the object: `DATA_OBJECT_ACL_MODIFIED`.
+    /// It changes the access rights of the object: `DATA_OBJECT_ACL_MODIFIED`.
     case permissions
 }
 
 extension ObjectChange {
-    /// The change that an object's event tells of; nil for an event that no write announced here can cause.
+    /// The change that an object's event reports; nil for an event that no write declared here can cause.
     ///
-    /// An event without a type counts as a change of the fields, since nothing tells it from one.
+    /// An event without a type counts as a change of the fields, because it cannot be distinguished from one.
     init?(eventOf storage: MessageStorage) {
         let type = storage.fields[.type]
         guard type.isPresent else {

@@ -1,4 +1,4 @@
-/// A write that a handler has announced, to be reported done or failed.
+/// An expected write: a handler has declared it, and reports it as done or failed.
 ///
 /// ```swift
 /// let write = try context.willWrite(event.object)
@@ -10,20 +10,22 @@
 /// }
 /// ```
 ///
-/// The event that the write causes is dropped once, as `looped` (`echo`). An event is taken for it only if it
+/// The event that the write causes is dropped once, as `looped` (`echo`). An event counts as that of the write only if
+/// it
 ///
-/// - is about this object, and tells of the announced ``ObjectChange``: somebody else's deletion is never dropped for an
-///   announced update;
+/// - is about this object, and reports the declared ``ObjectChange``: a deletion by somebody else is never dropped
+///   because of a declared update;
 /// - names no sender, or an identity that this device writes as;
-/// - arrived after the announcement, and at most ``LoopSettings/echo`` after it, 60 seconds unless you say otherwise;
-/// - has the time of modification that ``done(modifiedAt:)`` reported, where both times are known. Where one is not,
-///   as over APNs, it must have arrived within 10 seconds after `done`, and no event of a later modification before it.
+/// - arrived after the declaration, and at most ``LoopSettings/echo`` after it, by default 60 seconds;
+/// - has the time of modification that ``done(modifiedAt:)`` reported, if both times are known. If one is not, as over
+///   APNs, it must have arrived within 10 seconds after `done`, and no event of a later modification before it.
 ///
-/// Over APNs nothing tells the event of another device's update from this one's within those 10 seconds. If such an
-/// event is dropped, this write's own event is handled instead, so the handler sees the object's last state all the same.
+/// Over APNs, the event of another device's update cannot be distinguished from this one's within those 10 seconds. If
+/// such an event is dropped, this write's own event is handled instead, so the handler still sees the object's last
+/// state.
 public struct OwnWrite: Sendable {
     let watch: (any WriteWatch)?
-    let key: PlaceKey?
+    let key: ResourceKey?
     let number: UInt64
     /// The message whose handler announced it, and may have stamped it.
     let messageID: UInt64?
@@ -41,7 +43,7 @@ public struct OwnWrite: Sendable {
     public func failed() { watch?.withdraw(self) }
 }
 
-/// A new object that a handler has announced, whose id the server makes.
+/// A new object that a handler has declared, and whose id the server makes.
 public struct OwnCreation: Sendable {
     let watch: (any WriteWatch)?
     let bucket: KiiBucket

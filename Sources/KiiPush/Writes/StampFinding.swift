@@ -8,7 +8,7 @@ struct StampFinding {
     /// When the event was sent.
     let sentAt: Int64?
     /// The object that the event is about, to which the stamp is taken to belong.
-    let object: PlaceKey?
+    let object: ResourceKey?
     /// The message whose handler found it.
     var messageID: UInt64 = 0
     /// When the message arrived.
@@ -18,7 +18,7 @@ struct StampFinding {
 }
 
 extension StampFinding {
-    init(_ stamp: Lineage, _ modifiedAt: Int64?, _ message: PushMessage, object: PlaceKey? = nil) {
+    init(_ stamp: Lineage, _ modifiedAt: Int64?, _ message: PushMessage, object: ResourceKey? = nil) {
         let isOfKii = message.kind != .directPush
         self.init(
             stamp: stamp, modifiedAt: modifiedAt, eventModifiedAt: isOfKii ? message.modifiedAt : nil,

@@ -1,59 +1,59 @@
 public import Testing
 
-/// Everything that a `PushTransport` promises to a service, as one test to run against a transport of yours.
+/// Everything that a `PushTransport` guarantees to a service, as one test to run against a transport of yours.
 ///
 /// ```swift
-/// @Test("my transport keeps the promises of a transport")
-/// func promises() async {
+/// @Test("my transport meets the guarantees of a transport")
+/// func guarantees() async {
 ///     await TransportContract { MyBench() }.verify()
 /// }
 /// ```
 ///
-/// Each promise gets a bench and a transport of its own, and an intake that has room, or has none, or fails, as the
-/// promise needs. A failure names the promise that was broken, and what the transport did instead. What a transport cannot
-/// do by its abilities is not asked of it. A promise that is not kept within ten seconds is broken;
-/// on a machine too busy to give its tests a turn, they have longer.
+/// Each guarantee gets a bench and a transport of its own, and an intake that has room, or has none, or fails, as the
+/// guarantee needs. A failure names the guarantee that was broken, and what the transport did instead. What a transport
+/// cannot do by its abilities is not asked of it. A guarantee that is not kept within ten seconds is broken; on a
+/// machine too busy to give its tests a turn, they have longer.
 public struct TransportContract: Sendable {
     private let makeBench: @Sendable () async throws -> any TransportBench
 
     /// Prepares the suite.
     ///
-    /// - Parameter makeBench: makes a bench with a new transport, once a promise.
+    /// - Parameter makeBench: makes a bench with a new transport, once a guarantee.
     public init(makeBench: @escaping @Sendable () async throws -> any TransportBench) { self.makeBench = makeBench }
 
-    /// Checks every promise, and records an issue for each one that is broken.
+    /// Checks every guarantee, and records an issue for each one that is broken.
     ///
     /// - Parameter sourceLocation: where issues are shown.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
-        await verify { promise, what in Issue.record("\(promise): \(what)", sourceLocation: sourceLocation) }
+        await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }
 
-    /// Checks every promise, and tells `report` of each that is broken, and how.
+    /// Checks every guarantee, and tells `report` of each that is broken, and how.
     package func verify(
         patience: Duration = .seconds(10),
-        _ report: @escaping @Sendable (_ promise: String, _ what: String) -> Void
+        _ report: @escaping @Sendable (_ guarantee: String, _ what: String) -> Void
     ) async {
-        for promise in TransportPromise.all {
+        for guarantee in TransportGuarantee.all {
             do {
-                let trial = try await TransportTrial(makeBench(), isDurable: promise.isDurable, patience: patience) {
-                    report(promise.text, $0)
+                let trial = try await TransportTrial(makeBench(), isDurable: guarantee.isDurable, patience: patience) {
+                    report(guarantee.text, $0)
                 }
                 // Before it is ended: how it ended by itself may be why the bench could not go on.
-                do { try await promise.check(trial) } catch {
+                do { try await guarantee.check(trial) } catch {
                     report(
-                        promise.text,
+                        guarantee.text,
                         "the bench threw \(error)\(trial.error.map { "; the transport threw \($0)" } ?? "")")
                 }
                 await trial.end()
             } catch {
-                report(promise.text, "the bench could not be made: \(error)")
+                report(guarantee.text, "the bench could not be made: \(error)")
             }
         }
     }
 }
 
-/// One promise of a transport, and how to find out whether it is kept.
-struct TransportPromise: Sendable {
+/// One guarantee of a transport, and how to find out whether it is kept.
+struct TransportGuarantee: Sendable {
     let text: String
     var isDurable = false
     let check: @Sendable (TransportTrial) async throws -> Void

@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushDelivery
 import Synchronization
 
-/// A transport on trial for one promise; it runs until the trial ends.
+/// A transport on trial for one guarantee; it runs until the trial ends.
 final class TransportTrial: Sendable {
     /// How `run` ended.
     private enum End: Sendable {
@@ -12,7 +12,7 @@ final class TransportTrial: Sendable {
 
     let bench: any TransportBench
     let intake: TrialIntake
-    /// Says that the promise is broken, and how.
+    /// Says that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
 
     private let patience: Duration

@@ -91,7 +91,7 @@ package final class TrialIntake: IntakeService {
 
     // MARK: The intake
 
-    package func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+    package func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         let answer: Result<([Receipt], Outcome?), IntakeRefusal> = state.withLock { state in
             // A transport that brings the same again and again must not fill the memory.
             if state.payloads.count >= Self.most { return .failure(.stopping) }

@@ -46,8 +46,8 @@ public final class ProgramActions: RuleActions {
     ///   - app: the receiver's app, which dedupe keys name where the payload does not.
     ///   - output: where messages are printed; 1 is standard output.
     ///   - grace: how long a program may take to end after SIGTERM; below the grace of the service, which is 5 s.
-    ///   - shortages: told when programs cannot be started for want of open files, memory or processes, or messages
-    ///     cannot be printed for want of room, and when they can again. Meanwhile ``run(_:for:_:)`` throws
+    ///   - shortages: notified when programs cannot be started because open files, memory or processes are used up, or
+    ///     messages cannot be printed for want of room, and when they can again. Meanwhile ``run(_:for:_:)`` throws
     ///     ``ProgramShortage``, and tries after a pause that grows from 50 ms to 5 s; a service counts no attempt.
     ///   - note: called with each line that a program says on standard output, as `log` is; nil calls that one.
     ///   - log: called with each line that a program says, its name in front, without control characters; by a thread

@@ -18,7 +18,7 @@ package struct ControlSocket: Sendable {
     /// Serves commands until the task is cancelled.
     ///
     /// - Parameters:
-    ///   - shortages: told when commands have to wait since there are no open files for them, and when no longer.
+    ///   - shortages: notified when commands have to wait since there are no open files for them, and when no longer.
     ///   - answer: does what a command's arguments ask, tells its lines, and returns the exit code.
     /// - Throws: why it cannot listen.
     package func serve(

@@ -7,12 +7,12 @@ import Glibc
 /// ```
 ///
 /// Give it to a ``LineReader`` to read it line by line instead. A file that it opened is closed when the value goes.
-public struct ByteReader: ~Copyable, Sendable {
+package struct ByteReader: ~Copyable, Sendable {
     /// The largest bound there is, 256 MiB; a reader that is given a larger one takes this.
-    public static let largestLimit = 256 << 20
+    package static let largestLimit = 256 << 20
 
     /// What errors call it: the path, or the name it was given.
-    public let name: String
+    package let name: String
 
     private let descriptor: Int32
     private let closesDescriptor: Bool
@@ -21,7 +21,7 @@ public struct ByteReader: ~Copyable, Sendable {
     ///
     /// - Parameter path: the file's path; a directory opens, and cannot be read.
     /// - Throws: ``ReadError/unreadable(name:_:)``.
-    public init(path: String) throws(ReadError) {
+    package init(path: String) throws(ReadError) {
         // C would take the path to end there, and open another file.
         guard !path.utf8.contains(0) else {
             throw .unreadable(name: path, ErrorNumber(rawValue: EINVAL))
@@ -39,7 +39,7 @@ public struct ByteReader: ~Copyable, Sendable {
     ///
     /// - Parameter path: the file's path.
     /// - Throws: ``ReadError/unreadable(name:_:)``, ``ReadError/notAFile(name:)``.
-    public init(regularFile path: String) throws(ReadError) {
+    package init(regularFile path: String) throws(ReadError) {
         let descriptor = try Self.openRegularFile(path)
         name = path
         self.descriptor = descriptor
@@ -69,14 +69,14 @@ public struct ByteReader: ~Copyable, Sendable {
     /// - Parameters:
     ///   - descriptor: the descriptor; it may be non-blocking.
     ///   - name: what errors call it.
-    public init(descriptor: Int32, name: String) {
+    package init(descriptor: Int32, name: String) {
         self.name = name
         self.descriptor = descriptor
         closesDescriptor = false
     }
 
     /// The process's standard input.
-    public static func standardInput() -> ByteReader {
+    package static func standardInput() -> ByteReader {
         ByteReader(descriptor: STDIN_FILENO, name: "standard input")
     }
 
@@ -92,7 +92,7 @@ public struct ByteReader: ~Copyable, Sendable {
     /// - Returns: the bytes, unchanged.
     /// - Throws: ``ReadError/tooLarge(name:limit:)`` when there are more, and then the rest stays unread;
     ///   ``ReadError/unreadable(name:_:)``.
-    public borrowing func readAll(limit: Int) throws(ReadError) -> [UInt8] {
+    package borrowing func readAll(limit: Int) throws(ReadError) -> [UInt8] {
         let limit = Self.clamped(limit)
         let descriptor = descriptor
         var failure: ErrorNumber?

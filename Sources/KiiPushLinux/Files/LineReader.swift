@@ -1,5 +1,5 @@
 /// One line of a file or a stream, without its line end.
-public enum InputLine: Sendable, Hashable {
+package enum InputLine: Sendable, Hashable {
     /// A line: its bytes as they are, valid UTF-8 or not, and its number, from 1.
     case bytes([UInt8], number: Int)
     /// A line that is longer than the reader takes; the next one is read as usual.
@@ -15,7 +15,7 @@ public enum InputLine: Sendable, Hashable {
 ///
 /// A line ends with LF or CRLF; the last one may end with the input. A line is given out as soon as its end was
 /// read, so one that `tail -f` writes is seen at once. Needs at most `limit` bytes of memory and 64 KiB.
-public struct LineReader: ~Copyable, Sendable {
+package struct LineReader: ~Copyable, Sendable {
     private let source: ByteReader
     private let limit: Int
     private var buffer: [UInt8]
@@ -30,7 +30,7 @@ public struct LineReader: ~Copyable, Sendable {
     /// - Parameters:
     ///   - source: where the lines come from.
     ///   - limit: the most bytes of a line, its end not counted.
-    public init(_ source: consuming ByteReader, limit: Int) {
+    package init(_ source: consuming ByteReader, limit: Int) {
         self.init(source, limit: limit, bufferSize: 65_536)
     }
 
@@ -45,7 +45,7 @@ public struct LineReader: ~Copyable, Sendable {
     /// A line that is too long is reported as soon as that is known, and its rest is passed over by the next call.
     ///
     /// - Throws: ``ReadError/unreadable(name:_:)``; what was read of the line is lost then.
-    public mutating func next() throws(ReadError) -> InputLine? {
+    package mutating func next() throws(ReadError) -> InputLine? {
         if isSkipping, try !skipLine() { return nil }
         number += 1
         if let lineFeed = lineFeedInBuffer() {

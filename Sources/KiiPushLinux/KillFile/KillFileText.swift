@@ -57,7 +57,7 @@ struct KillFileText {
             switch member.key {
             case "version" where version == nil: version = member.value
             case "kills" where kills == nil: kills = member.value
-            case "version", "kills": throw malformed(member.keyOffset, "this key stands twice; leave one out")
+            case "version", "kills": throw malformed(member.keyOffset, "duplicate key; remove one")
             default:
                 report(member.keyOffset, "unknown key; the keys are version and kills")
                 others.append("\(member.key.quotedAsJSON):\(text(member.value.range))")
@@ -91,7 +91,7 @@ struct KillFileText {
             default: report(member.keyOffset, "unknown key; the keys of a kill are target and until")
             }
             if targets.count > 1 || ends.count > 1 {
-                report(member.keyOffset, "this key stands twice in one kill; leave one out")
+                report(member.keyOffset, "duplicate key in one kill; remove one")
                 return entry
             }
         }
@@ -124,7 +124,7 @@ struct KillFileText {
             return nil
         }
         if let date = UTCDate(text) { return date }
-        report(value.range.lowerBound, "\"\(EscapedText(NearestName.shown(text)))\" is no time; \(example)")
+        report(value.range.lowerBound, "\"\(EscapedText(Suggestion.shown(text)))\" is no time; \(example)")
         return nil
     }
 

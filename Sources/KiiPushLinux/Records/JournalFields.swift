@@ -20,14 +20,14 @@ extension JournalLine {
 
     static func fields(_ trace: Trace) -> [Field] {
         var fields = [Field("KIIPUSH_MESSAGE", "\(trace.messageID)"), Field("KIIPUSH_OUTCOME", trace.outcome.name)]
-        if let reason = trace.outcome.reason { fields.append(Field("KIIPUSH_REASON", NearestName.shown(reason))) }
+        if let reason = trace.outcome.reason { fields.append(Field("KIIPUSH_REASON", Suggestion.shown(reason))) }
         fields += trace.routes.prefix(mostRoutes).map { Field("KIIPUSH_ROUTE", $0) }
         if let message = trace.message {
             fields.append(Field("KIIPUSH_KIND", message.kind.rawValue))
             fields.append(Field("KIIPUSH_BYTES", "\(message.raw.bytes.count)"))
         }
         if let transport = trace.transport {
-            fields.append(Field("KIIPUSH_NETWORK", NearestName.shown(transport.name)))
+            fields.append(Field("KIIPUSH_NETWORK", Suggestion.shown(transport.name)))
         }
         fields.append(Field("KIIPUSH_WAITED_MS", "\(trace.waitedNanoseconds / 1_000_000)"))
         if !trace.calls.isEmpty { fields.append(Field("KIIPUSH_TOOK_MS", "\(trace.handlingNanoseconds / 1_000_000)")) }

@@ -41,19 +41,19 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
 
     /// How a message ended: `message 12: handled; routes settings; pushToApp, certain; mqtt, 227 bytes; 3.1 ms`.
     ///
-    /// Failed, held and undecodable messages are warnings; what was put aside is an error.
+    /// Failed, held and undecodable messages are warnings; dead-lettered ones are errors.
     public init(_ trace: Trace) {
         var parts = ["message \(trace.messageID): \(Self.words(trace.outcome))"]
         if !trace.routes.isEmpty {
-            let shown = trace.routes.prefix(8).map(NearestName.shown).joined(separator: ", ")
+            let shown = trace.routes.prefix(8).map(Suggestion.shown).joined(separator: ", ")
             let more = trace.routes.count > 8 ? " and \(trace.routes.count - 8) more" : ""
             parts.append("\(trace.routes.count == 1 ? "route" : "routes") \(shown)\(more)")
         }
         if !trace.expired.isEmpty, trace.outcome.name != "expired" {
-            parts.append("too old for \(trace.expired.prefix(8).map(NearestName.shown).joined(separator: ", "))")
+            parts.append("too old for \(trace.expired.prefix(8).map(Suggestion.shown).joined(separator: ", "))")
         }
         if let message = trace.message { parts.append("\(message.kind.rawValue), \(message.certainty.rawValue)") }
-        let carrier = trace.transport.map { NearestName.shown($0.name) }
+        let carrier = trace.transport.map { Suggestion.shown($0.name) }
         let size = trace.message.map { counted($0.raw.bytes.count, "byte") }
         let carried = [carrier, size].compactMap { $0 }.joined(separator: ", ")
         if !carried.isEmpty { parts.append(carried) }
@@ -69,15 +69,15 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
             let pause = Self.milliseconds(Int64(pause / .nanoseconds(1)))
             self.init(
                 .warning,
-                "message \(id): attempt \(attempt) failed (\(cause)); route \(NearestName.shown(route)); again in "
+                "message \(id): attempt \(attempt) failed (\(cause)); route \(Suggestion.shown(route)); again in "
                     + "\(pause)"
             )
         case .overrun(let id, let route, let isLeft):
             let what = isLeft ? "did not return after it was cancelled, and is left" : "took too long and is cancelled"
-            self.init(isLeft ? .error : .warning, "message \(id): the handler of \(NearestName.shown(route)) \(what)")
+            self.init(isLeft ? .error : .warning, "message \(id): the handler of \(Suggestion.shown(route)) \(what)")
         case .storeFailed(let what): self.init(.error, what)
         case .notDurable(let what): self.init(.warning, what)
-        case .transport(let name, let event): self.init(event, of: NearestName.shown(name))
+        case .transport(let name, let event): self.init(event, of: Suggestion.shown(name))
         }
         fields = Self.fields(event)
     }
@@ -108,7 +108,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func words(_ outcome: Outcome) -> String {
-        let reason = outcome.reason.map { " (\(NearestName.shown($0)))" } ?? ""
+        let reason = outcome.reason.map { " (\(Suggestion.shown($0)))" } ?? ""
         guard case .failed(let failure) = outcome else { return outcome.name + reason }
         // What is reported says nothing of a payload; of another's description nobody knows.
         let cause = (failure.error as? any ReportedError)?.report ?? "\(type(of: failure.error))"

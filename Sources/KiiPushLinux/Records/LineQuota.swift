@@ -117,7 +117,7 @@ public final class LineQuota: Sendable {
     }
 
     private static func text(_ key: Key, _ count: Int, _ length: Duration) -> String {
-        let route = key.route.isEmpty ? "" : "; \(NearestName.shown(key.route))"
+        let route = key.route.isEmpty ? "" : "; \(Suggestion.shown(key.route))"
         let group = key.group == nil ? "" : "; one bucket, topic or sender"
         let lines = count == 1 ? "line" : "lines"
         return "left out \(count) \(lines) within \(length.components.seconds) s: \(key.kind)\(route)\(group)"

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Writes a log's lines on a thread of its own, so that a reader who is slow, or gone, holds up nobody.
+/// Writes a log's lines on a thread of its own, so that a slow or dead reader blocks nobody.
 ///
 /// ```swift
 /// let log = LogWriter { line in write(line) }
@@ -38,7 +38,7 @@ public final class LogWriter: Sendable {
     /// Starts the thread, which lasts until ``finish(within:)``.
     ///
     /// - Parameters:
-    ///   - shortages: told while lines are dropped, as ``Shortage/Kind/log``.
+    ///   - shortages: notified while lines are dropped, as ``Shortage/Kind/log``.
     ///   - write: writes a line, and may take as long as it likes; whether it was written. Called by the thread alone.
     public init(shortages: Shortages? = nil, _ write: @escaping @Sendable (String) -> Bool) {
         self.write = write

@@ -21,7 +21,7 @@ public import KiiPushDelivery
 /// | `kiipush_shortage{kind}` | 1 while the agent lacks `descriptors`, `memory`, `disk`, a `log` reader or a `broker` |
 /// | `kiipush_shortages_total{kind}` | how often it has lacked that |
 /// | `kiipush_log_lines_dropped_total` | lines of the log that nobody read |
-/// | `kiipush_retries_total`, `kiipush_overruns_total`, `kiipush_store_failures_total` | what the service told of |
+/// | `kiipush_retries_total`, `kiipush_overruns_total`, `kiipush_store_failures_total` | events of the service |
 /// | `kiipush_transport_events_total{transport,event}` | a link's events, such as `disconnected` |
 /// | `kiipush_transport_up{transport}` | 1 while the link is up, as ``TransportLink/isUp`` says |
 /// | `kiipush_transport_silence_seconds{transport}` | since the last payload, or since the beginning where none came |
@@ -47,7 +47,7 @@ public struct MetricsFile: Sendable {
     /// - Parameters:
     ///   - metrics: the receiver's counts.
     ///   - status: what the service has on its hands.
-    ///   - counts: what the service has told; nil leaves it out.
+    ///   - counts: the events of the service; nil leaves them out.
     ///   - holds: what the loop guard does, from its ``KiiPush/LoopGuard/holds``.
     ///   - shortages: what the program lacks; nil leaves it out.
     ///   - droppedLines: how many lines of the log were dropped; nil leaves it out.

@@ -58,11 +58,11 @@ enum MetricsText {
         ]
         return family(
             "service_messages", .gauge, "Messages that have not ended.", states.map { ([("state", $0.0)], $0.1) })
-            + family("service_payloads", .gauge, "Payloads taken in that have not ended.", [([], status.messages)])
+            + family("service_payloads", .gauge, "Accepted payloads that have not ended.", [([], status.messages)])
             + family("service_bytes", .gauge, "Their bytes.", [([], status.bytes)])
             + family(
                 "service_overrunning", .gauge, "Handlers that run beyond their time.", [([], status.overrunning)])
-            + family("service_open", .gauge, "1 while payloads are taken in.", [([], status.isOpen ? 1 : 0)])
+            + family("service_open", .gauge, "1 while payloads are accepted.", [([], status.isOpen ? 1 : 0)])
     }
 
     private static func loops(_ holds: [LoopHold]) -> String {
@@ -104,7 +104,7 @@ enum MetricsText {
 
     private static func told(_ gauges: MetricsGauges) -> String {
         family(
-            "dead_letters", .gauge, "Messages that were put aside.", gauges.deadLetters.map { [([], $0)] } ?? [])
+            "dead_letters", .gauge, "Dead letters in the store.", gauges.deadLetters.map { [([], $0)] } ?? [])
             + family(
                 "dead_letters_full", .gauge, "1 when there is no room for one more.",
                 gauges.areDeadLettersFull.map { [([], $0 ? 1 : 0)] } ?? [])
@@ -125,7 +125,7 @@ enum MetricsText {
             + family(
                 "transport_silence_seconds", .gauge, "Since the last payload, or the beginning.",
                 samples { age($0.lastMessageAt ?? counts.beginning) })
-            + family("transport_payloads_total", .counter, "Payloads that were taken in.", samples(\.messages))
+            + family("transport_payloads_total", .counter, "Payloads that were accepted.", samples(\.messages))
     }
 
     private static func told(_ counts: ServiceCounts.State) -> String {
@@ -141,7 +141,7 @@ enum MetricsText {
             + family(
                 "store_failures_total", .counter, "Failures of the inbox and of the dead letters.",
                 [([], counts.storeFailures)])
-            + family("transport_events_total", .counter, "What transports told of themselves.", transports)
+            + family("transport_events_total", .counter, "Events that transports reported.", transports)
     }
 
     // MARK: The format

@@ -9,7 +9,7 @@ import Synchronization
 /// let watching = Task { await silence.run { change in print(change) } }
 /// ```
 ///
-/// A link may seem well while a subscription is gone; only the silence tells. A message counts however it ends: a
+/// A link may seem healthy while a subscription is lost; only the silence shows it. A message counts however it ends: a
 /// duplicate is a sign of life too. It keeps one moment for each limit, of which there are 64 at most.
 public final class SilenceWatch: Sendable {
     /// How long a silence may last.
@@ -35,7 +35,7 @@ public final class SilenceWatch: Sendable {
         /// One line for a person.
         public var description: String {
             let seconds = Duration.seconds(length.components.seconds).ruleText
-            let what = route.isEmpty ? "nothing" : "nothing for route \(NearestName.shown(route))"
+            let what = route.isEmpty ? "nothing" : "nothing for route \(Suggestion.shown(route))"
             return isSilent
                 ? "silent: \(what) came for \(seconds)" : "no longer silent: \(what) had come for \(seconds)"
         }

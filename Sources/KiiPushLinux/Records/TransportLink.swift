@@ -12,7 +12,7 @@ public struct TransportLink: Sendable, Hashable {
         case connecting
         /// Payloads can come.
         case connected
-        /// The connection is gone, or could not be made; the transport tries again.
+        /// The connection was lost, or could not be made; the transport tries again.
         case reconnecting
         /// The other end does not let the transport in; it asks again, with growing pauses.
         case refused
@@ -62,7 +62,7 @@ public struct WatchedTransport: PushTransport {
     ///
     /// - Parameters:
     ///   - transport: the transport.
-    ///   - counts: who is told.
+    ///   - counts: the counts that are updated.
     ///   - connects: whether it tells when it is connected; one that does not counts as connected while it runs.
     public init(_ transport: any PushTransport, _ counts: ServiceCounts, connects: Bool = true) {
         (self.transport, self.counts, self.connects) = (transport, counts, connects)
@@ -88,8 +88,8 @@ private struct WatchingIntake: IntakeLayer {
     let counts: ServiceCounts
     let name: String
 
-    func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
-        let receipts = try service.take(payloads)
+    func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+        let receipts = try service.submit(payloads)
         counts.took(payloads.count, name)
         return receipts
     }

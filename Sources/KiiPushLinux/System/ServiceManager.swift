@@ -1,7 +1,7 @@
 import Glibc
 public import KiiPush
 
-/// The service manager that started this process, systemd, and what it is told: that the process is ready, how it is
+/// The service manager that started this process, systemd, and how it is notified: that the process is ready, how it is
 /// doing, that it is alive.
 ///
 /// ```swift

@@ -9,9 +9,9 @@ import Synchronization
 /// let signals = StopSignals { running.cancel() }
 /// ```
 ///
-/// Keep it for as long as the program runs; when it is let go, the signals are still caught, and do nothing. The first
-/// signal calls what it was made with, the second one ends the process at once with exit code 1. Programs that are
-/// started meanwhile are none the wiser. Make one a process, before anything else waits for these signals.
+/// Keep it for as long as the program runs; when it is released, the signals are still caught, and do nothing. The
+/// first signal calls what it was made with, the second one ends the process at once with exit code 1. Programs that
+/// are started meanwhile are none the wiser. Make one a process, before anything else waits for these signals.
 public final class StopSignals {
     // Dispatch waits for them, since it keeps the main thread for itself, with all signals open.
     private let sources: [any DispatchSourceSignal]
@@ -38,7 +38,7 @@ public final class StopSignals {
 
 /// SIGHUP, by which an operator asks a program to read its files anew, and which would end it otherwise.
 ///
-/// Keep it for as long as the program runs; when it is let go, the signal is still caught, and does nothing.
+/// Keep it for as long as the program runs; when it is released, the signal is still caught, and does nothing.
 public final class HangUpSignal {
     private let source: any DispatchSourceSignal
 

@@ -14,7 +14,7 @@ struct AcceptPause {
     /// Begins without a pause.
     ///
     /// - Parameters:
-    ///   - shortages: told when clients cannot be taken on, and when they can again.
+    ///   - shortages: notified when clients cannot be accepted, and when they can again.
     ///   - what: who cannot come in meanwhile, in words.
     init(_ shortages: Shortages?, what: String) {
         self.shortages = shortages
@@ -32,7 +32,7 @@ struct AcceptPause {
         end = .now + Self.length
         lack = Shortage.Kind(number)
         guard let lack, let shortages else { return false }
-        shortages.begin(lack, "\(what) cannot be taken on (\(number)); they wait")
+        shortages.begin(lack, "\(what) cannot be accepted (\(number)); they wait")
         return true
     }
 

@@ -33,11 +33,11 @@ package struct BatchedIntake {
     ///
     /// - Returns: the receipts of those that were taken in, at least one.
     /// - Throws: the refusal, `full` only when there is not even room for one; ask ``wait`` then.
-    package mutating func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+    package mutating func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         size = min(size, payloads.count)
         while true {
             do throws(IntakeRefusal) {
-                let receipts = try intake.take(Array(payloads.prefix(size)))
+                let receipts = try intake.submit(Array(payloads.prefix(size)))
                 size = min(size * 2, Self.largestBatch)
                 refusals = 0
                 return receipts

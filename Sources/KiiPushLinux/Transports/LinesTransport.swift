@@ -9,12 +9,12 @@ public import KiiPushDelivery
 /// ```
 ///
 /// So a program in any language hands its payloads over through a pipe. Lines end with LF or CRLF, the last one may end
-/// with the input; blank ones are passed over. A line that is longer than the limit is told of by its number, as
+/// with the input; blank ones are passed over. A line that is longer than the limit is reported by its number, as
 /// `TransportEvent.ignored`, and passed over. It ends when the input does and all was taken in.
 ///
 /// It has a thread of its own, which blocks on the descriptor; up to 64 payloads are handed over at once. While the
 /// service is full nothing is read. It acknowledges nothing, since nobody would hear it, and what was read comes from
-/// nowhere again: what could not be handed over when it was cancelled is told of as `TransportEvent.possibleGap`. An
+/// nowhere again: what could not be handed over when it was cancelled is reported as `TransportEvent.possibleGap`. An
 /// inbox that fails is tried again, with pauses from 100 ms to 10 s.
 public struct LinesTransport: PushTransport {
     /// Its name in logs and metrics.
@@ -146,7 +146,7 @@ private struct LinesReading {
             return true
         }
         do throws(IntakeRefusal) {
-            waiting.removeFirst(try intake.take(waiting).count)
+            waiting.removeFirst(try intake.submit(waiting).count)
         } catch {
             switch error {
             case .full: break

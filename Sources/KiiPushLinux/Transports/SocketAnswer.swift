@@ -6,10 +6,10 @@ import Synchronization
 enum SocketAnswer {
     /// How a payload ended.
     static func ended(_ outcome: Outcome) -> String {
-        line(outcome.name, outcome.disposition, outcome.reason.map(NearestName.shown))
+        line(outcome.name, outcome.disposition, outcome.reason.map(Suggestion.shown))
     }
 
-    /// It lies on disk, and will be handled.
+    /// It is on disk, and will be handled.
     static let stored = line("stored", .accept)
 
     /// The service stopped before it ended.

@@ -28,7 +28,7 @@ extension SocketError: CustomStringConvertible {
             "\(EscapedText(path)): there is no socket of this user's in this place, but something else; remove it or "
                 + "take another path"
         case .inUse(let path): "\(EscapedText(path)): another program listens there; stop it or take another path"
-        case .nobodyAnswers(let path, let number): "\(EscapedText(path)): nobody answers there: \(number)"
+        case .nobodyAnswers(let path, let number): "\(EscapedText(path)): no server answers: \(number)"
         case .failed(let path, let number): "\(EscapedText(path)): cannot listen: \(number)"
         }
     }

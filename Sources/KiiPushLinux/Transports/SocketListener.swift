@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A Unix socket that listens at a path; gone from there with the value.
+/// A Unix socket that listens at a path; removed with the value.
 struct SocketListener: ~Copyable {
     let descriptor: Int32
     private let path: String

@@ -94,7 +94,7 @@ struct SocketServer: ~Copyable {
         guard !payloads.isEmpty else { return }
         do throws(IntakeRefusal) {
             let deadline = ContinuousClock.now + settings.answerAfter
-            clients[index].answerFirst(try intake.take(payloads).map { DueAnswer($0, deadline: deadline, signal) })
+            clients[index].answerFirst(try intake.submit(payloads).map { DueAnswer($0, deadline: deadline, signal) })
         } catch {
             switch error {
             case .full: break
@@ -115,7 +115,7 @@ struct SocketServer: ~Copyable {
                 guard let client else { return }
                 admit(client)
             } catch {
-                if !pause.failed(error) { tellOnce("no client can be taken on: \(error)") }
+                if !pause.failed(error) { tellOnce("no client can be accepted: \(error)") }
                 return
             }
         }

@@ -13,7 +13,7 @@ public import KiiPushDelivery
 /// | answer | the payload |
 /// |---|---|
 /// | `{"outcome":"handled","disposition":"accept"}` | ended so; `reason` says more exactly why, where there is more |
-/// | `{"outcome":"stored","disposition":"accept"}` | lies on disk, has not ended within a second, and will |
+/// | `{"outcome":"stored","disposition":"accept"}` | is on disk, has not ended within a second, and will |
 /// | `{"outcome":"left","disposition":"retryLater"}` | had not ended when the service stopped; send it again |
 /// | `{"outcome":"notTaken","disposition":"retryLater","reason":"stopping"}` | was not taken in; send it again |
 /// | `{"outcome":"undecodable","disposition":"reject","reason":"limitExceeded"}` | exceeds the limit, and was dropped |
@@ -22,7 +22,7 @@ public import KiiPushDelivery
 /// `notTaken` with `tooManyClients`, or with the disposition `reject` and `notAllowed`.
 ///
 /// Lines end with LF or CRLF, the last one may end with what the client sends; blank ones are passed over and not
-/// answered. What was taken in is handled whether or not its client is still there to be told.
+/// answered. An accepted payload is handled whether or not its client still waits for the answer.
 ///
 /// The socket has mode 0600, and the user of each client is asked of the system: by default this process's user and
 /// root may. Its directory must be one that only this user and root may write to. A socket that an earlier process left
@@ -71,10 +71,10 @@ public struct SocketTransport: PushTransport {
     ///   - transport: the network that the payloads came over, where it is known.
     ///   - users: the users who may, by number; nil for this process's and root. If others are among them the socket
     ///     has mode 0666, and the list alone decides.
-    ///   - clients: how many may be connected at once, 1 to 512; more are told so and turned away.
+    ///   - clients: how many may be connected at once, 1 to 512; further clients get an error and are disconnected.
     ///   - limit: the most bytes of a line, its end not counted; that of the receiver's payloads.
     ///   - answerAfter: how long the answer for a stored payload waits for its end, at most an hour.
-    ///   - shortages: told when clients have to wait since there are no open files for them, and when no longer.
+    ///   - shortages: notified when clients have to wait since there are no open files for them, and when no longer.
     ///   - name: its name in logs and metrics.
     public init(
         path: String, transport: Transport? = nil, users: Set<UInt32>? = nil, clients: Int = 16,

@@ -52,7 +52,9 @@ private struct AddressReader {
         guard let sign = bytes[offset..<authorityEnd].lastIndex(of: UInt8(ascii: "@")) else { return nil }
         if let colon = bytes[offset..<sign].firstIndex(of: UInt8(ascii: ":")) {
             throw error(
-                colon, "a password is not taken here, where other users of the machine can see it; name a file of it")
+                colon,
+                "a password is not accepted here, where other users could see it; name a file that contains it"
+            )
         }
         guard sign > offset else { throw error(offset, "expected a user before '@'") }
         let user = try decoded(offset..<sign, "user")

@@ -52,12 +52,13 @@ public final class MQTTTransport: PushTransport {
     ) throws(MQTTSettingsError) {
         try settings.check()
         if settings.version == .v5, !settings.usesTLS, !settings.risksMQTT5,
-            MQTTAnswers.endsProcess(Link.libraryNumber)
+            MQTTAnswers.endsProcess(MosquittoClient.libraryNumber)
         {
             throw MQTTSettingsError(
                 "", nil,
                 "MQTT 5 without TLS is refused: one packet of anybody on the way would end this process, by a fault of "
-                    + "libmosquitto \(Link.libraryVersion); use mqtts, MQTT 3.1.1, or libmosquitto 2.1 or newer")
+                    + "libmosquitto \(MosquittoClient.libraryVersion); use mqtts, MQTT 3.1.1, or libmosquitto 2.1 or newer"
+            )
         }
         self.settings = settings
         self.name = name
@@ -84,12 +85,13 @@ public final class MQTTTransport: PushTransport {
             // What is of no use now is an error of the settings; later it may be between two versions of a file.
             let files = LinkFiles(settings)
             _ = try files.read()
-            let start = Serving.Start(settings: settings, files: files, random: random)
+            let start = MQTTSession.Start(settings: settings, files: files, random: random)
             // Not a child task: the thread may be in the resolver for minutes after this task was cancelled.
             Task.detached { [self] in
                 await withThread {
                     blockSignals()
-                    let serving = Serving(start, intake, control) { counts in self.counter.withLock { $0 = counts } }
+                    let serving = MQTTSession(start, intake, control) { counts in self.counter.withLock { $0 = counts }
+                    }
                     control.finish(serving.serve())
                 }
             }

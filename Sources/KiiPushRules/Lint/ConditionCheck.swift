@@ -100,7 +100,7 @@ extension RulesLint {
     private mutating func checkData(_ rule: RoutingRule, _ profile: RuleProfile) {
         for condition in rule.criteria.data {
             let place = position("data", condition.key, of: rule)
-            let key = "'\(NearestName.shown(condition.key))'"
+            let key = "'\(Suggestion.shown(condition.key))'"
             var proof = DataProof()
             if proof.neverHolds(condition.predicate) {
                 report(
@@ -144,18 +144,18 @@ extension RulesLint {
                 let text = RuleText(alternative).text
                 report(
                     .unknownEvent, position("events", of: rule), rule.id,
-                    NearestName.unknown("event", text, known: known) + "; a rule for it takes nothing that Kii sends")
+                    Suggestion.unknown("event", text, known: known) + "; a rule for it takes nothing that Kii sends")
             }
         }
         guard let transport = rule.criteria.transport else { return }
         let known = Self.transports
         for text in transport.alternatives.map({ RuleText($0).text }) where !known.contains(where: text.isExactly) {
-            guard let nearest = NearestName.of(text, among: known), !text.utf8.contains(UInt8(ascii: "*")) else {
+            guard let nearest = Suggestion.of(text, among: known), !text.utf8.contains(UInt8(ascii: "*")) else {
                 continue
             }
             report(
                 .unknownTransport, position("transport", of: rule), rule.id,
-                "no transport of this SDK is called '\(NearestName.shown(text))'; did you mean '\(nearest)'?")
+                "no transport of this SDK is called '\(Suggestion.shown(text))'; did you mean '\(nearest)'?")
         }
     }
 

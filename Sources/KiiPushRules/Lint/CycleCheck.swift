@@ -20,7 +20,7 @@ extension RulesLint {
     private mutating func reportSelf(_ feed: RuleFeed) {
         let rule = rules.rules[feed.from]
         guard reportedSelf.insert(feed.from).inserted else { return }
-        let target = NearestName.shown(feed.target.description)
+        let target = Suggestion.shown(feed.target.description)
         let place = position(of: feed.target, writtenBy: rule)
         if rule.loop?.rate == .unlimited {
             report(
@@ -44,7 +44,7 @@ extension RulesLint {
         var steps: [String] = []
         for feed in cycle.prefix(Self.mostSteps) {
             let taker = rules.rules[feed.to]
-            let target = NearestName.shown(feed.target.description)
+            let target = Suggestion.shown(feed.target.description)
             let from = rules.rules[feed.from]
             steps.append(
                 "\(name(from)) (\(from.position)) writes \(target), which \(name(taker)) (\(taker.position)) takes")

@@ -9,7 +9,7 @@ extension RulesLint {
         var check = ShadowCheck(profiles) { rules.rules[$0].flow == .continue && !dead.contains($0) }
         for (number, rule) in rules.rules.enumerated() where !dead.contains(number) {
             guard let dedupe = rule.dedupe, let place = rule.dedupePosition else { continue }
-            let key = "'\(NearestName.shown(dedupe.key))'"
+            let key = "'\(Suggestion.shown(dedupe.key))'"
             if let why = neverCounts(dedupe, rule) {
                 report(.unusedID, place, rule.id, "the rule \(name(rule)) never finds an id in \(key): \(why)")
             } else if profiles[number].kinds == KindSet(.pushToApp) {

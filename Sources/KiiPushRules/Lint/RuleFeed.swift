@@ -127,7 +127,7 @@ struct RuleFeeds {
 extension SenderPattern {
     /// Whether an identity is taken.
     func takes(_ identity: Sender) -> Bool {
-        let kind: Reading.SenderKind =
+        let kind: Classified.SenderKind =
             switch identity {
             case .user: .user
             case .thing: .thing

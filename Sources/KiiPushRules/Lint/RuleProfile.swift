@@ -14,7 +14,7 @@ struct RuleProfile {
 
     private let wantedCertainty: UInt8
     private let wantedScopes: WantedOwners<MessageScope.Kind>?
-    private let wantedSenders: WantedOwners<Reading.SenderKind>?
+    private let wantedSenders: WantedOwners<Classified.SenderKind>?
 
     init(_ criteria: RouteCriteria) {
         self.criteria = criteria

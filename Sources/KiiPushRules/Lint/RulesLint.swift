@@ -72,7 +72,7 @@ struct RulesLint {
     }
 
     /// A rule's id in quotes, fit for a line.
-    func name(_ rule: RoutingRule) -> String { "'\(NearestName.shown(rule.id))'" }
+    func name(_ rule: RoutingRule) -> String { "'\(Suggestion.shown(rule.id))'" }
 
     /// Where a condition of a rule stands; the rule's place when the file does not have it.
     func position(_ condition: String, _ key: String? = nil, of rule: RoutingRule) -> SourcePosition {

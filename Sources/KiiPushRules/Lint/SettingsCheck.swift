@@ -9,7 +9,7 @@ extension RulesLint {
                 guard case .user(let user) = identity, serving.matches(.user(user)) else { continue }
                 report(
                     .identityServed, index < rules.mePositions.count ? rules.mePositions[index] : .start, nil,
-                    "the user '\(NearestName.shown(user.id))' of 'me' is also in 'serving': what another device of that user writes would be cut; if there may be one, move the user to 'writesAs' of 'loop'"
+                    "the user '\(Suggestion.shown(user.id))' of 'me' is also in 'serving': what another device of that user writes would be dropped; if there may be one, move the user to 'writesAs' of 'loop'"
                 )
             }
         }
@@ -19,7 +19,7 @@ extension RulesLint {
                 guard let other = target.appID, !other.isExactly(app) else { continue }
                 report(
                     .otherApp, index < rule.writePositions.count ? rule.writePositions[index] : rule.position, rule.id,
-                    "the rule \(name(rule)) writes to the app '\(NearestName.shown(other))', and the file is of '\(NearestName.shown(app))'; leave the app out of the URI"
+                    "the rule \(name(rule)) writes to the app '\(Suggestion.shown(other))', and the file is of '\(Suggestion.shown(app))'; leave the app out of the URI"
                 )
             }
         }
@@ -60,7 +60,7 @@ extension RulesLint {
             if let registered, known?.contains(key) == false {
                 report(
                     .unknownHandler, rule.actionPosition, rule.id,
-                    NearestName.unknown("handler", handler, known: registered)
+                    Suggestion.unknown("handler", handler, known: registered)
                         + "; register it, or name one that is")
             }
         }
@@ -68,12 +68,12 @@ extension RulesLint {
             guard let (rule, isAlive) = named[key], !isAlive, known?.contains(key) != false else { continue }
             report(
                 .unreachableHandler, rule.actionPosition, rule.id,
-                "the handler '\(NearestName.shown(key.text))' is never called: no rule that names it takes a message")
+                "the handler '\(Suggestion.shown(key.text))' is never called: no rule that names it takes a message")
         }
         for handler in registered ?? [] where named[ExactText(handler)] == nil {
             report(
                 .unusedHandler, .start, nil,
-                "no rule names the handler '\(NearestName.shown(handler))'; add a rule for it, or do not register it")
+                "no rule names the handler '\(Suggestion.shown(handler))'; add a rule for it, or do not register it")
         }
     }
 }

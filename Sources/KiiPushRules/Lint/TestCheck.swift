@@ -9,7 +9,7 @@ extension RulesLint {
         let handlers = Set(rules.rules.map { ExactText($0.handlerName) })
         var firsts: [ExactText: SourcePosition] = [:]
         for test in rules.tests {
-            let name = "'\(NearestName.shown(test.name))'"
+            let name = "'\(Suggestion.shown(test.name))'"
             if let first = firsts[ExactText(test.name)] {
                 report(
                     .repeatedTestName, test.position, nil,
@@ -38,13 +38,13 @@ extension RulesLint {
     /// A program may have a transport of its own, and then has rules that ask for it; a near name is a slip all the same.
     private mutating func check(transport: String, _ step: RuleTestStep) {
         guard !Self.transports.contains(where: transport.isExactly) else { return }
-        let isNear = NearestName.of(transport, among: Self.transports) != nil
+        let isNear = Suggestion.of(transport, among: Self.transports) != nil
         guard isNear || !rules.rules.contains(where: { $0.criteria.transport?.matches(transport) == true }) else {
             return
         }
         report(
             .unknownTransport, step.transportPosition ?? step.position, nil,
-            NearestName.unknown("transport", transport, known: Self.transports)
+            Suggestion.unknown("transport", transport, known: Self.transports)
                 + (isNear ? "" : "; no rule asks for it either"))
     }
 
@@ -103,14 +103,14 @@ extension RulesLint {
             let known = handlers.map(\.text).sorted()
             report(
                 .impossibleTest, expect.positions["handlers"] ?? expect.position, nil,
-                NearestName.unknown("handler", handler, known: known))
+                Suggestion.unknown("handler", handler, known: known))
         }
         var numbers: [Int] = []
         for id in expect.rules ?? [] {
             guard let number = rulesByID[ExactText(id)] else {
                 report(
                     .impossibleTest, rulesPlace, nil,
-                    NearestName.unknown("rule", id, known: rules.rules.map(\.id)))
+                    Suggestion.unknown("rule", id, known: rules.rules.map(\.id)))
                 continue
             }
             numbers.append(number)

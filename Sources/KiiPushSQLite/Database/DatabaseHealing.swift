@@ -3,7 +3,7 @@ import Glibc
 import KiiPush
 import KiiPushLinux
 
-/// A damaged database was put aside, and a new one begun with what could be read of it.
+/// A damaged database was set aside, and a new one was started with its readable contents.
 ///
 /// What a handler has to know of it is that messages may have been lost, or be handled a second time.
 public struct DatabaseHealing: Sendable, Hashable {
@@ -11,7 +11,7 @@ public struct DatabaseHealing: Sendable, Hashable {
     public enum Cause: String, Sendable, Hashable, CaseIterable {
         /// SQLite could not read it, or found it unsound.
         case damaged
-        /// It was empty or gone, though a database had been there.
+        /// It was empty or missing, though a database had been there.
         case emptied
     }
 
@@ -28,13 +28,13 @@ public struct DatabaseHealing: Sendable, Hashable {
         }
     }
 
-    /// Where the old file lies, with its `-wal` beside it.
+    /// The path of the old file, with its `-wal` beside it.
     public let damagedPath: String
     /// What was wrong with it.
     public let cause: Cause
     /// What was saved of the messages that had not ended.
     public let inbox: Saved
-    /// What was saved of the dead letters.
+    /// The dead letters that were saved.
     public let deadLetters: Saved
     /// What was saved of what is known to be done.
     public let seen: Saved
@@ -52,13 +52,13 @@ public struct DatabaseHealing: Sendable, Hashable {
 }
 
 extension DatabaseHealing: CustomStringConvertible {
-    /// What was wrong, what was saved, what may be missing and where the old file lies; one line for a person.
+    /// What was wrong, what was saved, what may be missing and where the old file is; one line for a person.
     public var description: String {
-        let what = cause == .emptied ? "was empty or gone, though a database had been there" : "was damaged"
+        let what = cause == .emptied ? "was empty or missing, though a database had been there" : "was damaged"
         let lost = missing.map { "what may be missing: \($0)" } ?? "every table could be read to its end"
         return "the state \(what); saved: \(counted(inbox.rows, "message")) that had not ended, "
             + "\(counted(deadLetters.rows, "dead letter")), \(counted(seen.rows, "message")) known as done; \(lost); "
-            + "the old file lies in \(EscapedText(damagedPath)), remove it when you need it no more"
+            + "the old file is now \(EscapedText(damagedPath)), remove it when you no longer need it"
     }
 }
 #endif

@@ -28,8 +28,8 @@ import Synchronization
 /// The directory is made with mode 0700 and the file with 0600. A file that others may read or write is refused, not
 /// repaired: the secret in it may be known, and what it remembers may be forged.
 ///
-/// A file that is damaged, and one that is empty or gone where a database was, is refused too, unless the database is
-/// opened by ``init(healing:)``. That there was one, `kiipush.db.made` beside it says.
+/// A file that is damaged, and one that is empty or missing where a database was, is refused too, unless the database
+/// is opened by ``init(healing:)``. That there was one, `kiipush.db.made` beside it says.
 ///
 /// Where it is found out only later, every call fails from then on, so that nothing is confirmed that may not be kept,
 /// and the file is not written to any more: ``onDamage(_:)`` tells of it; close the database then, and open it again
@@ -60,7 +60,7 @@ public final class SQLiteDatabase: Sendable {
     /// What was found wrong with the open files, and who is to be told.
     private struct Damage {
         var error: SQLiteError?
-        var listener: (@Sendable (SQLiteError) -> Void)?
+        var listeners = Listeners<SQLiteError>()
     }
 
     /// Opens the database of a state directory, and makes what is missing of both.
@@ -126,23 +126,23 @@ public final class SQLiteDatabase: Sendable {
     /// Calls `listener` once when a call finds the open database damaged, or its files removed or emptied; at once if
     /// one did already.
     ///
-    /// From then on every call of a store fails with the same error. It is called by the thread that found out; keep it
-    /// short.
+    /// From then on every call of a store fails with the same error. Several listeners, up to 64, are called one after
+    /// the other, by the thread that found the damage; keep them short.
     ///
-    /// - Parameter listener: is given what is wrong, in place of an earlier listener.
-    public func onDamage(_ listener: @escaping @Sendable (SQLiteError) -> Void) {
-        let error = damage.withLock { damage in
-            damage.listener = listener
-            return damage.error
-        }
+    /// - Parameter listener: called once, with what is wrong.
+    /// - Returns: a token to remove the listener with; drop it to keep the listener.
+    @discardableResult
+    public func onDamage(_ listener: @escaping @Sendable (SQLiteError) -> Void) -> ListenerToken {
+        let (number, error) = damage.withLock { damage in (damage.listeners.add(listener), damage.error) }
         if let error { listener(error) }
+        return ListenerToken { [weak self] in self?.damage.withLock { $0.listeners.remove(number) } }
     }
 
     private func tellOfDamage(_ error: SQLiteError) {
         let listener: (@Sendable (SQLiteError) -> Void)? = damage.withLock { damage in
             guard damage.error == nil else { return nil }
             damage.error = error
-            return damage.listener
+            return damage.listeners.call
         }
         listener?(error)
     }

@@ -20,7 +20,7 @@ public enum SQLiteError: Error, Sendable, Hashable {
     case foreignDatabase(path: String)
     /// A newer release wrote the file, in a form that this one does not know.
     case newerSchema(path: String, version: Int, newestKnown: Int)
-    /// The file is empty or gone, though a database was there.
+    /// The file is empty or missing, though a database was there.
     case emptied(path: String)
     /// SQLite cannot keep a setting without which a commit may be lost, as some network file systems cause.
     case notDurable(path: String, setting: String)
@@ -75,7 +75,7 @@ extension SQLiteError: CustomStringConvertible {
             "is damaged; start 'kiipush receive' on it, or open it with SQLiteDatabase(healing:): the file is put "
                 + "aside, and what can be read is saved"
         case .emptied:
-            "is empty or gone, though a database was there; put it back, or start 'kiipush receive' on it, or open it "
+            "is empty or missing, though a database was there; restore it, or start 'kiipush receive' on it, or open it "
                 + "with SQLiteDatabase(healing:), to begin a new one"
         case .full: "no room is left; free some on the disk, or replay or drop dead letters"
         case .inputOutput(_, let number, let code):

@@ -60,8 +60,8 @@ extension Connection {
     }
 
     /// Writes down what became of the payload of a number, which must be there.
-    mutating func write(_ note: InboxNote, _ id: Int64) throws(SQLiteError) {
-        switch note {
+    mutating func write(_ record: InboxRecord, _ id: Int64) throws(SQLiteError) {
+        switch record {
         case .begun(_, let attempt):
             try run(
                 """

@@ -4,36 +4,36 @@ import KiiPushDelivery
 import KiiPushLinux
 import Synchronization
 
-/// Writes the notes of an inbox, many in one transaction, with the commits of a seen store between them and the letters
-/// of a dead-letter store beside them.
+/// Writes the records of an inbox, many in one transaction, with the commits of a seen store between them and the
+/// letters of a dead-letter store beside them.
 ///
 /// What waits is written in the order in which it came, by whoever has the database: a thread that rests when there are
-/// no notes and soon ends, or one that adds payloads and takes along what waits. So a commit is on disk before the note
-/// that follows it, or with it. A letter waits for the next note of its payload, and is on disk with that.
+/// no records and soon ends, or one that adds payloads and takes along what waits. So a commit is on disk before the
+/// record that follows it, or with it. A letter waits for the next record of its payload, and is on disk with that.
 final class InboxWriter: Sendable {
     private enum Entry {
         /// What one call has to tell.
-        case notes([InboxNote], CheckedContinuation<Void, any Error>)
+        case records([InboxRecord], CheckedContinuation<Void, any Error>)
         case commit(QueuedCommit)
 
-        var hasNotes: Bool { if case .notes = self { true } else { false } }
-        var notes: [InboxNote] { if case .notes(let notes, _) = self { notes } else { [] } }
+        var hasRecords: Bool { if case .records = self { true } else { false } }
+        var records: [InboxRecord] { if case .records(let records, _) = self { records } else { [] } }
     }
 
     /// What the thread does that writes for those who wait.
     private enum Thread {
         case none
         case working
-        /// It waits for notes, and ends when there are none for a while.
+        /// It waits for records, and ends when there are none for a while.
         case resting
     }
 
     private struct State {
         var waiting: [Entry] = []
-        /// How many of what waits are calls with notes.
+        /// How many of what waits are calls with records.
         var calls = 0
         var thread = Thread.none
-        /// The letters that wait for a note of their payload, by its number.
+        /// The letters that wait for a record of their payload, by its number.
         var letters: [Int64: [QueuedLetter]] = [:]
 
         var commits: Int { waiting.count - calls }
@@ -41,14 +41,14 @@ final class InboxWriter: Sendable {
         mutating func take(_ count: Int) -> [Entry] {
             let batch = Array(waiting.prefix(count))
             waiting.removeFirst(batch.count)
-            calls -= batch.count { $0.hasNotes }
+            calls -= batch.count { $0.hasRecords }
             return batch
         }
     }
 
     /// How many calls and commits one transaction has at most.
     private static let mostAtOnce = 1024
-    /// How many commits may wait for a note that takes them along.
+    /// How many commits may wait for a record that takes them along.
     private static let mostCommits = 4096
     /// How long the thread rests before it ends.
     private static let rest = Duration.seconds(1)
@@ -76,12 +76,12 @@ final class InboxWriter: Sendable {
 
     // MARK: Waiting
 
-    /// Writes notes, all or none of them, together with all others that wait.
-    func write(_ notes: [InboxNote]) async throws {
-        if notes.isEmpty { return }
+    /// Writes records, all or none of them, together with all others that wait.
+    func write(_ records: [InboxRecord]) async throws {
+        if records.isEmpty { return }
         try await withCheckedThrowingContinuation { waiter in
             let thread = state.withLock { state in
-                state.waiting.append(.notes(notes, waiter))
+                state.waiting.append(.records(records, waiter))
                 state.calls += 1
                 defer { state.thread = .working }
                 return state.thread
@@ -90,10 +90,10 @@ final class InboxWriter: Sendable {
         }
     }
 
-    /// Queues a commit, to be written with the next note or before it.
+    /// Queues a commit, to be written with the next record or before it.
     func queue(_ commit: QueuedCommit) { state.withLock { $0.waiting.append(.commit(commit)) } }
 
-    /// Queues a letter, to be written with the next note of its payload, which must be here.
+    /// Queues a letter, to be written with the next record of its payload, which must be here.
     func queue(_ letter: QueuedLetter, of payload: Int64) {
         state.withLock { $0.letters[payload, default: []].append(letter) }
     }
@@ -120,11 +120,11 @@ final class InboxWriter: Sendable {
     }
 
     /// Forgets the commits that wait, since the store that they are of is gone.
-    func dropCommits() { state.withLock { state in state.waiting.removeAll { !$0.hasNotes } } }
+    func dropCommits() { state.withLock { state in state.waiting.removeAll { !$0.hasRecords } } }
 
     // MARK: The thread
 
-    /// Has notes written that were just queued, where there was such a thread before.
+    /// Has records written that were just queued, where there was such a thread before.
     private func haveWritten(_ thread: Thread) {
         switch thread {
         case .none: startWriting()
@@ -142,7 +142,7 @@ final class InboxWriter: Sendable {
         }
     }
 
-    /// Writes for the thread; nil when no notes wait, and it may rest.
+    /// Writes for the thread; nil when no records wait, and it may rest.
     private func writeNext() -> Written? {
         let hasMore = state.withLock { state in
             if state.calls == 0 { state.thread = .resting }
@@ -164,7 +164,7 @@ final class InboxWriter: Sendable {
 
     /// Adds payloads in one transaction with what waits, so that they share its write.
     ///
-    /// - Parameter add: writes the payloads down, and notes them in the changes.
+    /// - Parameter add: writes the payloads down, and records them in the changes.
     /// - Returns: what `add` returned, when it is on disk.
     /// - Throws: why nothing was written; what waited still waits, and is tried again without them.
     func write<Result: Sendable>(
@@ -197,9 +197,9 @@ final class InboxWriter: Sendable {
 
         /// Tells those who wait for it.
         func tell() {
-            for case .notes(_, let waiter) in done { waiter.resume() }
+            for case .records(_, let waiter) in done { waiter.resume() }
             guard let error else { return }
-            for case .notes(_, let waiter) in failed { waiter.resume(throwing: error) }
+            for case .records(_, let waiter) in failed { waiter.resume(throwing: error) }
         }
     }
 
@@ -236,7 +236,7 @@ final class InboxWriter: Sendable {
                 return written
             }
             // Before anybody else can take what came after them.
-            _ = putBack(batch.filter { !$0.hasNotes })
+            _ = putBack(batch.filter { !$0.hasRecords })
             return Written(failed: batch, error: error)
         }
     }
@@ -244,18 +244,18 @@ final class InboxWriter: Sendable {
     private func takeNotes() -> [Entry] {
         state.withLock { state in
             let all = state.take(.max)
-            state.waiting = all.filter { !$0.hasNotes }
+            state.waiting = all.filter { !$0.hasRecords }
             return all
         }
     }
 
     /// Lets what a write could not take wait where it was.
     ///
-    /// - Returns: what has the notes in it written, if there are any: have it do so, with the database let go of.
+    /// - Returns: what has the records in it written, if there are any: have it do so, with the database let go of.
     private func putBack(_ batch: [Entry]) -> Thread? {
         state.withLock { state in
             state.waiting.insert(contentsOf: batch, at: 0)
-            state.calls += batch.count(where: \.hasNotes)
+            state.calls += batch.count(where: \.hasRecords)
             guard state.calls > 0 else { return nil }
             defer { state.thread = .working }
             return state.thread
@@ -273,8 +273,8 @@ final class InboxWriter: Sendable {
             var seen: (last: QueuedCommit, rows: SeenRows)?
             for entry in batch {
                 switch entry {
-                case .notes(let notes, _):
-                    for note in notes { try write(note, &connection, &changes) }
+                case .records(let records, _):
+                    for record in records { try write(record, &connection, &changes) }
                 case .commit(let commit):
                     var rows = seen?.rows ?? commit.file.rows
                     try rows.insert(commit.keys, commit.time, &connection)
@@ -294,12 +294,12 @@ final class InboxWriter: Sendable {
     }
 
     private func write(
-        _ note: InboxNote, _ connection: inout Connection, _ changes: inout InboxChanges
+        _ record: InboxRecord, _ connection: inout Connection, _ changes: inout InboxChanges
     ) throws(SQLiteError) {
-        guard let id = Int64(exactly: note.id), has(id), !changes.gone.contains(id) else { return }
-        try connection.write(note, id)
-        if case .begun = note { return }
-        if case .ended = note { changes.gone.insert(id) }
+        guard let id = Int64(exactly: record.id), has(id), !changes.gone.contains(id) else { return }
+        try connection.write(record, id)
+        if case .begun = record { return }
+        if case .ended = record { changes.gone.insert(id) }
         guard !changes.lettersOf.contains(id) else { return }
         let letters = state.withLock { $0.letters[id] ?? [] }
         for letter in letters where letter.table.isWaiting(letter.waiting) {
@@ -313,11 +313,11 @@ final class InboxWriter: Sendable {
 
     // MARK: Letters
 
-    /// Whether a letter would be written with one of these notes.
+    /// Whether a letter would be written with one of these records.
     private func hasLetter(_ entry: Entry) -> Bool {
-        let notes = entry.notes
+        let records = entry.records
         return state.withLock { state in
-            !state.letters.isEmpty && notes.contains { state.letters[Int64(truncatingIfNeeded: $0.id)] != nil }
+            !state.letters.isEmpty && records.contains { state.letters[Int64(truncatingIfNeeded: $0.id)] != nil }
         }
     }
 

@@ -11,12 +11,12 @@ final class LetterTable: Sendable {
         let ticket: Int64
         /// The number of the letter that is to stand for it.
         let number: Int64
-        let place: LetterRoom.Place
+        let place: DeadLetterQuota.Place
         let letter: DeadLetter
     }
 
     private struct State {
-        var room: LetterRoom
+        var room: DeadLetterQuota
         /// The number that was given last.
         var last: Int64
         var lastTicket: Int64 = 0
@@ -28,7 +28,7 @@ final class LetterTable: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ room: LetterRoom, last: Int64, inFile: Set<Int64>) {
+    init(_ room: DeadLetterQuota, last: Int64, inFile: Set<Int64>) {
         state = Mutex(State(room: room, last: last, inFile: inFile))
     }
 
@@ -42,7 +42,7 @@ final class LetterTable: Sendable {
     /// - Throws: ``KiiPush/DeadLettersFull`` when it is beyond a bound.
     func add(_ letter: DeadLetter) throws(DeadLettersFull) -> Waiting {
         let answer: Result<Waiting, DeadLettersFull> = state.withLock { state in
-            let place: LetterRoom.Place
+            let place: DeadLetterQuota.Place
             do throws(DeadLettersFull) {
                 place = try state.room.take(letter, as: UInt64(state.last + 1))
             } catch {

@@ -66,7 +66,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         scale = database.timeScale(clock)
         do throws(SQLiteError) {
             let (room, ids, last) = try database.withConnection { connection throws(SQLiteError) in
-                let (room, ids) = try connection.letterRoom(LetterRoom(capacity: capacity, bytes: bytes))
+                let (room, ids) = try connection.letterRoom(DeadLetterQuota(capacity: capacity, bytes: bytes))
                 return (
                     room, ids, try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'deadLetters'") ?? 0
                 )
@@ -217,8 +217,8 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
 extension Connection {
     /// What an empty store's room is with the letters that are there.
     fileprivate mutating func letterRoom(
-        _ empty: LetterRoom
-    ) throws(SQLiteError) -> (room: LetterRoom, ids: Set<Int64>) {
+        _ empty: DeadLetterQuota
+    ) throws(SQLiteError) -> (room: DeadLetterQuota, ids: Set<Int64>) {
         var keys: [Int64: [DeadLetter.Key]] = [:]
         try each("SELECT letter, first, second FROM deadLetterKeys ORDER BY letter, position") { row in
             keys[row.integer(0), default: []].append(

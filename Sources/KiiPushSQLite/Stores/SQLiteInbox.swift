@@ -14,15 +14,15 @@ import Synchronization
 /// ```
 ///
 /// Beyond the promises of every inbox:
-/// - ``add(_:)`` writes on the thread that calls it, and takes along the notes that wait. ``note(_:)`` waits without
-///   blocking a thread: one thread, which is there while there are notes and a second longer, takes all that wait, up
-///   to 1,024 of them, to the disk in one transaction. One that fails has failed for all notes in it, and changed
-///   nothing.
+/// - ``add(_:)`` writes on the thread that calls it, and takes along the records that wait. ``record(_:)`` waits
+///   without blocking a thread: one thread, which is there while there are records and a second longer, takes all that
+///   wait, up to 1,024 of them, to the disk in one transaction. One that fails has failed for all records in it, and
+///   changed nothing.
 /// - It refuses payloads beyond its bounds, rather than forget one.
 /// - It takes none in when the disk has no room but a reserve, about 2 MB on a small disk and 10 MB on another, so that
 ///   what it has can always end; then that makes room.
-/// - Of a seen store that it writes, what was committed before a note is on disk when that note is; of a dead-letter
-///   store, a letter when the next note of its payload is, and not before.
+/// - Of a seen store that it writes, what was committed before a record is on disk when that record is; of a
+///   dead-letter store, a letter when the next record of its payload is, and not before.
 /// - A payload that came without its time of arrival has the time when it was added.
 public final class SQLiteInbox: Inbox {
     let database: SQLiteDatabase
@@ -85,7 +85,7 @@ public final class SQLiteInbox: Inbox {
 
     /// Keeps payloads, all or none, and returns their numbers in the same order; on disk when it returns.
     ///
-    /// It blocks the thread for one write, and for another if notes are being written.
+    /// It blocks the thread for one write, and for another if records are being written.
     ///
     /// - Throws: ``InboxFull`` when they are beyond a bound, ``InboxNoRoom`` when only the disk's reserve is left,
     ///   ``SQLiteError`` when they cannot be written.
@@ -108,7 +108,9 @@ public final class SQLiteInbox: Inbox {
                 return .success(changes.added.map(\.id))
             }
         }
-        if case .failure(let lack as InboxNoRoom) = answer { shortages?.begin(.disk, "nothing is taken in: \(lack)") }
+        if case .failure(let lack as InboxNoRoom) = answer {
+            shortages?.begin(.disk, "no payload is accepted: \(lack)")
+        }
         let numbers = try answer.get().map { UInt64($0) }
         lookForRoom()
         return numbers
@@ -140,8 +142,8 @@ public final class SQLiteInbox: Inbox {
     /// Takes down what became of payloads, on disk when it returns; many tasks may wait at once, and share a write.
     ///
     /// - Throws: ``SQLiteError``, when they cannot be written; they have changed nothing then.
-    public func note(_ notes: [InboxNote]) async throws {
-        do { try await writer.write(notes) } catch let error as SQLiteError {
+    public func record(_ records: [InboxRecord]) async throws {
+        do { try await writer.write(records) } catch let error as SQLiteError {
             if case .full = error { shortages?.begin(.disk, "\(error)") }
             throw error
         }

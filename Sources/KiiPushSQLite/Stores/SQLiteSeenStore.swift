@@ -2,13 +2,13 @@
 public import KiiPush
 import Synchronization
 
-/// A seen store that remembers handled messages over a restart, and over a reboot.
+/// A deduplication store that remembers handled messages over a restart, and over a reboot.
 ///
 /// Give the deduplicator the database's ``SQLiteDatabase/secret`` too, or keys of another process mean nothing.
 ///
 /// It answers from memory: the table of ``KiiPush/InMemorySeenStore`` is filled from the file when the store is made,
 /// so only ``commit(_:now:)`` waits for the disk. Commits of several threads that wait at once share one write. Beyond
-/// the promises of every seen store:
+/// the guarantees of every deduplication store:
 /// - When `commit` has returned, no process that opens the file later handles the message again within the window.
 /// - A lease ends with its process: nothing in flight is written, so what was in flight counts as new for the next.
 ///   Its number is never used again, by no process.
@@ -44,7 +44,7 @@ public final class SQLiteSeenStore: SeenStore {
     /// Reads what the database remembers.
     ///
     /// - Parameters:
-    ///   - database: the database, which can have one seen store at a time.
+    ///   - database: the database, which can have one deduplication store at a time.
     ///   - window: how long and how many messages are remembered; it may differ from an earlier process's.
     ///   - clock: the receiver's clock.
     /// - Throws: ``SQLiteError``, when the file cannot be read.
@@ -56,19 +56,19 @@ public final class SQLiteSeenStore: SeenStore {
 
     /// Reads what the database of an inbox remembers, and leaves the writing to that inbox.
     ///
-    /// For a service: a payload lies in its inbox until ``KiiPush/InboxNote/ended(_:)`` is noted, and its message is
-    /// committed before. What is promised then, instead of a commit that is on disk when it returns:
+    /// For a service: a payload stays in its inbox until ``KiiPush/InboxRecord/ended(_:)`` is recorded, and its message
+    /// is committed before. The store then guarantees, instead of a commit that is on disk when it returns:
     /// - A commit is remembered in memory at once, and on disk when a note that came after it is: in the same
     ///   transaction or an earlier one. So after a crash either the payload is still in the inbox, or its message is
     ///   remembered, or both; when its note has returned it is remembered.
-    /// - A commit that no note follows is written when 4,096 wait, or when the store is let go. A crash, or closing the
-    ///   database before, forgets it: so it is for a message that did not come through the inbox, which then is handled
-    ///   again when it comes again.
+    /// - A commit that no record follows is written when 4,096 wait, or when the store is let go. A crash, or closing
+    ///   the database before, forgets it: so it is for a message that did not come through the inbox, which then is
+    ///   handled again when it comes again.
     /// - A commit throws only when 4,096 wait already and cannot be written; it blocks for a write then.
     /// - When a write fails, its commits stay in the queue, and go with the next.
     ///
     /// - Parameters:
-    ///   - inbox: the inbox; its database can have one seen store at a time.
+    ///   - inbox: the inbox; its database can have one deduplication store at a time.
     ///   - window: how long and how many messages are remembered; it may differ from an earlier process's.
     ///   - clock: the receiver's clock.
     /// - Throws: ``SQLiteError``, when the file cannot be read.

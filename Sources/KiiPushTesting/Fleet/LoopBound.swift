@@ -40,7 +40,7 @@ public struct LoopBound: Sendable, Hashable {
     ///   - shape: what the loop changes from message to message.
     ///   - time: for how long the loop goes on.
     public init(_ rate: LoopRate = .standard, shape: Shape = .object, in time: Duration) {
-        let own = LoopRate.Window(messages: rate.messages, per: rate.per)
+        let own = LoopRate.Limit(messages: rate.messages, window: rate.window)
         let (fast, slow) =
             switch shape {
             case .object: (own, rate.sustained ?? own)
@@ -50,7 +50,7 @@ public struct LoopBound: Sendable, Hashable {
             }
         tries = 16 * max(1, Int((time / .seconds(3600)).rounded(.up)))
         storm = max(fast.messages, slow.messages) + tries
-        anything = slow.messages * (Self.whole(time, slow.per) + 1) + tries
+        anything = slow.messages * (Self.whole(time, slow.window) + 1) + tries
     }
 
     private static func whole(_ time: Duration, _ span: Duration) -> Int {

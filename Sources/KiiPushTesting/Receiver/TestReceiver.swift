@@ -13,9 +13,10 @@ public import KiiPushRules
 /// #expect(await test.send(push).outcome.name == "handled")
 /// ```
 ///
-/// No real time passes and nothing runs behind the test's back: held messages are handled inside of ``send(_:failing:)``
-/// and ``advance(by:)``, when their turn has come. Work that a handler leaves to a task of its own, and does not wait
-/// for, is not waited for here either; a handler that sleeps on the clock waits until another task turns it.
+/// No real time passes and nothing runs behind the test's back: held messages are handled inside of
+/// ``send(_:failing:)`` and ``advance(by:)``, when their turn has come. Work that a handler leaves to a task of its
+/// own, and does not wait for, is not waited for here either; a handler that sleeps on the clock waits until another
+/// task turns it.
 public final class TestReceiver: Sendable {
     /// The receiver.
     public let receiver: PushReceiver
@@ -27,8 +28,7 @@ public final class TestReceiver: Sendable {
 
     /// Wraps a receiver that was made with this clock.
     ///
-    /// Takes the receiver's place for one listener: call ``PushReceiver/onTrace(_:)`` before, and that listener is told
-    /// too; set afterwards it would leave this one blind, and ``send(_:failing:)`` would end the program.
+    /// It adds a listener of its own, and leaves those of ``PushReceiver/onTrace(_:)`` alone, added before or after.
     ///
     /// - Parameters:
     ///   - receiver: the receiver, with its routes or before they are declared.
@@ -37,11 +37,7 @@ public final class TestReceiver: Sendable {
         precondition(receiver.clock as? ManualClock === clock, "the receiver has another clock; make it with this one")
         self.receiver = receiver
         self.clock = clock
-        let earlier = receiver.listener
-        receiver.onTrace { trace in
-            TestWork.current?.add(trace)
-            earlier?(trace)
-        }
+        receiver.onTrace { trace in TestWork.current?.add(trace) }
     }
 
     /// Makes the receiver that a rules file asks for, with a stand-in for each handler, each program and the printing.
@@ -92,7 +88,7 @@ public final class TestReceiver: Sendable {
         let traces = work.traces
         // What does not decode causes nothing: its trace is the only one.
         guard let own = traces.firstIndex(where: { id == nil || $0.messageID == id }) else {
-            preconditionFailure("the receiver's listener was replaced; set it before the TestReceiver is made")
+            preconditionFailure("the receiver made no trace of the payload")
         }
         let receipt = TestReceipt(traces[own], caused: Array(traces[..<own] + traces[(own + 1)...]))
         forgetFailures(of: [receipt] + receipt.caused)

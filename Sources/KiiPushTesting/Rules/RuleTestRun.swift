@@ -103,7 +103,7 @@ struct RuleTestRun {
         }
         return unknown.map { name in
             let what = isOfRules ? "rule" : "handler"
-            return "; " + NearestName.unknown(what, name, known: isOfRules ? known.rules : known.handlers)
+            return "; " + Suggestion.unknown(what, name, known: isOfRules ? known.rules : known.handlers)
         } ?? ""
     }
 

@@ -10,14 +10,14 @@ struct Arguments {
 
         /// An option that a command does not have; `--help` goes without saying.
         init(unknown option: String, known: [String]) {
-            let nearest = NearestName.of(option, among: known + ["--help"])
+            let nearest = Suggestion.of(option, among: known + ["--help"])
             text = "there is no option \(escaped(option))" + (nearest.map { "; did you mean \($0)?" } ?? "")
         }
     }
 
     /// What to say of a command that there is not: which one was probably meant, else all that there are.
     static func unknown(command: String, known: [String]) -> String {
-        let nearest = NearestName.of(command, among: known).map { "did you mean '\($0)'?" }
+        let nearest = Suggestion.of(command, among: known).map { "did you mean '\($0)'?" }
         let all = known.dropLast().joined(separator: ", ") + " and " + (known.last ?? "")
         return "there is no command '\(escaped(command))'; " + (nearest ?? "the commands are \(all)")
     }

@@ -17,7 +17,7 @@ extension Command {
             lines += group.options.flatMap { Self.hanging(Self.head("  " + $0.shown, column), $0.help, column) } + [""]
         }
         lines += notes.flatMap(Self.lines)
-        if !commands.isEmpty { lines += ["'\(call) COMMAND --help' tells more about a command."] }
+        if !commands.isEmpty { lines += ["'\(call) COMMAND --help' explains a command."] }
         lines += Figures.wrapped("Exit codes: \(exitSentence).", Self.width)
         if !examples.isEmpty { lines += ["", "Try it:", ""] + examples.map { "  " + $0 } }
         return lines.map(Self.trimmed).joined(separator: "\n")

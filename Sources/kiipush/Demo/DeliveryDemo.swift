@@ -33,7 +33,7 @@ struct DeliveryDemo {
         let abilities: TransportAbilities = []
         let payload: RawPayload
 
-        func run(_ intake: PushIntake) async throws { _ = try await intake.takeWhenRoom(payload) }
+        func run(_ intake: PushIntake) async throws { _ = try await intake.submitWaiting(payload) }
     }
 
     init(_ console: Console) {
@@ -44,7 +44,7 @@ struct DeliveryDemo {
 
     func run() async {
         console.print(
-            "\n16  A handler fails. A service tries it again, and then puts the message among the dead letters")
+            "\n16  A handler fails. A service retries it, then dead-letters the message")
         let service = PushService(
             receiver, [OnePayload(payload: DemoPayloads.counterChanged(at: 1))], jitter: { 0 })
         service.onEvent { [console] event in
@@ -56,10 +56,10 @@ struct DeliveryDemo {
         }
         let running = Task { try await service.run() }
         await turnClock(until: running)
-        console.print("\n17  The handler is repaired, and somebody replays what was put aside")
+        console.print("\n17  The handler is repaired, and the dead letter is replayed")
         handler.repair()
         for letter in (try? receiver.deadLetters.letters()) ?? [] {
-            console.print("    outcome of letter \(letter.id): \(await receiver.replay(letter))")
+            console.print("    outcome of dead letter \(letter.id): \(await receiver.replay(letter))")
         }
         console.print("    dead letters left: \((try? receiver.deadLetters.count) ?? 0)")
     }

@@ -44,7 +44,7 @@ private struct Demo {
         receiver = PushReceiver(app: DemoPayloads.app) {
             Deduplicator()
             loopGuard
-            ScopeRouter(serving: [.app, .user("*"), .group("*"), .thing("th.*")])
+            ScopeFilter(serving: [.app, .user("*"), .group("*"), .thing("th.*")])
         }
         register()
     }
@@ -54,9 +54,9 @@ private struct Demo {
             let what = event.event.map { "\($0)" } ?? "something happened"
             heard.say("object \(event.object.id) in bucket \(event.bucket.name) of \(words(event.scope)): \(what)")
         }
-        receiver.onPushToUser("topics", topic: "*") { [heard] message, _ in
-            let text = message.data["text"]?.string ?? message.message.alert?.body ?? "nothing"
-            heard.say("topic \(message.topic.name) of \(words(message.scope)), says: \(text)")
+        receiver.onPushToUser("topics", topic: "*") { [heard] event, _ in
+            let text = event.data["text"]?.string ?? event.message.alert?.body ?? "nothing"
+            heard.say("topic \(event.topic.name) of \(words(event.scope)), says: \(text)")
         }
         receiver.onDirectPush("direct") { [heard] message, _ in
             if let command = message.command {
@@ -94,7 +94,7 @@ private struct Demo {
         }
         let outcome = await receiver.receive(payload)
         for line in heard.takeAll() { console.print("    handler: \(escaped(line))") }
-        console.print("    outcome: \(outcome), the transport is told: \(outcome.disposition.rawValue)")
+        console.print("    outcome: \(outcome), the transport's disposition: \(outcome.disposition.rawValue)")
         if case .undecodable(let error) = outcome { console.print("    \(error)") }
     }
 

@@ -42,7 +42,7 @@ struct LoopDemo {
         receiver = PushReceiver(app: DemoPayloads.app, clock: clock) {
             Deduplicator()
             loopGuard
-            ScopeRouter()
+            ScopeFilter()
         }
         receiver.onPushToApp("counter", bucket: "counter", object: "*") { [handler] event, context in
             try handler.handle(event, context)

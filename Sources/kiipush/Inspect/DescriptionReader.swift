@@ -218,6 +218,6 @@ struct DescriptionReader {
     }
 
     private func unexpected(_ expected: String) -> DecodeError {
-        DecodeError(.unexpectedCharacter, at: offset, "\(expected) is due here, in a property-list description")
+        DecodeError(.unexpectedCharacter, at: offset, "expected \(expected), in a property-list description")
     }
 }

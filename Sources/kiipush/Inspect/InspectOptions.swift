@@ -24,7 +24,7 @@ struct InspectOptions {
 
 extension InspectCommand {
     static let command = Command(
-        name: "inspect", summary: "says what kind of push a payload is, why, and about what",
+        name: "inspect", summary: "shows a payload's kind, the evidence for it, and its fields",
         usage: ["[OPTION…] [FILE…]"],
         about: [.text("Reads one payload a file, or standard input when no file (or -) is named.")],
         options: InspectOptions.table.texts, operands: .file,

@@ -8,17 +8,17 @@ extension KillCommand {
         about: [
             .text(
                 "A TARGET is a route's or a rule's id, a bucket's URI such as kiicloud://users/U/buckets/settings, or "
-                    + "'*' for everything. An id is taken as it is, and switches nothing off in a program without a "
-                    + "route of that name. While a target is off its messages end as looped (killSwitch), and those "
-                    + "that are held for it become dead letters. A target that is off already keeps the later of the "
-                    + "two ends.")
+                    + "'*' for everything. An id is not checked: in a program without a route of that name, it "
+                    + "switches nothing off. While a target is off, its messages end as looped (killSwitch), and its "
+                    + "held messages become dead letters. If a target is off already, the later of the two ends counts."
+            )
         ],
         options: KillOptions.killTable.texts,
         notes: [
             .text(
-                "The kills are kept in DIR/kill.json, which a running program watches: no restart and no new release. "
-                    + "The agent of DIR is asked whether it obeys, and its process id is told. A program of your own "
-                    + "that watches the file obeys within two seconds, and cannot be asked.")
+                "The kills are stored in DIR/kill.json, which running programs watch: no restart is needed. "
+                    + "The command asks the agent of DIR whether it obeys, and prints its process id. A program of "
+                    + "your own that watches the file obeys within two seconds, but cannot be asked.")
         ],
         exits: [
             (.fine, "the agent obeys"),

@@ -64,7 +64,7 @@ struct KillCommand {
         guard case .route(let id) = target, !rules.rules.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) else {
             return true
         }
-        let unknown = escaped(NearestName.unknown("rule", id, known: rules.rules.map(\.id)))
+        let unknown = escaped(Suggestion.unknown("rule", id, known: rules.rules.map(\.id)))
         console.error("kiipush kill: \(escaped(path)): \(unknown); for a route that code declares leave out --rules")
         return false
     }
@@ -118,7 +118,7 @@ struct KillCommand {
         report(edit.problems)
         let words = words(target, isChecked: presence.knows)
         if edit.before == nil {
-            console.print("\(words) was not off, as \(escaped(file.path)) says")
+            console.print("\(words) was not off in \(escaped(file.path))")
         } else {
             console.print("\(words) is on again")
         }
@@ -144,7 +144,7 @@ struct KillCommand {
                 "\(words(target, isChecked: false)) is off until \(end.shortText), for \(now.duration(to: end).inWords)"
             )
         }
-        if kills.isEmpty { console.print("nothing is off, as \(escaped(file.path)) says") }
+        if kills.isEmpty { console.print("nothing is off in \(escaped(file.path))") }
         report(contents.problems)
         let code: ExitCode = contents.problems.isEmpty ? .fine : .failed
         // Without an agent the list is what it is: what the next one will obey.

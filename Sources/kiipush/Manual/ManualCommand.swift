@@ -19,7 +19,7 @@ struct ManualCommand {
             if let page = options.page {
                 if options.directory != nil { throw Arguments.Mistake(text: "--page prints, and needs no directory") }
                 guard names.contains(page) else {
-                    throw Arguments.Mistake(text: NearestName.unknown("page", page, known: names))
+                    throw Arguments.Mistake(text: Suggestion.unknown("page", page, known: names))
                 }
             }
         }

@@ -104,7 +104,7 @@ struct ManualPage {
         if all.contains(where: { $0.allOptions.contains { $0.name == "--state" } }) {
             variables = [
                 ("STATE_DIRECTORY", "The state directory, as systemd sets it; of several the first."),
-                ("XDG_STATE_HOME", "Where else the state directory lies, as kiipush."),
+                ("XDG_STATE_HOME", "The parent directory of the state directory kiipush."),
                 ("HOME", "Where it lies when neither is set, as .local/state/kiipush."),
             ]
         }

@@ -6,47 +6,46 @@ import KiiPushLinux
 enum DeadLettersCommand {
     static let command = StateCommand.command(
         Command(
-            name: "dead-letters", summary: "shows, replays and drops messages that were put aside",
+            name: "dead-letters", summary: "shows, replays and drops dead letters",
             usage: ["COMMAND [OPTION…]"],
             about: [
                 .text(
-                    "It works while the agent runs, and when it does not; but replaying needs the agent, whose "
-                        + "handlers it calls. A NUMBER is one that 'list' shows; a FILTER is --reason, --route or "
-                        + "--transport.")
+                    "Works whether or not the agent runs; only replaying needs the agent, because it calls the agent's "
+                        + "handlers. A NUMBER is one that 'list' shows; a FILTER is --reason, --route or --transport.")
             ],
             exits: [
                 (.fine, "done"),
                 (.failed, "something is not there or failed"),
-                (.nobody, "no agent is there that could do it"),
+                (.nobody, "replaying needs an agent, and none runs"),
             ]),
         [
             (
                 .list,
                 Command(
                     name: "dead-letters list", summary: "lists dead letters", usage: ["[NUMBER…] [OPTION…]"],
-                    exits: [(.fine, "listed"), (.failed, "a number is not there, or the letters cannot be read")])
+                    exits: [(.fine, "listed"), (.failed, "no such number, or the store cannot be read")])
             ),
             (
                 .show,
                 Command(
                     name: "dead-letters show", summary: "shows dead letters with their payloads",
                     usage: ["NUMBER… [OPTION…]"],
-                    exits: [(.fine, "shown"), (.failed, "a number is not there, or the letters cannot be read")])
+                    exits: [(.fine, "shown"), (.failed, "no such number, or the store cannot be read")])
             ),
             (
                 .replay,
                 Command(
-                    name: "dead-letters replay", summary: "has the agent handle dead letters after all",
+                    name: "dead-letters replay", summary: "makes the agent handle dead letters again",
                     usage: ["NUMBER…|FILTER…|--all [OPTION…]"],
                     notes: [
                         .text(
-                            "A letter that is handled is gone; one that is not stays. A letter that is the newest of "
-                                + "many stands for messages whose payloads are gone: replaying it handles the newest "
+                            "A dead letter that is handled is removed; the others stay. A dead letter that summarizes "
+                                + "many messages has the payload of the newest one only: replaying it handles that "
                                 + "one.")
                     ],
                     exits: [
                         (.fine, "all were handled"),
-                        (.failed, "one was not, or there is no such letter, so that nothing was replayed"),
+                        (.failed, "one was not, or no dead letter matches, so nothing was replayed"),
                         (.nobody, "no agent is there"),
                     ])
             ),
@@ -57,22 +56,22 @@ enum DeadLettersCommand {
                     usage: ["NUMBER…|FILTER…|--all [OPTION…]"],
                     exits: [
                         (.fine, "dropped"),
-                        (.failed, "one could not be, or there is no such letter, so that nothing was dropped"),
+                        (.failed, "one could not be dropped, or no dead letter matches, so nothing was dropped"),
                     ])
             ),
         ], isOfLetters: true)
 
-    static func run(_ arguments: [String], _ desk: AgentDesk, _ console: Console) async -> ExitCode {
+    static func run(_ arguments: [String], _ session: StateSession, _ console: Console) async -> ExitCode {
         let reading = StateCommand.options(command.name, arguments, console)
         guard case .options(let options) = reading else { return reading.code }
         let all: [DeadLetter]
-        do { all = try desk.deadLetters.letters() } catch {
+        do { all = try session.deadLetters.letters() } catch {
             console.error("kiipush dead-letters: \(error)")
             return .failed
         }
         let letters = all.filter { options.takes($0) }
         for id in options.ids.sorted() where !letters.contains(where: { $0.id == id }) {
-            console.error("kiipush dead-letters: there is no letter \(id) of that kind")
+            console.error("kiipush dead-letters: there is no dead letter \(id) that matches")
         }
         let missing = options.ids.count > letters.count
         if letters.isEmpty, options.action.changes {
@@ -80,8 +79,8 @@ enum DeadLettersCommand {
         }
         let done: ExitCode
         switch options.action {
-        case .replay: done = await replay(letters, options, desk, console)
-        case .drop: done = drop(letters, options, desk, console)
+        case .replay: done = await replay(letters, options, session, console)
+        case .drop: done = drop(letters, options, session, console)
         case .list, .show, .release:
             for letter in letters { console.print(letter.report(options)) }
             if letters.isEmpty, options.format == .text, !missing { console.print("no dead letters") }
@@ -100,24 +99,24 @@ enum DeadLettersCommand {
         let routes = Set(all.flatMap(\.routes)).sorted()
         let unknown = options.route.flatMap { route in
             routes.contains { $0.utf8.elementsEqual(route.utf8) }
-                ? nil : "; " + NearestName.unknown("route", route, known: routes)
+                ? nil : "; " + Suggestion.unknown("route", route, known: routes)
         }
         let count = counted(all.count, "dead letter")
         console.error(
-            escaped("kiipush dead-letters: \(nothing): none of \(count) is as you asked\(unknown ?? "")"))
+            escaped("kiipush dead-letters: \(nothing): none of \(count) matches\(unknown ?? "")"))
         return .failed
     }
 
     private static func replay(
-        _ letters: [DeadLetter], _ options: StateOptions, _ desk: AgentDesk, _ console: Console
+        _ letters: [DeadLetter], _ options: StateOptions, _ session: StateSession, _ console: Console
     ) async -> ExitCode {
         if options.isDryRun {
             for letter in letters { console.print("would replay \(letter.id): \(letter.line)") }
             return .fine
         }
-        guard let service = desk.service else {
+        guard let service = session.service else {
             console.error(
-                "kiipush dead-letters: no agent runs on this directory, and it is the agent that handles them")
+                "kiipush dead-letters: no agent runs in this directory, and only an agent can replay them")
             return .nobody
         }
         var code = ExitCode.fine
@@ -133,7 +132,7 @@ enum DeadLettersCommand {
     }
 
     private static func drop(
-        _ letters: [DeadLetter], _ options: StateOptions, _ desk: AgentDesk, _ console: Console
+        _ letters: [DeadLetter], _ options: StateOptions, _ session: StateSession, _ console: Console
     ) -> ExitCode {
         for letter in letters {
             if options.isDryRun {
@@ -141,7 +140,7 @@ enum DeadLettersCommand {
                 continue
             }
             do {
-                try desk.deadLetters.remove(letter.id)
+                try session.deadLetters.remove(letter.id)
                 console.print("dropped \(letter.id)")
             } catch {
                 console.error("kiipush dead-letters: \(letter.id): \(error)")

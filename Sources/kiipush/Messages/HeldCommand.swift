@@ -22,7 +22,7 @@ enum HeldCommand {
             (
                 .release,
                 Command(
-                    name: "held release", summary: "handles held messages now, whatever their breakers say",
+                    name: "held release", summary: "handles held messages now, without waiting for their breakers",
                     usage: ["NUMBER…|--route ID|--all [OPTION…]"], about: [.text("The kill switch still counts.")],
                     exits: [
                         (.fine, "released"),
@@ -32,7 +32,7 @@ enum HeldCommand {
             (
                 .drop,
                 Command(
-                    name: "held drop", summary: "ends held messages unhandled",
+                    name: "held drop", summary: "drops held messages without handling them",
                     usage: ["NUMBER…|--route ID|--all [OPTION…]"],
                     exits: [
                         (.fine, "dropped"),
@@ -41,10 +41,10 @@ enum HeldCommand {
             ),
         ], isOfLetters: false)
 
-    static func run(_ arguments: [String], _ desk: AgentDesk, _ console: Console) async -> ExitCode {
+    static func run(_ arguments: [String], _ session: StateSession, _ console: Console) async -> ExitCode {
         let reading = StateCommand.options(command.name, arguments, console)
         guard case .options(let options) = reading else { return reading.code }
-        guard let receiver = desk.receiver else { return withoutAgent(options, desk, console) }
+        guard let receiver = session.receiver else { return withoutAgent(options, session, console) }
         let chosen = receiver.held.filter { options.takes($0) }
         for id in options.ids.sorted() where !chosen.contains(where: { $0.id == id }) {
             console.error("kiipush held: no message \(id) of that kind is held")
@@ -57,7 +57,7 @@ enum HeldCommand {
                 console.print("nothing is held, so \(nothing)")
             } else {
                 let all = counted(count, "held message")
-                console.error("kiipush held: \(nothing): none of \(all) is as you asked")
+                console.error("kiipush held: \(nothing): none of \(all) matches")
             }
             return options.isNarrowed ? .failed : .fine
         }
@@ -79,9 +79,9 @@ enum HeldCommand {
         return options.ids.count > chosen.count ? .failed : .fine
     }
 
-    private static func withoutAgent(_ options: StateOptions, _ desk: AgentDesk, _ console: Console) -> ExitCode {
+    private static func withoutAgent(_ options: StateOptions, _ session: StateSession, _ console: Console) -> ExitCode {
         let waiting =
-            desk.waiting.map {
+            session.waiting.map {
                 "; \(counted($0, "message")) \($0 == 1 ? "waits" : "wait") in the inbox for the next one"
             } ?? ""
         let what = "no agent runs on this directory, so nothing is held\(waiting)"

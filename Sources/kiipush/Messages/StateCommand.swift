@@ -44,7 +44,7 @@ enum StateCommand {
                         + "there without one; build it with the trait SQLite")
                 return .nobody
             case .opened(let state):
-                return await DeskCommand.run(name, words, try state.desk(), console)
+                return await DeskCommand.run(name, words, try state.session(), console)
             }
         } catch {
             console.error("kiipush \(name): \(error)")

@@ -37,7 +37,7 @@ struct StateOptions {
             options += [
                 .choice(
                     "--reason", "REASON",
-                    "those that were put aside for this: "
+                    "only those with this reason: "
                         + DeadLetter.Reason.allCases.map(\.rawValue).joined(separator: ", "),
                     of: DeadLetter.Reason.allCases.map { ($0.rawValue, $0) }
                 ) { $0.reason = $1 },

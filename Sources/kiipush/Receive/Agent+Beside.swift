@@ -26,18 +26,18 @@ extension Agent {
         let (log, service, reports, manager) = (log, service, reports, manager)
         var beside = Beside(tasks: [Task { await rulesWatch.run() }])
         if let state {
-            var desk = AgentDesk(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
-            desk.agent = reports.identity
-            desk.status = reports.statusSource
+            var session = StateSession(deadLetters: receiver.deadLetters, receiver: receiver, service: service)
+            session.agent = reports.identity
+            session.status = reports.statusSource
             if let loopGuard = receiver.loopGuard {
                 let kills = KillFileWatch(state.killFile, for: loopGuard) { log.trouble("\($0)") }
                 kills.look()
                 beside.tasks.append(Task { await kills.run() })
-                desk.lookAtKills = { kills.look() }
+                session.lookAtKills = { kills.look() }
                 onLook { kills.look() }
             }
             let commands = AgentCommands(
-                control: state.control, desk: desk, taps: taps, app: options.app ?? rules.app, log: log)
+                control: state.control, session: session, taps: taps, app: options.app ?? rules.app, log: log)
             beside.commands = Task { await commands.run() }
         }
         beside.tasks.append(Task { await reports.keepMetrics() })

@@ -18,7 +18,7 @@ extension Agent {
     func tellOfUnknownRoutes() {
         let known = receiver.routes.map(\.id)
         for limit in options.silentAfter where !limit.route.isEmpty && !known.contains(limit.route) {
-            log.trouble("--silent-after: \(NearestName.unknown("route", limit.route, known: known))")
+            log.trouble("--silent-after: \(Suggestion.unknown("route", limit.route, known: known))")
         }
     }
 
@@ -37,11 +37,11 @@ extension Agent {
             counts.count(event)
             self?.followLink(event)
         }
-        receiver.loopGuard?.onRisk { log.trouble("a handler writes to what its own route takes: \($0)") }
+        receiver.loopGuard?.onRisk { log.trouble("a handler writes to a bucket that its own route listens to: \($0)") }
         if let state, !AgentState.isDurable {
             log.trouble(
-                "this kiipush is built without the trait SQLite: what it takes in lies in memory, is acknowledged when "
-                    + "it has ended, and lost with the process where nobody sends it again; "
+                "this kiipush is built without the trait SQLite: it keeps messages in memory, acknowledges them when "
+                    + "they have ended, and loses them with the process unless the sender sends them again; "
                     + "\(escaped(state.directory)) keeps kills only")
         }
     }

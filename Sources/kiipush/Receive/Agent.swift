@@ -135,7 +135,7 @@ final class Agent: Sendable {
         state?.onDamage { [self] what in
             isStateDamaged.store(true, ordering: .relaxed)
             log.trouble(
-                "the state is damaged: \(what); this agent takes nothing more in, acknowledges nothing more, and ends "
+                "the state is damaged: \(what); this agent accepts and acknowledges nothing more, and ends "
                     + "with 1; the next start heals the state")
             manager.stopping()
             // Not here: whoever found out may hold what the service needs to stop.
@@ -155,8 +155,8 @@ final class Agent: Sendable {
         if isStateDamaged.load(ordering: .relaxed) { return .failed }
         guard losesWhatIsLeft, report.left > 0 else { return .fine }
         log.trouble(
-            "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: what was taken in lay in memory, "
-                + "and nobody brings it again; keep it with --state DIR, in a build with the trait SQLite")
+            "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: they were in memory only, and "
+                + "nobody sends them again; keep them with --state DIR, in a build with the trait SQLite")
         return .failed
     }
 }

@@ -4,7 +4,7 @@ import KiiPushLinux
 /// What answers the commands that are sent to an agent.
 struct AgentCommands: Sendable {
     let control: ControlSocket
-    let desk: AgentDesk
+    let session: StateSession
     let taps: TapBoard
     /// The app that is served; nil where that is not known.
     let app: String?
@@ -29,7 +29,7 @@ struct AgentCommands: Sendable {
             let console = Console(print: { reply.print($0) }, error: { reply.error($0) })
             let rest = Array(arguments.dropFirst())
             if arguments.first == "tap" { return await TapCommand.serve(rest, taps, app: app, reply).rawValue }
-            return await DeskCommand.run(arguments.first ?? "", rest, desk, console).rawValue
+            return await DeskCommand.run(arguments.first ?? "", rest, session, console).rawValue
         }
     }
 }

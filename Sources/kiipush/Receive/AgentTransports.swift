@@ -76,7 +76,7 @@ private struct ReadyTransport: PushTransport {
     let log: AgentLog
 
     func run(_ intake: PushIntake) async {
-        log.note("ready\(intake.isDurable ? "" : "; what is taken in lies in memory")")
+        log.note("ready\(intake.isDurable ? "" : "; accepted messages are kept in memory only")")
         manager?.status("taking payloads in")
     }
 }

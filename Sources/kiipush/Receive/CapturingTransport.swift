@@ -24,8 +24,8 @@ private struct CapturingIntake: IntakeLayer {
     let file: CaptureFile
     let log: AgentLog
 
-    func take(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
-        let receipts = try service.take(payloads)
+    func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
+        let receipts = try service.submit(payloads)
         for payload in payloads { file.add(payload) { log.trouble("\($0)") } }
         return receipts
     }

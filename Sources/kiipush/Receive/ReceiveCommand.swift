@@ -5,7 +5,7 @@ import KiiPushLinux
 import KiiPushTesting
 import Synchronization
 
-/// `kiipush receive`: an agent that takes pushes in and does what a rules file says.
+/// `kiipush receive`: an agent that receives pushes and runs the handlers of a rules file.
 struct ReceiveCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let options: ReceiveOptions
@@ -66,7 +66,7 @@ struct ReceiveCommand {
         }
         guard let rules = RulesFile.load(options.rules, console, isWatched: true) else { return .failed }
         if stop.isMade {
-            log.note("stopped before anything was taken in")
+            log.note("stopped before any message was accepted")
             return .fine
         }
         guard await prove(options, rules, console) else { return .failed }

@@ -128,7 +128,7 @@ extension ReceiveOptions {
 
 extension ReceiveCommand {
     static let command = Command(
-        name: "receive", summary: "takes pushes in and does what a rules file says",
+        name: "receive", summary: "receives pushes and runs the handlers of a rules file",
         usage: ["--rules FILE SOURCE [OPTION…]"], options: ReceiveOptions.table.texts,
         notes: [
             .text(

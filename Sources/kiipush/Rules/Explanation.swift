@@ -74,18 +74,18 @@ struct Explanation {
                 .map { Self.words($0.rule.action) }
             return taken.joined(separator: ", then ")
         case .duplicate: return "the same message was handled before"
-        case .looped(let layer): return "the loop guard stops it: \(Self.words(layer))"
-        case .held: return "the loop guard holds it back, since messages of its kind come too often"
-        case .deadLettered(let reason): return "it is put aside: \(reason.rawValue)"
-        case .quarantined: return "it is put aside: the program ended twice while it was being handled"
-        case .superseded: return "a newer change of the same object took its place"
-        case .expired: return "it is older than 'maxAge' lets it be, so no handler is called"
-        case .refused(.app): return "the payload is of another app than this receiver's"
+        case .looped(let layer): return "the loop guard drops it: \(Self.words(layer))"
+        case .held: return "the loop guard holds it: too many messages of its key arrived"
+        case .deadLettered(let reason): return "it is dead-lettered: \(reason.rawValue)"
+        case .quarantined: return "it is dead-lettered: the program ended twice while it handled the message"
+        case .superseded: return "a newer change of the same object replaced it"
+        case .expired: return "it is older than 'maxAge' allows, so no handler is called"
+        case .refused(.app): return "the payload belongs to another app"
         case .refused(.other(let why)): return why
         case .refused(.scope): return "its scope is incomplete, unknown, or not listed under 'serving'"
         case .unrouted(.ambiguous):
-            return "it contradicts itself, and the rule that would take it asks for messages that are certain or likely"
-        case .unrouted(.noRoute): return "no rule takes it"
+            return "it contradicts itself, and the rule that would match requires a certain or likely kind"
+        case .unrouted(.noRoute): return "no rule matches"
         case .failed(let failure): return "\(failure.place) failed"
         case .undecodable(let error): return error.detail
         @unknown default: return outcome.description

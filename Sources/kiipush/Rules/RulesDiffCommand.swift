@@ -113,7 +113,7 @@ struct RulesDiffCommand {
     private static let mostBytesOfLine = PayloadLimits.standard.bytes * 6 + 4096
 
     static let command = Command(
-        name: "rules diff", summary: "says which captured messages other rules treat otherwise",
+        name: "rules diff", summary: "shows which captured messages two versions of rules handle differently",
         usage: ["[OPTION…] OLD NEW --corpus FILE"], options: table.texts, operands: .file,
         notes: [
             .text(

@@ -88,7 +88,7 @@ struct RulesExplainCommand {
     }
 
     static let command = Command(
-        name: "rules explain", summary: "says which rule takes a payload, and why no other does",
+        name: "rules explain", summary: "shows which rule matches a payload, and why the others do not",
         usage: ["[OPTION…] RULES PAYLOAD"],
         about: [
             .text(

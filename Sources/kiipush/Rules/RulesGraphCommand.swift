@@ -46,7 +46,7 @@ struct RulesGraphCommand {
     }
 
     static let command = Command(
-        name: "rules graph", summary: "draws the rules of a file, what they call and what they write",
+        name: "rules graph", summary: "draws the rules of a file, with their handlers and their writes",
         usage: ["[OPTION…] FILE"], options: table.texts, operands: .file,
         notes: [
             .text(

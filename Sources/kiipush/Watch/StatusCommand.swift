@@ -34,13 +34,13 @@ struct StatusCommand {
     }
 
     static let command = Command(
-        name: "status", summary: "says how an agent is doing, and whether it is healthy", usage: ["[OPTION…]"],
+        name: "status", summary: "shows an agent's state, and whether it is healthy", usage: ["[OPTION…]"],
         options: table.texts,
         notes: [
             .text(
-                "Healthy is: the agent takes payloads in, every link is up, nothing is short, the queue and the dead "
-                    + "letters have room. P50 and P99 are what a route's handler took, half of the times and in 99 of "
-                    + "100; WAIT P99 is from a message's arrival to its first attempt.")
+                "An agent is healthy if it accepts payloads, every connection is up, no resource is short, and neither "
+                    + "the queue nor the dead-letter store is full. P50 and P99 are percentiles of the time that a "
+                    + "route's handler runs; WAIT P99 is from a message's arrival to its first attempt.")
         ],
         exits: [
             (.fine, "healthy"), (.failed, "not healthy, or no answer within five seconds"),

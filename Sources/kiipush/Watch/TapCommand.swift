@@ -17,7 +17,7 @@ enum TapCommand {
             let code = try await agent.control.ask(["tap"] + arguments, print: console.print, error: console.error)
             return ExitCode(rawValue: code) ?? .failed
         } catch SocketError.nobodyAnswers(_, let number) where number == SocketError.brokenOff {
-            console.error("kiipush tap: the agent is gone, without a word")
+            console.error("kiipush tap: the agent closed the connection without an answer")
             return .failed
         } catch {
             return agent.tell(agent.silence("\(error)"), "tap", console)
@@ -66,7 +66,7 @@ enum TapCommand {
     }
 
     static let command = Command(
-        name: "tap", summary: "shows an agent's messages as they end, each with the reason",
+        name: "tap", summary: "shows an agent's messages as they end, with their outcomes",
         usage: ["[OPTION…]"], options: TapOptions.table.texts,
         notes: [
             .text(
@@ -75,7 +75,7 @@ enum TapCommand {
                     + "ends it, and so does a pipe that nobody reads.")
         ],
         exits: [
-            (.fine, "the agent ended, or --count is reached"), (.failed, "it is gone without a word"),
+            (.fine, "the agent ended, or --count is reached"), (.failed, "it closed the connection without an answer"),
             (.nobody, "no agent there"),
         ],
         action: { arguments, console in await run(arguments, console) })

@@ -28,7 +28,8 @@ final class ActionRun: Sendable {
             app: "0123abcd", grace: grace,
             note: { [weak self] line in self?.lines.withLock { $0.append((line, true)) } },
             log: { [weak self] line in self?.lines.withLock { $0.append((line, false)) } })
-        receiver.onAny("r", loop: RouteLoopPolicy(ownBucket: ownBucket)) { [weak self] message, context in
+        receiver.onAny("r", options: RouteOptions(loop: RouteLoopPolicy(ownBucket: ownBucket))) {
+            [weak self] message, context in
             do { try await actions.run(vector, for: message, context) } catch {
                 self?.errors.withLock { $0.append(error) }
                 throw error

@@ -88,7 +88,7 @@ struct KillFileTests {
             (#"{"target":"b","until":1763726400}"#, #"4:23: a time is a string such as "2026-11-21T12:00:00Z""#),
             (
                 #"{"target":"b","target":"c","until":"2027-01-01T00:00:00Z"}"#,
-                "4:15: this key stands twice in one kill; leave one out"
+                "4:15: duplicate key in one kill; remove one"
             ),
         ])
     func badEntry(entry: String, problem: String) throws {
@@ -119,13 +119,13 @@ struct KillFileTests {
         "what is no kill file as a whole is refused where it goes wrong",
         arguments: [
             ("[]", #"1:1: expected {"version":1,"kills":[…]}"#),
-            ("{\n \"version\":1,\n \"kills\":[}", "3:11: unexpectedCharacter: a value is due here"),
+            ("{\n \"version\":1,\n \"kills\":[}", "3:11: unexpectedCharacter: expected a value"),
             (#"{"kills":[]}"#, #"1:1: the key "version" is missing; it is 1"#),
             (#"{"version":1}"#, #"1:1: the key "kills" is missing; it is a list"#),
             (#"{"version":2,"kills":[]}"#, "1:12: expected version 1; this program knows no other"),
             (#"{"version":"1","kills":[]}"#, "1:12: expected version 1; this program knows no other"),
             (#"{"version":1,"kills":{}}"#, "1:22: expected a list of kills"),
-            (#"{"version":1,"kills":[],"kills":[]}"#, "1:25: this key stands twice; leave one out"),
+            (#"{"version":1,"kills":[],"kills":[]}"#, "1:25: duplicate key; remove one"),
             (
                 #"{"version":1,"kills":[{"target":"a""#,
                 "1:36: unexpectedEnd: the text ends where a comma or a closing bracket is due; it may have been cut"

@@ -234,7 +234,7 @@ struct KillFileWatchTests {
         let receiver = PushReceiver(clock: clock) {
             Deduplicator(clock: clock)
             loopGuard
-            ScopeRouter()
+            ScopeFilter()
         }
         receiver.onPushToApp("loop", bucket: "settings") { _, _ in }
         for number in 0..<25 {

@@ -47,7 +47,7 @@ struct JournalLineTests {
                 == #"<4>message 1: undecodable (unexpectedCharacter); n\u001b"#)
         #expect(
             try await line(payload) { receiver in
-                for number in 1...10 { receiver.onAny("r\(number)", then: .continue) { _, _ in } }
+                for number in 1...10 { receiver.onAny("r\(number)", options: .continue) { _, _ in } }
             }
                 == "<6>message 1: handled; routes r1, r2, r3, r4, r5, r6, r7, r8 and 2 more; pushToApp, certain; mqtt, \(size) bytes"
         )
@@ -60,11 +60,11 @@ struct JournalLineTests {
         var door = DeliverySettings()
         door.maxAge = .seconds(30)
         #expect(
-            try await line(payload) { $0.onAny("door", delivery: door) { _, _ in } }
+            try await line(payload) { $0.onAny("door", options: RouteOptions(delivery: door)) { _, _ in } }
                 == "<6>message 1: expired; route door; pushToUser, certain; mqtt, \(size) bytes")
         #expect(
             try await line(payload) { receiver in
-                receiver.onAny("door", then: .continue, delivery: door) { _, _ in }
+                receiver.onAny("door", options: RouteOptions(then: .continue, delivery: door)) { _, _ in }
                 receiver.onAny("log") { _, _ in }
             }
                 == "<6>message 1: handled; routes door, log; too old for door; pushToUser, certain; mqtt, \(size) bytes"

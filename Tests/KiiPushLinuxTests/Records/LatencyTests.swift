@@ -36,7 +36,7 @@ struct LatencyTests {
     /// A receiver on whose route `slow` a handler takes 30 ms, and on `broken` one that fails after 2 ms.
     private func receiver(_ clock: ManualClock) -> PushReceiver {
         let receiver = PushReceiver(clock: clock)
-        receiver.onPushToApp("slow", bucket: "settings", then: .continue) { _, _ in
+        receiver.onPushToApp("slow", bucket: "settings", options: .continue) { _, _ in
             clock.advance(by: .milliseconds(30))
         }
         receiver.onPushToApp("broken", bucket: "settings") { _, _ in

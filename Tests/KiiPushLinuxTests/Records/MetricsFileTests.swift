@@ -57,7 +57,7 @@ struct MetricsFileTests {
             kiipush_service_messages{state="retrying"} 3
             kiipush_service_messages{state="held"} 4
             kiipush_service_messages{state="onDisk"} 0
-            # HELP kiipush_service_payloads Payloads taken in that have not ended.
+            # HELP kiipush_service_payloads Accepted payloads that have not ended.
             # TYPE kiipush_service_payloads gauge
             kiipush_service_payloads 10
             # HELP kiipush_service_bytes Their bytes.
@@ -66,7 +66,7 @@ struct MetricsFileTests {
             # HELP kiipush_service_overrunning Handlers that run beyond their time.
             # TYPE kiipush_service_overrunning gauge
             kiipush_service_overrunning 5
-            # HELP kiipush_service_open 1 while payloads are taken in.
+            # HELP kiipush_service_open 1 while payloads are accepted.
             # TYPE kiipush_service_open gauge
             kiipush_service_open 1
 

@@ -31,7 +31,7 @@ struct TransportLinkTests {
             look()
             intake.report(.connected("QoS 1"))
             look()
-            _ = try intake.take([RawPayload("x"), RawPayload("y")])
+            _ = try intake.submit([RawPayload("x"), RawPayload("y")])
             look()
             intake.report(.disconnected("gone", retryIn: .seconds(1)))
             look()
@@ -74,7 +74,7 @@ struct TransportLinkTests {
     func refused() async throws {
         let counts = ServiceCounts(clock: ManualClock())
         let transport = Scripted { intake in
-            do { _ = try intake.take([RawPayload([UInt8](repeating: 32, count: 10)), RawPayload("{}")]) } catch {}
+            do { _ = try intake.submit([RawPayload([UInt8](repeating: 32, count: 10)), RawPayload("{}")]) } catch {}
         }
         let service = PushService(
             PushReceiver(), [WatchedTransport(transport, counts)], inbox: FullInbox())
@@ -112,5 +112,5 @@ private struct FullInbox: Inbox {
     func entries(of ids: [UInt64]) throws -> [InboxEntry] { [] }
     func add(_ payloads: [RawPayload]) throws -> [UInt64] { throw TestFailure(what: "full", code: 28) }
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] { [] }
-    func note(_ notes: [InboxNote]) async throws {}
+    func record(_ records: [InboxRecord]) async throws {}
 }

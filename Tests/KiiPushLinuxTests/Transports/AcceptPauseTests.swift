@@ -21,7 +21,7 @@ struct AcceptPauseTests {
         pause.succeeded()
         #expect(shortages.current.isEmpty && pause.left == nil)
         let told = changes.withLock { $0 }
-        #expect(told.count == 2 && told[0].contains("clients of /run/s cannot be taken on"))
+        #expect(told.count == 2 && told[0].contains("clients of /run/s cannot be accepted"))
     }
 
     @Test("another failure, and one that nobody is told of, is no shortage; both have a pause")

@@ -60,7 +60,7 @@ struct FaultyTransport: PushTransport {
         var count = rest.count
         while !rest.isEmpty {
             do throws(IntakeRefusal) {
-                let receipts = try intake.take(rest.prefix(count).map { RawPayload($0) })
+                let receipts = try intake.submit(rest.prefix(count).map { RawPayload($0) })
                 for (payload, receipt) in zip(rest, receipts) { watch(payload, receipt) }
                 rest.removeFirst(receipts.count)
                 count = rest.count

@@ -7,8 +7,8 @@ import Testing
 struct TransportContractTests {
     private typealias MyBench = FaultyBench
 
-    @Test("my transport keeps the promises of a transport")
-    func promises() async {
+    @Test("my transport meets the guarantees of a transport")
+    func guarantees() async {
         await TransportContract { MyBench() }.verify()
     }
 

@@ -16,7 +16,7 @@ struct PushServiceTests {
         let service = PushService(receiver, [transport])
         let run = Task { try await service.run() }
         let intake = await transport.intake()
-        let receipts = try intake.take([PayloadFixture.pushToApp().payload(.long), RawPayload("nonsense")])
+        let receipts = try intake.submit([PayloadFixture.pushToApp().payload(.long), RawPayload("nonsense")])
         #expect(await receipts[0].end()?.description == "handled")
         #expect(await receipts[1].end()?.name == "undecodable")
         #expect(!receipts[0].isStored)
@@ -32,7 +32,7 @@ struct PushServiceTests {
         let clock = ManualClock()
         let receiver = PushReceiver(clock: clock)
         let log = EventLog()
-        receiver.onPushToApp("good", bucket: "settings", then: .continue) { _, _ in log.add("good") }
+        receiver.onPushToApp("good", bucket: "settings", options: .continue) { _, _ in log.add("good") }
         receiver.onPushToApp("bad", bucket: "settings") { _, _ in
             log.add("bad at \(clock.now.nanoseconds / 1_000_000)")
             throw TestError()
@@ -40,7 +40,7 @@ struct PushServiceTests {
         let transport = HandTransport()
         let service = PushService(receiver, [transport], jitter: { 0 })
         let run = Task { try await service.run() }
-        let receipt = try await transport.intake().take([PayloadFixture.pushToApp().payload(.long)])[0]
+        let receipt = try await transport.intake().submit([PayloadFixture.pushToApp().payload(.long)])[0]
         let end = Task { await receipt.end() }
         for (attempt, pause) in [200, 400, 800, 1600].enumerated() {
             try await until { service.status.retrying == 1 && log.events.count == attempt + 2 }

@@ -23,7 +23,7 @@ struct ServiceAgeTests {
             inbox: inbox, delivery: Self.settings(.seconds(30)), clock: ManualClock(wallNow: Self.sent)
         ) { _, _ in throw TestError() }
         let (intake, run) = await bench.open()
-        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
         // Tried at 0 s and 20 s; at 50 s it is too old.
         #expect(receipt.word == "expired" && bench.log.events == ["r 1", "r 1"])
@@ -45,7 +45,7 @@ struct ServiceAgeTests {
             if context.route == "short" || (context.route == "long" && context.attempt < 4) { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
         #expect(
             bench.log.events == ["short 1", "long 1", "done 1", "short 1", "long 1", "long 1", "long 1"])
@@ -63,7 +63,7 @@ struct ServiceAgeTests {
             routes: [("short", Self.settings(.seconds(30))), ("long", nil)], clock: ManualClock(wallNow: Self.sent)
         ) { _, _ in throw TestError() }
         let (intake, run) = await bench.open()
-        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
         #expect(receipt.word == "deadLettered (failed)")
         #expect(bench.letters.letters().map(\.routes) == [["long"]])
@@ -76,10 +76,10 @@ struct ServiceAgeTests {
         let bench = ServiceBench(
             routes: routes, delivery: Self.settings(.seconds(30)), clock: ManualClock(wallNow: Self.sent + 60_000))
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([ServiceBench.payload(1)])
+        let receipts = try intake.submit([ServiceBench.payload(1)])
         #expect(await receipts.words() == ["handled"] && bench.log.events == ["own 1"])
         bench.service.setDelivery(Self.settings(.seconds(90)))
-        #expect(try await intake.take([ServiceBench.payload(2)]).words() == ["handled"])
+        #expect(try await intake.submit([ServiceBench.payload(2)]).words() == ["handled"])
         #expect(bench.log.events == ["own 1", "its 2", "own 2"])
         _ = try await bench.close(run)
     }
@@ -105,7 +105,7 @@ struct ServiceAgeTests {
     func recoveredInPart() async throws {
         let inbox = SpyInbox()
         let id = try inbox.add([ServiceBench.payload(1)])[0]
-        try await inbox.note([.begun(id, attempt: 1), .failed(id, handled: ["a"])])
+        try await inbox.record([.begun(id, attempt: 1), .failed(id, handled: ["a"])])
         let bench = ServiceBench(
             routes: [("a", nil), ("b", nil)], inbox: inbox, delivery: Self.settings(.seconds(30)),
             clock: ManualClock(wallNow: Self.sent + 60_000))

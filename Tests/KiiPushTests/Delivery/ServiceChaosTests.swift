@@ -38,7 +38,7 @@ struct ServiceChaosTests {
         (settings.concurrency, settings.messages, settings.drain) = (8, 300, .zero)
         let bench = ServiceBench(routes: [], inbox: inbox, settings: settings, delivery: delivery, store: store)
         for route in ["a", "b"] {
-            bench.receiver.onAny(route, then: .continue) { message, _ in
+            bench.receiver.onAny(route, options: .continue) { message, _ in
                 if record.roll(4) == 0 { await Task.yield() }
                 // A process that has ended runs nothing; what it was about to do counts as not done.
                 guard isAlive.isSet, record.roll(20) != 0 else { throw TestError() }
@@ -87,7 +87,7 @@ struct ServiceChaosTests {
                     continue
                 }
                 do throws(IntakeRefusal) {
-                    _ = try await intake.takeWhenRoom(ServiceBench.payload(next, "o\(next % Self.objects)"))
+                    _ = try await intake.submitWaiting(ServiceBench.payload(next, "o\(next % Self.objects)"))
                     next += 1
                 } catch .failed {
                     continue
@@ -133,7 +133,7 @@ struct ServiceChaosTests {
         let (intake, run) = await bench.open()
         var most = 0
         for number in 0..<20_000 {
-            _ = try await intake.takeWhenRoom(ServiceBench.payload(number, "o\(number % 1009)"))
+            _ = try await intake.submitWaiting(ServiceBench.payload(number, "o\(number % 1009)"))
             if number % 1000 == 0 {
                 most = max(most, bench.service.state.withLock { $0.lanes.laneCount + $0.runs.count })
             }

@@ -82,7 +82,7 @@ struct ServiceDrainTests {
             }
             var receipts: [Receipt] = []
             for payload in Self.payloads() {
-                guard let receipt = try? intake.take([payload]) else { break }
+                guard let receipt = try? intake.submit([payload]) else { break }
                 receipts += receipt
             }
             try await bench.passTime {
@@ -105,7 +105,7 @@ struct ServiceDrainTests {
         for turn in stride(from: 0, to: 400, by: 7) {
             let (bench, inbox) = Self.work(turn)
             let (intake, run) = await bench.open()
-            let receipts = try intake.take(Self.payloads())
+            let receipts = try intake.submit(Self.payloads())
             for _ in 0..<turn { await Task.yield() }
             if turn % 2 == 1 { bench.clock.advance(by: .milliseconds(turn * 20)) }
             for _ in 0..<(turn % 5) { await Task.yield() }
@@ -130,7 +130,7 @@ struct ServiceDrainTests {
             if message.number != 1 { throw CancellationError() }
         }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take((1...4).map { ServiceBench.payload($0, "o\($0 % 4)") })
+        let receipts = try intake.submit((1...4).map { ServiceBench.payload($0, "o\($0 % 4)") })
         try await bench.calls(4)
         run.cancel()
         for second in 1...20 {
@@ -154,7 +154,7 @@ struct ServiceDrainTests {
             if message.number == 2, context.attempt == 1 { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take(
+        let receipts = try intake.submit(
             [ServiceBench.payload(1), ServiceBench.payload(2, "x"), ServiceBench.payload(3), ServiceBench.payload(3)])
         try await until { bench.service.status.retrying == 1 }
         bench.transport.finish()
@@ -178,7 +178,7 @@ struct ServiceDrainTests {
         settings.messages = 1
         let gate = Gate()
         let eager = ClosureTransport { intake in
-            for number in 1... { _ = try await intake.takeWhenRoom(ServiceBench.payload(number)) }
+            for number in 1... { _ = try await intake.submitWaiting(ServiceBench.payload(number)) }
         }
         let bench = ServiceBench(settings: settings, transports: [eager]) { _, _ in await gate.wait() }
         let (_, run) = await bench.open()
@@ -195,7 +195,7 @@ struct ServiceDrainTests {
     func cancelledBefore() async throws {
         let inbox = SpyInbox()
         _ = try inbox.add([ServiceBench.payload(1), ServiceBench.payload(2)])
-        try await inbox.note(.begun(1, attempt: 1))
+        try await inbox.record(.begun(1, attempt: 1))
         let bench = ServiceBench(inbox: SpyInbox(inbox.disk))
         let gate = Gate()
         let run = Task {
@@ -219,7 +219,7 @@ struct ServiceDrainTests {
             (service, receiver, transport) = (bench.service, bench.receiver, bench.transport)
             let (intake, run) = await bench.open()
             var receipts: [Receipt] = []
-            for number in 0...30 { receipts += try intake.take([ServiceBench.payload(number, "o\(number % 9)")]) }
+            for number in 0...30 { receipts += try intake.submit([ServiceBench.payload(number, "o\(number % 9)")]) }
             for _ in 0..<300 { await Task.yield() }
             run.cancel()
             _ = try await run.value

@@ -43,9 +43,9 @@ struct ServiceFairTests {
         let bench = Self.bench(settings) { number in if number == 0 { await gate.wait() } }
         let (intake, run) = await bench.open()
         var receipts: [Receipt] = []
-        for number in 0..<900 { receipts += try intake.take([quiet.noisy(number)]) }
+        for number in 0..<900 { receipts += try intake.submit([quiet.noisy(number)]) }
         try await bench.calls(1)
-        receipts += try intake.take([quiet.quiet])
+        receipts += try intake.submit([quiet.quiet])
         gate.open()
         #expect(await receipts.words() == Array(repeating: "handled", count: 901))
         let place = try #require(bench.log.events.firstIndex { $0.hasSuffix(" 9999") })
@@ -82,11 +82,11 @@ struct ServiceFairTests {
             for _ in 0..<50 { await Task.yield() }
             #expect(bench.log.events.count == count && bench.service.status.handling == count)
         }
-        receipts += try intake.take((0..<20).map { ServiceBench.payload($0, "o\($0)", bucket: "slow") })
+        receipts += try intake.submit((0..<20).map { ServiceBench.payload($0, "o\($0)", bucket: "slow") })
         try await expectRunning(most.bucket)
-        receipts += try intake.take((20..<30).map { ServiceBench.payload($0, "o", bucket: "b\($0)") })
+        receipts += try intake.submit((20..<30).map { ServiceBench.payload($0, "o", bucket: "b\($0)") })
         try await expectRunning(most.route)
-        receipts += try intake.take((30..<40).map { ServiceBench.topic($0, "t\($0)", sender: nil) })
+        receipts += try intake.submit((30..<40).map { ServiceBench.topic($0, "t\($0)", sender: nil) })
         try await expectRunning(most.concurrency)
         gate.open()
         #expect(await receipts.words() == Array(repeating: "handled", count: 40))
@@ -107,9 +107,9 @@ struct ServiceFairTests {
             if number == 2 { await gate.wait() }
         }
         let (intake, run) = await bench.open()
-        var receipts = try intake.take([ServiceBench.payload(1, "a", bucket: "b", sender: "s")])
+        var receipts = try intake.submit([ServiceBench.payload(1, "a", bucket: "b", sender: "s")])
         try await until { bench.service.status.retrying == 1 }
-        receipts += try intake.take([
+        receipts += try intake.submit([
             ServiceBench.payload(2, "x", bucket: "b"), ServiceBench.payload(3, "a", bucket: "b"),
         ])
         // Its route has no worker left, so it is listed; then the one to be tried again comes before it.
@@ -126,13 +126,13 @@ struct ServiceFairTests {
     ) -> ServiceBench {
         let bench = ServiceBench(routes: [], settings: settings, delivery: delivery)
         let log = bench.log
-        bench.receiver.onPushToApp("app") { message, _ in
-            log.add("app \(message.message.number)")
-            try await act(message.message.number)
+        bench.receiver.onPushToApp("app") { event, _ in
+            log.add("app \(event.message.number)")
+            try await act(event.message.number)
         }
-        bench.receiver.onPushToUser("user") { message, _ in
-            log.add("user \(message.message.number)")
-            try await act(message.message.number)
+        bench.receiver.onPushToUser("user") { event, _ in
+            log.add("user \(event.message.number)")
+            try await act(event.message.number)
         }
         return bench
     }

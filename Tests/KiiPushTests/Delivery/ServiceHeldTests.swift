@@ -35,7 +35,7 @@ struct ServiceHeldTests {
         let bench = ServiceBench(inbox: isDurable ? inbox : InMemoryInbox(), rate: 1)
         let (intake, run) = await bench.open()
         #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
-        let receipts = try intake.take([ServiceBench.payload(2), ServiceBench.payload(3, "x")])
+        let receipts = try intake.submit([ServiceBench.payload(2), ServiceBench.payload(3, "x")])
         try await until { bench.service.status.held == 1 && receipts[1].word == "handled" }
         #expect(bench.receiver.metrics.nonzero == ["handled: 2", "held rate: 1"])
         #expect(inbox.disk.numbers == (isDurable ? [2] : []))
@@ -62,9 +62,9 @@ struct ServiceHeldTests {
         let bench = ServiceBench(inbox: isDurable ? SpyInbox() : InMemoryInbox(), rate: 1)
         let (intake, run) = await bench.open()
         #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
-        _ = try intake.take([ServiceBench.payload(2)])
+        _ = try intake.submit([ServiceBench.payload(2)])
         try await until { bench.service.status.held == 1 }
-        let end = try await intake.takeWhenRoom(ServiceBench.payload(2)).end()
+        let end = try await intake.submitWaiting(ServiceBench.payload(2)).end()
         #expect(end?.description == "duplicate (inFlight)")
         #expect(end?.disposition == (isDurable ? .accept : .retryLater))
         bench.transport.finish()
@@ -83,14 +83,14 @@ struct ServiceHeldTests {
         bench.receiver.onTrace { traces.add($0) }
         let (intake, run) = await bench.open()
         #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
-        let receipt = try intake.take([ServiceBench.payload(2)])[0]
+        let receipt = try intake.submit([ServiceBench.payload(2)])[0]
         try await until { bench.service.status.held == 1 }
         if way == "released" { #expect(await bench.receiver.releaseHeld().map(\.description) == ["failed (b)"]) }
         try await bench.passTime { bench.log.events.contains("b 2") }
         try await until { bench.service.status.retrying == 1 }
         #expect(bench.receiver.metrics.received == 1, "it has no outcome meanwhile")
         // In its turn it has its lane, in which the copy waits behind it; released by somebody, it has not.
-        let copy = try intake.take([ServiceBench.payload(2)])[0]
+        let copy = try intake.submit([ServiceBench.payload(2)])[0]
         if way == "released" { #expect(await copy.end()?.description == "duplicate (inFlight)") }
         try await bench.passTime { receipt.word != "open" && copy.word != "open" }
         #expect(receipt.word == "handled")
@@ -115,10 +115,12 @@ struct ServiceHeldTests {
         if fails { isFailing.set() }
         let bench = ServiceBench(routes: [], inbox: inbox)
         let log = bench.log
-        bench.receiver.onAny("free", then: .continue, loop: RouteLoopPolicy(rate: .unlimited)) { message, _ in
+        bench.receiver.onAny("free", options: RouteOptions(then: .continue, loop: RouteLoopPolicy(rate: .unlimited))) {
+            message, _ in
             log.add("free \(message.number)")
         }
-        bench.receiver.onAny("slow", loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1)))) { message, _ in
+        bench.receiver.onAny("slow", options: RouteOptions(loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1))))) {
+            message, _ in
             log.add("slow \(message.number)")
             if message.number == 2, isFailing.isSet { throw TestError() }
         }
@@ -145,10 +147,14 @@ struct ServiceHeldTests {
         func make(_ inbox: SpyInbox, _ clock: ManualClock) -> ServiceBench {
             let bench = ServiceBench(routes: [], inbox: inbox, store: store, clock: clock)
             let log = bench.log
-            bench.receiver.onAny("free", then: .continue, loop: RouteLoopPolicy(rate: .unlimited)) { message, _ in
+            bench.receiver.onAny(
+                "free", options: RouteOptions(then: .continue, loop: RouteLoopPolicy(rate: .unlimited))
+            ) { message, _ in
                 log.add("free \(message.number)")
             }
-            bench.receiver.onAny("slow", loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1)))) { message, _ in
+            bench.receiver.onAny(
+                "slow", options: RouteOptions(loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1))))
+            ) { message, _ in
                 log.add("slow \(message.number)")
             }
             bench.loopGuard.settings = .standard
@@ -157,7 +163,7 @@ struct ServiceHeldTests {
         let first = make(inbox, ManualClock())
         let (intake, run) = await first.open()
         #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
-        _ = try intake.take([ServiceBench.payload(2)])
+        _ = try intake.submit([ServiceBench.payload(2)])
         try await until { first.service.status.held == 1 }
         inbox.crash()
         run.cancel()
@@ -179,17 +185,20 @@ struct ServiceHeldTests {
         let bench = ServiceBench(routes: [], inbox: inbox, letters: letters)
         let log = bench.log
         if isRemainder {
-            bench.receiver.onAny("free", then: .continue, loop: RouteLoopPolicy(rate: .unlimited)) { message, _ in
+            bench.receiver.onAny(
+                "free", options: RouteOptions(then: .continue, loop: RouteLoopPolicy(rate: .unlimited))
+            ) { message, _ in
                 if message.number > 101 { log.add("free \(message.number)") }
             }
         }
-        bench.receiver.onAny("r", loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1)))) { message, _ in
+        bench.receiver.onAny("r", options: RouteOptions(loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1))))) {
+            message, _ in
             log.add("r \(message.number)")
         }
         bench.loopGuard.settings = .standard
         bench.loopGuard.heldBudget.messagesPerKey = 100
         let (intake, run) = await bench.open()
-        _ = try intake.take((1...102).map { ServiceBench.topic($0, "t", sender: nil) })
+        _ = try intake.submit((1...102).map { ServiceBench.topic($0, "t", sender: nil) })
         try await until {
             bench.service.status.held == 100 && bench.service.status.retrying + bench.service.status.onDisk == 1
         }
@@ -199,7 +208,7 @@ struct ServiceHeldTests {
         letters.remove(filler)
         try await bench.passTime { !inbox.disk.numbers.contains(102) }
         #expect(letters.letters().map(\.routes) == [["r"]])
-        #expect(letters.letters().map(\.reason) == [.heldFull])
+        #expect(letters.letters().map(\.reason) == [.holdLimitReached])
         try await bench.passTime { inbox.disk.numbers.isEmpty }
         #expect(log.events.filter { $0.hasPrefix("r ") } == (1...101).map { "r \($0)" })
         #expect(log.events.filter { $0 == "free 102" }.count == (isRemainder ? 1 : 0))
@@ -216,7 +225,7 @@ struct ServiceHeldTests {
         }
         let (intake, run) = await bench.open()
         #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
-        let receipt = try intake.take([ServiceBench.payload(2)])[0]
+        let receipt = try intake.submit([ServiceBench.payload(2)])[0]
         try await until { bench.service.status.held == 1 }
         try await bench.passTime { bench.log.events.contains("r 2") }
         #expect(inbox.disk.inFlight == [2] && inbox.disk.rows[2]?.attempts == 1)
@@ -242,12 +251,12 @@ struct ServiceHeldTests {
             if message.number == 9 { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([
+        let receipts = try intake.submit([
             ServiceBench.payload(1), ServiceBench.payload(2), ServiceBench.payload(9, "other"),
         ])
         try await until { bench.service.status.retrying == 1 && bench.service.status.handling == 1 }
         bench.loopGuard.kill(.route("r"), for: .seconds(600))
-        let late = try intake.take([ServiceBench.payload(3)])[0]
+        let late = try intake.submit([ServiceBench.payload(3)])[0]
         gate.open()
         try await bench.passTime { (receipts + [late]).allSatisfy { $0.word != "open" } }
         #expect(
@@ -271,7 +280,7 @@ struct ServiceHeldTests {
             if message.number == 2, isFailing.isSet { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([ServiceBench.payload(1), ServiceBench.payload(2)])
+        let receipts = try intake.submit([ServiceBench.payload(1), ServiceBench.payload(2)])
         try await bench.calls(1)
         if isRetried {
             gate.open()
@@ -295,10 +304,13 @@ struct ServiceHeldTests {
         var delivery = DeliverySettings()
         delivery.attempts = 1
         let bench = ServiceBench(routes: [], delivery: delivery)
-        bench.receiver.onAny("bad", then: .continue, loop: RouteLoopPolicy(rate: .unlimited)) { message, _ in
+        bench.receiver.onAny("bad", options: RouteOptions(then: .continue, loop: RouteLoopPolicy(rate: .unlimited))) {
+            message, _ in
             if message.number == 2 { throw TestError() }
         }
-        bench.receiver.onAny("slow", loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1)))) { _, _ in }
+        bench.receiver.onAny("slow", options: RouteOptions(loop: RouteLoopPolicy(rate: .own(LoopRate(messages: 1))))) {
+            _, _ in
+        }
         bench.loopGuard.settings = .standard
         let (intake, run) = await bench.open()
         #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
@@ -322,9 +334,9 @@ struct ServiceHeldTests {
             if message.number == 1, isFailing.isSet { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let first = try intake.take([ServiceBench.payload(1)])[0]
+        let first = try intake.submit([ServiceBench.payload(1)])[0]
         try await until { bench.service.status.retrying == 1 }
-        let copies = try intake.take([ServiceBench.payload(1), ServiceBench.payload(1), ServiceBench.payload(2)])
+        let copies = try intake.submit([ServiceBench.payload(1), ServiceBench.payload(1), ServiceBench.payload(2)])
         #expect(await copies[2].end()?.name == "handled")
         try await until { bench.service.status.held == 2 }
         #expect(bench.receiver.metrics.nonzero == ["handled: 1"])
@@ -346,7 +358,7 @@ struct ServiceHeldTests {
         let keys = try PushMessage(ServiceBench.payload(1)).dedupeKeys(app: "0123abcd", secret: .published)
         guard case .fresh(let lease) = store.begin(keys, now: bench.clock.now) else { return }
         let (intake, run) = await bench.open()
-        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await until { bench.service.status.held == 1 }
         run.cancel()
         var report = DrainReport()

@@ -33,7 +33,7 @@ struct ServiceInboxTests {
                 var refusals = 0
                 while true {
                     do throws(IntakeRefusal) {
-                        receipts += try intake.take([payload])
+                        receipts += try intake.submit([payload])
                         break
                     } catch .failed {
                         refusals += 1
@@ -73,7 +73,7 @@ struct ServiceInboxTests {
         let bench = ServiceBench(inbox: inbox)
         let (intake, run) = await bench.open()
         inbox.fail { _, what in !what.hasPrefix("add") }
-        let receipts = try intake.take(Self.payloads)
+        let receipts = try intake.submit(Self.payloads)
         try await until { bench.told.events.count { $0.hasPrefix("storeFailed") } >= 3 }
         run.cancel()
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
@@ -99,7 +99,7 @@ struct ServiceInboxTests {
             if message.number == 1 { await gate.wait() }
         }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take((1...3).map { ServiceBench.payload($0) })
+        let receipts = try intake.submit((1...3).map { ServiceBench.payload($0) })
         try await bench.calls(1)
         gate.open()
         try await until { bench.told.events.count >= 1 }
@@ -120,7 +120,7 @@ struct ServiceInboxTests {
     func letterOfPayload(isDurable: Bool) async throws {
         let letters = NamingLetters()
         let inbox: any Inbox = isDurable ? SpyInbox() : InMemoryInbox()
-        let receiver = PushReceiver(deadLetters: letters) { ScopeRouter() }
+        let receiver = PushReceiver(deadLetters: letters) { ScopeFilter() }
         receiver.onAny("r") { _, _ in throw TestError() }
         var delivery = DeliverySettings()
         delivery.attempts = 1
@@ -128,7 +128,7 @@ struct ServiceInboxTests {
         let service = PushService(receiver, [transport], inbox: inbox, delivery: delivery)
         let run = Task { try await service.run() }
         let intake = await transport.intake()
-        let receipts = try intake.take([ServiceBench.payload(1), RawPayload("{"), ServiceBench.payload(2, "p")])
+        let receipts = try intake.submit([ServiceBench.payload(1), RawPayload("{"), ServiceBench.payload(2, "p")])
         for receipt in receipts { _ = await receipt.end() }
         transport.finish()
         _ = try await run.value
@@ -149,9 +149,9 @@ struct ServiceInboxTests {
     @Test("what is left is handled in its order, without the routes that are done, before anything new")
     func leftOver() async throws {
         let disk = try await Self.disk(6) { inbox in
-            try await inbox.note(.begun(2, attempt: 1))
-            try await inbox.note(.failed(2, handled: ["a"]))
-            try await inbox.note(.begun(5, attempt: 3))
+            try await inbox.record(.begun(2, attempt: 1))
+            try await inbox.record(.failed(2, handled: ["a"]))
+            try await inbox.record(.begun(5, attempt: 3))
         }
         let inbox = SpyInbox(disk)
         let attempts = EventLog()
@@ -160,7 +160,7 @@ struct ServiceInboxTests {
         }
         let (intake, run) = await bench.open()
         #expect(bench.log.events.prefix(2) == ["a 5", "b 5"], "what was in flight first, before intake opens")
-        let receipt = try intake.take([ServiceBench.payload(8, "o0")])[0]
+        let receipt = try intake.submit([ServiceBench.payload(8, "o0")])[0]
         #expect(await receipt.end()?.name == "handled")
         try await until { disk.numbers.isEmpty }
         for lane in 0...1 {
@@ -179,7 +179,7 @@ struct ServiceInboxTests {
     @Test("what was in flight is run one at a time, and also tried again alone")
     func suspectsAlone() async throws {
         let disk = try await Self.disk(8) { inbox in
-            for id in [2, 3, 6] as [UInt64] { try await inbox.note(.begun(id, attempt: 1)) }
+            for id in [2, 3, 6] as [UInt64] { try await inbox.record(.begun(id, attempt: 1)) }
         }
         let inbox = SpyInbox(disk)
         let running = Mutex<Set<Int>>([])
@@ -196,7 +196,7 @@ struct ServiceInboxTests {
         }
         let (intake, run) = await bench.open()
         #expect(log.events == ["2 2 0", "3 2 0", "6 2 0"])
-        _ = try intake.take((9...12).map { ServiceBench.payload($0, "o\($0)") })
+        _ = try intake.submit((9...12).map { ServiceBench.payload($0, "o\($0)") })
         try await bench.passTime { disk.numbers.isEmpty }
         #expect(log.events.filter { $0.hasPrefix("3 ") } == ["3 2 0", "3 3 0", "3 4 0"])
         #expect(log.events.contains { !$0.hasSuffix(" 0") }, "the others ran side by side")
@@ -218,8 +218,8 @@ struct ServiceInboxTests {
         for crash in 1...crashes {
             let inbox = SpyInbox(disk)
             _ = try inbox.entries()
-            try await inbox.note(.begun(1, attempt: crash))
-            if !alone { try await inbox.note(.begun(2, attempt: crash)) }
+            try await inbox.record(.begun(1, attempt: crash))
+            if !alone { try await inbox.record(.begun(2, attempt: crash)) }
         }
         let inbox = SpyInbox(disk)
         let bench = ServiceBench(inbox: inbox)
@@ -241,7 +241,7 @@ struct ServiceInboxTests {
         for crash in 1...4 {
             let inbox = SpyInbox(disk)
             _ = try inbox.entries()
-            try await inbox.note(.begun(1, attempt: crash))
+            try await inbox.record(.begun(1, attempt: crash))
         }
         for _ in 1...2 {
             let bench = ServiceBench(inbox: SpyInbox(disk), letters: InMemoryDeadLetterStore(capacity: 0))
@@ -290,7 +290,7 @@ struct ServiceInboxTests {
         let gate = Gate()
         let bench = ServiceBench(inbox: SpyInbox(disk), settings: settings) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([ServiceBench.payload(200)])
+        let receipts = try intake.submit([ServiceBench.payload(200)])
         #expect(bench.service.status.messages <= 10)
         gate.open()
         #expect(await receipts.words() == ["handled"])

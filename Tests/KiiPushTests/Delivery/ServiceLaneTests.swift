@@ -63,7 +63,7 @@ struct ServiceLaneTests {
         let gate = Gate()
         let bench = ServiceBench(delivery: delivery) { message, _ in if message.number != 2 { await gate.wait() } }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([pair.first, pair.second])
+        let receipts = try intake.submit([pair.first, pair.second])
         if pair.waits {
             try await bench.calls(1)
             for _ in 0..<100 { await Task.yield() }
@@ -89,7 +89,7 @@ struct ServiceLaneTests {
         let gate = Gate()
         let bench = ServiceBench(delivery: byDevice) { message, _ in if message.number == 1 { await gate.wait() } }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([payload(1, "a"), payload(2, "a"), payload(3, "b"), payload(4, nil)])
+        let receipts = try intake.submit([payload(1, "a"), payload(2, "a"), payload(3, "b"), payload(4, nil)])
         try await until { receipts[2].word == "handled" && receipts[3].word == "handled" }
         #expect(receipts[1].word == "open" && bench.service.status.waiting == 1)
         gate.open()
@@ -127,7 +127,7 @@ struct ServiceLaneTests {
         bench.receiver.onPushToApp("app") { _, _ in await act() }
         bench.receiver.onPushToUser("user") { _, _ in await act() }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take(
+        let receipts = try intake.submit(
             (1...40).map { number in
                 number % 2 == 0
                     ? ServiceBench.payload(number, "o\(number % 13)")
@@ -148,7 +148,7 @@ struct ServiceLaneTests {
         }
         let (intake, run) = await bench.open()
         var receipts: [Receipt] = []
-        for number in 1...500 { receipts += try intake.take([ServiceBench.payload(number, "o\(number % 7)")]) }
+        for number in 1...500 { receipts += try intake.submit([ServiceBench.payload(number, "o\(number % 7)")]) }
         #expect(await receipts.words() == Array(repeating: "handled", count: 500))
         let numbers = bench.log.events.compactMap { Int($0.dropFirst(2)) }
         for lane in 0..<7 {
@@ -166,7 +166,7 @@ struct ServiceLaneTests {
             if message.number == 1, failures.subtract(1, ordering: .relaxed).oldValue > 0 { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take((1...3).map { ServiceBench.payload($0) } + [ServiceBench.payload(4, "other")])
+        let receipts = try intake.submit((1...3).map { ServiceBench.payload($0) } + [ServiceBench.payload(4, "other")])
         try await until { receipts[3].word == "handled" }
         if policy == .skip { try await until { receipts[2].word == "handled" } }
         try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
@@ -231,9 +231,9 @@ struct ServiceLaneTests {
         let bench = ServiceBench(inbox: inbox, delivery: delivery) { _, _ in await gate.wait() }
         bench.loopGuard.setIdentities(me: [.user(id: "me")])
         let (intake, run) = await bench.open()
-        let first = try intake.take([Self.u(1, "o", "settings", nil, .objectUpdated)])
+        let first = try intake.submit([Self.u(1, "o", "settings", nil, .objectUpdated)])
         try await bench.calls(1)
-        let receipts = try burst.payloads.flatMap { try intake.take([$0]) }
+        let receipts = try burst.payloads.flatMap { try intake.submit([$0]) }
         gate.open()
         #expect(await (first + receipts).words() == ["handled"] + burst.ends)
         #expect(bench.log.events == burst.handled.map { "r \($0)" })
@@ -256,9 +256,9 @@ struct ServiceLaneTests {
         let bench = ServiceBench(inbox: inbox, delivery: delivery, store: store) { _, _ in await gate.wait() }
         bench.receiver.onDeadLetter { _ in store.isClosed.clear() }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([ServiceBench.payload(1)])
+        let receipts = try intake.submit([ServiceBench.payload(1)])
         try await bench.calls(1)
-        let others = try (2...3).flatMap { try intake.take([ServiceBench.payload($0)]) }
+        let others = try (2...3).flatMap { try intake.submit([ServiceBench.payload($0)]) }
         store.isClosed.set()
         gate.open()
         try await bench.passTime { (receipts + others).allSatisfy { $0.word != "open" } }
@@ -275,17 +275,19 @@ struct ServiceLaneTests {
         let gate = Gate()
         let bench = ServiceBench(routes: [], delivery: delivery)
         let log = bench.log
-        bench.receiver.onPushToApp("created", events: [.objectCreated], then: .continue, delivery: delivery) { _, _ in
+        bench.receiver.onPushToApp(
+            "created", events: [.objectCreated], options: RouteOptions(then: .continue, delivery: delivery)
+        ) { _, _ in
             log.add("created")
         }
-        bench.receiver.onPushToApp("any", delivery: delivery) { message, _ in
-            log.add("any \(message.message.number)")
+        bench.receiver.onPushToApp("any", options: RouteOptions(delivery: delivery)) { event, _ in
+            log.add("any \(event.message.number)")
             await gate.wait()
         }
         let (intake, run) = await bench.open()
-        let first = try intake.take([ServiceBench.payload(1)])
+        let first = try intake.submit([ServiceBench.payload(1)])
         try await bench.calls(1)
-        let receipts = try intake.take([ServiceBench.payload(2, event: .objectCreated), ServiceBench.payload(3)])
+        let receipts = try intake.submit([ServiceBench.payload(2, event: .objectCreated), ServiceBench.payload(3)])
         gate.open()
         #expect(await (first + receipts).words() == ["handled", "handled", "handled"])
         #expect(log.events == ["any 1", "created", "any 2", "any 3"])
@@ -296,6 +298,6 @@ struct ServiceLaneTests {
 extension PushIntake {
     /// Hands a payload over, and waits for its end.
     func takeAndWait(_ payload: RawPayload) async -> String {
-        do { return try await takeWhenRoom(payload).end()?.description ?? "left" } catch { return "\(error)" }
+        do { return try await submitWaiting(payload).end()?.description ?? "left" } catch { return "\(error)" }
     }
 }

@@ -51,7 +51,7 @@ struct ServiceRetryTests {
             if context.route == "c", context.attempt < 2 { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         #expect(receipt.isStored)
         try await bench.passTime { receipt.word != "open" }
         #expect(attempts.events == ["a 1", "b 1", "c 1", "b 2", "c 2", "b 3"])
@@ -82,7 +82,7 @@ struct ServiceRetryTests {
             if context.route == "b", context.attempt < 2 { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
         let expected = ["a 1"] + [String](repeating: "b 1", count: 21) + ["b 2"]
         #expect(attempts.events == expected)
@@ -108,7 +108,7 @@ struct ServiceRetryTests {
             if context.attempt < 3 { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
         #expect(seen.events == ["1 [1]", "2 [1]", "3 [1]"])
         #expect(try await bench.close(run) == DrainReport())
@@ -122,7 +122,7 @@ struct ServiceRetryTests {
             if message.number == 1, context.attempt == 1 { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([ServiceBench.payload(1, "a"), ServiceBench.payload(2, "b")])
+        let receipts = try intake.submit([ServiceBench.payload(1, "a"), ServiceBench.payload(2, "b")])
         #expect(await receipts[1].end()?.name == "handled")
         #expect(bench.service.status.retrying == 1)
         #expect(bench.service.status.handling == 0)
@@ -140,7 +140,7 @@ struct ServiceRetryTests {
             if context.route == "bad" { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime { receipt.word != "open" }
         #expect(receipt.word == "deadLettered (failed)")
         let letter = try #require(bench.letters.letters().first)
@@ -165,7 +165,7 @@ struct ServiceRetryTests {
             if message.number == 1 { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([ServiceBench.payload(1), ServiceBench.payload(2)])
+        let receipts = try intake.submit([ServiceBench.payload(1), ServiceBench.payload(2)])
         try await bench.passTime { bench.told.events.filter { $0.hasPrefix("storeFailed") }.count == 3 }
         #expect(receipts[1].word == "handled", "it holds nobody up")
         #expect(inbox.disk.numbers == [1])
@@ -190,7 +190,7 @@ struct ServiceRetryTests {
             if fails.isSet { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let end = try await intake.takeWhenRoom(ServiceBench.payload(1)).end()
+        let end = try await intake.submitWaiting(ServiceBench.payload(1)).end()
         #expect(end?.name == "failed" && end?.disposition == .retryLater)
         fails.clear()
         #expect(await intake.takeAndWait(ServiceBench.payload(1)) == "handled")
@@ -205,7 +205,7 @@ struct ServiceRetryTests {
         let inbox = SpyInbox()
         let bench = ServiceBench(inbox: inbox, store: store)
         let (intake, run) = await bench.open()
-        let receipt = try intake.take([ServiceBench.payload(1)])[0]
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         try await bench.passTime {
             bench.told.events.filter { $0.hasPrefix("retry") }.count == failures || receipt.word != "open"
         }
@@ -235,7 +235,7 @@ struct ServiceRetryTests {
             throw CancellationError()
         }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([ServiceBench.payload(1), ServiceBench.payload(2)])
+        let receipts = try intake.submit([ServiceBench.payload(1), ServiceBench.payload(2)])
         try await bench.calls(1)
         bench.clock.advance(by: .milliseconds(2999))
         for _ in 0..<50 { await Task.yield() }
@@ -256,7 +256,7 @@ struct ServiceRetryTests {
         let gate = Gate()
         let bench = ServiceBench(delivery: delivery) { message, _ in if message.number == 1 { await gate.wait() } }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([ServiceBench.payload(1), ServiceBench.payload(2)])
+        let receipts = try intake.submit([ServiceBench.payload(1), ServiceBench.payload(2)])
         try await bench.calls(1)
         try await bench.passTime { receipts[0].word != "open" }
         #expect(bench.clock.now >= .seconds(8), "the limit and the grace")

@@ -36,15 +36,15 @@ struct ServiceRoomTests {
         let bench = ServiceBench(settings: settings) { message, _ in await gates[message.number % 9].wait() }
         let (intake, run) = await bench.open()
         var receipts: [Receipt] = []
-        for number in 0..<bound.fit { receipts += try intake.take([ServiceBench.payload(number, "o\(number)")]) }
+        for number in 0..<bound.fit { receipts += try intake.submit([ServiceBench.payload(number, "o\(number)")]) }
         #expect(bench.service.status.messages == bound.fit)
         #expect(bench.service.status.bytes > 0)
-        #expect(throws: IntakeRefusal.self) { try intake.take([ServiceBench.payload(100)]) }
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(100)]) }
         #expect(bench.service.status.messages == bound.fit, "what is refused takes no room")
         let called = Atomic<Int>(0)
         intake.whenRoom { called.add(100, ordering: .relaxed) }
         intake.whenRoom { called.add(1, ordering: .relaxed) }
-        let waiting = Task { try await intake.takeWhenRoom(ServiceBench.payload(17, "late")) }
+        let waiting = Task { try await intake.submitWaiting(ServiceBench.payload(17, "late")) }
         for _ in 0..<50 { await Task.yield() }
         #expect(called.load(ordering: .relaxed) == 0)
         for gate in gates { gate.open() }
@@ -65,7 +65,7 @@ struct ServiceRoomTests {
         let gate = Gate()
         let bench = ServiceBench(settings: settings) { message, _ in if message.number == 1 { await gate.wait() } }
         let (intake, run) = await bench.open()
-        let first = try intake.take([ServiceBench.payload(1)])
+        let first = try intake.submit([ServiceBench.payload(1)])
         let large = PayloadFixture.pushToUser(
             sentAt: 1_000_009, data: [("text", .string(String(repeating: "x", count: 4 * Self.size)))]
         ).payload(.long)
@@ -74,10 +74,10 @@ struct ServiceRoomTests {
             sentAt: 1_000_008, data: [("text", .string(String(repeating: "x", count: 3 * Self.size)))]
         ).payload(.long)
         let called = Flag()
-        #expect(throws: IntakeRefusal.self) { try intake.take([wide]) }
+        #expect(throws: IntakeRefusal.self) { try intake.submit([wide]) }
         intake.whenRoom { called.set() }
         #expect(!called.isSet)
-        let waiting = [large, wide].map { payload in Task { try await intake.takeWhenRoom(payload) } }
+        let waiting = [large, wide].map { payload in Task { try await intake.submitWaiting(payload) } }
         for _ in 0..<50 { await Task.yield() }
         #expect(bench.service.status.messages == 1)
         gate.open()
@@ -95,7 +95,7 @@ struct ServiceRoomTests {
         let other = HandTransport()
         let bench = ServiceBench(settings: settings, transports: [other]) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
-        _ = try intake.take([ServiceBench.payload(1)])
+        _ = try intake.submit([ServiceBench.payload(1)])
         let called = Atomic<Int>(0)
         intake.whenRoom { called.add(1, ordering: .relaxed) }
         await other.intake().whenRoom { called.add(10, ordering: .relaxed) }
@@ -112,11 +112,11 @@ struct ServiceRoomTests {
         let gate = Gate()
         let bench = ServiceBench(settings: settings) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
-        let receipts = try intake.take([ServiceBench.payload(1), RawPayload("nonsense"), ServiceBench.payload(2)])
+        let receipts = try intake.submit([ServiceBench.payload(1), RawPayload("nonsense"), ServiceBench.payload(2)])
         #expect(receipts.map(\.word) == ["open", "undecodable (unexpectedCharacter)", "open"])
         #expect(bench.service.status.messages == 2)
-        #expect(throws: IntakeRefusal.self) { try intake.take([ServiceBench.payload(3), ServiceBench.payload(4)]) }
-        #expect(try intake.take([]).isEmpty)
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(3), ServiceBench.payload(4)]) }
+        #expect(try intake.submit([]).isEmpty)
         gate.open()
         #expect(await receipts.words() == ["handled", "undecodable (unexpectedCharacter)", "handled"])
         #expect(try await bench.close(run) == DrainReport())
@@ -131,7 +131,7 @@ struct ServiceRoomTests {
         let (intake, run) = await bench.open()
         #expect(await intake.takeAndWait(ServiceBench.payload(0)) == "handled")
         var receipts: [Receipt] = []
-        for number in 1...20 { receipts.append(try await intake.takeWhenRoom(ServiceBench.payload(number))) }
+        for number in 1...20 { receipts.append(try await intake.submitWaiting(ServiceBench.payload(number))) }
         try await until { bench.service.status.held == 20 && bench.service.status.messages == 0 }
         #expect(bench.service.status.bytes == 0)
         try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
@@ -151,13 +151,13 @@ struct ServiceRoomTests {
         }
         let bench = ServiceBench(inbox: inbox, clock: clock)
         let (intake, run) = await bench.open()
-        let waiting = Task { try await intake.takeWhenRoom(ServiceBench.payload(1)) }
+        let waiting = Task { try await intake.submitWaiting(ServiceBench.payload(1)) }
         try await bench.passTime { times.events.count == 10 }
         #expect(
             times.events == ["0", "100", "300", "700", "1500", "3100", "6300", "12700", "22700", "32700"])
         #expect(await (try waiting.value).end()?.name == "handled")
         inbox.fail { _, what in what == "add 1" }
-        let cancelled = Task { try await intake.takeWhenRoom(ServiceBench.payload(2)) }
+        let cancelled = Task { try await intake.submitWaiting(ServiceBench.payload(2)) }
         try await until { inbox.log.events.last == "add 1?" }
         cancelled.cancel()
         await #expect(throws: IntakeRefusal.self) { try await cancelled.value }
@@ -167,9 +167,9 @@ struct ServiceRoomTests {
     @Test("a payload that waited for room is marked, and no other")
     func marked() async throws {
         let intake = TrialIntake()
-        _ = try await intake.intake(for: "test").takeWhenRoom(ServiceBench.payload(1))
+        _ = try await intake.intake(for: "test").submitWaiting(ServiceBench.payload(1))
         intake.setRoom(0)
-        let waiting = Task { try await intake.intake(for: "test").takeWhenRoom(ServiceBench.payload(2)) }
+        let waiting = Task { try await intake.intake(for: "test").submitWaiting(ServiceBench.payload(2)) }
         try await until { intake.isAwaited }
         intake.setRoom(.max)
         _ = try await waiting.value
@@ -183,8 +183,8 @@ struct ServiceRoomTests {
         let gate = Gate()
         let bench = ServiceBench(settings: settings) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
-        let receipt = try intake.take([ServiceBench.payload(1)])[0]
-        let waiting = (2...4).map { number in Task { try await intake.takeWhenRoom(ServiceBench.payload(number)) } }
+        let receipt = try intake.submit([ServiceBench.payload(1)])[0]
+        let waiting = (2...4).map { number in Task { try await intake.submitWaiting(ServiceBench.payload(number)) } }
         waiting[0].cancel()
         await #expect(throws: IntakeRefusal.self) { try await waiting[0].value }
         let called = Flag()
@@ -198,6 +198,6 @@ struct ServiceRoomTests {
         var report = DrainReport()
         report.finished = 1
         #expect(try await run.value == report)
-        #expect(throws: IntakeRefusal.self) { try intake.take([ServiceBench.payload(5)]) }
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(5)]) }
     }
 }

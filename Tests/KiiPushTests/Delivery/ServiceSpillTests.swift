@@ -31,7 +31,7 @@ struct ServiceSpillTests {
         let otherIntake = await other.intake()
         var (receipts, refused) = ([Receipt](), 0)
         for number in 0..<1000 {
-            do { receipts += try intake.take([ServiceBench.payload(number, "noisy")]) } catch { refused += 1 }
+            do { receipts += try intake.submit([ServiceBench.payload(number, "noisy")]) } catch { refused += 1 }
         }
         // In memory, the noisy transport waits, and the places that are kept for the other one are free.
         #expect(refused == (isDurable ? 0 : 250))
@@ -59,7 +59,7 @@ struct ServiceSpillTests {
         let (intake, run) = await bench.open()
         var receipts: [Receipt] = []
         for first in stride(from: 0, to: 12_000, by: 60) {
-            receipts += try intake.take(
+            receipts += try intake.submit(
                 (first..<first + 60).map { ServiceBench.payload($0, "o\($0 % 6000)", bucket: "noisy") })
         }
         #expect(bench.service.status.messages == 500 && bench.service.status.onDisk == 11_500)
@@ -86,11 +86,11 @@ struct ServiceSpillTests {
             await gate.wait()
             guard message.number < 20 else { return }
             let intake = intakeOfHandler.withLock { $0 }
-            _ = try intake?.take([ServiceBench.payload(1000 + message.number, "p\(message.number)")])
+            _ = try intake?.submit([ServiceBench.payload(1000 + message.number, "p\(message.number)")])
         }
         let (intake, run) = await bench.open()
         intakeOfHandler.withLock { $0 = intake }
-        let receipts = try (0..<20).flatMap { try intake.take([ServiceBench.payload($0, "o\($0)")]) }
+        let receipts = try (0..<20).flatMap { try intake.submit([ServiceBench.payload($0, "o\($0)")]) }
         gate.open()
         #expect(await receipts.words() == Array(repeating: "handled", count: 20))
         try await bench.calls(40)
@@ -105,7 +105,7 @@ struct ServiceSpillTests {
         bench.receiver.onPushToApp("app") { _, _ in await gate.wait() }
         bench.receiver.onPushToUser("user") { _, _ in }
         let (intake, run) = await bench.open()
-        let receipts = try (0..<300).flatMap { try intake.take([ServiceBench.payload($0, bucket: "b\($0)")]) }
+        let receipts = try (0..<300).flatMap { try intake.submit([ServiceBench.payload($0, bucket: "b\($0)")]) }
         #expect(bench.service.status.messages == 75 && bench.service.status.onDisk == 225)
         #expect(await intake.takeAndWait(ServiceBench.topic(400, "t", sender: nil)) == "handled")
         gate.open()
@@ -119,7 +119,7 @@ struct ServiceSpillTests {
         let gate = Gate()
         let bench = ServiceBench(inbox: SpyInbox(disk), settings: Self.settings(40)) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
-        let receipts = try (0..<500).flatMap { try intake.take([ServiceBench.payload($0, "o\($0 % 5)")]) }
+        let receipts = try (0..<500).flatMap { try intake.submit([ServiceBench.payload($0, "o\($0 % 5)")]) }
         try await bench.calls(5)
         run.cancel()
         try await until { bench.service.status.isOpen == false }
@@ -149,7 +149,7 @@ struct ServiceSpillTests {
         let inbox = SpyInbox(disk)
         let bench = ServiceBench(inbox: inbox, settings: Self.settings(20)) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
-        for number in 0..<200 { _ = try intake.take([ServiceBench.payload(number, "o\(number % 3)")]) }
+        for number in 0..<200 { _ = try intake.submit([ServiceBench.payload(number, "o\(number % 3)")]) }
         try await until { disk.inFlight.count == 3 }
         inbox.crash()
         let second = ServiceBench(inbox: SpyInbox(disk), settings: Self.settings(20))
@@ -176,7 +176,7 @@ struct ServiceSpillTests {
         }
         let bench = ServiceBench(inbox: inbox, settings: Self.settings(8), clock: clock)
         let (intake, run) = await bench.open()
-        let receipts = try intake.take((0..<60).map { ServiceBench.payload($0) })
+        let receipts = try intake.submit((0..<60).map { ServiceBench.payload($0) })
         try await bench.passTime { receipts.allSatisfy { $0.word == "handled" } }
         #expect(times.events.prefix(5) == ["0", "100", "300", "700", "1500"])
         #expect(bench.log.events == (0..<60).map { "r \($0)" })
@@ -189,7 +189,7 @@ struct ServiceSpillTests {
         let inbox = SpyInbox { _, what in what.hasPrefix("read") }
         let bench = ServiceBench(inbox: inbox, settings: Self.settings(8))
         let (intake, run) = await bench.open()
-        let receipts = try intake.take((0..<60).map { ServiceBench.payload($0) })
+        let receipts = try intake.submit((0..<60).map { ServiceBench.payload($0) })
         try await until {
             bench.told.events.contains { $0.contains("could not be read") } && receipts[1].word == "handled"
         }
@@ -211,10 +211,10 @@ struct ServiceSpillTests {
         }
         let (intake, run) = await bench.open()
         // 2 have places, 20 wait; the 23rd replaces those 20, then 19 more have room, and so on.
-        let receipts = try (0..<50).flatMap { try intake.take([ServiceBench.payload($0)]) }
+        let receipts = try (0..<50).flatMap { try intake.submit([ServiceBench.payload($0)]) }
         try await until { receipts.filter { $0.word == "superseded" }.count == 40 }
         #expect(inbox.disk.rows.count == 10)
-        let late = try intake.take([ServiceBench.payload(2000, "p")])
+        let late = try intake.submit([ServiceBench.payload(2000, "p")])
         #expect(await intake.takeAndWait(ServiceBench.payload(2001, bucket: "quiet")) == "handled")
         gate.open()
         #expect(await late.words() == ["handled"])
@@ -232,7 +232,7 @@ struct ServiceSpillTests {
         let settings = Self.settings(4) { $0.messagesOnDiskPerKey = 3 }
         let bench = ServiceBench(inbox: SpyInbox(), settings: settings) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
-        let receipts = try [1, 10, 30, 20, 5].flatMap { try intake.take([ServiceBench.payload($0)]) }
+        let receipts = try [1, 10, 30, 20, 5].flatMap { try intake.submit([ServiceBench.payload($0)]) }
         #expect(await receipts[4].end()?.name == "superseded")
         gate.open()
         #expect(await receipts.words() == ["handled", "handled", "handled", "handled", "superseded"])
@@ -253,7 +253,7 @@ struct ServiceSpillTests {
         let (intake, run) = await bench.open()
         var receipts: [Receipt] = []
         for number in 100..<150 {
-            receipts.append(try await intake.takeWhenRoom(ServiceBench.topic(number, "noisy", sender: nil)))
+            receipts.append(try await intake.submitWaiting(ServiceBench.topic(number, "noisy", sender: nil)))
         }
         try await until { receipts.filter { $0.word == "deadLettered (backlogFull)" }.count == 38 }
         #expect(await intake.takeAndWait(ServiceBench.topic(2000, "quiet", sender: nil)) == "handled")
@@ -289,7 +289,7 @@ struct ServiceSpillTests {
     }
 
     private static func item(_ number: UInt64, _ route: Int, _ group: Int) -> Spill.Item {
-        func key(_ number: Int) -> PlaceKey { PlaceKey(digest: DedupeKey(first: UInt64(number), second: 1)) }
+        func key(_ number: Int) -> ResourceKey { ResourceKey(digest: DedupeKey(first: UInt64(number), second: 1)) }
         return Spill.Item(
             number: number, keys: ShareKeys(lane: .alone(number), group: key(10 * route + group), route: key(route)),
             bytes: 1, receipt: Receipt(isStored: true), killed: (false, []), changedAt: nil)
@@ -310,7 +310,7 @@ struct ServiceSpillTests {
             if message.number < 1000 { throw TestError() }
         }
         let (intake, run) = await bench.open()
-        let receipts = try (0..<100).flatMap { try intake.take([ServiceBench.payload($0, "o\($0)")]) }
+        let receipts = try (0..<100).flatMap { try intake.submit([ServiceBench.payload($0, "o\($0)")]) }
         try await until { bench.service.status.onDisk == 100 && bench.service.status.messages == 0 }
         #expect(inbox.disk.rows.count == 100 && inbox.disk.inFlight.isEmpty)
         #expect(await intake.takeAndWait(ServiceBench.payload(1000, "quiet")) == "handled")
@@ -328,14 +328,14 @@ struct ServiceSpillTests {
         let bench = ServiceBench(settings: Self.settings(8), transports: [other]) { _, _ in await gate.wait() }
         let (intake, run) = await bench.open()
         _ = await other.intake()
-        for number in 0..<6 { _ = try intake.take([ServiceBench.payload(number)]) }
-        #expect(throws: IntakeRefusal.self) { try intake.take([ServiceBench.payload(6)]) }
+        for number in 0..<6 { _ = try intake.submit([ServiceBench.payload(number)]) }
+        #expect(throws: IntakeRefusal.self) { try intake.submit([ServiceBench.payload(6)]) }
         let called = Flag()
         intake.whenRoom { called.set() }
         #expect(!called.isSet)
         other.finish()
-        try await until { (try? intake.take([ServiceBench.payload(6)])) != nil }
-        _ = try intake.take([ServiceBench.payload(7)])
+        try await until { (try? intake.submit([ServiceBench.payload(6)])) != nil }
+        _ = try intake.submit([ServiceBench.payload(7)])
         gate.open()
         #expect(try await bench.close(run) == DrainReport())
         #expect(called.isSet)

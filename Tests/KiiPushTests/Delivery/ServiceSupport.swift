@@ -141,11 +141,11 @@ final class SpyInbox: Inbox {
         }
     }
 
-    func note(_ notes: [InboxNote]) async throws {
-        try call(notes.map(Self.words).joined(separator: ", "))
+    func record(_ records: [InboxRecord]) async throws {
+        try call(records.map(Self.words).joined(separator: ", "))
         disk.state.withLock { disk in
-            for note in notes {
-                switch note {
+            for record in records {
+                switch record {
                 case .begun(let id, let attempt):
                     disk.rows[id]?.attempts = attempt
                     disk.rows[id]?.isInFlight = true
@@ -158,8 +158,8 @@ final class SpyInbox: Inbox {
         }
     }
 
-    private static func words(_ note: InboxNote) -> String {
-        switch note {
+    private static func words(_ record: InboxRecord) -> String {
+        switch record {
         case .begun(let id, let attempt): "begun \(id) (\(attempt))"
         case .failed(let id, let handled): "failed \(id) [\(handled.joined(separator: " "))]"
         case .ended(let id): "ended \(id)"
@@ -230,12 +230,13 @@ struct ServiceBench {
         let loopGuard = LoopGuard(settings: loop, clock: clock)
         self.loopGuard = loopGuard
         receiver = PushReceiver(app: "0123abcd", limits: limits, clock: clock, deadLetters: letters) {
-            Deduplicator(store: store, secret: .published, onStoreFailure: .closed, clock: clock)
+            Deduplicator(store: store, secret: .published, onStoreFailure: .failClosed, clock: clock)
             loopGuard
         }
         let log = log
         for route in routes {
-            receiver.onAny(route.id, then: .continue, delivery: route.delivery) { message, context in
+            receiver.onAny(route.id, options: RouteOptions(then: .continue, delivery: route.delivery)) {
+                message, context in
                 log.add("\(context.route) \(message.number)")
                 try await act(message, context)
             }

@@ -7,7 +7,7 @@ import Testing
 struct DocumentedBreakersTests {
     private let folder = "/var/lib/agent"
 
-    @Test("my store keeps the promises of a breaker store")
+    @Test("my store meets the guarantees of a breaker store")
     func breakers() async {
         await BreakerStoreContract { place, capacity in
             try MyBreakers(file: "\(folder)/\(place)", capacity: capacity)

@@ -34,7 +34,7 @@ struct DocumentedCodeTests {
                 Deduplicator()
                 LoopGuard(me: [.thing(id: "th.1")])
                 if quietAtNight { QuietHours() }
-                ScopeRouter(serving: [.app, .thing("th.1")])
+                ScopeFilter(serving: [.app, .thing("th.1")])
             }
         #expect(receiver.middleware.contains("QuietHours") == quietAtNight)
     }
@@ -184,14 +184,14 @@ struct DocumentedCodeTests {
 
     private typealias MyStore = InMemorySeenStore
 
-    @Test("my store keeps the promises of a seen store")
+    @Test("my store meets the guarantees of a seen store")
     func contract() async {
         await SeenStoreContract { window in MyStore(window: window) }.verify()
     }
 
     private typealias MyLetters = InMemoryDeadLetterStore
 
-    @Test("my store keeps the promises of a dead-letter store")
+    @Test("my store meets the guarantees of a dead-letter store")
     func letters() async {
         await DeadLetterStoreContract { capacity, bytes in MyLetters(capacity: capacity, bytes: bytes) }.verify()
     }

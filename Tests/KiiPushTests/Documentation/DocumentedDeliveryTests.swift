@@ -33,7 +33,8 @@ struct DocumentedDeliveryTests {
         slow.attempts = 20
         slow.timeout = .seconds(300)
         slow.onFailure = .skip
-        receiver.onPushToApp("firmware", bucket: "firmware", object: "*", delivery: slow) { event, _ in
+        receiver.onPushToApp("firmware", bucket: "firmware", object: "*", options: RouteOptions(delivery: slow)) {
+            event, _ in
             try await install(event.object)
         }
         let service = PushService(receiver, [transport])
@@ -46,7 +47,7 @@ struct DocumentedDeliveryTests {
         let receiver = PushReceiver()
         var fresh = DeliverySettings()
         fresh.maxAge = .seconds(30)
-        receiver.onPushToUser("door", topic: "door", delivery: fresh) { message, _ in
+        receiver.onPushToUser("door", topic: "door", options: RouteOptions(delivery: fresh)) { message, _ in
             try await open(message.data["door"])
         }
         for sentAt in [1, nil] as [Int64?] {
@@ -84,7 +85,7 @@ struct Mailbox: PushTransport {
 
     func run(_ intake: PushIntake) async throws {
         for await mail in mails {
-            let receipt = try await intake.takeWhenRoom(RawPayload(mail.bytes, transport: "mailbox"))
+            let receipt = try await intake.submitWaiting(RawPayload(mail.bytes, transport: "mailbox"))
             if receipt.isStored { mail.acknowledge() } else { receipt.onEnd { mail.acknowledge(unless: $0) } }
         }
     }

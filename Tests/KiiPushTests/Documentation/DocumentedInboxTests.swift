@@ -7,7 +7,7 @@ import Testing
 struct DocumentedInboxTests {
     private let folder = "/var/lib/agent"
 
-    @Test("my inbox keeps the promises of an inbox")
+    @Test("my inbox meets the guarantees of an inbox")
     func inbox() async {
         await InboxContract { place in
             try MyInbox(file: "\(folder)/\(place)")
@@ -25,7 +25,7 @@ private final class MyInbox: Inbox {
     init(file: String) throws {}
 
     func add(_ payloads: [RawPayload]) -> [UInt64] { numbers.add(payloads) }
-    func note(_ notes: [InboxNote]) async {}
+    func record(_ records: [InboxRecord]) async {}
     func entries(after id: UInt64, limit: Int) -> [InboxEntry] { [] }
     func entries(of ids: [UInt64]) -> [InboxEntry] { [] }
     func close() {}

@@ -19,7 +19,7 @@ struct SimulatedFleetTests {
         let receiver = PushReceiver(app: SimulatedCloud.app, clock: device.clock) {
             Deduplicator(clock: device.clock)
             LoopGuard(settings: LoopSettings(layers: layers), clock: device.clock)
-            ScopeRouter()
+            ScopeFilter()
         }
         receiver.onPushToApp("loop", bucket: "*", object: "*") { event, _ in try device.put(event.object) }
         return receiver
@@ -146,7 +146,7 @@ struct SimulatedFleetTests {
 
     @Test("with the rate layer it stays under the bound of the settings, for as long as it is watched")
     func bound() async {
-        let rate = LoopRate(messages: 5, per: .seconds(10), coolDown: .seconds(30))
+        let rate = LoopRate(messages: 5, window: .seconds(10), coolDown: .seconds(30))
         for hours in [1, 6] {
             let bound = LoopBound(rate, in: .seconds(hours * 3600))
             let fleet = SimulatedFleet(devices: 3, keys: [.short]) { device in

@@ -31,7 +31,7 @@ struct MemoryTests {
             let receiver = PushReceiver(app: "0123abcd", clock: clock) {
                 Deduplicator(window: SeenWindow(count: 100))
                 LoopGuard(settings: .standard.without(.rate))
-                ScopeRouter()
+                ScopeFilter()
             }
             receiver.onDirectPush { _, _ in }
             for number in 1...2000 { _ = await receiver.receive(hostilePayload(number)) }

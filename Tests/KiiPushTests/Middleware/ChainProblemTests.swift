@@ -17,7 +17,7 @@ struct ChainProblemTests {
         let receiver = PushReceiver(clock: clock) {
             Deduplicator()
             loopGuard
-            ScopeRouter()
+            ScopeFilter()
         }
         receiver.onAny("r") { _, _ in }
         let test = TestReceiver(receiver, clock: clock)
@@ -100,10 +100,10 @@ struct ChainProblemTests {
     static let chains: [(stages: String, problems: [ChainProblem])] = [
         ("", []), ("d", []), ("g", []), ("s", []), ("dgs", []), ("dg", []), ("ds", []), ("gs", []), ("adagasa", []),
         ("gd", [.guardBeforeDeduplicator]), ("gads", [.guardBeforeDeduplicator]),
-        ("sd", [.scopeRouterBeforeDeduplicator]), ("dsg", [.scopeRouterBeforeGuard]),
-        ("sdg", [.scopeRouterBeforeDeduplicator, .scopeRouterBeforeGuard]),
-        ("sgd", [.guardBeforeDeduplicator, .scopeRouterBeforeDeduplicator, .scopeRouterBeforeGuard]),
-        ("dgss", [.twoScopeRouters]), ("dsgs", [.scopeRouterBeforeGuard, .twoScopeRouters]),
+        ("sd", [.scopeFilterBeforeDeduplicator]), ("dsg", [.scopeFilterBeforeGuard]),
+        ("sdg", [.scopeFilterBeforeDeduplicator, .scopeFilterBeforeGuard]),
+        ("sgd", [.guardBeforeDeduplicator, .scopeFilterBeforeDeduplicator, .scopeFilterBeforeGuard]),
+        ("dgss", [.twoScopeFilters]), ("dsgs", [.scopeFilterBeforeGuard, .twoScopeFilters]),
     ]
 
     @Test("stages in the wrong order are reported, and messages pass all the same", arguments: chains)
@@ -113,7 +113,7 @@ struct ChainProblemTests {
                 switch stage {
                 case "d": Deduplicator()
                 case "g": LoopGuard()
-                case "s": ScopeRouter()
+                case "s": ScopeFilter()
                 default: Probe("a", EventLog())
                 }
             }

@@ -186,7 +186,7 @@ struct DeduplicatorTests {
         // The events have one time of modification, which the first one has in flight.
         #expect(counts.store?.strong == .init(remembered: 0))
         #expect(counts.store?.weak == .init(remembered: 100, evictedEarly: 4900))
-        #expect(counts.store?.inFlight == 1 && counts.storeFailures == 0 && counts.untoldEnds == 0)
+        #expect(counts.store?.inFlight == 1 && counts.storeFailures == 0 && counts.unreportedEnds == 0)
         deduplicator.settle(message, .handled(MatchedRoutes()))
         #expect(deduplicator.counts.store?.strong == .init(remembered: 1))
         #expect(deduplicator.counts.store?.inFlight == 0)
@@ -223,7 +223,7 @@ struct DeduplicatorTests {
         #expect(try send(event, open) == .pass, "it may be handled twice, and is not lost")
         #expect(open.counts.storeFailures == 2)
 
-        let closed = Deduplicator(store: FailingStore(), secret: .published, onStoreFailure: .closed, clock: clock)
+        let closed = Deduplicator(store: FailingStore(), secret: .published, onStoreFailure: .failClosed, clock: clock)
         #expect(throws: TestError.self) { try send(event, closed) }
     }
 

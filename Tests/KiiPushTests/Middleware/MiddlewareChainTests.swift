@@ -68,14 +68,14 @@ struct MiddlewareChainTests {
     func either(isFirst: Bool) throws {
         let chain = makeChain {
             if isFirst {
-                ScopeRouter()
+                ScopeFilter()
                 Probe("a", log)
             } else {
                 Nameless(log: log)
             }
             Probe("z", log)
         }
-        #expect(chain.names == (isFirst ? ["ScopeRouter", "a", "z"] : ["Nameless", "z"]))
+        #expect(chain.names == (isFirst ? ["ScopeFilter", "a", "z"] : ["Nameless", "z"]))
         #expect(try run(chain) == (.pass, isFirst ? 3 : 2))
     }
 
@@ -87,11 +87,11 @@ struct MiddlewareChainTests {
             case 1: Nameless(log: log)
             case 2:
                 LoopGuard()
-                ScopeRouter()
+                ScopeFilter()
             default: if false { Probe("never", log) }
             }
         }
-        #expect(chain.names == [["zero"], ["Nameless"], ["LoopGuard", "ScopeRouter"], []][which])
+        #expect(chain.names == [["zero"], ["Nameless"], ["LoopGuard", "ScopeFilter"], []][which])
         #expect(try run(chain) == (.pass, chain.names.count))
     }
 

@@ -27,7 +27,7 @@ struct RouteDedupeTests {
         -> DedupeKeys?
     {
         let message = try PushMessage(fixture.payload(style))
-        let place = PlaceDigest(of: message.storage, .published)
+        let place = ResourceDigest(of: message.storage, .published)
         return message.dedupeKeys(of: route, "0123abcd", .published, at: place)
     }
 
@@ -38,7 +38,9 @@ struct RouteDedupeTests {
     @Test("messages of a route with one id are one, whatever else differs; with two ids they are two")
     func byID() async {
         let receiver = receiver { receiver in
-            receiver.onPushToUser(topic: "orders", dedupe: .by(data: "orderID")) { order, _ in print(order.topic) }
+            receiver.onPushToUser(topic: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { order, _ in
+                print(order.topic)
+            }
         }
         let cases: [(PayloadFixture, PayloadFixture.KeyStyle, String)] = [
             (order(.string("17")), .long, "handled"),
@@ -62,9 +64,9 @@ struct RouteDedupeTests {
     func equalButForID(kind: String) async {
         let receiver = receiver { receiver in
             if kind == "any" {
-                receiver.onAny(dedupe: .by(data: "n")) { _, _ in }
+                receiver.onAny(options: RouteOptions(dedupe: .by(data: "n"))) { _, _ in }
             } else {
-                receiver.onDirectPush(dedupe: .by(data: "n")) { _, _ in }
+                receiver.onDirectPush(options: RouteOptions(dedupe: .by(data: "n"))) { _, _ in }
             }
         }
         for number in ["1", "2", "1", "2"] {
@@ -90,7 +92,7 @@ struct RouteDedupeTests {
         #expect(RouteDedupe.by(data: "orderID").id(of: plain) == "17")
         #expect(plain.dedupeKeys(of: Route("r"), nil, .published, at: nil) == nil)
 
-        let receiver = receiver { $0.onPushToUser(dedupe: .by(data: "orderID")) { _, _ in } }
+        let receiver = receiver { $0.onPushToUser(options: RouteOptions(dedupe: .by(data: "orderID"))) { _, _ in } }
         for (sentAt, expected) in [(Int64(1), "handled"), (2, "handled"), (1, "duplicate (done)")] {
             #expect(await "\(receiver.receive(order(nil, sentAt: sentAt).payload(.long)))" == expected)
         }
@@ -138,8 +140,10 @@ struct RouteDedupeTests {
     func firstRoute() async {
         let log = log
         let receiver = receiver { receiver in
-            receiver.onPushToUser("all", then: .continue) { _, _ in }
-            receiver.onPushToUser("orders", dedupe: .by(data: "orderID")) { _, _ in log.add("orders") }
+            receiver.onPushToUser("all", options: .continue) { _, _ in }
+            receiver.onPushToUser("orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { _, _ in
+                log.add("orders")
+            }
         }
         for sentAt in [Int64(1), 2] { _ = await receiver.receive(order(.string("17"), sentAt: sentAt).payload(.long)) }
         #expect(log.events.count == 2)
@@ -152,7 +156,7 @@ struct RouteDedupeTests {
             return .strong
         })
         let receiver = PushReceiver(clock: clock) { Deduplicator(keys: maker, clock: clock) }
-        receiver.onPushToUser(topic: "orders", dedupe: .by(data: "orderID")) { _, _ in }
+        receiver.onPushToUser(topic: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { _, _ in }
         receiver.onPushToUser { _, _ in }
         let cases = [
             (order(.string("1")), "handled"), (order(.string("2")), "handled"), (order(.string("1"), text: "y"), "dup"),

@@ -13,7 +13,7 @@ struct StoreFailureTests {
 
     @Test(
         "whichever call throws, every message has one outcome, none is lost, and no lease is left",
-        arguments: calls, [Deduplicator.StoreFailure.open, .closed])
+        arguments: calls, [Deduplicator.StoreFailure.failOpen, .failClosed])
     func eachCall(calls: Set<FaultyStore.Call>, policy: Deduplicator.StoreFailure) async throws {
         for isForEver in [false, true] {
             for isDone in [false, true] where !isDone || calls.isDisjoint(with: [.begin]) {
@@ -113,7 +113,7 @@ struct StoreFailureTests {
         func judge(_ name: String) {
             let outcomes = outcomes.withLock { $0 }
             #expect(receiver.metrics.received == outcomes.count, "\(name)")
-            if policy == .open { #expect(receiver.metrics.count("failed", "stage") == 0, "\(name)") }
+            if policy == .failOpen { #expect(receiver.metrics.count("failed", "stage") == 0, "\(name)") }
             #expect(deduplicator.counts.storeFailures >= store.thrown, "\(name): all failures are counted")
         }
 
@@ -125,14 +125,14 @@ struct StoreFailureTests {
                 let successes = script.successes(message)
                 #expect(successes >= 1, "\(name): message \(message) was handled")
                 let isForgotten = fault.isForEver && fault.calls == [.commit]
-                if policy == .closed, !isForgotten {
+                if policy == .failClosed, !isForgotten {
                     #expect(successes == 1, "\(name): message \(message) was handled once")
                 }
             }
             // Whatever else it was not told, it is told while other messages end.
             for message in Int64(100)..<120 { await deliver(copy(message, 0)) }
             let counts = deduplicator.counts
-            #expect(counts.untoldEnds == 0 && counts.store?.inFlight == 0, "\(name): no lease is left")
+            #expect(counts.unreportedEnds == 0 && counts.store?.inFlight == 0, "\(name): no lease is left")
         }
     }
 }

@@ -76,7 +76,7 @@ struct WeakWindowTests {
         let run = Task { try await service.run() }
         let intake = await transport.intake()
         var receipts: [Receipt] = []
-        for arrival in [0, 2, 10, 12, 20] { receipts += try intake.take([push(arrivedAt: Int64(arrival))]) }
+        for arrival in [0, 2, 10, 12, 20] { receipts += try intake.submit([push(arrivedAt: Int64(arrival))]) }
         gate.open()
         var words: [String] = []
         for receipt in receipts { words.append(await receipt.end()?.description ?? "left") }

@@ -45,7 +45,7 @@ struct AgeTests {
         let log = log
         for route in routes {
             let delivery = Self.settings(route.maxAge)
-            receiver.onAny(route.id, then: .continue, delivery: delivery) { message, context in
+            receiver.onAny(route.id, options: RouteOptions(then: .continue, delivery: delivery)) { message, context in
                 log.add(context.route)
                 try await act(message, context)
             }
@@ -179,7 +179,9 @@ struct AgeTests {
         free.rate = .unlimited
         let receiver = receiver([("slow", .seconds(3600))], rate: 1)
         let log = log
-        receiver.onAny("quick", loop: free, delivery: Self.settings()) { _, context in log.add(context.route) }
+        receiver.onAny("quick", options: RouteOptions(loop: free, delivery: Self.settings())) { _, context in
+            log.add(context.route)
+        }
         _ = await receiver.receive(Self.payload(sent: 0))
         #expect(await receiver.receive(Self.payload(sent: 31)).description == "expired")
         #expect(receiver.held.map(\.routes) == [["slow"]])

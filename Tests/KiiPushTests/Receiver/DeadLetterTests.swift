@@ -20,7 +20,7 @@ struct DeadLetterTests {
         #expect(bench.receiver.dropHeld { $0.message.benchNumber == 50 } == 1)
         #expect(await bench.send(102) == "held (rate)")
         #expect(bench.letters.letters().map { $0.payload } == [bench.payload(101)])
-        #expect(bench.letters.letters().map(\.reason) == [.heldFull])
+        #expect(bench.letters.letters().map(\.reason) == [.holdLimitReached])
         #expect(
             bench.receiver.metrics.nonzero == [
                 "handled: 1", "duplicate done: 1", "looped rate: 1", "held rate: 100", "deadLettered heldFull: 1",
@@ -72,7 +72,7 @@ struct DeadLetterTests {
         let bytes = bench.receiver.held.reduce(0) { $0 + $1.message.raw.bytes.count }
         #expect(bytes <= 8 << 20)
         #expect(bytes > (8 << 20) - 61_000)
-        #expect(bench.letters.letters().map(\.reason) == [.heldFull])
+        #expect(bench.letters.letters().map(\.reason) == [.holdLimitReached])
         #expect(bench.receiver.dropHeld { $0.id == 1 } == 1)
         #expect(await send(5000, "o1") == "held (rate)")
         #expect(await send(5001, "o1") == "deadLettered (heldFull)")
@@ -154,7 +154,7 @@ struct DeadLetterTests {
         let log = EventLog()
         func receiver(_ limits: PayloadLimits, topic: TextPattern = "news") -> PushReceiver {
             let receiver = PushReceiver(limits: limits, deadLetters: letters)
-            for id in ["a", "b"] { receiver.onPushToUser(id, topic: topic, then: .continue) { _, _ in log.add(id) } }
+            for id in ["a", "b"] { receiver.onPushToUser(id, topic: topic, options: .continue) { _, _ in log.add(id) } }
             return receiver
         }
         let payload = PayloadFixture.pushToUser(topic: "news").payload(.long)
@@ -172,7 +172,7 @@ struct DeadLetterTests {
     func listener() async throws {
         let bench = HoldingBench()
         let told = EventLog()
-        bench.receiver.onDeadLetter { told.add("\($0)") }
+        let token = bench.receiver.onDeadLetter { told.add("\($0)") }
         for number in 1...3 { _ = await bench.send(number) }
         #expect(told.events.isEmpty && bench.letters.count == 0)
         bench.loopGuard.kill(.everything, for: .seconds(60))
@@ -180,7 +180,7 @@ struct DeadLetterTests {
         #expect(told.events == [1, 2].map { "dead letter \($0): killSwitch, r, \(size) bytes" })
         let store: any DeadLetterStore = bench.letters
         #expect(try store.count == 2 && CountedByReading(letters: bench.letters.letters()).count == 2)
-        bench.receiver.onDeadLetter(nil)
+        token.remove()
         bench.loopGuard.revive(.everything)
         _ = await bench.receiver.replay(try #require(bench.letters.letters().first))
         #expect(told.events.count == 2 && bench.letters.count == 1)

@@ -9,7 +9,7 @@ struct DescriptionTests {
     func metrics() async {
         let receiver = PushReceiver()
         #expect("\(receiver.metrics)" == "no messages")
-        receiver.onPushToUser("a\nb", then: .continue) { _, _ in }
+        receiver.onPushToUser("a\nb", options: .continue) { _, _ in }
         receiver.onPushToUser("failing") { _, _ in throw TestError() }
         receiver.onPushToApp("idle") { _, _ in }
         for _ in 0..<2 { _ = await receiver.receive(PayloadFixture.pushToUser().payload(.long)) }
@@ -34,7 +34,7 @@ struct DescriptionTests {
         let payload = RawPayload("secret", transport: .mqtt)
         let letter = DeadLetter(payload: payload, reason: .failed, routes: ["a", "b"], arrivedAt: .seconds(0))
         #expect("\(letter)" == "dead letter 0: failed, a b, 6 bytes" && letter.receivedAt == nil)
-        let none = DeadLetter(payload: payload, reason: .heldFull, routes: [], arrivedAt: .seconds(0))
+        let none = DeadLetter(payload: payload, reason: .holdLimitReached, routes: [], arrivedAt: .seconds(0))
         #expect("\(none)" == "dead letter 0: heldFull, no route, 6 bytes")
     }
 

@@ -96,9 +96,9 @@ struct HandlersTests {
 
     @Test("each way takes just its kind, and onAny all of them")
     func kinds() async {
-        receiver.onPushToApp("app", then: .continue) { [log] _, _ in log.add("app") }
-        receiver.onPushToUser("user", then: .continue) { [log] _, _ in log.add("user") }
-        receiver.onDirectPush("direct", then: .continue) { [log] _, _ in log.add("direct") }
+        receiver.onPushToApp("app", options: .continue) { [log] _, _ in log.add("app") }
+        receiver.onPushToUser("user", options: .continue) { [log] _, _ in log.add("user") }
+        receiver.onDirectPush("direct", options: .continue) { [log] _, _ in log.add("direct") }
         receiver.onAny("any") { [log] message, _ in log.add("any \(message.kind.rawValue)") }
         for fixture in [PayloadFixture.pushToApp(), .pushToUser(), .directPush()] { await send(fixture) }
         #expect(log.events == ["app", "any pushToApp", "user", "any pushToUser", "direct", "any directPush"])
@@ -160,11 +160,12 @@ struct HandlersTests {
     @Test("conditions on the data reach the route of every registration")
     func data() async {
         let hot: [DataCondition] = [.data("temp", .greater(30))]
-        receiver.onPushToApp("app", data: hot, then: .continue) { [log] _, _ in log.add("app") }
-        receiver.onPushToApp("bucket", bucket: "settings", data: hot, then: .continue) { [log] _, _ in log.add("bucket")
+        receiver.onPushToApp("app", data: hot, options: .continue) { [log] _, _ in log.add("app") }
+        receiver.onPushToApp("bucket", bucket: "settings", data: hot, options: .continue) { [log] _, _ in
+            log.add("bucket")
         }
         receiver.onPushToApp("object", object: "*", data: hot) { [log] _, _ in log.add("object") }
-        receiver.onPushToUser("user", data: hot, then: .continue) { [log] _, _ in log.add("user") }
+        receiver.onPushToUser("user", data: hot, options: .continue) { [log] _, _ in log.add("user") }
         receiver.onPushToUser("topic", topic: "news", data: hot) { [log] _, _ in log.add("topic") }
         receiver.onDirectPush("direct", data: hot) { [log] _, _ in log.add("direct") }
         receiver.onAny("any", data: [.data("temp", .less(30))]) { [log] _, _ in log.add("any") }

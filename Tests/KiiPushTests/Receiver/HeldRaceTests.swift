@@ -62,7 +62,7 @@ struct HeldRaceTests {
 
         init(routes: Int) {
             let (clock, store) = (clock, store)
-            let rate = LoopRate(messages: 2, per: .milliseconds(10), coolDown: .milliseconds(20))
+            let rate = LoopRate(messages: 2, window: .milliseconds(10), coolDown: .milliseconds(20))
             let loopGuard = LoopGuard(settings: LoopSettings(rate: rate), clock: clock)
             self.loopGuard = loopGuard
             receiver = PushReceiver(clock: clock, deadLetters: InMemoryDeadLetterStore(capacity: 100_000)) {
@@ -70,7 +70,7 @@ struct HeldRaceTests {
                 loopGuard
             }
             for number in 0..<routes {
-                receiver.onAny("r\(number)", then: .continue) { [weak self] message, context in
+                receiver.onAny("r\(number)", options: .continue) { [weak self] message, context in
                     await Task.yield()
                     self?.calls.withLock { $0["\(context.route) \(message.sentAt ?? -1)", default: 0] += 1 }
                 }

@@ -39,7 +39,7 @@ struct HoldingBench {
             ClosureStage(answer: stage)
         }
         for route in routes {
-            receiver.onAny(route.id, then: .continue, loop: route.loop) { message, context in
+            receiver.onAny(route.id, options: RouteOptions(then: .continue, loop: route.loop)) { message, context in
                 log.add("\(context.route) \(message.benchNumber)")
                 if isFailing.isSet { throw TestError() }
                 if route.loop.ownBucket == .refuse {
@@ -97,8 +97,8 @@ final class EndLog: Sendable {
     init(_ held: [HeldMessage]) {
         let log = log
         let all = Task {
-            for message in held {
-                log.add("\(message.message.benchNumber): \(await message.end()?.description ?? "nil")")
+            for one in held {
+                log.add("\(one.message.benchNumber): \(await one.end()?.description ?? "nil")")
             }
         }
         task.withLock { $0 = all }

@@ -94,7 +94,7 @@ struct InFlightTests {
         let disposition = succeeds ? Disposition.accept : .retryLater
         #expect(outcomes.allSatisfy { $0.disposition == disposition })
         #expect(deduplicator.counts.store == SeenCounts(strong: .init(remembered: succeeds ? 1 : 0)))
-        #expect(deduplicator.counts.storeFailures == 0 && deduplicator.counts.untoldEnds == 0)
+        #expect(deduplicator.counts.storeFailures == 0 && deduplicator.counts.unreportedEnds == 0)
     }
 
     @Test("two receivers that share a store share the end of a message too")

@@ -10,7 +10,7 @@ struct MetricsTests {
         let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.me")], serving: .app)
         receiver.onPushToApp("updates", bucket: "settings", events: [.objectUpdated]) { _, _ in }
         receiver.onPushToApp("deletions", events: [.objectDeleted]) { _, _ in throw TestError() }
-        receiver.onPushToUser("all", then: .continue) { _, _ in }
+        receiver.onPushToUser("all", options: .continue) { _, _ in }
         receiver.onPushToUser("news", topic: "news") { _, _ in }
         var time: Int64 = 0
         func send(_ count: Int, _ fixture: (Int64) -> PayloadFixture) async {

@@ -53,7 +53,9 @@ struct OwnBucketTests {
         loopGuard.onRisk { risk in risks.withLock { $0.append(risk) } }
         receiver.onTrace { traces.add($0) }
         let bucket = row.target.bucket
-        receiver.onPushToApp("r", bucket: "set*", scope: .app, loop: RouteLoopPolicy(ownBucket: row.policy)) {
+        receiver.onPushToApp(
+            "r", bucket: "set*", scope: .app, options: RouteOptions(loop: RouteLoopPolicy(ownBucket: row.policy))
+        ) {
             _, context in
             let write = try context.willWrite(KiiObject(bucket: bucket, id: "o-9"))
             log.add("written")
@@ -88,8 +90,10 @@ struct OwnBucketTests {
             Deduplicator(clock: clock)
             LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 2)), clock: clock)
         }
-        receiver.onPushToApp("refused", bucket: "settings", then: .continue, loop: RouteLoopPolicy(ownBucket: .refuse))
-        {
+        receiver.onPushToApp(
+            "refused", bucket: "settings",
+            options: RouteOptions(then: .continue, loop: RouteLoopPolicy(ownBucket: .refuse))
+        ) {
             event, context in _ = try context.willCreate(in: event.bucket)
         }
         receiver.onAny("other") { _, _ in
@@ -135,7 +139,7 @@ struct OwnBucketTests {
     @Test("without a guard in the chain a handler may announce and stamp all the same")
     func noGuard() async {
         let receiver = PushReceiver {}
-        receiver.onAny("r", loop: RouteLoopPolicy(ownBucket: .refuse)) { _, context in
+        receiver.onAny("r", options: RouteOptions(loop: RouteLoopPolicy(ownBucket: .refuse))) { _, context in
             let bucket = KiiBucket(scope: .app, name: "settings")
             let write = try context.willWrite(KiiObject(bucket: bucket, id: "o"))
             write.done(modifiedAt: 1)

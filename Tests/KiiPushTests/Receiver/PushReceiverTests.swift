@@ -11,7 +11,7 @@ struct PushReceiverTests {
         PushReceiver(app: "0123abcd") {
             Deduplicator(store: store, secret: .published)
             LoopGuard()
-            ScopeRouter()
+            ScopeFilter()
         }
     }
 
@@ -34,7 +34,7 @@ struct PushReceiverTests {
     @Test("what a handler threw is in the outcome, of several the first")
     func errors() async throws {
         let receiver = receiver()
-        receiver.onAny("a", then: .continue) { _, _ in throw TestError() }
+        receiver.onAny("a", options: .continue) { _, _ in throw TestError() }
         receiver.onAny("b") { _, _ in throw CancellationError() }
         guard case .failed(let failure) = await receiver.receive(event) else {
             Issue.record("it should have failed")
@@ -51,7 +51,7 @@ struct PushReceiverTests {
         let store = SpyStore()
         let receiver = receiver(store)
         for (id, fails) in [("a", firstFails), ("b", !firstFails)] {
-            receiver.onAny(id, then: .continue) { [log] _, _ in
+            receiver.onAny(id, options: .continue) { [log] _, _ in
                 log.add(id)
                 if fails { throw TestError() }
             }
@@ -72,7 +72,9 @@ struct PushReceiverTests {
     func handledRoutes() async {
         let receiver = receiver()
         for id in ["a", "b", "c", "d"] {
-            receiver.onAny(id, then: id == "c" ? .stop : .continue) { [log] _, context in log.add(context.route) }
+            receiver.onAny(id, options: RouteOptions(then: id == "c" ? .stop : .continue)) { [log] _, context in
+                log.add(context.route)
+            }
         }
         guard case .handled(let routes) = await receiver.receive(event) else {
             Issue.record("it should have been handled")
@@ -92,7 +94,7 @@ struct PushReceiverTests {
             Deduplicator(store: store, secret: .published)
             loopGuard
         }
-        receiver.onPushToApp("a", then: .continue) { [log] _, _ in log.add("a") }
+        receiver.onPushToApp("a", options: .continue) { [log] _, _ in log.add("a") }
         receiver.onPushToApp("b") { [log] _, _ in log.add("b") }
         receiver.onPushToApp("c") { [log] _, _ in log.add("c") }
         func send(_ time: Int64) async -> Outcome {
@@ -122,10 +124,10 @@ struct PushReceiverTests {
             Deduplicator(store: store, secret: .published)
             Probe("QuietHours", log) { isQuiet.isSet ? .refuse("quiet hours") : .pass }
             LoopGuard()
-            ScopeRouter(serving: .app)
+            ScopeFilter(serving: .app)
         }
         receiver.onPushToApp("r") { _, _ in }
-        #expect(receiver.middleware == ["Deduplicator", "QuietHours", "LoopGuard", "ScopeRouter"])
+        #expect(receiver.middleware == ["Deduplicator", "QuietHours", "LoopGuard", "ScopeFilter"])
         #expect(await "\(receiver.receive(event))" == "refused (quiet hours)")
         isQuiet.clear()
         #expect(await "\(receiver.receive(event))" == "handled")
@@ -155,7 +157,7 @@ struct PushReceiverTests {
     @Test("a store that cannot tell fails the message just where it was told to", arguments: [true, false])
     func brokenStore(isClosed: Bool) async {
         let receiver = PushReceiver {
-            Deduplicator(store: BrokenStore(), secret: .published, onStoreFailure: isClosed ? .closed : .open)
+            Deduplicator(store: BrokenStore(), secret: .published, onStoreFailure: isClosed ? .failClosed : .failOpen)
         }
         receiver.onAny("r") { _, _ in }
         #expect(await "\(receiver.receive(event))" == (isClosed ? "failed (Deduplicator)" : "handled"))
@@ -174,7 +176,7 @@ struct PushReceiverTests {
     func standardChain() async {
         let clock = ManualClock()
         let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.me")], serving: .app, clock: clock)
-        #expect(receiver.middleware == ["Deduplicator", "LoopGuard", "ScopeRouter"])
+        #expect(receiver.middleware == ["Deduplicator", "LoopGuard", "ScopeFilter"])
         receiver.onAny("r") { _, _ in }
         func outcome(_ fixture: PayloadFixture) async -> String { await "\(receiver.receive(fixture.payload(.long)))" }
         #expect(await outcome(.pushToApp(sender: "th.me", sentAt: 1, modifiedAt: nil)) == "looped (identity)")

@@ -38,7 +38,7 @@ struct ReceiverOutcomeTests {
 
     private static let decoded = "decode: Push to App, certain"
     private static let routed = [decoded, "route: settings", "Deduplicator: pass"]
-    private static let admitted = routed + ["test: pass", "LoopGuard: pass", "ScopeRouter: pass"]
+    private static let admitted = routed + ["test: pass", "LoopGuard: pass", "ScopeFilter: pass"]
     private static let why =
         "hold: too many of one object, sender or conversation: nothing is handled, to see what comes "
         + "anyway; some are tried in 4 s"
@@ -101,12 +101,12 @@ struct ReceiverOutcomeTests {
         Row(
             testDescription: "refused for its app", payload: PayloadFixture.pushToApp(app: "ffff0000").payload(.long),
             name: "refused", reason: "app", store: ["fresh", "release"], counter: "refused app",
-            trace: routed + ["test: pass", "LoopGuard: pass", "ScopeRouter: drop: refused (app)"]),
+            trace: routed + ["test: pass", "LoopGuard: pass", "ScopeFilter: drop: refused (app)"]),
         Row(
             testDescription: "refused for its scope",
             payload: PayloadFixture.pushToApp(scope: .user(KiiUser(id: "U-2"))).payload(.long), name: "refused",
             reason: "scope", store: ["fresh", "release"], counter: "refused scope",
-            trace: routed + ["test: pass", "LoopGuard: pass", "ScopeRouter: drop: refused (scope)"]),
+            trace: routed + ["test: pass", "LoopGuard: pass", "ScopeFilter: drop: refused (scope)"]),
         Row(
             testDescription: "refused by a stage of one's own", stage: { .refuse("quiet hours") }, name: "refused",
             reason: "quiet hours", store: ["fresh", "release"], counter: "refused other",
@@ -114,13 +114,13 @@ struct ReceiverOutcomeTests {
         Row(
             testDescription: "unrouted", payload: PayloadFixture.pushToApp(bucket: "other").payload(.long),
             name: "unrouted", reason: "noRoute", store: ["fresh", "release"], counter: "unrouted noRoute",
-            trace: [decoded, "route: none", "Deduplicator: pass", "test: pass", "LoopGuard: pass", "ScopeRouter: pass"]),
+            trace: [decoded, "route: none", "Deduplicator: pass", "test: pass", "LoopGuard: pass", "ScopeFilter: pass"]),
         Row(
             testDescription: "unrouted since it is ambiguous", payload: ambiguous, name: "unrouted",
             reason: "ambiguous", store: ["fresh", "release"], counter: "unrouted ambiguous",
             trace: [
                 "decode: Push to App, ambiguous", "route: none", "Deduplicator: pass", "test: pass", "LoopGuard: pass",
-                "ScopeRouter: pass",
+                "ScopeFilter: pass",
             ]),
         Row(
             testDescription: "failed in its handler", handler: { _ in throw TestError() }, name: "failed",
@@ -156,9 +156,11 @@ struct ReceiverOutcomeTests {
             Deduplicator(store: store, secret: .published, clock: clock)
             Probe("test", EventLog(), answer: row.stage)
             loopGuard
-            ScopeRouter(serving: [.app, .user("U-1")])
+            ScopeFilter(serving: [.app, .user("U-1")])
         }
-        receiver.onPushToApp("settings", bucket: "settings", loop: row.loop) { _, context in try row.handler(context) }
+        receiver.onPushToApp("settings", bucket: "settings", options: RouteOptions(loop: row.loop)) { _, context in
+            try row.handler(context)
+        }
         let traces = TraceLog()
         receiver.onTrace { traces.add($0) }
 

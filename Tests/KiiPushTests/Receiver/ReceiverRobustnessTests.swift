@@ -35,7 +35,7 @@ struct ReceiverRobustnessTests {
             Deduplicator()
             // What is left of a garbled payload names no object, and there are five hundred of them.
             LoopGuard(settings: .standard.without(.rate))
-            ScopeRouter()
+            ScopeFilter()
         }
         receiver.onAny("r") { _, _ in }
         var source = SeededGenerator(seed: 7)
@@ -63,7 +63,8 @@ struct ReceiverRobustnessTests {
     func manyAtOnce() async {
         let receiver = PushReceiver(app: "0123abcd")
         let handled = Mutex<[Int64: Int]>([:])
-        receiver.onPushToApp("r", bucket: "settings", loop: RouteLoopPolicy(rate: .unlimited)) { event, _ in
+        receiver.onPushToApp("r", bucket: "settings", options: RouteOptions(loop: RouteLoopPolicy(rate: .unlimited))) {
+            event, _ in
             await Task.yield()
             handled.withLock { $0[event.message.sentAt ?? -1, default: 0] += 1 }
         }

@@ -13,10 +13,10 @@ struct TraceTests {
         let receiver = PushReceiver(clock: clock) {}
         receiver.onAny("r") { _, _ in }
         _ = await receiver.receive(event)
-        receiver.onTrace { [traces] in traces.add($0) }
+        let token = receiver.onTrace { [traces] in traces.add($0) }
         _ = await receiver.receive(event)
         _ = await receiver.receive(RawPayload("", transport: .fcm))
-        receiver.onTrace(nil)
+        token.remove()
         _ = await receiver.receive(event)
         #expect(traces.traces.map(\.messageID) == [2, 3])
         #expect(traces.traces.map(\.transport) == [.mqtt, .fcm])
@@ -24,14 +24,22 @@ struct TraceTests {
         #expect(traces.traces.map { $0.message?.kind } == [.pushToApp, nil])
     }
 
-    @Test("a new listener takes the place of the one before")
-    func replaced() async {
+    @Test("several listeners are called in the order in which they were added, until each is removed")
+    func several() async {
         let receiver = PushReceiver(clock: clock) {}
         let log = EventLog()
-        receiver.onTrace { _ in log.add("first") }
-        receiver.onTrace { _ in log.add("second") }
+        let tokens = ["1", "2", "3"].map { name in receiver.onTrace { _ in log.add(name) } }
         _ = await receiver.receive(event)
-        #expect(log.events == ["second"])
+        #expect(log.events == ["1", "2", "3"])
+        // A token that is used twice removes no other listener.
+        for _ in 0..<2 { tokens[1].remove() }
+        _ = await receiver.receive(event)
+        #expect(log.events.dropFirst(3) == ["1", "3"])
+        for token in tokens { token.remove() }
+        #expect(receiver.listener == nil, "nobody listens, and no trace is made")
+        receiver.onTrace { _ in log.add("4") }
+        _ = await receiver.receive(event)
+        #expect(log.events.dropFirst(5) == ["4"])
     }
 
     @Test("the listener has been called when the outcome is there")
@@ -53,7 +61,7 @@ struct TraceTests {
                 return .pass
             }
         }
-        receiver.onAny("a", then: .continue) { _, _ in clock.advance(by: .nanoseconds(400)) }
+        receiver.onAny("a", options: .continue) { _, _ in clock.advance(by: .nanoseconds(400)) }
         receiver.onAny("b") { _, _ in
             clock.advance(by: .nanoseconds(5000))
             throw TestError()
@@ -128,7 +136,7 @@ struct TraceTests {
             Deduplicator(clock: clock)
             if variant == 2 { Probe("broken", EventLog()) { throw TellTale(description: Self.mark) } }
             LoopGuard(me: variant == 3 ? [.thing(id: "th.\(Self.mark)")] : [], clock: clock)
-            ScopeRouter(serving: variant == 4 ? .app : nil)
+            ScopeFilter(serving: variant == 4 ? .app : nil)
         }
         receiver.onAny("r", certainty: variant == 0 ? Certainty.allCases : [.certain]) { message, _ in
             throw TellTale(description: message.data.keys.joined() + Self.mark)

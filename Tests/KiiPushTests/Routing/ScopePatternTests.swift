@@ -7,13 +7,13 @@ struct ScopePatternTests {
     private func matches(_ pattern: ScopePattern, _ fixture: PayloadFixture) throws -> Bool {
         let message = try PushMessage(fixture.payload(.long))
         let buffer = message.storage.buffer
-        return pattern.matches(buffer.span, message.storage.reading)
+        return pattern.matches(buffer.span, message.storage.classified)
     }
 
     private func matches(_ pattern: SenderPattern, _ fixture: PayloadFixture) throws -> Bool {
         let message = try PushMessage(fixture.payload(.long))
         let buffer = message.storage.buffer
-        return pattern.matches(buffer.span, message.storage.reading)
+        return pattern.matches(buffer.span, message.storage.classified)
     }
 
     // MARK: Scopes

@@ -51,9 +51,9 @@ struct InboxContractTests {
                     + "its redelivery back as it was",
                 "a payload is given back byte for byte, with all that its transport said: once more payload 1 should have "
                     + "its redelivery back as it was",
-                "payloads are read again by their numbers, in that order, with their notes: in the process that added them "
+                "payloads are read again by their numbers, in that order, with their records: in the process that added them "
                     + "payload 1 should have its redelivery back as it was",
-                "payloads are read again by their numbers, in that order, with their notes: in a later one payload 1 "
+                "payloads are read again by their numbers, in that order, with their records: in a later one payload 1 "
                     + "should have its redelivery back as it was",
             ]
             return issue.comments.count == 1 && expected.contains(issue.comments[0].rawValue)
@@ -100,13 +100,13 @@ struct PlainInbox: Inbox {
             case .newestFirst, .keepsEnded, .endsOldest, .mixesPayloads: "what has not ended is there"
             case .dropsCopies: "a payload that is added twice"
             case .losesAttempts, .losesRoutes: "attempts and handled routes"
-            case .countsAttempts, .addsRoutes: "of notes for one payload the last counts"
-            case .throwsForUnknown, .remembersUnknown: "a note of a payload that is not there"
+            case .countsAttempts, .addsRoutes: "of records for one payload the last counts"
+            case .throwsForUnknown, .remembersUnknown: "a record of a payload that is not there"
             case .countsNoCrash, .allAlone, .neverAlone: "one that was in flight has one crash more"
             case .countsEveryCrash, .crashesTheFailed, .forgetsAlone: "one that was not in flight"
             case .countsTwice: "to be asked again"
             case .dropsSome: "of many calls at once"
-            case .forgetsLaterNotes, .turnsNotesRound: "notes of one call"
+            case .forgetsLaterNotes, .turnsNotesRound: "records of one call"
             case .ignoresLimit, .repeatsPages: "what an earlier process left is read in pages"
             case .readsInOwnOrder, .readsNoNotes, .readsEnded: "payloads are read again"
             case .crashesTheRead: "to be read again counts no crash"
@@ -169,32 +169,32 @@ struct PlainInbox: Inbox {
         return payload
     }
 
-    func note(_ notes: [InboxNote]) async throws {
-        let kept = fault == .forgetsLaterNotes ? notes.prefix(1) : notes[...]
-        for note in fault == .turnsNotesRound ? Array(kept.reversed()) : Array(kept) { try take(note) }
+    func record(_ records: [InboxRecord]) async throws {
+        let kept = fault == .forgetsLaterNotes ? records.prefix(1) : records[...]
+        for record in fault == .turnsNotesRound ? Array(kept.reversed()) : Array(kept) { try take(record) }
     }
 
-    private func take(_ note: InboxNote) throws {
+    private func take(_ record: InboxRecord) throws {
         try use { place in
-            guard let index = place.rows.firstIndex(where: { $0.entry.id == note.id }) else {
+            guard let index = place.rows.firstIndex(where: { $0.entry.id == record.id }) else {
                 if fault == .throwsForUnknown { throw Unknown() }
-                if fault == .remembersUnknown, case .begun(let id, _) = note {
+                if fault == .remembersUnknown, case .begun(let id, _) = record {
                     place.rows.append(.init(entry: InboxEntry(id: id, payload: RawPayload([]))))
                 }
                 return
             }
-            if case .ended = note {
+            if case .ended = record {
                 if fault != .keepsEnded { place.rows.remove(at: fault == .endsOldest ? 0 : index) }
             } else {
-                change(&place.rows[index], note)
+                change(&place.rows[index], record)
             }
         }
     }
 
-    private func change(_ row: inout Shelf.Row, _ note: InboxNote) {
+    private func change(_ row: inout Shelf.Row, _ record: InboxRecord) {
         let old = row.entry
         var (attempts, handled) = (old.attempts, old.handled)
-        switch note {
+        switch record {
         case .begun(_, let attempt):
             row.isInFlight = true
             if fault != .losesAttempts { attempts = fault == .countsAttempts ? min(attempts + 1, 7) : attempt }
@@ -262,7 +262,7 @@ struct PlainInbox: Inbox {
 private struct ForgetfulInbox: Inbox {
     var isDurable: Bool { false }
     func add(_ payloads: [RawPayload]) -> [UInt64] { payloads.map { _ in 7 } }
-    func note(_ notes: [InboxNote]) async {}
+    func record(_ records: [InboxRecord]) async {}
     func entries(after id: UInt64, limit: Int) -> [InboxEntry] { [] }
     func entries(of ids: [UInt64]) -> [InboxEntry] { [] }
 }

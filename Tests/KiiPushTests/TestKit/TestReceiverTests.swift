@@ -104,7 +104,7 @@ struct TestReceiverTests {
         }
     }
 
-    @Test("a receiver's listener of before is told too, and its own handlers fail where they say so")
+    @Test("listeners added before or after are called too, and a receiver's own handlers fail where they say so")
     func wrapped() async {
         let receiver = PushReceiver(clock: clock)
         let log = TraceLog()
@@ -113,10 +113,13 @@ struct TestReceiverTests {
             try InjectedFailure.point(context)
         }
         let test = TestReceiver(receiver, clock: clock)
+        let after = TraceLog()
+        receiver.onTrace { after.add($0) }
         let failed = await test.send(PayloadFixture.pushToApp(), failing: ["settings"])
         #expect(failed.outcome.description == "failed (settings)" && failed.handlers == ["settings"])
         #expect(await test.send(PayloadFixture.pushToApp()).outcome.name == "handled")
         #expect(log.traces.map(\.outcome.name) == ["failed", "handled"])
+        #expect(after.traces.map(\.outcome.name) == ["failed", "handled"])
         // Outside of a test there is nothing to fail for.
         #expect(
             await receiver.receive(PayloadFixture.pushToApp(sentAt: 2, modifiedAt: 3).payload(.long)).name == "handled")
@@ -124,7 +127,7 @@ struct TestReceiverTests {
 
     @Test("a chain without a deduplicator tells no seen store anything")
     func noStore() async {
-        let receiver = PushReceiver(clock: clock) { ScopeRouter() }
+        let receiver = PushReceiver(clock: clock) { ScopeFilter() }
         receiver.onAny { _, _ in }
         let receipt = await TestReceiver(receiver, clock: clock).send(push(1))
         #expect(receipt.settled == .init(.accept, seen: nil))

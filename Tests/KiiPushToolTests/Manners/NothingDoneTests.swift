@@ -6,7 +6,7 @@ import Testing
 
 @Suite("commands on dead letters and held messages that do nothing say so")
 struct NothingDoneTests {
-    private func run(_ arguments: [String], _ desk: AgentDesk) async -> (ExitCode, [String], [String]) {
+    private func run(_ arguments: [String], _ session: StateSession) async -> (ExitCode, [String], [String]) {
         let printed = Mutex<[String]>([])
         let reported = Mutex<[String]>([])
         let console = Console(
@@ -14,22 +14,22 @@ struct NothingDoneTests {
             error: { line in reported.withLock { $0.append(line) } })
         let code =
             arguments[0] == "held"
-            ? await HeldCommand.run(Array(arguments.dropFirst()), desk, console)
-            : await DeadLettersCommand.run(Array(arguments.dropFirst()), desk, console)
+            ? await HeldCommand.run(Array(arguments.dropFirst()), session, console)
+            : await DeadLettersCommand.run(Array(arguments.dropFirst()), session, console)
         return (code, printed.withLock { $0 }, reported.withLock { $0 })
     }
 
-    private func desk(letters: Int) async throws -> AgentDesk {
+    private func session(letters: Int) async throws -> StateSession {
         let store = InMemoryDeadLetterStore()
         let receiver = PushReceiver(deadLetters: store) {}
-        let desk = AgentDesk(deadLetters: store, receiver: receiver)
+        let session = StateSession(deadLetters: store, receiver: receiver)
         for number in 0..<letters {
             let payload = RawPayload(Array("{\(number)".utf8), transport: .mqtt)
             _ = try store.add(
                 DeadLetter(
                     payload: payload, reason: .failed, routes: ["settings"], arrivedAt: .init(nanoseconds: 0)))
         }
-        return desk
+        return session
     }
 
     @Test(
@@ -37,41 +37,41 @@ struct NothingDoneTests {
         arguments: [
             (
                 ["drop", "--route", "setings"],
-                "kiipush dead-letters: nothing dropped: none of 1 dead letter is as you asked; unknown route 'setings'; did you mean 'settings'?"
+                "kiipush dead-letters: nothing dropped: none of 1 dead letter matches; unknown route 'setings'; did you mean 'settings'?"
             ),
             (
                 ["replay", "--reason", "heldFull"],
-                "kiipush dead-letters: nothing replayed: none of 1 dead letter is as you asked"
+                "kiipush dead-letters: nothing replayed: none of 1 dead letter matches"
             ),
-            (["drop", "9"], "kiipush dead-letters: there is no letter 9 of that kind"),
+            (["drop", "9"], "kiipush dead-letters: there is no dead letter 9 that matches"),
         ])
     func filters(arguments: [String], error: String) async throws {
-        let (code, output, errors) = await run(["dead-letters"] + arguments, try await desk(letters: 1))
+        let (code, output, errors) = await run(["dead-letters"] + arguments, try await session(letters: 1))
         #expect(code == .failed && output.isEmpty && errors == [error], "\(errors)")
     }
 
     @Test("all of none is fine, and said")
     func none() async throws {
-        let (code, output, errors) = await run(["dead-letters", "drop", "--all"], try await desk(letters: 0))
+        let (code, output, errors) = await run(["dead-letters", "drop", "--all"], try await session(letters: 0))
         #expect(code == .fine && errors.isEmpty && output == ["no dead letters, so nothing dropped"])
-        let held = await run(["held", "release", "--all"], try await desk(letters: 0))
+        let held = await run(["held", "release", "--all"], try await session(letters: 0))
         #expect(held.0 == .fine && held.1 == ["nothing is held, so nothing released"])
-        let narrowed = await run(["held", "drop", "--route", "x"], try await desk(letters: 0))
+        let narrowed = await run(["held", "drop", "--route", "x"], try await session(letters: 0))
         #expect(narrowed.0 == .failed && narrowed.1 == ["nothing is held, so nothing dropped"])
     }
 
     @Test("without an agent there is no answer to what only it could do")
     func noAgent() async throws {
-        var desk = try await desk(letters: 1)
-        desk = AgentDesk(deadLetters: desk.deadLetters, receiver: nil, waiting: 1)
-        #expect(await run(["dead-letters", "replay", "--all"], desk).0 == .nobody)
-        let held = await run(["held", "release", "--all"], desk)
+        var session = try await session(letters: 1)
+        session = StateSession(deadLetters: session.deadLetters, receiver: nil, waiting: 1)
+        #expect(await run(["dead-letters", "replay", "--all"], session).0 == .nobody)
+        let held = await run(["held", "release", "--all"], session)
         #expect(held.0 == .nobody)
         #expect(
             held.2 == [
                 "kiipush held: no agent runs on this directory, so nothing is held; 1 message waits in the inbox for the next one"
             ])
-        #expect(await run(["held", "list"], desk).0 == .fine)
+        #expect(await run(["held", "list"], session).0 == .fine)
     }
 }
 

@@ -43,7 +43,7 @@ struct RulesExplainToolTests {
                   route          audit, reload
                   Deduplicator   pass
                   LoopGuard      pass
-                  ScopeRouter    pass
+                  ScopeFilter    pass
                   handle audit   handled
                   handle reload  handled
 
@@ -61,7 +61,7 @@ struct RulesExplainToolTests {
         #expect(run.code == .fine)
         #expect(
             run.output.suffix(2) == [
-                "outcome: unrouted (noRoute): no rule takes it",
+                "outcome: unrouted (noRoute): no rule matches",
                 "hint: 'r' (1:23) would take it, but wants bucket \"b\", and the message has nothing: the payload names it, but states no complete scope",
             ])
     }
@@ -75,11 +75,11 @@ struct RulesExplainToolTests {
             ),
             (
                 #"{"bucketID":"settings","objectScopeType":"APP","objectScopeAppID":"other"}"#,
-                "outcome: refused (app): the payload is of another app than this receiver's"
+                "outcome: refused (app): the payload belongs to another app"
             ),
             (
                 #"{"topic":"t","bucketID":"x"}"#,
-                "outcome: unrouted (ambiguous): it contradicts itself, and the rule that would take it asks for messages that are certain or likely"
+                "outcome: unrouted (ambiguous): it contradicts itself, and the rule that would match requires a certain or likely kind"
             ),
         ])
     func outcomes(payload: String, expected: String) async throws {
@@ -98,7 +98,7 @@ struct RulesExplainToolTests {
         func payload(_ topic: String) -> String {
             #"{"topic":"\#(topic)","objectScopeType":"APP","when":1700000000000}"#
         }
-        let expired = "outcome: expired: it is older than 'maxAge' lets it be, so no handler is called"
+        let expired = "outcome: expired: it is older than 'maxAge' allows, so no handler is called"
         let old = try await explain(Self.ages, "--now", "1700000031000", "--text", payload("door"))
         #expect(old.code == .fine && old.output.contains(expired), "\(old.output)")
         #expect(old.output.contains("  handle door   expired: 31s old, maxAge 30s"))

@@ -72,7 +72,7 @@ struct TapTests {
         try start(left, run)
         #expect(try run.agent.stop(SIGKILL) == 256 + SIGKILL)
         #expect(try left.end() == 1)
-        #expect(left.log == "kiipush tap: the agent is gone, without a word\n")
+        #expect(left.log == "kiipush tap: the agent closed the connection without an answer\n")
         let alone = await ToolRun("tap", "--state", state)
         #expect(alone.code == .nobody && alone.errors == ["kiipush tap: no agent runs on \(state)"])
     }

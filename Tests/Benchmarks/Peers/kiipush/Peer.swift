@@ -110,12 +110,12 @@ private func makeReceiver(routes: Int, rate: RouteLoopPolicy.Rate, _ sum: Sum) -
         // A rate that no benchmark reaches: each message is counted, and none is held.
         loop: LoopSettings(rate: LoopRate(messages: 1_000_000)))
     for number in 1..<max(routes - 2, 1) { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
-    receiver.onPushToApp(bucket: "bucketName", loop: RouteLoopPolicy(rate: rate)) { event, _ in
+    receiver.onPushToApp(bucket: "bucketName", options: RouteOptions(loop: RouteLoopPolicy(rate: rate))) { event, _ in
         let (bucket, object, scope) = (event.bucket, event.object, event.scope)
         sum.add(bucket.name.utf8.count + (object?.id.utf8.count ?? 0) + (scope.id?.utf8.count ?? 0))
     }
-    receiver.onPushToUser(topic: "news", loop: RouteLoopPolicy(rate: rate)) { _, _ in }
-    receiver.onDirectPush(loop: RouteLoopPolicy(rate: rate)) { _, _ in }
+    receiver.onPushToUser(topic: "news", options: RouteOptions(loop: RouteLoopPolicy(rate: rate))) { _, _ in }
+    receiver.onDirectPush(options: RouteOptions(loop: RouteLoopPolicy(rate: rate))) { _, _ in }
     // The index of the routes is made with the first message; as in the other programs, that is not timed.
     if let message = try? PushMessage(RawPayload("{}")) { _ = receiver.routes(for: message) }
     return receiver

@@ -77,11 +77,11 @@ struct BreakerChangesTests {
     @Test("each step leaves what it should to be told", arguments: rows)
     func steps(row: Row) {
         var changes = BreakerChanges(isWide: true)
-        changes.begin(stored: [PlaceKey(9)])
+        changes.begin(stored: [ResourceKey(9)])
         for (number, step) in row.steps.enumerated() {
             switch step {
-            case .opened(let key, let end): changes.opened(PlaceKey(key), until: end, coolDown: 60)
-            case .closed(let key): changes.closed(PlaceKey(key))
+            case .opened(let key, let end): changes.opened(ResourceKey(key), until: end, coolDown: 60)
+            case .closed(let key): changes.closed(ResourceKey(key))
             case .take(let opened, let closed):
                 let batch = changes.take()
                 let found = Dictionary(uniqueKeysWithValues: batch.opened.map { ($0.key, $0.until.nanoseconds) })
@@ -99,11 +99,11 @@ struct BreakerChangesTests {
     @Test("without a store nothing is kept")
     func without() {
         var changes = BreakerChanges(isWide: false)
-        changes.opened(PlaceKey(1), until: 60, coolDown: 60)
+        changes.opened(ResourceKey(1), until: 60, coolDown: 60)
         #expect(!changes.isNew && !changes.isWaiting)
     }
 
     private static func key(_ number: Int) -> TrippedBreaker.Key {
-        TrippedBreaker.Key(isWide: true, digest: PlaceKey(number).digest)
+        TrippedBreaker.Key(isWide: true, digest: ResourceKey(number).digest)
     }
 }

@@ -39,7 +39,7 @@ struct BreakerRun {
         limit = RateLimits(rate).narrow
         self.answers = answers
         self.intake = intake
-        breaker = Breaker(PlaceKey(0), limit)
+        breaker = Breaker(ResourceKey(0), limit)
     }
 
     /// The longest that a message from outside waited.

@@ -17,7 +17,7 @@ struct BreakerTableTests {
         var table = BreakerTable(capacity: 1000)
         var unplaced = 0
         for number in 0..<50_000 {
-            guard let place = table.place(of: PlaceKey(number), limit, 0) else {
+            guard let place = table.place(of: ResourceKey(number), limit, 0) else {
                 unplaced += 1
                 continue
             }
@@ -35,7 +35,7 @@ struct BreakerTableTests {
         for number in 0..<50_000 {
             // One in 20 ms: of each key nothing counts after ten seconds, or 500 others.
             let now = Int64(number) * 20_000_000
-            if let place = table.place(of: PlaceKey(number), limit, now) {
+            if let place = table.place(of: ResourceKey(number), limit, now) {
                 _ = table.judge(place, limit, Arrival(time: now, now: now))
             }
         }
@@ -47,18 +47,18 @@ struct BreakerTableTests {
     func openStays() throws {
         var table = BreakerTable(capacity: 100)
         for number in 0..<7 {
-            let found = table.place(of: PlaceKey(-1 - number), limit, 0)
+            let found = table.place(of: ResourceKey(-1 - number), limit, 0)
             let place = try #require(found)
             for _ in 0..<2 { _ = table.judge(place, limit, Arrival(time: 0, now: 0)) }
         }
         for number in 0..<10_000 {
-            let found = table.place(of: PlaceKey(number), limit, 0)
+            let found = table.place(of: ResourceKey(number), limit, 0)
             let place = try #require(found)
             _ = table.judge(place, limit, Arrival(time: 0, now: 0))
         }
         #expect(table.trippedBreakers.count == 7)
-        for number in 0..<7 { #expect(table.find(PlaceKey(-1 - number)) != nil) }
-        #expect(table.find(PlaceKey(9999)) != nil)
+        for number in 0..<7 { #expect(table.find(ResourceKey(-1 - number)) != nil) }
+        #expect(table.find(ResourceKey(9999)) != nil)
         #expect(table.count == 100)
         #expect(table.forgottenEarly == 10_000 - 93)
     }
@@ -67,18 +67,18 @@ struct BreakerTableTests {
     func allOpen() throws {
         var table = BreakerTable(capacity: 20)
         for number in 0..<20 {
-            let found = table.place(of: PlaceKey(number), limit, 0)
+            let found = table.place(of: ResourceKey(number), limit, 0)
             let place = try #require(found)
             for _ in 0..<2 { _ = table.judge(place, limit, Arrival(time: 0, now: 0)) }
         }
-        let (new, known) = (table.place(of: PlaceKey(20), limit, 0), table.place(of: PlaceKey(3), limit, 0))
+        let (new, known) = (table.place(of: ResourceKey(20), limit, 0), table.place(of: ResourceKey(3), limit, 0))
         #expect(new == nil)
         #expect(known != nil)
         // Nothing is held of them, and nothing more comes: ten minutes after they have listened they go.
         let later: Int64 = 605_000_000_000
-        let later20 = table.place(of: PlaceKey(20), limit, later)
+        let later20 = table.place(of: ResourceKey(20), limit, later)
         #expect(later20 != nil)
-        for number in 100..<120 { _ = table.place(of: PlaceKey(number), limit, later) }
+        for number in 100..<120 { _ = table.place(of: ResourceKey(number), limit, later) }
         #expect(table.trippedBreakers.isEmpty)
         #expect(table.forgottenEarly == 0)
     }

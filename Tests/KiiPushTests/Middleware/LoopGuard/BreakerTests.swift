@@ -115,15 +115,15 @@ struct BreakerTests {
 
     // MARK: Limits
 
-    private static let two = LoopRate(messages: 2, per: .seconds(10))
+    private static let two = LoopRate(messages: 2, window: .seconds(10))
 
     @Test("the limits of both spans hold, and a message that is taken back makes room")
     func limits() {
         let limit = RateLimits(
-            LoopRate(messages: 2, per: .seconds(1), sustained: .init(messages: 3, per: .seconds(60)))
+            LoopRate(messages: 2, window: .seconds(1), sustained: .init(messages: 3, window: .seconds(60)))
         )
         .narrow
-        var breaker = Breaker(PlaceKey(0), limit)
+        var breaker = Breaker(ResourceKey(0), limit)
         func judge(_ seconds: Double) -> Bool {
             if breaker.pass(.seconds(seconds), limit) { return true }
             if case .hold = breaker.judge(Arrival(time: .seconds(seconds), now: .seconds(seconds)), limit) {
@@ -160,7 +160,7 @@ struct BreakerTests {
     @Test("released messages have their turns sixteen at once at most, and new ones queue behind them")
     func releasing() throws {
         let limit = RateLimits(Self.two).narrow
-        var breaker = Breaker(PlaceKey(0), limit)
+        var breaker = Breaker(ResourceKey(0), limit)
         let owner = PushReceiver {}
         func hold(_ id: UInt64, _ now: Int64) throws {
             guard case .hold = breaker.judge(Arrival(time: now, now: now), limit) else {
@@ -236,7 +236,7 @@ struct BreakerTests {
     @Test("one whose last message is taken out between promise and place waits for it")
     func promised() throws {
         let limit = RateLimits(Self.two).narrow
-        var breaker = Breaker(PlaceKey(0), limit)
+        var breaker = Breaker(ResourceKey(0), limit)
         for _ in 0..<3 { _ = breaker.judge(Arrival(time: 0, now: 0), limit) }
         let promises = (0..<2).map { _ in breaker.promise(upTo: 1) }
         #expect(promises == [true, false])
@@ -257,7 +257,7 @@ struct BreakerTests {
     @Test("it is forgotten when nothing counts, nothing is held, and what was learnt is old")
     func idle() throws {
         let limit = RateLimits(Self.two).narrow
-        var quiet = Breaker(PlaceKey(0), limit)
+        var quiet = Breaker(ResourceKey(0), limit)
         _ = quiet.judge(Arrival(time: 0, now: 0), limit)
         let early = quiet.isIdle(.seconds(9.9)), late = quiet.isIdle(.seconds(10))
         #expect(!early && late)
@@ -283,7 +283,7 @@ struct BreakerTests {
             as [[Int64]])
     func clocks(times: [Int64]) throws {
         let limit = RateLimits(Self.two).narrow
-        var breaker = Breaker(PlaceKey(0), limit)
+        var breaker = Breaker(ResourceKey(0), limit)
         let owner = PushReceiver {}
         var (passed, held): (Int, UInt64) = (0, 0)
         for now in times {

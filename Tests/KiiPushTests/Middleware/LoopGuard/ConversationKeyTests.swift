@@ -158,7 +158,7 @@ struct ConversationKeyTests {
 
     private func keys(_ payload: RawPayload, _ route: Route, withPlace: Bool = false) throws -> RateKeys {
         let message = try PushMessage(payload)
-        let place = withPlace ? PlaceDigest(of: message.storage, .published) : nil
+        let place = withPlace ? ResourceDigest(of: message.storage, .published) : nil
         return RateKeys(message, at: place, for: route, .published)
     }
 

@@ -239,7 +239,7 @@ struct EchoTests {
         let payload = Self.event().payload(.short)
         func judge(arrivedAt seconds: Int64) throws -> String {
             var message = try RoutedMessage(payload, at: seconds, routes: [Route("r")])
-            message.judgedAt = clock.now
+            message.admittedAt = clock.now
             guard case .drop(.looped(let layer)) = loopGuard.admit(&message) else { return "pass" }
             return layer.rawValue
         }

@@ -19,7 +19,7 @@ extension LoopGuard {
     }
 }
 
-extension PlaceKey {
+extension ResourceKey {
     /// The key of an object of a test.
     init(_ number: Int) {
         self.init(KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: String(number)), .published)

@@ -19,7 +19,9 @@ struct LoopLayersTests {
                 loopGuard
             }
             let bucket = Self.object.bucket
-            receiver.onAny("r", loop: RouteLoopPolicy(ownBucket: layer == .ownBucket ? .refuse : .warn)) { _, context in
+            receiver.onAny(
+                "r", options: RouteOptions(loop: RouteLoopPolicy(ownBucket: layer == .ownBucket ? .refuse : .warn))
+            ) { _, context in
                 if layer == .ownBucket { _ = try context.willCreate(in: bucket) }
             }
             let outcome = await Self.cause(layer, loopGuard, receiver)

@@ -8,12 +8,12 @@ struct RateBreakersTests {
     /// How many messages of new buckets a route lets pass after a stream in one bucket was shown to be independent, and so
     /// many of that stream are taken back.
     private func passed(takingBack count: Int) throws -> Int {
-        let limits = RateLimits(LoopRate(messages: 2, per: .seconds(10)))
+        let limits = RateLimits(LoopRate(messages: 2, window: .seconds(10)))
         let owner = PushReceiver {}
         var breakers = RateBreakers()
         var now: Int64 = 0
         func keys(_ object: Int, bucket: Int) -> RateKeys {
-            RateKeys(narrow: PlaceKey(1_000_000 + object), wide: PlaceKey(bucket), route: PlaceKey(2_000_000))
+            RateKeys(narrow: ResourceKey(1_000_000 + object), wide: ResourceKey(bucket), route: ResourceKey(2_000_000))
         }
         func judge(_ keys: RateKeys) -> RateBreakers.Answer {
             breakers.judge(keys, limits, device: limits.device, Arrival(time: now, now: now))

@@ -16,7 +16,7 @@ struct RateKeyTests {
     func halves() throws {
         let (one, other) = (Route("one"), Route("other"))
         let message = try PushMessage(PayloadFixture.pushToApp(bucket: "b", object: "o").payload(.long))
-        let place = try #require(PlaceDigest(of: message.storage, Self.secret))
+        let place = try #require(ResourceDigest(of: message.storage, Self.secret))
         for route in [one, other] {
             let found = try keys("b", "o", route)
             #expect(found.narrow.digest.first == place.narrow.finish().first ^ route.digest.first)
@@ -30,7 +30,7 @@ struct RateKeyTests {
 
     @Test("objects, buckets and routes have keys of their own")
     func apart() throws {
-        var (narrow, wide): (Set<PlaceKey>, Set<PlaceKey>) = ([], [])
+        var (narrow, wide): (Set<ResourceKey>, Set<ResourceKey>) = ([], [])
         for route in [Route("one"), Route("other")] {
             for bucket in ["b", "c"] {
                 for object in ["o", "p"] {

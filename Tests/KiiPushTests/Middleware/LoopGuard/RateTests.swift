@@ -135,8 +135,8 @@ struct RateTests {
         "a new object each time is ended by the bucket's own breaker, at a hundred times as many in sixty times as long"
     )
     func wide() throws {
-        let rate = LoopRate(messages: 2, per: .seconds(1))
-        #expect(rate.ofBucket == LoopRate.Window(messages: 200, per: .seconds(60)))
+        let rate = LoopRate(messages: 2, window: .seconds(1))
+        #expect(rate.ofBucket == LoopRate.Limit(messages: 200, window: .seconds(60)))
         let loopGuard = LoopGuard(settings: LoopSettings(rate: rate), clock: clock)
         func judge(_ number: Int) throws -> String {
             try loopGuard.judge(PayloadFixture.pushToApp(object: "o\(number)").payload(.long), at: clock.now)
@@ -153,7 +153,8 @@ struct RateTests {
 
     @Test("at a pace below it, a new object each time passes for as long as it likes")
     func belowWide() throws {
-        let loopGuard = LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 2, per: .seconds(1))), clock: clock)
+        let loopGuard = LoopGuard(
+            settings: LoopSettings(rate: LoopRate(messages: 2, window: .seconds(1))), clock: clock)
         for number in 0..<1000 {
             let payload = PayloadFixture.pushToApp(object: "o\(number)").payload(.long)
             #expect(try loopGuard.judge(payload, at: clock.now) == "pass")
@@ -176,10 +177,10 @@ struct RateTests {
     @Test(
         "numbers that make no sense hold everything or nothing, and never trap",
         arguments: [
-            (LoopRate(messages: .max, per: .seconds(Int64.max), coolDown: .seconds(Int64.max)), "pass"),
-            (LoopRate(messages: 1, per: .seconds(Int64.max), coolDown: .seconds(Int64.max)), "held"),
-            (LoopRate(messages: .min, per: .seconds(Int64.max), coolDown: .seconds(-1)), "held"),
-            (LoopRate(messages: 1, per: .seconds(-1)), "pass"), (LoopRate(messages: 1, per: .zero), "pass"),
+            (LoopRate(messages: .max, window: .seconds(Int64.max), coolDown: .seconds(Int64.max)), "pass"),
+            (LoopRate(messages: 1, window: .seconds(Int64.max), coolDown: .seconds(Int64.max)), "held"),
+            (LoopRate(messages: .min, window: .seconds(Int64.max), coolDown: .seconds(-1)), "held"),
+            (LoopRate(messages: 1, window: .seconds(-1)), "pass"), (LoopRate(messages: 1, window: .zero), "pass"),
         ])
     func extremes(rate: LoopRate, second: String) throws {
         let loopGuard = LoopGuard(settings: LoopSettings(rate: rate), clock: clock)
@@ -188,7 +189,7 @@ struct RateTests {
         #expect(try loopGuard.judge(payload, at: clock.now) == second)
         clock.advance(by: .seconds(Int64.max))
         _ = try loopGuard.judge(payload, at: clock.now)
-        #expect(rate.ofDevice.per >= rate.per || rate.per > .seconds(1_000_000_000))
+        #expect(rate.ofDevice.window >= rate.window || rate.window > .seconds(1_000_000_000))
     }
 
     @Test("numbers set after the fact to none or fewer count as one", arguments: [0, -1, Int.min])

@@ -361,8 +361,8 @@ struct StampTests {
     func knownModification() {
         let memory = Memory()
         let stamp = Lineage(hops: 3, origin: "x", time: Self.now)
-        let (one, other) = (PlaceKey(1), PlaceKey(2))
-        func believes(_ modifiedAt: Int64, _ object: PlaceKey, isExact: Bool = true) -> Bool {
+        let (one, other) = (ResourceKey(1), ResourceKey(2))
+        func believes(_ modifiedAt: Int64, _ object: ResourceKey, isExact: Bool = true) -> Bool {
             memory.believes(
                 .init(
                     stamp: stamp, modifiedAt: isExact ? modifiedAt : nil, eventModifiedAt: modifiedAt, sentAt: nil,
@@ -408,7 +408,7 @@ struct StampTests {
     @Test("a device's own stamp counts for the event of its write alone", arguments: own)
     func ownStamp(object: Int64?, event: Int64?, sent: Int64?, hasEvent: Bool, hops: Int?) {
         var memory = StampMemory()
-        let place = PlaceKey(1)
+        let place = ResourceKey(1)
         memory.learn(Self.now, arrivedAt: .seconds(0), now: .seconds(0))
         let others = Lineage(hops: 3, origin: "x", time: Self.now)
         let first = memory.cause(
@@ -480,10 +480,10 @@ struct StampTests {
             memory.known.learn(time, arrivedAt: .seconds(0), now: now)
             let stamp = memory.known.make(Lineage(hops: 1, origin: "x"), by: "x", for: 1, now: now)
             #expect(Lineage(stamp.stamp) == stamp)
-            memory.known.wrote(PlaceKey(1), time, for: 1, hasEvent: false, now: now)
+            memory.known.wrote(ResourceKey(1), time, for: 1, hasEvent: false, now: now)
             for stamp in [stamp, Lineage(hops: 1, origin: "y", time: time)] {
                 _ = memory.believes(
-                    .init(stamp: stamp, modifiedAt: time, eventModifiedAt: time, sentAt: time, object: PlaceKey(1)),
+                    .init(stamp: stamp, modifiedAt: time, eventModifiedAt: time, sentAt: time, object: ResourceKey(1)),
                     now: now)
             }
         }

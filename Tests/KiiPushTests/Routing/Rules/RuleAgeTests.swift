@@ -43,7 +43,7 @@ struct RuleAgeTests {
         let receiver = PushReceiver()
         var fresh = DeliverySettings()
         fresh.maxAge = .seconds(30)
-        receiver.onPushToUser("door", topic: "*", delivery: fresh) { _, _ in }
+        receiver.onPushToUser("door", topic: "*", options: RouteOptions(delivery: fresh)) { _, _ in }
         #expect(try RoutingRules(Self.file(receiver.routes[0].rule)).rules[0].delivery == fresh)
     }
 

@@ -34,7 +34,7 @@ struct RuleDurationTests {
 }
 
 /// The names that somebody probably meant.
-struct NearestNameTests {
+struct SuggestionTests {
     @Test(
         "a mistyped name has the one that was meant nearby",
         arguments: [
@@ -42,16 +42,16 @@ struct NearestNameTests {
             ("id2", "id"), ("kidn", "kind"),
         ])
     func near(name: String, expected: String) {
-        #expect(NearestName.of(name, among: ["kind", "bucket", "topic", "id"]) == expected)
+        #expect(Suggestion.of(name, among: ["kind", "bucket", "topic", "id"]) == expected)
     }
 
     @Test("a name that is like none has none nearby", arguments: ["", "xyz", "colour", "buck et list"])
-    func far(name: String) { #expect(NearestName.of(name, among: ["kind", "bucket", "topic", "id"]) == nil) }
+    func far(name: String) { #expect(Suggestion.of(name, among: ["kind", "bucket", "topic", "id"]) == nil) }
 
     @Test("a name longer than any is not compared, and is cut where it is shown")
     func long() {
         let name = String(repeating: "bucket", count: 100_000)
-        #expect(NearestName.of(name, among: ["bucket"]) == nil)
-        #expect(NearestName.shown(name).unicodeScalars.count == 65)
+        #expect(Suggestion.of(name, among: ["bucket"]) == nil)
+        #expect(Suggestion.shown(name).unicodeScalars.count == 65)
     }
 }

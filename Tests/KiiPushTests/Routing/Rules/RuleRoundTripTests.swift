@@ -43,7 +43,8 @@ struct RuleRoundTripTests {
         let receiver = PushReceiver()
         receiver.onPushToApp(
             "settings", bucket: ["settings", .exactly("x*")], object: "*", scope: [.app, .user("U1"), .group(nil)],
-            events: [.objectUpdated], sender: .thing(), certainty: [.ambiguous], then: .continue, dedupe: .by(data: "n")
+            events: [.objectUpdated], sender: .thing(), certainty: [.ambiguous],
+            options: RouteOptions(then: .continue, dedupe: .by(data: "n"))
         ) { _, _ in }
         #expect(
             receiver.routes[0].rule

@@ -9,17 +9,17 @@ struct RulesErrorTests {
         "text that is no JSON object is refused at its place",
         arguments: [
             ("", "1:1: the file is empty; expected an object"), (" \n ", "1:1: the file is empty; expected an object"),
-            ("{\"version\": 1,\n  }", "2:3: a key in double quotes is due here"),
-            ("{\"version\": 1\n \"rules\": []}", "2:2: a comma or a closing bracket is due here"),
+            ("{\"version\": 1,\n  }", "2:3: expected a key in double quotes"),
+            ("{\"version\": 1\n \"rules\": []}", "2:2: expected a comma or a closing bracket"),
             (
                 "{\"version\": 1,\n\"rules\": [",
                 "2:11: the text ends where a value or a closing bracket is due; it may have been cut"
             ),
             ("[]", "1:1: expected an object with the rules, found a list"),
             ("\"a\"", "1:1: expected an object with the rules, found a string"),
-            ("{\"version\":1,\"rules\":[]}\n\nx", "3:1: the end of the file is due here"),
+            ("{\"version\":1,\"rules\":[]}\n\nx", "3:1: expected the end of the file"),
             ("\u{FEFF}{}", "1:1: the file begins with a byte order mark; save it as UTF-8 without one"),
-            ("{\"a\":\"\u{E9}\u{E9}\" x}", "1:13: a comma or a closing bracket is due here"),
+            ("{\"a\":\"\u{E9}\u{E9}\" x}", "1:13: expected a comma or a closing bracket"),
         ])
     func syntax(text: String, expected: String) { #expect(RulesSamples.problems(text) == [expected]) }
 
@@ -32,8 +32,8 @@ struct RulesErrorTests {
             (#"{"version":1}"#, "1:1: the key 'rules' is missing"),
             (#"{"version":1,"rules":{}}"#, "1:22: expected a list of rules, found an object"),
             (#"{"version":1,"rulse":[],"rules":[]}"#, "1:14: unknown key 'rulse'; did you mean 'rules'?"),
-            (#"{"version":1,"rules":[],"rules":[]}"#, "1:25: the key 'rules' stands twice in this object"),
-            (#"{"version":1,"rules":[],"r\u0075les":[]}"#, "1:25: the key 'rules' stands twice in this object"),
+            (#"{"version":1,"rules":[],"rules":[]}"#, "1:25: the key 'rules' is a duplicate in this object"),
+            (#"{"version":1,"rules":[],"r\u0075les":[]}"#, "1:25: the key 'rules' is a duplicate in this object"),
             (#"{"version":1,"rules":[],"app":7}"#, "1:31: expected the id of an app, found a number"),
             (#"{"version":1,"rules":[],"app":""}"#, "1:31: expected the id of an app, found an empty string"),
         ])
@@ -209,7 +209,7 @@ struct RulesErrorTests {
             (#"{"data":{"a":{"anyOf":[]}}}"#, "2:23: an empty list matches nothing"),
             (#"{"data":{"a":[]}}"#, "2:14: an empty list matches nothing; \"*\" matches any value"),
             (#"{"data":{"a":{"prefix":1}}}"#, "2:24: expected a string, found a number"),
-            (#"{"data":{"a":1,"a":2}}"#, "2:16: the key 'a' stands twice in this object"),
+            (#"{"data":{"a":1,"a":2}}"#, "2:16: the key 'a' is a duplicate in this object"),
             (
                 #"{"data":{"a":{"not":{"not":{"exits":true}}}}}"#,
                 "2:29: unknown operator 'exits'; did you mean 'exists'?"

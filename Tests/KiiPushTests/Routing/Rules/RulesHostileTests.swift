@@ -114,7 +114,7 @@ struct RulesHostileTests {
         let file = try RoutingRules(text)
         #expect(file.rules.count == 10_000 && file.tests.count == 10_000)
         #expect(file.tests[9999].position == SourcePosition(line: 20_000, column: 1))
-        let receiver = PushReceiver { ScopeRouter() }
+        let receiver = PushReceiver { ScopeFilter() }
         receiver.register("h") { _, _ in }
         try receiver.load(file)
         let payload = #"{"bucketID":"b7654","objectScopeType":"APP","origin":"EVENT"}"#

@@ -9,7 +9,7 @@ struct RulesLoadTests {
     private let log = EventLog()
 
     private func receiver() -> PushReceiver {
-        let receiver = PushReceiver { ScopeRouter() }
+        let receiver = PushReceiver { ScopeFilter() }
         for name in ["first", "second"] {
             receiver.register(name) { [log] message, context in log.add("\(name) for \(context.route)") }
         }
@@ -47,7 +47,7 @@ struct RulesLoadTests {
     @Test("rules stand among the code's routes where they were first loaded, also when they are loaded again")
     func place() throws {
         let receiver = receiver()
-        receiver.onAny("before", then: .continue) { _, _ in }
+        receiver.onAny("before", options: .continue) { _, _ in }
         try receiver.load(rules(#"{"id":"a","then":{"handler":"first"}}"#))
         receiver.onAny("after") { _, _ in }
         #expect(receiver.routes.map(\.id) == ["before", "a", "after"])
@@ -73,8 +73,8 @@ struct RulesLoadTests {
             error?.description == """
                 r.json:2:29: unknown handler 'frist'; did you mean 'first'?
                 r.json:3:1: the code declares a route 'code' too; rename one
-                r.json:4:25: nobody here runs programs; load the rules with actions that do
-                r.json:5:27: nobody here prints messages; load the rules with actions that do
+                r.json:4:25: this program cannot run programs; load the rules with actions that do
+                r.json:5:27: this program cannot print messages; load the rules with actions that do
                 """)
         #expect(receiver.rulesGeneration == 1 && receiver.routes.map(\.id) == ["code", "a"])
         #expect(await receiver.receive(push()).name == "handled")

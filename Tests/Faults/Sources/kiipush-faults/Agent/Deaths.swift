@@ -69,12 +69,12 @@ struct DeadlyInbox: Inbox {
         return numbers
     }
 
-    func note(_ notes: [InboxNote]) async throws {
+    func record(_ records: [InboxRecord]) async throws {
         for note in notes {
             if case .begun = note { deaths.pass(.beforeBegun) }
             if case .ended = note { deaths.pass(.beforeEnded) }
         }
-        try await inbox.note(notes)
+        try await inbox.record(records)
         for case .ended in notes { deaths.pass(.afterEnded) }
     }
 

@@ -64,7 +64,7 @@ struct FaultyAgent {
             Deduplicator(store: seen, secret: database.secret)
             // So many messages of one bucket would open its breaker.
             LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1_000_000_000)))
-            ScopeRouter()
+            ScopeFilter()
         }
         try handle(receiver)
         var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: topic, usesTLS: usesTLS)

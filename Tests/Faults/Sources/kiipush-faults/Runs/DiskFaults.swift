@@ -58,10 +58,10 @@ struct DiskFaults {
             let receiver = PushReceiver(deadLetters: letters) {
                 Deduplicator(store: seen, secret: database.secret)
                 LoopGuard()
-                ScopeRouter()
+                ScopeFilter()
             }
-            receiver.onPushToApp { message, _ in
-                let number = NumberedMessage.number(sentAt: message.message.sentAt ?? 0)
+            receiver.onPushToApp { event, _ in
+                let number = NumberedMessage.number(sentAt: event.message.sentAt ?? 0)
                 if number % 7 == 0 { throw HandlerFailure() }
                 handled.withLock { $0.append(number) }
             }
@@ -130,9 +130,9 @@ private struct FailingInbox: Inbox {
         return try inbox.add(payloads)
     }
 
-    func note(_ notes: [InboxNote]) async throws {
+    func record(_ records: [InboxRecord]) async throws {
         try calls.pass()
-        try await inbox.note(notes)
+        try await inbox.record(records)
     }
 
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
@@ -168,7 +168,7 @@ private struct RepeatingTransport: PushTransport {
             let numbers = next..<min(next + 3, count + 1)
             let payloads = numbers.map { RawPayload(NumberedMessage.payload($0), transport: .mqtt) }
             do throws(IntakeRefusal) {
-                _ = try intake.take(payloads)
+                _ = try intake.submit(payloads)
                 next = numbers.upperBound
             } catch {
                 if case .stopping = error { return }

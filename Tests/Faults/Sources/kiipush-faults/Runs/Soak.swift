@@ -25,7 +25,7 @@ struct Soak {
         let receiver = PushReceiver {
             deduplicator
             LoopGuard(settings: LoopSettings(rate: LoopRate(messages: 1_000_000_000)))
-            ScopeRouter()
+            ScopeFilter()
         }
         receiver.onPushToApp { _, _ in handled.add(1, ordering: .relaxed) }
         var memory: [Int] = []
@@ -62,7 +62,7 @@ private struct CountingTransport: PushTransport {
 
     func run(_ intake: PushIntake) async throws {
         for number in 1...count {
-            _ = try await intake.takeWhenRoom(RawPayload(NumberedMessage.payload(number), transport: .mqtt))
+            _ = try await intake.submitWaiting(RawPayload(NumberedMessage.payload(number), transport: .mqtt))
         }
     }
 }

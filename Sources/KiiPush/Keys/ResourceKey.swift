@@ -1,0 +1,114 @@
+/// What a loop is told by: 128 bits for an object, a bucket or a topic, alone or together with a route.
+package struct ResourceKey: Sendable, Hashable {
+    package let digest: DedupeKey
+
+    /// The object of a message that has one.
+    package init(objectOf message: PushMessage, _ secret: DedupeSecret) {
+        var digest = KeyedDigest(secret)
+        let buffer = message.storage.buffer
+        let classified = message.storage.classified
+        digest.add(scopeOf: classified, buffer.span)
+        digest.add(PlacePart.bucket, buffer.span, classified.bucket.range)
+        digest.add(PlacePart.object, buffer.span, classified.object.range)
+        self.init(digest)
+    }
+
+    /// An object that a handler names.
+    package init(_ object: KiiObject, _ secret: DedupeSecret) {
+        var digest = KeyedDigest(secret)
+        digest.add(object.bucket.scope)
+        digest.add(PlacePart.bucket, object.bucket.name)
+        digest.add(PlacePart.object, object.id)
+        self.init(digest)
+    }
+
+    /// A key that a store has kept.
+    package init(digest: DedupeKey) { self.digest = digest }
+
+    private init(_ digest: KeyedDigest) { self.digest = digest.finish() }
+}
+
+// The same in every process: lanes, shares and dead letters are told apart by them.
+extension ResourceKey {
+    /// A text of the user's own.
+    package init(own text: String) {
+        var digest = KeyedDigest(.published)
+        digest.add(PlacePart.own, text)
+        self.init(digest)
+    }
+
+    /// The object of a message; nil when it has none.
+    package init?(ofItsObject message: PushMessage) {
+        guard message.storage.classified.hasObject else { return nil }
+        self.init(objectOf: message, .published)
+    }
+
+    /// The topic of a message in its scope; nil when it has none.
+    package init?(topicOf message: PushMessage) {
+        let classified = message.storage.classified
+        guard classified.hasTopic else { return nil }
+        let buffer = message.storage.buffer
+        var digest = KeyedDigest(.published)
+        digest.add(scopeOf: classified, buffer.span)
+        digest.add(PlacePart.topic, buffer.span, classified.topic.range)
+        self.init(digest)
+    }
+
+    /// The sender of a message; nil when it names none.
+    package init?(senderOf message: PushMessage) {
+        let classified = message.storage.classified
+        guard classified.sender.isPresent else { return nil }
+        let buffer = message.storage.buffer
+        var digest = KeyedDigest(.published)
+        digest.add(senderOf: classified, buffer.span)
+        self.init(digest)
+    }
+
+    /// The bucket or topic of a message, or else its sender; nil when it has none of them.
+    package init?(groupOf message: PushMessage) {
+        if let place = ResourceDigest(of: message.storage, .published) {
+            self.init(digest: place.wide.finish())
+        } else {
+            self.init(senderOf: message)
+        }
+    }
+}
+
+extension PushMessage {
+    /// The bucket or topic of a message, or else its sender, as a digest; for logs, which must not name them.
+    package var groupDigest: DedupeKey? { ResourceKey(groupOf: self)?.digest }
+}
+
+/// The meanings of the parts of a key, so that equal bytes in another place make another key.
+private enum PlacePart {
+    static let bucket: UInt8 = 1
+    static let object: UInt8 = 2
+    static let topic: UInt8 = 3
+    static let sender: UInt8 = 4
+    static let scope: UInt8 = 5
+    static let own: UInt8 = 6
+}
+
+extension KeyedDigest {
+    fileprivate mutating func add(scopeOf classified: Classified, _ text: Span<UInt8>) {
+        add(UInt64(classified.scopeKind.number))
+        add(PlacePart.scope, text, classified.scopeID.range)
+    }
+
+    fileprivate mutating func add(_ scope: KiiScope) {
+        let (kind, id): (MessageScope.Kind, String) =
+            switch scope {
+            case .app: (.app, "")
+            case .user(let user): (.user, user.id)
+            case .group(let group): (.group, group.id)
+            case .thing(let thing): (.thing, thing.id)
+            }
+        add(UInt64(kind.number))
+        add(PlacePart.scope, id)
+    }
+
+    fileprivate mutating func add(senderOf classified: Classified, _ text: Span<UInt8>) {
+        add(UInt64(classified.senderKind.rawValue))
+        add(PlacePart.sender, text, classified.sender.range)
+    }
+}

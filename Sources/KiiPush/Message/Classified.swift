@@ -1,0 +1,292 @@
+/// Decides a message's kind from the evidence, resolves what it is about, and notes every contradiction.
+///
+/// App comes before User before Direct, as in Kii's own parsers; unlike them it reports why, and what speaks against
+/// it. All of it is positions in the buffer: no string is made here.
+package struct Classified {
+    private(set) var kind = PushKind.directPush
+    /// The fields that speak for the kind.
+    private(set) var evidence: FieldSet = []
+    private(set) var conflictSet: ConflictSet = []
+
+    private(set) var scopeKind = MessageScope.Kind.unknown
+    private(set) var scopeID = JSONToken.absent
+    private(set) var bucket = JSONToken.absent
+    private(set) var bucketIsEncrypted = false
+    private(set) var object = JSONToken.absent
+    private(set) var topic = JSONToken.absent
+    private(set) var senderKind = SenderKind.none
+    private(set) var sender = JSONToken.absent
+    /// The app that the payload names: its scope's, else the one that sent it.
+    private(set) var app = JSONToken.absent
+    /// The handles that there are: what a message has of these is asked several times on its way.
+    private(set) var handles: HandleSet = []
+
+    package enum SenderKind: UInt8 {
+        case none
+        case user
+        case thing
+        case admin
+    }
+
+    /// Reads the fields of one payload, once.
+    // Not an initialiser, which would make it elsewhere and copy it while it is still being written.
+    mutating func read(_ text: Span<UInt8>, _ fields: FieldTable, _ dialect: Dialect) {
+        let source = Self.uri(text, fields[.sourceURI])
+        let sendersURI = Self.uri(text, fields[.senderURI])
+        judgeKind(text, fields, dialect, source, sendersURI)
+        readScope(text, fields)
+        readHandles(fields)
+        if let source {
+            compare(text, fields, source)
+            if conflictSet.isDisjoint(with: .ofSource) { fill(from: source) }
+        }
+        readSender(text, fields, sendersURI)
+        app = fields[.scopeAppID].isPresent ? fields[.scopeAppID] : fields[.appID]
+        if !app.isPresent, let range = source?.app { app = JSONToken(range) }
+        noteHandles()
+    }
+
+    private static func uri(_ text: Span<UInt8>, _ token: JSONToken) -> KiiURIParts? {
+        token.isPresent ? KiiURIParts(text, token.range) : nil
+    }
+
+    // MARK: Kind
+
+    private mutating func judgeKind(
+        _ text: Span<UInt8>, _ fields: FieldTable, _ dialect: Dialect, _ source: KiiURIParts?,
+        _ sendersURI: KiiURIParts?
+    ) {
+        let isEvent = fields[.origin].isPresent && text.matches(fields[.origin].range, "EVENT")
+        var forApp = fields.present.intersection(.bucketKeys)
+        if dialect.hasShortKeys {
+            forApp.formUnion(fields.present.intersection(.objectKeys))
+        } else if isEvent {
+            forApp.insert(.origin)
+        }
+        var forUser = fields.present.intersection(FieldSet(.topic))
+        var forDirect: FieldSet = []
+        let keysSay: PushKind? = !forApp.isEmpty ? .pushToApp : !forUser.isEmpty ? .pushToUser : nil
+
+        let sourceSays = source?.kindOfPush
+        if let sourceSays {
+            if let keysSay, keysSay != sourceSays { conflictSet.insert(.sourceKind) }
+            switch sourceSays {
+            case .pushToApp: forApp.insert(.sourceURI)
+            case .pushToUser: forUser.insert(.sourceURI)
+            case .directPush: forDirect.insert(.sourceURI)
+            }
+        }
+        if let sendersURI, sendersURI.owner == .admin { forDirect.insert(.senderURI) }
+
+        kind = !forApp.isEmpty ? .pushToApp : !forUser.isEmpty ? .pushToUser : .directPush
+        switch kind {
+        case .pushToApp: evidence = forApp
+        case .pushToUser: evidence = forUser
+        case .directPush: evidence = forDirect
+        }
+        noteKeysOfOtherKinds(fields)
+        noteOrigin(text, fields, isEvent: isEvent, forApp: forApp)
+    }
+
+    private mutating func noteKeysOfOtherKinds(_ fields: FieldTable) {
+        switch kind {
+        case .pushToApp:
+            if fields[.topic].isPresent { conflictSet.insert(.topicBesideBucket) }
+        case .pushToUser:
+            if fields[.objectID].isPresent { conflictSet.insert(.objectWithoutBucket) }
+            if fields[.objectModifiedAt].isPresent { conflictSet.insert(.modifiedAtWithoutBucket) }
+        case .directPush:
+            if !fields.present.isDisjoint(with: .scopeKeys) { conflictSet.insert(.scopeOnDirectPush) }
+        }
+    }
+
+    private mutating func noteOrigin(
+        _ text: Span<UInt8>, _ fields: FieldTable, isEvent: Bool, forApp: FieldSet
+    ) {
+        guard fields[.origin].isPresent else { return }
+        let forBucket = forApp.subtracting(FieldSet(.origin))
+        if isEvent {
+            // On long keys EVENT alone makes a Push to App; beside only a topic it contradicts, and on short keys
+            // always.
+            let isAlone = forBucket.isEmpty
+            let contradicts = evidence.contains(.origin) ? fields[.topic].isPresent : true
+            if isAlone, contradicts { conflictSet.insert(.eventWithoutBucket) }
+        } else if !forBucket.isEmpty, text.matches(fields[.origin].range, "EXPLICIT") {
+            conflictSet.insert(.explicitWithBucket)
+        }
+    }
+
+    // MARK: Scope and handles
+
+    private mutating func readScope(_ text: Span<UInt8>, _ fields: FieldTable) {
+        let type = fields[.scopeType]
+        guard type.isPresent else { return }
+        if text.matches(type.range, "APP_AND_USER") {
+            (scopeKind, scopeID) = (.user, fields[.scopeUserID])
+        } else if text.matches(type.range, "APP_AND_THING") {
+            (scopeKind, scopeID) = (.thing, fields[.scopeThingID])
+        } else if text.matches(type.range, "APP_AND_GROUP") {
+            (scopeKind, scopeID) = (.group, fields[.scopeGroupID])
+        } else if text.matches(type.range, "APP") {
+            scopeKind = .app
+        }
+    }
+
+    private mutating func readHandles(_ fields: FieldTable) {
+        switch kind {
+        case .pushToApp:
+            bucket = fields[.bucketID]
+            object = fields[.objectID]
+        case .pushToUser: topic = fields[.topic]
+        case .directPush: break
+        }
+    }
+
+    /// Whether the scope is known and has the id that it needs.
+    var scopeIsComplete: Bool {
+        switch scopeKind {
+        case .app: true
+        case .unknown: false
+        case .user, .group, .thing: scopeID.isPresent
+        }
+    }
+
+    private mutating func noteHandles() {
+        guard scopeIsComplete else { return }
+        switch kind {
+        case .pushToApp where bucket.isPresent: handles = object.isPresent ? [.bucket, .object] : .bucket
+        case .pushToUser where topic.isPresent: handles = .topic
+        case .pushToApp, .pushToUser, .directPush: break
+        }
+    }
+
+    /// Whether there is a bucket handle.
+    var hasBucket: Bool { handles.contains(.bucket) }
+    /// Whether there is an object handle.
+    package var hasObject: Bool { handles.contains(.object) }
+    /// Whether there is a topic handle.
+    var hasTopic: Bool { handles.contains(.topic) }
+
+    // MARK: The source URI against the keys
+
+    private mutating func compare(_ text: Span<UInt8>, _ fields: FieldTable, _ source: KiiURIParts) {
+        func differs(_ token: JSONToken, _ range: Range<Int>) -> Bool {
+            token.isPresent && !text.matches(token.range, in: text, range)
+        }
+        // A URI without a bucket or a topic is a recipient, not a source.
+        guard source.resource != .none else { return }
+        if let app = source.app, differs(fields[.scopeAppID], app) { conflictSet.insert(.sourceScope) }
+        if fields[.scopeType].isPresent {
+            if scopeKind != source.scopeKind || differs(scopeID, source.ownerID) { conflictSet.insert(.sourceScope) }
+        } else if let key = source.scopeKey, differs(fields[key], source.ownerID) {
+            conflictSet.insert(.sourceScope)
+        }
+        switch (kind, source.resource) {
+        case (.pushToApp, .bucket):
+            let isPlain = fields[.bucketType].isPresent && !text.matchesCryptoType(fields[.bucketType].range)
+            if differs(bucket, source.name) || source.isEncrypted && isPlain { conflictSet.insert(.sourceBucket) }
+            if let id = source.object, differs(object, id) { conflictSet.insert(.sourceObject) }
+        case (.pushToUser, .topic):
+            if differs(topic, source.name) { conflictSet.insert(.sourceTopic) }
+        default: break
+        }
+    }
+
+    /// Takes from a URI that contradicts nothing what the keys leave out.
+    private mutating func fill(from source: KiiURIParts) {
+        guard source.resource != .none else { return }
+        if scopeKind == .unknown {
+            scopeKind = source.scopeKind
+            if source.scopeKind != .app { scopeID = JSONToken(source.ownerID) }
+        } else if scopeKind != .app, !scopeID.isPresent {
+            scopeID = JSONToken(source.ownerID)
+        }
+        // Contradicting nothing, it is a bucket of a Push to App, or a topic of a Push to User.
+        if source.resource == .bucket {
+            if !bucket.isPresent { bucket = JSONToken(source.name) }
+            if source.isEncrypted { bucketIsEncrypted = true }
+            if !object.isPresent, let id = source.object { object = JSONToken(id) }
+        } else if !topic.isPresent {
+            topic = JSONToken(source.name)
+        }
+    }
+
+    // MARK: Sender
+
+    private mutating func readSender(
+        _ text: Span<UInt8>, _ fields: FieldTable, _ sendersURI: KiiURIParts?
+    ) {
+        if let uri = sendersURI, uri.resource == .none {
+            switch uri.owner {
+            case .user: senderKind = .user
+            case .thing: senderKind = .thing
+            case .admin: senderKind = .admin
+            case .app, .group: break
+            }
+            if senderKind != .none {
+                sender = JSONToken(uri.ownerID)
+                return
+            }
+        }
+        guard fields[.sender].isPresent else { return }
+        sender = fields[.sender]
+        senderKind = text.begins(sender.range, with: "th.") ? .thing : .user
+    }
+
+    /// Notes that the payload names another app than `app`.
+    mutating func compare(_ text: Span<UInt8>, toApp name: String) {
+        if app.isPresent, !text.matches(app.range, name) { conflictSet.insert(.otherApp) }
+    }
+}
+
+/// Which handles a message has.
+struct HandleSet: OptionSet {
+    let rawValue: UInt8
+    static let bucket = HandleSet(rawValue: 1)
+    static let object = HandleSet(rawValue: 2)
+    static let topic = HandleSet(rawValue: 4)
+}
+
+extension JSONToken {
+    fileprivate init(_ range: Range<Int>) { self.init(.string, range.lowerBound, range.upperBound) }
+}
+
+extension KiiURIParts {
+    /// The kind of push that has such a source; nil when no kind has.
+    fileprivate var kindOfPush: PushKind? {
+        switch resource {
+        case .bucket: .pushToApp
+        case .topic: .pushToUser
+        case .none: owner == .user ? .directPush : nil
+        }
+    }
+
+    /// The field that has the same id when a payload states the scope.
+    fileprivate var scopeKey: KiiField? {
+        switch owner {
+        case .user: .scopeUserID
+        case .group: .scopeGroupID
+        case .thing: .scopeThingID
+        case .app, .admin: nil
+        }
+    }
+
+    fileprivate var scopeKind: MessageScope.Kind {
+        switch owner {
+        // An administrator has neither buckets nor topics, so nobody asks for its scope.
+        case .app, .admin: .app
+        case .user: .user
+        case .group: .group
+        case .thing: .thing
+        }
+    }
+}
+
+extension Span where Element == UInt8 {
+    /// Whether `range` says `crypto`, in any case.
+    fileprivate func matchesCryptoType(_ range: Range<Int>) -> Bool {
+        range.count == 6
+            && word(at: range.lowerBound, length: 6) | 0x2020_2020_2020
+                == "crypto".utf8.span.word(at: 0, length: 6)
+    }
+}

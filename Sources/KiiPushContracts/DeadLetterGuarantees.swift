@@ -1,0 +1,224 @@
+import KiiPush
+
+extension DeadLetterGuarantee {
+    /// Every guarantee, in the order of the protocol's documentation.
+    static let all = keeping + numbers + room + shares + [atOnce]
+
+    // MARK: What is kept
+
+    private static let keeping = [
+        DeadLetterGuarantee("an empty store has no letters") { trial in
+            try trial.expectLetters([], "at first")
+            trial.expect(try !trial.store.remove(1), "an empty store should have nothing to remove")
+        },
+        DeadLetterGuarantee("a letter is given back as it came") { trial in
+            var added: [DeadLetter] = []
+            for letter in letters { added.append(try trial.add(letter)) }
+            for when in ["at first", "once more"] { try trial.expectLetters(added, when) }
+        },
+        DeadLetterGuarantee("a letter that is there already may be added again, and then has two numbers") { trial in
+            let first = try trial.add(letters[0])
+            let second = try trial.add(first)
+            trial.expect(first.id != second.id, "it should have a number of its own")
+            try trial.expectLetters([first, second], "afterwards")
+        },
+        DeadLetterGuarantee("a letter is removed by its number, once, and the others stay") { trial in
+            var added: [DeadLetter] = []
+            for number in 0..<3 { added.append(try trial.add(letter(number))) }
+            trial.expect(try trial.store.remove(added[1].id), "the letter should have been there")
+            trial.expect(try !trial.store.remove(added[1].id), "it should be gone then")
+            try trial.expectLetters([added[0], added[2]], "afterwards")
+        },
+        DeadLetterGuarantee("to remove what was never there changes nothing") { trial in
+            let only = try trial.add(letters[0])
+            for id in [0, only.id + 1, UInt64(Int64.max) + 1, .max] {
+                trial.expect(try !trial.store.remove(id), "there should be no letter \(id)")
+            }
+            try trial.expectLetters([only], "afterwards")
+        },
+    ]
+
+    // MARK: Numbers
+
+    private static let numbers = [
+        DeadLetterGuarantee("letters are given oldest first, whenever they arrived") { trial in
+            let added = try [5, 1, 3].map { try trial.add(letter($0)) }
+            try trial.expectLetters(added, "in the order in which they were added")
+        },
+        DeadLetterGuarantee("numbers go up from 1") { trial in
+            let numbers = try (0..<5).map { try trial.store.add(letter($0)) }
+            trial.expect(numbers == [1, 2, 3, 4, 5], "they should be 1 to 5, they are \(numbers)")
+        },
+        DeadLetterGuarantee("the number of a letter that is gone is not used again") { trial in
+            var last: UInt64 = 0
+            for round in 0..<5 {
+                let number = try trial.store.add(letter(round))
+                trial.expect(number > last, "number \(number) came after \(last)")
+                last = number
+                try trial.store.remove(number)
+            }
+        },
+    ]
+
+    // MARK: Room
+
+    private static let room = [
+        DeadLetterGuarantee("beyond its count a store refuses a letter, and has room again when one goes", capacity: 3)
+        {
+            trial in
+            var added = try (0..<3).map { try trial.add(letter($0)) }
+            try trial.expectFull(letter(3), "beyond the count")
+            try trial.store.remove(added.removeFirst().id)
+            added.append(try trial.add(letter(4)))
+            try trial.expectFull(letter(5), "beyond the count again")
+            try trial.expectLetters(added, "in the end")
+        },
+        DeadLetterGuarantee("beyond its bytes a store refuses a letter, and has room again when one goes", bytes: 1000)
+        {
+            trial in
+            let large = try trial.add(letter(0, size: 600))
+            let small = try trial.add(letter(1, size: 400))
+            try trial.expectFull(letter(2, size: 1), "beyond the bytes")
+            let empty = try trial.add(letter(3, size: 0))
+            try trial.store.remove(large.id)
+            try trial.expectFull(letter(4, size: 601), "larger than the room that is left")
+            let other = try trial.add(letter(5, size: 600))
+            try trial.expectLetters([small, empty, other], "in the end")
+        },
+        DeadLetterGuarantee("undecodable ones get half of the count, and others find the rest", capacity: 4) { trial in
+            let garbage = try (0..<2).map { try trial.add(letter($0, reason: .undecodable)) }
+            try trial.expectFull(letter(2, reason: .undecodable), "beyond half of the count, when undecodable,")
+            let failed = try (3..<5).map { try trial.add(letter($0)) }
+            try trial.store.remove(failed[0].id)
+            try trial.expectFull(letter(5, reason: .undecodable), "when one of the others has gone, undecodable,")
+            try trial.store.remove(garbage[0].id)
+            let other = try trial.add(letter(6, reason: .undecodable))
+            try trial.expectLetters([garbage[1], failed[1], other], "in the end")
+        },
+        DeadLetterGuarantee("undecodable ones get half of the bytes, and others find the rest", bytes: 1000) { trial in
+            let garbage = try trial.add(letter(0, size: 400, reason: .undecodable))
+            try trial.expectFull(
+                letter(1, size: 101, reason: .undecodable), "beyond half of the bytes, when undecodable,")
+            let failed = try trial.add(letter(2, size: 600))
+            try trial.expectLetters([garbage, failed], "in the end")
+        },
+        DeadLetterGuarantee("what is refused to be removed gives no room", capacity: 1) { trial in
+            let only = try trial.add(letter(0))
+            trial.expect(try !trial.store.remove(only.id + 1), "there should be no such letter")
+            try trial.expectFull(letter(1), "when a letter that is not there was removed")
+        },
+        DeadLetterGuarantee("a store for none refuses all", capacity: 0) { trial in
+            try trial.expectFull(letter(0), "in a store for none")
+        },
+    ]
+
+    // MARK: Shares
+
+    private static let shares = [
+        DeadLetterGuarantee(
+            "of one key there is a tenth of the letters, the last one stands for the rest", capacity: 40
+        ) {
+            trial in
+            var added = try (0..<4).map { try trial.add(letter($0, keys: [1, 9])) }
+            for number in 4..<10 {
+                let id = try trial.store.add(letter(number, keys: [1, 9]))
+                trial.expect(id == added[3].id, "letter \(added[3].id) should stand for the next one, \(id) does")
+            }
+            var last = letter(9)
+            last.id = added[3].id
+            last.summary = DeadLetter.Summary(count: 7, firstArrivedAt: .seconds(3), bytesLost: 6 * 8)
+            added[3] = last
+            added.append(try trial.add(letter(10, keys: [2, 9])))
+            for when in ["at first", "once more"] { try trial.expectLetters(added, when) }
+            try trial.store.remove(added.removeFirst().id)
+            added.append(try trial.add(letter(11, keys: [1, 9])))
+            try trial.expectLetters(added, "when a letter of the key has gone and another has come")
+            try trial.store.remove(last.id)
+            added.removeAll { $0.id == last.id }
+            added.append(try trial.add(letter(12, keys: [1, 9])))
+            try trial.expectLetters(added, "when the letter that stood for others has gone")
+        },
+        DeadLetterGuarantee("of one key there is a fifth of the bytes", bytes: 1000) { trial in
+            let first = try trial.add(letter(0, size: 100, keys: [1]))
+            var second = try trial.add(letter(1, size: 100, keys: [1]))
+            trial.expect(try trial.store.add(letter(2, size: 50, keys: [1])) == second.id, "it should be folded")
+            let id = second.id
+            second = letter(2, size: 50)
+            second.id = id
+            second.summary = DeadLetter.Summary(count: 2, firstArrivedAt: .seconds(1), bytesLost: 100)
+            try trial.expectLetters([first, second], "afterwards")
+        },
+        DeadLetterGuarantee("of a wider key there is half of the letters, however many narrow ones", capacity: 8) {
+            trial in
+            var ids: [UInt64] = []
+            for number in 0..<20 { ids.append(try trial.store.add(letter(number, keys: [UInt64(number), 99]))) }
+            trial.expect(Set(ids).count == 4, "there should be 4 letters, there are \(Set(ids).count)")
+            let count = try trial.store.letters().reduce(0) { $0 + $1.count }
+            trial.expect(count == 20, "they should stand for 20 messages, they do for \(count)")
+            for number in 20..<24 { _ = try trial.add(letter(number, keys: [UInt64(number), UInt64(number + 100)])) }
+            try trial.expectFull(letter(30, keys: [30, 31]), "with other keys in a full store")
+            try trial.expectFull(letter(30), "without keys in a full store")
+            let last = try trial.store.add(letter(31, keys: [200, 99]))
+            trial.expect(ids.contains(last), "a letter of the wider key should still be counted")
+        },
+    ]
+
+    // MARK: At once
+
+    private static let atOnce = DeadLetterGuarantee("of many calls at once each is one step", capacity: 40) { trial in
+        let numbers = await withTaskGroup(of: UInt64?.self) { group in
+            for number in 0..<64 { group.addTask { try? trial.store.add(letter(number)) } }
+            return await group.reduce(into: [UInt64]()) { all, number in if let number { all.append(number) } }
+        }
+        trial.expect(numbers.count == 40, "40 letters have room, \(numbers.count) were taken")
+        trial.expect(Set(numbers).count == numbers.count, "two letters should not have one number")
+        let isThere = try trial.store.letters().map(\.id)
+        trial.expect(isThere == numbers.sorted(), "all that were taken should be there, in their order")
+        let removed = await withTaskGroup(of: Bool.self) { group in
+            for number in numbers + numbers { group.addTask { (try? trial.store.remove(number)) ?? false } }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        trial.expect(removed == numbers.count, "each letter should be removed once, \(removed) were")
+    }
+
+    // MARK: Material
+
+    /// Letters in which something is easily lost.
+    private static let letters: [DeadLetter] = {
+        var whole = RawPayload(
+            "{\"a\":1}", transport: .mqtt, transportMessageID: "m\u{0}1")
+        whole.isRedelivered = true
+        whole.arrivedAt = MonotonicInstant(nanoseconds: 41)
+        var odd = RawPayload(Array(UInt8.min...UInt8.max), transport: "", transportMessageID: "")
+        odd.arrivedAt = MonotonicInstant(nanoseconds: -5)
+        // One is the other's canonical equivalent.
+        let spellings = ["\u{E9}", "e\u{301}"]
+        var tried = DeadLetter(payload: RawPayload([1]), reason: .quarantined, routes: ["a"], arrivedAt: .seconds(2))
+        (tried.attempts, tried.rulesGeneration, tried.cause) = (5, 1 << 40, spellings[1])
+        var unread = DeadLetter(payload: RawPayload([2]), reason: .undecodable, routes: [], arrivedAt: .seconds(3))
+        unread.cause = ""
+        return [
+            tried, unread,
+            DeadLetter(
+                payload: whole, reason: .failed, routes: ["b", "a", "b"], arrivedAt: MonotonicInstant(nanoseconds: 42)),
+            DeadLetter(payload: odd, reason: .holdLimitReached, routes: spellings + [""], arrivedAt: .seconds(-1)),
+            DeadLetter(
+                payload: RawPayload([0], transportMessageID: spellings[1]), reason: .killSwitch, routes: ["\u{0}"],
+                arrivedAt: .seconds(1)),
+            DeadLetter(payload: RawPayload([]), reason: .failed, routes: [], arrivedAt: .seconds(1_000_000_000)),
+            DeadLetter(
+                payload: RawPayload([UInt8](repeating: 0xFF, count: 65_536)), reason: .failed,
+                routes: (0..<100).map { "route \($0)" }, arrivedAt: .seconds(0)),
+        ]
+    }()
+
+    private static func letter(
+        _ number: Int, size: Int = 8, reason: DeadLetter.Reason = .failed, keys: [UInt64] = []
+    ) -> DeadLetter {
+        var letter = DeadLetter(
+            payload: RawPayload([UInt8](repeating: UInt8(number), count: size), transport: .fcm), reason: reason,
+            routes: ["r\(number)"], arrivedAt: .seconds(Int64(number)))
+        letter.keys = keys.map { DeadLetter.Key(first: $0, second: .max - $0) }
+        return letter
+    }
+}

@@ -1,0 +1,186 @@
+import KiiPush
+import KiiPushTesting
+
+extension SeenStoreGuarantee {
+    // MARK: How long, and how many
+
+    static let windows = [
+        SeenStoreGuarantee("a message with strong keys is remembered for the window's age", window: brief) { trial in
+            try trial.handle(try strong(1, 2), at: 0)
+            try trial.expectDone(try strong(1), at: 59, "before the age is over")
+            try trial.expectDone(try strong(2), at: 59, "by its second key before the age is over")
+            try trial.begin(try strong(1), at: 61, "when the age is over")
+            try trial.begin(try strong(2), at: 61, "by its second key when the age is over")
+        },
+        SeenStoreGuarantee("being asked for again does not make a message remembered longer", window: brief) { trial in
+            try trial.handle(try weak(1), at: 0)
+            try trial.handle(try strong(2), at: 0)
+            try trial.expectDone(try weak(1), at: 4, "before the weak age is over")
+            try trial.expectDone(try strong(2), at: 50, "before the age is over")
+            try trial.begin(try weak(1), at: 6, "when the weak age is over since its commit")
+            try trial.begin(try strong(2), at: 61, "when the age is over since its commit")
+        },
+        SeenStoreGuarantee("the age counts from the commit", window: brief) { trial in
+            let lease = try trial.begin(try strong(1), at: 0, "the first time")
+            try trial.store.commit(lease, now: .seconds(50))
+            try trial.expectDone(try strong(1), at: 109, "before the age is over since its commit")
+            try trial.begin(try strong(1), at: 111, "when the age is over since its commit")
+        },
+        SeenStoreGuarantee("a message that was forgotten is remembered anew", window: brief) { trial in
+            try trial.handle(try strong(1), at: 0)
+            let lease = try trial.begin(try strong(1), at: 61, "when the age is over")
+            try trial.store.commit(lease, now: .seconds(61))
+            try trial.expectDone(try strong(1), at: 120, "before the second age is over")
+            try trial.begin(try strong(1), at: 122, "when the second age is over")
+        },
+        SeenStoreGuarantee("the window's count is remembered, the oldest forgotten first", window: few) { trial in
+            for number in 1...4 { try trial.handle(try strong(number), at: Int64(number)) }
+            for number in 2...4 { try trial.expectDone(try strong(number), at: 5, "among the window's count") }
+            try trial.begin(try strong(1), at: 5, "beyond the window's count")
+        },
+        SeenStoreGuarantee("a message with two keys counts once, and loses both at once", window: few) { trial in
+            for number in 1...3 { try trial.handle(try strong(number, number + 10), at: 0) }
+            for number in 1...3 { try trial.expectDone(try strong(number), at: 0, "among the window's count") }
+            try trial.handle(try strong(4, 14), at: 0)
+            try trial.begin(try strong(1), at: 0, "beyond the window's count")
+            try trial.begin(try strong(11), at: 0, "by its second key beyond the window's count")
+        },
+        SeenStoreGuarantee("a window that counts none remembers none", window: SeenWindow(count: 0)) { trial in
+            try trial.handle(try strong(1), at: 0)
+            try trial.begin(try strong(1), at: 0, "after a commit that is not remembered")
+        },
+        SeenStoreGuarantee("messages with weak keys never displace those with strong ones", window: few) { trial in
+            try trial.handle(try strong(1), at: 0)
+            for number in 2...50 { try trial.handle(try weak(number), at: 0) }
+            try trial.expectDone(try strong(1), at: 0, "with strong keys after many weak ones")
+        },
+    ]
+
+    static let time = [
+        SeenStoreGuarantee("a store works while time stands still", window: few) { trial in
+            for number in 1...50 {
+                try trial.handle(try strong(number), at: 0)
+                try trial.expectDone(try strong(number), at: 0, "at the moment of its commit")
+            }
+            try trial.begin(try strong(47), at: 0, "beyond the window's count")
+            try trial.expectDone(try strong(48), at: 0, "among the window's count")
+        },
+        SeenStoreGuarantee("a message is done for a call whose time is before its commit", window: brief) { trial in
+            try trial.handle(try strong(1), at: 100)
+            try trial.expectDone(try strong(1), at: 99, "for a call that was overtaken")
+            let late = try trial.begin(try strong(2), at: 98, "the first time, for a call that was overtaken")
+            try trial.store.commit(late, now: .seconds(98))
+            try trial.expectDone(try strong(1), at: 100, "when a commit came late")
+            try trial.expectDone(try strong(2), at: 100, "when it was committed late")
+        },
+        SeenStoreGuarantee("a message that is asked for by a call that waited is done", window: brief) { trial in
+            try trial.handle(try strong(1), at: 1000)
+            try trial.expectDone(try strong(1), at: 941, "for a call that waited for nearly its age")
+        },
+        SeenStoreGuarantee("a clock that is set back by years keeps no message for years", window: brief) { trial in
+            for keys in [try strong(1), try weak(2)] {
+                try trial.handle(keys, at: years)
+                try trial.handle(keys, at: 0)
+                try trial.expectDone(keys, at: 4, "on the clock that was set back")
+                try trial.begin(keys, at: 61, "when its age is over on the clock that was set back")
+            }
+        },
+        SeenStoreGuarantee("a clock that is set forward by years makes no new message a duplicate", window: brief) {
+            trial in
+            for keys in [try strong(1), try weak(2)] {
+                try trial.handle(keys, at: 0)
+                try trial.handle(keys, at: years)
+                try trial.expectDone(keys, at: years + 4, "on the clock that was set forward")
+            }
+        },
+    ]
+
+    // MARK: Counts
+
+    static let counts = [
+        SeenStoreGuarantee("a store that counts tells what it holds, and what it forgot early", window: few) { trial in
+            guard trial.store.counts != nil else { return }
+            let lease = try trial.begin(try strong(1, 11), at: 0, "the first time")
+            let other = try trial.begin(try weak(2), at: 0, "the first time")
+            try trial.expectCounts(SeenCounts(inFlight: 2), "with two messages in flight")
+            try trial.store.release(other)
+            try trial.store.commit(lease, now: .seconds(0))
+            try trial.expectCounts(SeenCounts(strong: .init(remembered: 1)), "when they have ended")
+            for number in 3...7 { try trial.handle(try strong(number), at: 0) }
+            try trial.handle(try weak(2), at: 0)
+            try trial.expectCounts(
+                SeenCounts(strong: .init(remembered: 3, evictedEarly: 3), weak: .init(remembered: 1)),
+                "when three did not fit")
+        }
+    ]
+
+    // MARK: At once
+
+    static let atOnce = SeenStoreGuarantee("of many calls that begin one message at once, exactly one gets it") {
+        trial in
+        for round in 1...20 {
+            let keys = try strong(round)
+            let states = try await begin(Array(repeating: keys, count: 32), trial.store)
+            _ = judge(states, trial)
+        }
+    }
+
+    static let twoKeysAtOnce = SeenStoreGuarantee("so it is when the calls have only one key in common") { trial in
+        let views = try (1...32).map { call in
+            call % 3 == 0 ? try strong(0) : call % 3 == 1 ? try strong(99, 0) : try strong(call, 0)
+        }
+        for _ in 1...20 {
+            let states = try await begin(views, trial.store)
+            if let lease = judge(states, trial) { try trial.store.release(lease) }
+        }
+    }
+
+    private static func begin(_ keys: [DedupeKeys], _ store: any SeenStore) async throws -> [SeenState] {
+        try await withThrowingTaskGroup(of: SeenState.self) { group in
+            for keys in keys { group.addTask { try store.begin(keys, now: .seconds(0)) } }
+            var states: [SeenState] = []
+            for try await state in group { states.append(state) }
+            return states
+        }
+    }
+
+    /// The lease that just one of the calls should have got, and all others been told of.
+    private static func judge(_ states: [SeenState], _ trial: SeenStoreTrial) -> SeenLease? {
+        var leases: [SeenLease] = []
+        var others: Set<UInt64> = []
+        for state in states {
+            switch state {
+            case .fresh(let lease): leases.append(lease)
+            case .inFlight(let lease): others.insert(lease.number)
+            case .done: trial.fail("a call was told that it is done, and nobody had committed it")
+            }
+        }
+        guard let lease = leases.first, leases.count == 1 else {
+            trial.fail("\(leases.count) calls got the message")
+            return nil
+        }
+        trial.expect(others.isSubset(of: [lease.number]), "a call was told of another lease than the one there is")
+        return lease
+    }
+
+    // MARK: Material
+
+    /// Ages of 60 and 5 seconds.
+    static let brief = SeenWindow(age: .seconds(60), count: 1000, weakAge: .seconds(5))
+    /// Thirty years in seconds.
+    static let years: Int64 = 946_728_000
+    /// Three messages.
+    static let few = SeenWindow(count: 3)
+
+    static func strong(_ primary: Int, _ secondary: Int? = nil) throws -> DedupeKeys {
+        DedupeKeys(primary: try key(primary), secondary: try secondary.map(key), strength: .strong)
+    }
+
+    static func weak(_ primary: Int) throws -> DedupeKeys { DedupeKeys(primary: try key(primary), strength: .weak) }
+
+    /// The key of the message with a number, made as a receiver makes it.
+    private static func key(_ number: Int) throws -> DedupeKey {
+        let fixture = PayloadFixture.pushToApp(sentAt: Int64(number), modifiedAt: nil)
+        return try PushMessage(fixture.payload(.long)).dedupeKeys(secret: .published).primary
+    }
+}

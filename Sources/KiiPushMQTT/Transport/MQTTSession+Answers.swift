@@ -1,0 +1,80 @@
+#if MQTT
+import KiiPush
+import KiiPushDelivery
+import KiiPushLinux
+
+extension MQTTSession {
+    /// Does what a broker's answer asks for.
+    func heed(_ answer: MosquittoInbox.Answer, _ link: borrowing MosquittoClient) throws(End) {
+        switch answer {
+        case .connection(0, let isSessionPresent):
+            isAccepted = true
+            self.isSessionPresent = isSessionPresent
+            do throws(MosquittoClient.Failure) {
+                subscription = try link.subscribe(settings.topic, settings.quality)
+            } catch { throw .lost(error) }
+        case .connection(let code, _):
+            let reason = MosquittoClient.reason(connection: code, settings.version)
+            guard !MQTTAnswers.isRefusal(connection: code, settings.version) else {
+                throw .refused(
+                    "\(MQTTAnswers.words(reason)); look at user, password, certificate, client id and version")
+            }
+            throw .lost("the broker refuses the connection: \(reason)")
+        // A broker, or who stands between, must not end a link that is subscribed with an answer to nothing.
+        case .subscription(let id, _) where id != subscription: arrivals.ignoreAnswer()
+        case .subscription(_, let code) where code >= 0x80:
+            // Before MQTT 5 there is one code, which says no more.
+            let reason = settings.version == .v5 ? MosquittoClient.reason(code) : "code \(code)"
+            guard !MQTTAnswers.isRefusal(subscription: code, settings.version) else {
+                throw .refused(
+                    "\(MQTTAnswers.words(reason)), to subscribe; look at the topic, and at what this user may read")
+            }
+            throw .lost("the broker refuses the subscription: \(reason)")
+        case .subscription(_, let quality):
+            subscription = nil
+            noteSubscription(quality)
+        case .end(let code) where code == 0x8E:
+            throw .lost("\(MosquittoClient.reason(code)): another program has connected with this client id")
+        case .end(let code) where code >= 0x80:
+            throw .lost("the broker ended the link: \(MosquittoClient.reason(code))", isByBroker: true)
+        // What libmosquitto says of itself comes as an error too.
+        case .end: break
+        }
+    }
+
+    /// Tells that the link brings pushes from now on, and what may have been lost before.
+    private func noteSubscription(_ quality: Int32) {
+        subscribedAt = .now
+        pauses.noteAdmission()
+        arrivals.noteConnection()
+        let hadSession = hadLink || settings.hadSession
+        hadLink = true
+        intake.report(.connected(connectionDetail(quality)))
+        if let gap = possibleGap(hadSession: hadSession, quality) { intake.report(.possibleGap(gap)) }
+    }
+
+    private func connectionDetail(_ quality: Int32) -> String {
+        let session =
+            if settings.cleanSession {
+                "clean session"
+            } else if settings.version == .v31 {
+                "lasting session"
+            } else {
+                isSessionPresent ? "session kept" : "new session"
+            }
+        let link = settings.usesTLS ? "over TLS" : "not encrypted"
+        return "MQTT \(settings.version.rawValue) \(link), \(session), QoS \(quality) granted"
+    }
+
+    private func possibleGap(hadSession: Bool, _ quality: Int32) -> String? {
+        if quality == 0 {
+            return "QoS 0 granted: nothing is acknowledged, and what a link that breaks has not brought is lost"
+        }
+        guard hadSession else { return nil }
+        if settings.cleanSession { return "clean session: what was sent while the link was down is lost" }
+        if settings.version == .v31 { return "MQTT 3.1 does not tell whether the broker kept the session" }
+        if isSessionPresent { return nil }
+        return "the broker has forgotten the session, and what was sent while the link was down"
+    }
+}
+#endif

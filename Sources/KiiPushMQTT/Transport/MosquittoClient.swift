@@ -1,0 +1,238 @@
+#if MQTT
+import CMosquitto
+import Glibc
+import KiiPush
+import KiiPushLinux
+
+/// One connection to a broker, from the first packet until it is lost; a new one is made for the next.
+///
+/// All calls into libmosquitto are here and in ``MosquittoInbox``, and with them the unsafe code of that kind. One that
+/// goes is closed without a word, and what was not written by then, acknowledgements among it, is never sent.
+@safe
+struct MosquittoClient: ~Copyable {
+    // Valid from `init` to `deinit`, and never handed out but to `arrivals`, which does not keep it.
+    private let handle: OpaquePointer
+    private let arrivals: MosquittoInbox
+    private let version: MQTTSettings.Version
+
+    /// Why a call failed.
+    struct Failure: Error {
+        let what: String
+        /// Whether the broker has closed the link, or does its part no longer.
+        var isByBroker = false
+    }
+
+    /// How many messages MQTT 5's broker may send before it waits for acknowledgements.
+    static let window: Int32 = 64
+    /// How many brokers send by default, of which none says so; mosquitto's.
+    static let usualWindow = 20
+
+    /// Makes a handle; nothing is sent yet.
+    init(_ settings: MQTTSettings, clientID: String, _ arrivals: MosquittoInbox) throws(Failure) {
+        Self.initialized
+        guard let made = unsafe mosquitto_new(clientID, settings.cleanSession, arrivals.context) else {
+            throw Failure(what: "no handle: \(ErrorNumber.current)")
+        }
+        unsafe handle = made
+        self.arrivals = arrivals
+        version = settings.version
+    }
+
+    deinit { unsafe mosquitto_destroy(handle) }
+
+    /// Sets all that has to be set before the link is made.
+    private func prepare(_ settings: MQTTSettings, _ files: LinkFiles.Contents) throws(Failure) {
+        // What is queued then leaves with `write` only. Without it acknowledgements leave before `take` was called.
+        try check(unsafe mosquitto_threaded_set(handle, true))
+        try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, settings.version.number))
+        try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Self.window))
+        try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1))
+        if let user = settings.user { try check(unsafe mosquitto_username_pw_set(handle, user, files.password)) }
+        if settings.usesTLS { try secure(settings, keyFile: files.keyFile) }
+        unsafe arrivals.listen(to: handle)
+    }
+
+    /// The library is set up once, for good: it counts its users without a lock.
+    private static let initialized: Void = {
+        keepEncryption()
+        _ = mosquitto_lib_init()
+    }()
+
+    /// Has OpenSSL clean nothing up when the process ends: a transport's thread may be in it still, since nobody waits
+    /// for one that is on its way to a host, and would crash.
+    private static func keepEncryption() {
+        typealias Call = @convention(c) (UInt64, OpaquePointer?) -> Int32
+        // `OPENSSL_INIT_NO_ATEXIT`, which counts when it is the first call; without settings.
+        guard let symbol = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
+        _ = unsafe unsafeBitCast(symbol, to: Call.self)(0x0008_0000, nil)
+    }
+
+    private func secure(_ settings: MQTTSettings, keyFile: String?) throws(Failure) {
+        let caFile = settings.caFile
+        if caFile == nil { try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_TLS_USE_OS_CERTS, 1)) }
+        if caFile != nil || keyFile != nil {
+            // The library takes a certificate of ours with a place of authorities only: the system's again, where no
+            // file is named.
+            let folder = caFile == nil ? Self.systemCertificates : nil
+            // Without the callback OpenSSL would ask for a passphrase on the terminal.
+            try check(
+                unsafe mosquitto_tls_set(handle, caFile, folder, settings.certificateFile, keyFile) { _, _, _, _ in 0 })
+        }
+        // 1 is SSL_VERIFY_PEER; the host's name is checked unless `mosquitto_tls_insecure_set` is called, which nobody
+        // does.
+        try check(unsafe mosquitto_tls_opts_set(handle, 1, "tlsv1.2", nil))
+    }
+
+    /// Where OpenSSL looks for the system's certificates.
+    private static var systemCertificates: String {
+        typealias Call = @convention(c) () -> UnsafePointer<CChar>?
+        // The text is OpenSSL's for good.
+        guard let symbol = unsafe dlsym(nil, "X509_get_default_cert_dir"),
+            let name = unsafe unsafeBitCast(symbol, to: Call.self)()
+        else { return "/etc/ssl/certs" }
+        return unsafe String(cString: name)
+    }
+
+    // MARK: The beginning and the end
+
+    /// Sends the first packet, or begins to; may block in the resolver, and with MQTT 5 until the host answers.
+    func connect(_ settings: MQTTSettings, _ files: LinkFiles.Contents) throws(Failure) {
+        try prepare(settings, files)
+        let keepAlive = Int32(settings.keepAlive)
+        if version == .v5 {
+            var properties: OpaquePointer?
+            // Freed below, whatever happens; the library makes its own copy.
+            defer { unsafe mosquitto_property_free_all(&properties) }
+            let expiry: UInt32 = settings.cleanSession ? 0 : .max
+            let packet = UInt32(clamping: settings.payloadLimit + settings.topic.utf8.count + 4096)
+            try check(
+                unsafe mosquitto_property_add_int32(
+                    &properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), expiry))
+            try check(
+                unsafe mosquitto_property_add_int32(
+                    &properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), packet))
+            // There is no such call that does not block.
+            try check(
+                unsafe mosquitto_connect_bind_v5(
+                    handle, settings.host, Int32(settings.port), keepAlive, nil, properties))
+        } else {
+            try check(unsafe mosquitto_connect_async(handle, settings.host, Int32(settings.port), keepAlive))
+        }
+        // A program that a handler starts must not inherit the link, or it would outlive this process's end of it.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
+
+    /// Asks for the topic; the answer comes as an arrival.
+    ///
+    /// - Returns: the id that the answer has.
+    func subscribe(_ topic: String, _ quality: MQTTSettings.Quality) throws(Failure) -> Int32 {
+        let quality = Int32(quality.rawValue)
+        var id: Int32 = 0
+        if version == .v5 {
+            // What is retained is sent when the subscription is new, not at each connection.
+            let options = Int32(MQTT_SUB_OPT_SEND_RETAIN_NEW.rawValue)
+            try check(unsafe mosquitto_subscribe_v5(handle, &id, topic, quality, options, nil))
+        } else {
+            try check(unsafe mosquitto_subscribe(handle, &id, topic, quality))
+        }
+        return id
+    }
+
+    /// Queues the last packet; the link is gone once it is written.
+    func disconnect() { unsafe _ = mosquitto_disconnect(handle) }
+
+    // MARK: The loop's steps
+
+    /// The socket, to be polled; -1 when there is none any more.
+    var descriptor: Int32 { unsafe mosquitto_socket(handle) }
+
+    /// Whether something is queued that ``write()`` would send.
+    var wantsWrite: Bool { unsafe mosquitto_want_write(handle) }
+
+    /// Reads a packet, several of an encrypted link; does not block.
+    func read() throws(Failure) { try check(unsafe mosquitto_loop_read(handle, 1)) }
+
+    /// Sends what is queued, as much as the socket takes: here the acknowledgements leave.
+    func write() throws(Failure) { try check(unsafe mosquitto_loop_write(handle, 1)) }
+
+    /// Queues a ping when it is time for one, and ends the link when the last one was not answered.
+    func keepAlive() throws(Failure) { try check(unsafe mosquitto_loop_misc(handle)) }
+
+    /// Sends a ping past what is queued, which is to stay there; not while a queued packet may be sent in part.
+    func pingPastQueue() throws(Failure) {
+        let ping: [UInt8] = [0xC0, 0]
+        let sent: Int
+        // The library's own session, which only this thread uses; both calls keep nothing.
+        if let session = unsafe mosquitto_ssl_get(handle) {
+            guard let write = unsafe Self.writeEncrypted else { throw Failure(what: "OpenSSL has no SSL_write") }
+            sent = unsafe Int(write(session, ping, Int32(ping.count)))
+        } else {
+            sent = unsafe send(descriptor, ping, ping.count, Int32(MSG_NOSIGNAL))
+        }
+        // A socket that has no room for two bytes has not sent anything for minutes.
+        guard sent == ping.count else { throw Failure(what: "the broker does not read what is sent", isByBroker: true) }
+    }
+
+    private typealias Write = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer, Int32) -> Int32
+
+    /// OpenSSL's `SSL_write`, of the library that libmosquitto has brought along; its headers need not be there.
+    private static var writeEncrypted: Write? {
+        unsafe dlsym(nil, "SSL_write").map { unsafe unsafeBitCast($0, to: Write.self) }
+    }
+
+    // MARK: Errors
+
+    /// Makes an error of a code, in the words of whoever knows them.
+    private func check(_ code: Int32) throws(Failure) {
+        guard code != MOSQ_ERR_SUCCESS.rawValue else { return }
+        let number = ErrorNumber.current
+        let (what, isByBroker): (String, Bool) =
+            switch code {
+            // The number is another kind's than its place says.
+            case MOSQ_ERR_EAI.rawValue:
+                unsafe ("the host was not found: \(String(cString: gai_strerror(number.rawValue)))", false)
+            case MOSQ_ERR_ERRNO.rawValue where number.rawValue == EPROTO: ("the encrypted link was refused", false)
+            // No call has failed: the other end has closed the link without a word.
+            case MOSQ_ERR_ERRNO.rawValue where number.rawValue == 0: ("the broker closed the link", true)
+            case MOSQ_ERR_CONN_LOST.rawValue: ("the broker closed the link", true)
+            case MOSQ_ERR_ERRNO.rawValue: ("\(number)", false)
+            case MOSQ_ERR_KEEPALIVE.rawValue: ("the broker did not answer within the keep-alive", true)
+            default: unsafe (String(cString: mosquitto_strerror(code)), false)
+            }
+        let complaints = arrivals.takeComplaints().map { EscapedText($0).description }.joined(separator: "; ")
+        throw Failure(what: complaints.isEmpty ? what : "\(what) (\(complaints))", isByBroker: isByBroker)
+    }
+
+    /// What a code of a broker's answer means, in the words of the library.
+    static func reason(connection code: Int32, _ version: MQTTSettings.Version) -> String {
+        // Both texts are the library's for good.
+        if version == .v5 { return unsafe String(cString: mosquitto_reason_string(code)) }
+        return unsafe String(cString: mosquitto_connack_string(code))
+    }
+
+    /// What a code means by which MQTT 5's broker ends a link, or refuses a subscription.
+    static func reason(_ code: Int32) -> String { unsafe String(cString: mosquitto_reason_string(code)) }
+
+    /// The version of the library that runs, such as 2000011.
+    static var libraryNumber: Int32 { mosquitto_lib_version(nil, nil, nil) }
+
+    /// The version of the library that runs, such as 2.0.11.
+    static var libraryVersion: String {
+        var (major, minor, revision): (Int32, Int32, Int32) = (0, 0, 0)
+        // The call fills in all three.
+        unsafe _ = mosquitto_lib_version(&major, &minor, &revision)
+        return "\(major).\(minor).\(revision)"
+    }
+}
+
+extension MQTTSettings.Version {
+    /// How the library calls it.
+    fileprivate var number: Int32 {
+        switch self {
+        case .v31: MQTT_PROTOCOL_V31
+        case .v311: MQTT_PROTOCOL_V311
+        case .v5: MQTT_PROTOCOL_V5
+        }
+    }
+}
+#endif

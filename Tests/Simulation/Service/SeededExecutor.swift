@@ -1,0 +1,42 @@
+import KiiPushTesting
+import Synchronization
+
+/// Runs tasks one at a time on the thread that drives it, in an order that a seed chooses.
+///
+/// Two tasks that could run side by side may run in any order, a piece of one and then a piece of the other; so each seed
+/// is another schedule, and the same seed is the same schedule.
+final class SeededExecutor: TaskExecutor {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var dice: SeededGenerator
+    }
+
+    private let state: Mutex<State>
+
+    init(seed: UInt64) { state = Mutex(State(dice: SeededGenerator(seed: seed))) }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        state.withLock { $0.jobs.append(job) }
+    }
+
+    /// Runs a piece of one of the tasks that can go on; false when none can.
+    func runOne() -> Bool {
+        let job: UnownedJob? = state.withLock { state in
+            if state.jobs.isEmpty { return nil }
+            let index = Int(state.dice.next() % UInt64(state.jobs.count))
+            state.jobs.swapAt(index, state.jobs.count - 1)
+            return state.jobs.removeLast()
+        }
+        guard let job else { return false }
+        // Safe: each job is enqueued once, and taken out before it runs.
+        unsafe job.runSynchronously(on: asUnownedTaskExecutor())
+        return true
+    }
+
+    /// Starts a task on it.
+    @discardableResult
+    func start(_ body: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
+        Task(executorPreference: self, operation: body)
+    }
+}
