@@ -13,11 +13,14 @@ let package = Package(
         .library(name: "KiiPushSQLite", targets: ["KiiPushSQLite"]),
         .library(name: "KiiPushMQTT", targets: ["KiiPushMQTT"]),
         .library(name: "KiiCloud", targets: ["KiiCloud"]),
+        .library(name: "KiiCloudHTTP", targets: ["KiiCloudHTTP"]),
+        .library(name: "KiiCloudTesting", targets: ["KiiCloudTesting"]),
         .executable(name: "kiipush", targets: ["kiipush"]),
     ],
     traits: [
         .trait(name: "SQLite", description: "Stores that survive a restart, on Debian's libsqlite3-dev."),
         .trait(name: "MQTT", description: "A transport over a real MQTT client, on Debian's libmosquitto-dev."),
+        .trait(name: "HTTP", description: "Calls of Kii's cloud over HTTPS, on Debian's libcurl4-openssl-dev."),
         .default(enabledTraits: []),
     ],
     targets: [
@@ -47,8 +50,8 @@ let package = Package(
         .executableTarget(
             name: "kiipush",
             dependencies: [
-                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting",
-                "KiiPushMQTT", "KiiPushSQLite",
+                "KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux",
+                "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite",
             ],
             resources: [
                 .embedInCode("Report/Page/report.html"), .embedInCode("Report/Page/report.css"),
@@ -66,8 +69,8 @@ let package = Package(
         .testTarget(
             name: "KiiPushToolTests",
             dependencies: [
-                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting", "KiiPushMQTT",
-                "kiipush",
+                "KiiPush", "KiiCloud", "KiiCloudTesting", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux",
+                "KiiPushTesting", "KiiPushMQTT", "kiipush",
             ]),
         .testTarget(
             name: "KiiPushSQLiteTests",
@@ -77,7 +80,16 @@ let package = Package(
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
             ]),
         .target(name: "KiiCloud", dependencies: ["KiiPush"]),
-        .testTarget(name: "KiiCloudTests", dependencies: ["KiiPush", "KiiCloud", "KiiPushTesting"]),
+        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(
+            name: "KiiCloudHTTP",
+            dependencies: ["KiiCloud", .target(name: "CCurl", condition: .when(traits: ["HTTP"]))]),
+        .target(name: "KiiCloudTesting", dependencies: ["KiiPush", "KiiCloud", "KiiPushLinux", "KiiPushTesting"]),
+        .testTarget(
+            name: "KiiCloudTests", dependencies: ["KiiPush", "KiiCloud", "KiiCloudTesting", "KiiPushTesting"]),
+        .testTarget(
+            name: "KiiCloudHTTPTests",
+            dependencies: ["KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiCloudTesting", "KiiPushTesting"]),
         .testTarget(
             name: "KiiPushMQTTTests",
             dependencies: [

@@ -6,6 +6,7 @@ let package = Package(
     traits: [
         .trait(name: "SQLite", description: "Passed on to KiiPush."),
         .trait(name: "MQTT", description: "Passed on to KiiPush."),
+        .trait(name: "HTTP", description: "Passed on to KiiPush."),
         .default(enabledTraits: []),
     ],
     dependencies: [
@@ -14,6 +15,7 @@ let package = Package(
             traits: [
                 .trait(name: "SQLite", condition: .when(traits: ["SQLite"])),
                 .trait(name: "MQTT", condition: .when(traits: ["MQTT"])),
+                .trait(name: "HTTP", condition: .when(traits: ["HTTP"])),
             ])
     ],
     targets: [
@@ -54,6 +56,14 @@ let package = Package(
             ],
             path: "06-MQTTAgent",
             exclude: ["expected-output.txt", "README.md", "mqtt-agent.service", "tour.sh"]),
+        .executableTarget(
+            name: "Thermostat",
+            dependencies: [
+                .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiCloud", package: "kii-push"),
+                .product(name: "KiiCloudHTTP", package: "kii-push"),
+                .product(name: "KiiCloudTesting", package: "kii-push"),
+            ],
+            path: "07-Thermostat", exclude: ["expected-output.txt"]),
         .testTarget(
             name: "CustomMiddlewareTests",
             dependencies: [

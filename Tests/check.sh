@@ -97,10 +97,12 @@ has() {
     case "$1" in
         binutils) command -v strip ;;
         libc-bin) command -v ldd ;;
+        libcurl4-openssl-dev) ls /usr/include/*/curl/curl.h ;;
         libmosquitto-dev) ls /usr/include/mosquitto.h ;;
         libsqlite3-dev) ls /usr/include/sqlite3.h ;;
         mosquitto) ls /usr/sbin/mosquitto ;;
         mosquitto-clients) command -v mosquitto_pub ;;
+        nghttp2-server) ls /usr/sbin/nghttpd ;;
         prometheus) command -v promtool || ls .build/prometheus/usr/bin/promtool ;;
         systemd) command -v systemd-analyze ;;
         *) command -v "$1" ;;

@@ -35,11 +35,10 @@ struct Tool {
             ),
         ],
         commands: [
-            DemoCommand.command, InspectCommand.command, RulesCommand.command,
-            ReceiveCommand.command, StatusCommand.command, TapCommand.command, TopCommand.command,
-            DeadLettersCommand.command,
+            DemoCommand.command, InspectCommand.command, RulesCommand.command, ReceiveCommand.command,
+            StatusCommand.command, TapCommand.command, TopCommand.command, DeadLettersCommand.command,
             HeldCommand.command, KillCommand.killCommand, KillCommand.reviveCommand, ReportCommand.command,
-            SendCommand.command,
+            SendCommand.command, RefreshCommand.command, UnsubscribeCommand.command, InstallCommand.command,
             CompletionsCommand.command { command }, ManualCommand.command { command },
         ])
 

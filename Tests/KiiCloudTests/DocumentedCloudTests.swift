@@ -49,8 +49,7 @@ struct DocumentedCloudTests {
         let receiver = PushReceiver(app: "0123abcd")
         receiver.onPushToApp(bucket: "settings", object: "*") { event, context in
             guard let record = try await client.perform(.readObject(event.object)) else { return }
-            let context = try context.continuing(record)
-            try await context.write(event.object, .patch(["seen": true], ifMatch: record.version), with: client)
+            try await context.write(record, .patch(["seen": true]), with: client)
         }
         #expect(await receiver.receive(PayloadFixture.pushToApp().payload(.long)).name == "handled")
         #expect(try await client.perform(.readObject(object))?["seen"] == true)

@@ -9,13 +9,13 @@ differs=""
 for text in "$blessed"/*.txt; do
     library=$(basename "$text" .txt)
     case "$library" in
-        KiiPushSQLite | KiiPushMQTT) options=("${traits[@]}") ;;
+        KiiPushSQLite | KiiPushMQTT | KiiCloudHTTP) options=("${traits[@]}") ;;
         *) options=("${plain[@]}") ;;
     esac
     modules=$(swift build "${options[@]}" --show-bin-path)/Modules
     # The system libraries' own modules, for those that use one.
     swift-api-digester -dump-sdk -module "$library" -o "$dump" -I "$modules" -sdk / -avoid-tool-args -avoid-location \
-        -I Sources/CSQLite -I Sources/CMosquitto
+        -I Sources/CSQLite -I Sources/CMosquitto -I Sources/CCurl
     if [ "${1:-}" = --bless ]; then python3 Tests/interface.py "$dump" >"$text"; fi
     # A break has to be seen: of a symbol that somebody used, and that is gone.
     if python3 Tests/interface.py "$dump" <(cat "$text"; echo "Gone.symbol func") >/dev/null; then

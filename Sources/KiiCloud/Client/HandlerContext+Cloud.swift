@@ -19,6 +19,26 @@ public enum ObjectWrite: Sendable, Hashable {
     }
 }
 
+extension ObjectWrite {
+    /// Whether it would change an object that was read, beside its stamp.
+    fileprivate func changes(_ record: ObjectRecord) -> Bool {
+        switch self {
+        case .create: true
+        case .patch(let fields, _): fields.unstamped.members.contains { record[$0.key] != $0.value }
+        case .replace(let fields, _): fields.unstamped != record.fields.unstamped
+        }
+    }
+
+    /// The same, of a version where it names none.
+    fileprivate func of(version: String?) -> ObjectWrite {
+        switch self {
+        case .create: self
+        case .replace(let fields, let own): .replace(fields, ifMatch: own ?? version)
+        case .patch(let fields, let own): .patch(fields, ifMatch: own ?? version)
+        }
+    }
+}
+
 // What a handler does to the cloud, with its duties to the loop guard done: it cannot forget to announce, to stamp or to
 // report.
 extension HandlerContext {
@@ -38,7 +58,7 @@ extension HandlerContext {
     public func write(_ object: KiiObject, _ write: ObjectWrite, with client: KiiClient) async throws -> Written {
         let announced = try willWrite(object)
         do {
-            let written = try await client.perform(write.call(object, stamp: stamp))
+            let written = try await client.perform(renewingAfter: Self.stampAge) { write.call(object, stamp: stamp) }
             announced.done(modifiedAt: written.modifiedAt)
             return written
         } catch {
@@ -46,6 +66,29 @@ extension HandlerContext {
             throw error
         }
     }
+
+    /// Writes an object that the handler has read, if that would change it: goes on with its lineage, then announces the
+    /// write, stamps it, and reports it done or failed.
+    ///
+    /// A write that names no version is made to the version that was read, so that nobody else's write is lost. One that
+    /// would leave every field as it was read is not sent: it would tell all devices of a change that is none.
+    ///
+    /// - Parameters:
+    ///   - record: the object as it was read.
+    ///   - write: what to do to it.
+    ///   - client: what makes the call.
+    /// - Returns: what the server answered; nil when nothing was to be changed, and so nothing was sent.
+    /// - Throws: `LineageTooLong` when the object has come through too many handlers; otherwise what
+    ///   ``write(_:_:with:)-(KiiObject,_,_)`` throws.
+    @discardableResult
+    public func write(_ record: ObjectRecord, _ write: ObjectWrite, with client: KiiClient) async throws -> Written? {
+        guard write.changes(record) else { return nil }
+        let context = try continuing(record)
+        return try await context.write(record.object, write.of(version: record.version), with: client)
+    }
+
+    /// How old a stamp may be when it is sent; half of what it may take to be written, since the server needs some too.
+    private static let stampAge = Lineage.lifetime / 2
 
     /// Deletes an object: announces the deletion, and reports it done or failed.
     ///
@@ -83,9 +126,11 @@ extension HandlerContext {
     public func send(
         _ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender, with client: KiiClient
     ) async throws -> PushMessageID {
-        var message = message
-        message.data = message.data.stamped(stamp)
-        return try await client.send(message, to: topic, as: sender)
+        try await client.send(to: topic, as: sender, renewingAfter: Self.stampAge) {
+            var stamped = message
+            stamped.data = message.data.stamped(stamp)
+            return stamped
+        }
     }
 
     /// Goes on with the lineage of an object that was read, so that a loop over objects ends too.
@@ -99,6 +144,12 @@ extension HandlerContext {
 }
 
 extension KeyedData {
+    fileprivate var unstamped: KeyedData {
+        var fields = self
+        fields[Lineage.key] = nil
+        return fields
+    }
+
     fileprivate func stamped(_ stamp: String) -> KeyedData {
         var fields = self
         fields[Lineage.key] = .string(stamp)

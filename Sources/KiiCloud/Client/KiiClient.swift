@@ -39,9 +39,24 @@ public struct KiiClient: Sendable {
     /// - Throws: ``CloudError``, what the transport or the source of tokens throws, or `CancellationError`.
     @discardableResult
     public func perform<Answer>(_ call: CloudRequest<Answer>) async throws -> Answer {
+        try await perform(renewingAfter: nil) { call }
+    }
+
+    /// Makes a call whose request holds only for a while, such as one with a stamp.
+    ///
+    /// - Parameters:
+    ///   - age: how old a request may be when it is sent; nil for any age.
+    ///   - make: makes the call, again where it is too old for a further attempt.
+    /// - Returns: what was asked for.
+    /// - Throws: what ``perform(_:)`` throws.
+    func perform<Answer>(
+        renewingAfter age: Duration?, _ make: () throws -> CloudRequest<Answer>
+    ) async throws -> Answer {
         var attempts = CallAttempts(settings)
         var token = try await tokens.token(replacing: nil)
+        var (call, sinceMade) = (try make(), Self.stopwatch(clock))
         while true {
+            if let age, sinceMade() > age { (call, sinceMade) = (try make(), Self.stopwatch(clock)) }
             do {
                 return try call.answer(try await transport.send(try call.request(to: app, token: token)))
             } catch let error as CloudError {
@@ -58,6 +73,12 @@ public struct KiiClient: Sendable {
         }
     }
 
+    /// Tells how long ago it was made.
+    private static func stopwatch<Watch: Clock<Duration>>(_ clock: Watch) -> () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+
     /// Sends a push to a topic, if it has no problem.
     ///
     /// - Parameters:
@@ -67,11 +88,21 @@ public struct KiiClient: Sendable {
     /// - Returns: the push's id.
     /// - Throws: ``RefusedMessage`` before anything is sent, or what ``perform(_:)`` throws.
     public func send(_ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender) async throws -> PushMessageID {
+        try await send(to: topic, as: sender, renewingAfter: nil) { message }
+    }
+
+    /// Sends a push that holds only for a while, such as one with a stamp.
+    func send(
+        to topic: KiiTopic, as sender: Sender, renewingAfter age: Duration?, _ make: () -> OutgoingMessage
+    ) async throws -> PushMessageID {
         // Any time has as many digits.
         let address = PushAddress(app: app.id, topic: topic, sender: sender, sentAt: 1_700_000_000_000)
-        let problems = message.problems(sentTo: address).filter { !$0.isWarning }
-        guard problems.isEmpty else { throw RefusedMessage(problems: problems) }
-        return try await perform(.send(message, to: topic))
+        return try await perform(renewingAfter: age) {
+            let message = make()
+            let problems = message.problems(sentTo: address).filter { !$0.isWarning }
+            guard problems.isEmpty else { throw RefusedMessage(problems: problems) }
+            return .send(message, to: topic)
+        }
     }
 
     /// Waits until an installed device has its MQTT endpoint.

@@ -2,15 +2,20 @@
 struct Progress {
     private let file: String
     private let total: Int
+    private let noun: String
     private let console: Console
     private let clock = ContinuousClock()
     private var done = 0
     private var next: ContinuousClock.Instant
     private var isShown = false
 
-    init(_ file: String, _ total: Int, _ console: Console, after patience: Duration = .milliseconds(500)) {
+    init(
+        _ file: String, _ total: Int, _ console: Console, of noun: String = "tests",
+        after patience: Duration = .milliseconds(500)
+    ) {
         self.file = file
         self.total = total
+        self.noun = noun
         self.console = console
         // Most runs are over before anybody could read it.
         next = clock.now.advanced(by: patience)
@@ -20,7 +25,7 @@ struct Progress {
     mutating func step() {
         done += 1
         guard let progress = console.progress, clock.now >= next else { return }
-        progress("\r\(escaped(file)): \(done) of \(total) tests\u{1B}[K")
+        progress("\r\(escaped(file)): \(done) of \(total) \(noun)\u{1B}[K")
         isShown = true
         next = clock.now.advanced(by: .milliseconds(100))
     }

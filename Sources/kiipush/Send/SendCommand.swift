@@ -4,17 +4,40 @@ import KiiPush
 import KiiPushRules
 import KiiPushLinux
 
-/// `kiipush send`: shows what each network's devices would get of a push, and what is wrong with it.
+/// `kiipush send`: sends a push to a topic, or shows what each network's devices would get of it.
 struct SendCommand {
     private let options: SendOptions
     private let console: Console
 
-    static func run(_ arguments: [String], _ console: Console) -> ExitCode {
+    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: SendOptions.table, into: SendOptions(), console) {
             options, operands throws(Arguments.Mistake) in try options.check(operands)
         }
         guard case .options(let options) = reading else { return reading.code }
-        return SendCommand(options: options, console: console).show()
+        let command = SendCommand(options: options, console: console)
+        return options.isDryRun ? command.show() : await command.send()
+    }
+
+    /// Sends the push, unless there is a problem.
+    private func send() async -> ExitCode {
+        guard let bytes = read() else { return .failed }
+        let message: OutgoingMessage
+        do throws(MessageBodyError) { message = try OutgoingMessage(body: bytes) } catch {
+            complain(at: SourcePosition(error.offset, in: bytes), error)
+            return .failed
+        }
+        return await CloudConnection.run("send", account: options.account, console, names: options.namedApp) { client in
+            let address = options.address(in: client.app.id)
+            let report = SendReport(message, address)
+            tell(report)
+            guard !report.hasProblem else { return .failed }
+            let id = try await client.send(message, to: address.topic, as: address.sender)
+            switch options.format {
+            case .text: console.print("sent \(escaped(id.text))")
+            case .json: console.print(SendReport.jsonLine(id))
+            }
+            return .fine
+        }
     }
 
     private func show() -> ExitCode {
@@ -68,13 +91,16 @@ struct SendCommand {
     }
 
     static let command = Command(
-        name: "send", summary: "shows what devices would get of a push, and what is wrong with it",
-        usage: ["--topic URI --as SENDER --message FILE --dry-run [OPTION…]"],
+        name: "send", summary: "sends a push to a topic, or shows what devices would get of it",
+        usage: [
+            "--topic URI --as SENDER --message FILE --account FILE [OPTION…]",
+            "--topic URI --as SENDER --message FILE --dry-run [OPTION…]",
+        ],
         about: [
             .text(
-                "Reads the body that Kii's REST API takes, checks it, and shows for each network that is on the payload "
-                    + "with all that Kii adds, its size beside the network's limit, and what each suppression saves. This "
-                    + "build cannot send yet.")
+                "Reads the body that Kii's REST API takes, and checks it; a push with a problem is not sent. A dry run "
+                    + "shows for each network that is on the payload with all that Kii adds, its size beside the network's "
+                    + "limit, and what each suppression saves.")
         ],
         options: SendOptions.table.texts,
         notes: [
@@ -84,10 +110,13 @@ struct SendCommand {
                     + "such as a push without its topic, which looks like a Direct Push."),
             .text("What kiipush inspect says of a payload is what a receiver makes of it."),
         ],
-        exits: [(.fine, "it could be sent"), (.failed, "there is a problem, or the message cannot be read")],
+        exits: [
+            (.fine, "it was sent, or could be"),
+            (.failed, "there is a problem, the message cannot be read, or the call failed"),
+        ],
         examples: [
             #"kiipush send --dry-run --topic kiicloud://users/U/topics/t \"#,
             "    --as user:U --message message.json",
         ],
-        action: { arguments, console in run(arguments, console) })
+        action: { arguments, console in await run(arguments, console) })
 }

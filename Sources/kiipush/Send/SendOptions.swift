@@ -10,12 +10,15 @@ struct SendOptions {
     /// The file that has the request's body.
     private(set) var message = ""
     private(set) var format = ReportFormat.text
+    /// The file that has the account; empty for a dry run without one.
+    private(set) var account = ""
+    /// Whether nothing is sent.
+    private(set) var isDryRun = false
 
     private var topic: String?
     private var sender: String?
     private var app: String?
     private var sentAt: Int64?
-    private var isDryRun = false
 
     /// What stands in an app id's place that nobody named: as long as every app id that Kii's documents show.
     static let unknownApp = "<app id>"
@@ -33,6 +36,7 @@ struct SendOptions {
             "--message", "FILE", "the body that Kii's REST API takes, SendPushMessageRequest; - is standard input",
             completes: .file
         ) { $0.message = $1 },
+        .account { $0.account = $1 },
         .flag("--dry-run", "sends nothing, and shows what devices would get") { $0.isDryRun = true },
         .value("--app", "ID", "the app's id, which receivers get with the scope") { $0.app = $1 },
         .value(
@@ -45,13 +49,19 @@ struct SendOptions {
     /// Takes what is no option, and makes the address of the options.
     mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
         try Arguments.none(operands)
-        guard isDryRun else {
+        guard isDryRun || CloudConnection.isBuilt else {
             throw Arguments.Mistake(
-                text: "this build cannot send yet; add --dry-run, which shows what devices would get")
+                text: CloudConnection.missing + ", or add --dry-run, which shows what devices would get")
         }
         guard let topic else { throw Arguments.Mistake(text: "--topic is missing: name the topic by its URI") }
         guard let sender else { throw Arguments.Mistake(text: "--as is missing: say who sends, such as user:ID") }
         guard !message.isEmpty else { throw Arguments.Mistake(text: "--message is missing: name a file, or -") }
+        if !isDryRun {
+            try CloudOption.check(account: account)
+            guard account != "-" || message != "-" else {
+                throw Arguments.Mistake(text: "--account and --message cannot both be standard input")
+            }
+        }
         address.sender = try Self.sender(sender)
         try setTopic(topic)
         address.sentAt = sentAt ?? UTCDate.now.milliseconds
@@ -68,6 +78,16 @@ struct SendOptions {
         address.topic = topic
         address.app = app ?? uri.appID ?? Self.unknownApp
     }
+
+    /// The address with the account's app.
+    func address(in app: String) -> PushAddress {
+        var address = address
+        address.app = app
+        return address
+    }
+
+    /// The app that the command line names, if it names one.
+    var namedApp: String? { address.app == Self.unknownApp ? nil : address.app }
 
     private static func sender(_ text: String) throws(Arguments.Mistake) -> Sender {
         if text == "developer" { return PushAddress.developer }

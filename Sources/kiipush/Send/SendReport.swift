@@ -81,6 +81,9 @@ struct SendReport {
         }
     }
 
+    /// The line for a push that was sent.
+    static func jsonLine(_ id: PushMessageID) -> String { line { $0.member("pushMessageID", id.text) } }
+
     private static func line(_ body: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter()
         writer.object(body)

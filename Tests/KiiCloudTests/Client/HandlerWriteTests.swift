@@ -83,6 +83,31 @@ struct HandlerWriteTests {
         #expect(body["temp"] == 22 && body[Lineage.key]?.string?.hasPrefix("1;4;th.9;") == true, "\(body)")
     }
 
+    @Test(
+        "a write that would change nothing of what was read is not sent",
+        arguments: [
+            (ObjectWrite.patch(["temp": 21]), false), (.patch(["temp": 21, "on": true]), false),
+            (.patch([:]), false), (.patch(["temp": 22]), true), (.patch(["new": 1]), true),
+            (.replace(["on": true, "temp": 21]), false), (.replace(["temp": 21]), true),
+            (.replace(["temp": 21, "on": true, "new": .null]), true),
+        ])
+    func unchanged(write: ObjectWrite, isSent: Bool) async throws {
+        let client = client
+        let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
+        try await client.perform(.createObject(object, ["temp": 21, "on": true, "_kl": "1;1;th.9;1"]))
+        let written = Mutex<[Written?]>([])
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            guard let record = try await client.perform(.readObject(event.object)) else { return }
+            let answer = try await context.write(record, write, with: client)
+            written.withLock { $0.append(answer) }
+        }
+        #expect(await event(at: 1, modifiedAt: 1) == "handled")
+        #expect(written.withLock { $0.map { $0 != nil } } == [isSent])
+        #expect(cloud.state.withLock { $0.requests.count } == (isSent ? 3 : 2))
+        let version = cloud.state.withLock { $0.requests.last?[header: "If-Match"] }
+        #expect(version == (isSent ? "1" : nil))
+    }
+
     @Test("a push that a handler sends bears the stamp, and is checked with it")
     func sent() async throws {
         let client = client

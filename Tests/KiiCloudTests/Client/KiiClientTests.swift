@@ -69,6 +69,19 @@ struct KiiClientTests {
         }
     }
 
+    @Test("a request with a stamp is made anew when it has waited for half of the stamp's lifetime")
+    func renewed() async throws {
+        fail(with: (1...3).map { _ in FakeCloud.refusal(503, "LOCK_FAILED", wait: 10) })
+        var made: Int64 = 0
+        _ = try await client().perform(renewingAfter: Lineage.lifetime / 2) {
+            made += 1
+            return .createObject(Cloud.object, ["made": .integer(made)])
+        }
+        let bodies = cloud.state.withLock { $0.requests.map { String(decoding: $0.body, as: UTF8.self) } }
+        // Sent at 0, 10, 20 and 30 seconds.
+        #expect(bodies == [1, 1, 2, 2].map { #"{"made":\#($0)}"# })
+    }
+
     @Test("after five times the error is the caller's, and so is a wait that is too long")
     func givesUp() async throws {
         fail(with: Array(repeating: FakeCloud.answer(503), count: 9))

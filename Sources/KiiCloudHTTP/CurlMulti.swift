@@ -1,0 +1,78 @@
+#if HTTP
+import CCurl
+import Glibc
+
+/// libcurl's set of transfers: its thread works with it, and other threads wake that one by it.
+///
+/// It is closed by the thread when nobody can wake it any more.
+@safe
+struct CurlMulti: @unchecked Sendable {  // Other threads only call `wake`, which libcurl allows them at any time.
+    private let handle: UnsafeMutableRawPointer
+
+    /// Makes one; nil when there is no memory.
+    init?(_ settings: CurlSettings) {
+        Self.initialized
+        guard let made = unsafe curl_multi_init() else { return nil }
+        unsafe handle = made
+        unsafe ccurl_multi_set_number(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, settings.mostAtOnce)
+        unsafe ccurl_multi_set_number(handle, CURLMOPT_MAXCONNECTS, settings.mostAtOnce)
+    }
+
+    /// The library is set up once, for good.
+    private static let initialized: Void = {
+        keepEncryption()
+        _ = curl_global_init(Int(CURL_GLOBAL_ALL))
+    }()
+
+    /// Has OpenSSL clean nothing up when the process ends: the thread may be in it still, and would crash.
+    private static func keepEncryption() {
+        typealias Call = @convention(c) (UInt64, OpaquePointer?) -> Int32
+        // `OPENSSL_INIT_NO_ATEXIT`, which counts when it is the first call; without settings.
+        guard let symbol = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
+        _ = unsafe unsafeBitCast(symbol, to: Call.self)(0x0008_0000, nil)
+    }
+
+    /// Ends the thread's sleep, or its next one.
+    func wake() { unsafe _ = curl_multi_wakeup(handle) }
+
+    // MARK: The thread's
+
+    /// Adds a transfer; false when libcurl does not take it.
+    func add(_ transfer: Transfer) -> Bool { unsafe curl_multi_add_handle(handle, transfer.handle) == CURLM_OK }
+
+    /// Takes a transfer out, which ends it.
+    func remove(_ transfer: Transfer) { unsafe _ = curl_multi_remove_handle(handle, transfer.handle) }
+
+    /// Does what can be done without waiting.
+    func perform() {
+        var count: Int32 = 0
+        unsafe _ = curl_multi_perform(handle, &count)
+    }
+
+    /// The next transfer that is done, and how it ended.
+    func nextDone() -> (id: UInt, result: CURLcode)? {
+        var result = CURLE_OK
+        guard let done = unsafe ccurl_next_done(handle, &result) else { return nil }
+        return (UInt(bitPattern: done), result)
+    }
+
+    /// Sleeps until a connection is ready, libcurl has something to do, somebody wakes the thread, or the time is up.
+    func poll(_ time: Duration) {
+        unsafe _ = curl_multi_poll(handle, nil, 0, Int32(clamping: time.inMilliseconds), nil)
+    }
+
+    /// Closes all connections; there must be no transfer left.
+    func close() { unsafe _ = curl_multi_cleanup(handle) }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded up, so that a sleep is not over before its time; at least 0.
+    var inMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        guard self > .zero else { return 0 }
+        let fraction = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        let (whole, isTooLarge) = seconds.multipliedReportingOverflow(by: 1000)
+        return isTooLarge ? Int(Int32.max) : Int(whole + fraction)
+    }
+}
+#endif

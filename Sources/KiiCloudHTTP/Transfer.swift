@@ -1,0 +1,195 @@
+#if HTTP
+import CCurl
+import Glibc
+import KiiCloud
+
+/// A request as libcurl's thread carries it: the handle with its settings, and what has come of the answer.
+@safe
+final class Transfer {
+    let exchange: Exchange
+    /// Valid as long as the transfer; it is taken out of libcurl's set before the transfer goes.
+    let handle: UnsafeMutableRawPointer
+    private let settings: CurlSettings
+    private var headerList: UnsafeMutablePointer<curl_slist>?
+    /// libcurl's words on what went wrong, ended by a zero.
+    private let words: UnsafeMutablePointer<CChar>
+
+    private var answer = AnswerParts()
+    /// Whether the connection was there and the request on its way.
+    private(set) var isSent = false
+
+    /// Makes a handle; nil when there is no memory, or libcurl lacks what is needed.
+    init?(_ exchange: Exchange, _ settings: CurlSettings) {
+        guard let made = unsafe curl_easy_init() else { return nil }
+        self.exchange = exchange
+        self.settings = settings
+        unsafe handle = made
+        unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        guard prepare() else { return nil }
+    }
+
+    deinit {
+        unsafe curl_easy_cleanup(handle)
+        unsafe curl_slist_free_all(headerList)
+        unsafe words.deallocate()
+    }
+
+    /// How others call it.
+    var id: UInt { unsafe UInt(bitPattern: handle) }
+
+    // MARK: Settings
+
+    private func prepare() -> Bool {
+        prepareConnection() && prepareTrust() && prepareRequest() && prepareAnswer()
+    }
+
+    private func set(_ option: CURLoption, _ number: Int) -> Bool {
+        unsafe ccurl_set_number(handle, option, number) == CURLE_OK
+    }
+
+    private func set(_ option: CURLoption, _ text: String) -> Bool {
+        // libcurl makes its own copy.
+        unsafe ccurl_set_text(handle, option, text) == CURLE_OK
+    }
+
+    private func prepareConnection() -> Bool {
+        let left = ContinuousClock.now.duration(to: exchange.deadline)
+        // Nothing of the environment leads a request to this machine elsewhere.
+        let isDirect = !exchange.address.isPlain || set(CURLOPT_PROXY, "")
+        return isDirect && set(CURLOPT_URL, exchange.address.url)
+            && set(CURLOPT_PROTOCOLS_STR, exchange.address.isPlain ? "http" : "https")
+            && set(CURLOPT_PATH_AS_IS, 1) && set(CURLOPT_FOLLOWLOCATION, 0) && set(CURLOPT_NOSIGNAL, 1)
+            && set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+            // Several requests share a connection of HTTP/2, rather than each making one.
+            && set(CURLOPT_PIPEWAIT, exchange.address.isPlain ? 0 : 1)
+            // A cancelled look-up of a name holds up no other request.
+            && set(CURLOPT_QUICK_EXIT, 1)
+            && set(CURLOPT_CONNECTTIMEOUT_MS, max(min(settings.connectLimit, left).inMilliseconds, 1))
+            && set(CURLOPT_TIMEOUT_MS, max(left.inMilliseconds, 1))
+            && closesOnExec()
+    }
+
+    private func closesOnExec() -> Bool { unsafe ccurl_close_on_exec(handle) == CURLE_OK }
+
+    private func prepareTrust() -> Bool {
+        guard set(CURLOPT_SSL_VERIFYPEER, 1), set(CURLOPT_SSL_VERIFYHOST, 2),
+            set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        else { return false }
+        if let caFile = settings.caFile {
+            guard set(CURLOPT_CAINFO, caFile), unsafe ccurl_set_text(handle, CURLOPT_CAPATH, nil) == CURLE_OK else {
+                return false
+            }
+        }
+        return settings.pinnedKeys.isEmpty
+            || set(CURLOPT_PINNEDPUBLICKEY, settings.pinnedKeys.joined(separator: ";"))
+    }
+
+    private func prepareRequest() -> Bool {
+        let request = exchange.request
+        switch request.method {
+        case .get: break
+        case .head: guard set(CURLOPT_NOBODY, 1) else { return false }
+        case .delete where request.body.isEmpty: guard set(CURLOPT_CUSTOMREQUEST, "DELETE") else { return false }
+        case .put, .post, .delete:
+            // With a length of zero too, which servers want of these methods.
+            guard set(CURLOPT_POST, 1), set(CURLOPT_POSTFIELDSIZE, request.body.count), set(body: request.body),
+                set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+            else { return false }
+        }
+        return prepareHeaders()
+    }
+
+    private func set(body: [UInt8]) -> Bool {
+        // libcurl makes its own copy, of as many bytes as it was told before; null would have it ask for them.
+        unsafe (body + [0]).withUnsafeBytes { bytes in
+            unsafe ccurl_set_text(
+                handle, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress?.assumingMemoryBound(to: CChar.self)) == CURLE_OK
+        }
+    }
+
+    private func prepareHeaders() -> Bool {
+        var lines = exchange.request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        lines.append("User-Agent: KiiPush")
+        // No pause before a body, and no type where there is none.
+        lines.append("Expect:")
+        if exchange.request[header: "Content-Type"] == nil { lines.append("Content-Type:") }
+        for line in lines {
+            guard let longer = unsafe curl_slist_append(headerList, line) else { return false }
+            unsafe headerList = longer
+        }
+        return unsafe ccurl_set_headers(handle, headerList) == CURLE_OK
+    }
+
+    /// Has libcurl call back; it does so only while the transfer is in its set, which holds the transfer.
+    private func prepareAnswer() -> Bool {
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        let codes = unsafe [
+            ccurl_set_pointer(handle, CURLOPT_ERRORBUFFER, words),
+            ccurl_set_pointer(handle, CURLOPT_WRITEDATA, context),
+            ccurl_set_pointer(handle, CURLOPT_HEADERDATA, context),
+            ccurl_set_pointer(handle, CURLOPT_PREREQDATA, context),
+            ccurl_set_receiver(handle, CURLOPT_WRITEFUNCTION) { bytes, _, count, context in
+                unsafe Transfer.of(context).take(bytes, count) { $0.addBody($1, limit: $2.bodyLimit) }
+            },
+            ccurl_set_receiver(handle, CURLOPT_HEADERFUNCTION) { bytes, _, count, context in
+                unsafe Transfer.of(context).take(bytes, count) { answer, bytes, _ in
+                    answer.addHeader(bytes, limit: CurlSettings.headerLimit)
+                }
+            },
+            ccurl_set_prerequest(handle) { context, _, _, _, _ in
+                unsafe Transfer.of(context).mayBeSent() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            },
+        ]
+        return codes.allSatisfy { $0 == CURLE_OK }
+    }
+
+    // MARK: What libcurl calls
+
+    private static func of(_ context: UnsafeMutableRawPointer?) -> Transfer {
+        // Only `prepareAnswer` sets it, to a transfer that is alive.
+        unsafe Unmanaged<Transfer>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
+    }
+
+    /// Whether the request may be sent: libcurl would send it again over a new connection, where a kept one turned out
+    /// to be closed, and what changes something must not happen twice.
+    private func mayBeSent() -> Bool {
+        defer { isSent = true }
+        return !isSent || [.get, .head].contains(exchange.request.method)
+    }
+
+    /// Takes a part of the answer; another number than `count` ends the transfer.
+    private func take(
+        _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int,
+        _ add: (inout AnswerParts, [UInt8], CurlSettings) -> Void
+    ) -> Int {
+        unsafe add(&answer, Array(UnsafeRawBufferPointer(start: bytes, count: count)), settings)
+        return answer.isTooLarge ? Int(CURL_WRITEFUNC_ERROR) : count
+    }
+
+    // MARK: The end
+
+    /// What came of it.
+    func result(_ code: CURLcode) -> Result<HTTPResponse, any Error> {
+        if code == CURLE_OK, !answer.hasAllHeaders {
+            return .failure(CurlError.lost("the server closed it within the headers"))
+        }
+        if code == CURLE_OK {
+            let status = unsafe ccurl_status(handle)
+            return .success(HTTPResponse(status: status, headers: answer.headers, body: answer.body))
+        }
+        if let limit = answer.passedLimit { return .failure(CurlError.tooLarge(limit: limit)) }
+        if code == CURLE_OPERATION_TIMEDOUT { return .failure(CurlError.timedOut(wasSent: isSent)) }
+        let why = why(code)
+        return .failure(isSent ? CurlError.lost(why) : .unreachable(why))
+    }
+
+    /// libcurl's words, as far as they are letters for a terminal.
+    private func why(_ code: CURLcode) -> String {
+        if code == CURLE_ABORTED_BY_CALLBACK { return "the server closed it" }
+        var text = unsafe String(cString: words)
+        if text.isEmpty { text = unsafe String(cString: curl_easy_strerror(code)) }
+        return String(decoding: text.utf8.filter { (0x20...0x7E).contains($0) }, as: UTF8.self)
+    }
+}
+#endif

@@ -1,0 +1,63 @@
+import KiiCloud
+
+/// A request as a connection brought it, and what is wrong with its form.
+struct ReceivedRequest {
+    let request: HTTPRequest
+    let violations: [String]
+
+    /// Reads the lines of a request.
+    ///
+    /// - Parameters:
+    ///   - head: the request line and the headers, with the empty line.
+    ///   - body: the body.
+    ///   - host: the server's name, which the client must have called it by.
+    init(head: ArraySlice<UInt8>, body: [UInt8], host: String) {
+        var lines = Self.lines(head)
+        let words = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
+        var wrong: [String] = []
+        let method = words.first.flatMap { HTTPRequest.Method(rawValue: $0) }
+        if method == nil || words.count != 3 || words.last != "HTTP/1.1" { wrong.append("a wrong request line") }
+        var headers: [HTTPHeader] = []
+        for line in lines {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[1].hasPrefix(" ") else {
+                wrong.append("a wrong header line")
+                continue
+            }
+            headers.append(HTTPHeader(String(parts[0]), String(parts[1].dropFirst())))
+        }
+        request = HTTPRequest(
+            method: method ?? .get, host: host, path: words.count > 1 ? words[1] : "", headers: headers, body: body)
+        if request[header: "Host"] != host { wrong.append("another Host") }
+        let needsLength = method == .put || method == .post
+        if needsLength != (request[header: "Content-Length"] != nil) {
+            wrong.append("Content-Length where none is due, or none")
+        }
+        violations = wrong
+    }
+
+    /// Where the headers end, behind the empty line; nil while that has not come.
+    static func endOfHeaders(_ bytes: [UInt8]) -> Int? {
+        let end: [UInt8] = [13, 10, 13, 10]
+        guard bytes.count >= end.count else { return nil }
+        for place in 0...(bytes.count - end.count) where bytes[place] == 13 {
+            if bytes[place..<place + end.count].elementsEqual(end) { return place + end.count }
+        }
+        return nil
+    }
+
+    /// How long the body is.
+    static func bodyLength(_ head: ArraySlice<UInt8>) -> Int {
+        for line in lines(head) where line.lowercased().hasPrefix("content-length:") {
+            return max(Int(line.dropFirst("content-length:".count).drop { $0 == " " }) ?? 0, 0)
+        }
+        return 0
+    }
+
+    private static func lines(_ head: ArraySlice<UInt8>) -> [String] {
+        let lines = head.split(separator: 10, omittingEmptySubsequences: true).map { line in
+            String(decoding: line.last == 13 ? line.dropLast() : line, as: UTF8.self)
+        }
+        return lines.filter { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,121 @@
+import Glibc
+import KiiCloud
+import KiiPushLinux
+
+/// A connection of a client, from its first request to its end.
+struct ServedConnection {
+    private let descriptor: Int32
+    private let cloud: TestCloud
+    private let host: String
+    /// What was read and not looked at.
+    private var unread: [UInt8] = []
+
+    private static let mostBytes = 1 << 20
+
+    init(_ descriptor: Int32, _ cloud: TestCloud, host: String) {
+        self.descriptor = descriptor
+        self.cloud = cloud
+        self.host = host
+    }
+
+    /// Answers requests, one after the other, until one side closes the connection.
+    mutating func serve() {
+        while let request = nextRequest() {
+            let (response, fault) = cloud.answer(request.request, alsoWrong: request.violations)
+            guard write(response, fault, hasBody: request.request.method != .head) else { return }
+        }
+    }
+
+    // MARK: Requests
+
+    private mutating func nextRequest() -> ReceivedRequest? {
+        while true {
+            if let end = ReceivedRequest.endOfHeaders(unread) {
+                let needed = end + ReceivedRequest.bodyLength(unread[..<end])
+                if unread.count >= needed {
+                    defer { unread.removeFirst(needed) }
+                    return ReceivedRequest(head: unread[..<end], body: Array(unread[end..<needed]), host: host)
+                }
+            }
+            guard unread.count < Self.mostBytes, read() else { return nil }
+        }
+    }
+
+    /// Reads what there is; false at the end.
+    private mutating func read() -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 16_384)
+        let count = retrying { unsafe recv(descriptor, &bytes, bytes.count, 0) }
+        guard count > 0 else { return false }
+        unread += bytes.prefix(count)
+        return true
+    }
+
+    // MARK: Answers
+
+    /// Writes an answer, as wrong as the fault says; false when the connection is to be closed.
+    private mutating func write(_ response: HTTPResponse, _ fault: TestFault?, hasBody: Bool) -> Bool {
+        var body = response.body
+        var more: [HTTPHeader] = []
+        switch fault {
+        case .rubbish: return send(Array("what is this?\r\n\r\n".utf8)) && false
+        case .largeBody(let count): body = Array(repeating: UInt8(ascii: "x"), count: count)
+        case .largeHeaders(let count):
+            more = (0..<max(count / 1000, 1)).map { HTTPHeader("X-\($0)", String(repeating: "x", count: 990)) }
+        case nil, .status, .close, .stall, .slow: break
+        }
+        let head = Self.head(response, more, length: body.count)
+        if !hasBody { body = [] }
+        switch fault {
+        case .close(let point): return send(Self.part(head, body, until: point)) && false
+        case .stall(let point):
+            guard send(Self.part(head, body, until: point)) else { return false }
+            // Until the client closes; what it sends is not looked at.
+            while read() { unread = [] }
+            return false
+        case .slow: return sendSlowly(head + body)
+        default: return send(head + body)
+        }
+    }
+
+    private static func head(_ response: HTTPResponse, _ more: [HTTPHeader], length: Int) -> [UInt8] {
+        var text = "HTTP/1.1 \(response.status) Test\r\n"
+        for header in response.headers + more { text += "\(header.name): \(header.value)\r\n" }
+        if response.status != 204 { text += "Content-Length: \(length)\r\n" }
+        return Array((text + "\r\n").utf8)
+    }
+
+    private static func part(_ head: [UInt8], _ body: [UInt8], until point: TestFault.Point) -> [UInt8] {
+        switch point {
+        case .work, .answer: []
+        case .headers: Array(head.prefix(head.count / 2))
+        // Without a body the headers are cut before their last line end.
+        case .body: body.isEmpty ? head.dropLast(2) : head + body.prefix(body.count / 2)
+        }
+    }
+
+    private func send(_ bytes: [UInt8]) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { buffer in
+                retrying {
+                    unsafe Glibc.send(
+                        descriptor, buffer.baseAddress?.advanced(by: sent), bytes.count - sent, Int32(MSG_NOSIGNAL))
+                }
+            }
+            guard count > 0 else { return false }
+            sent += count
+        }
+        return true
+    }
+
+    private func sendSlowly(_ bytes: [UInt8]) -> Bool {
+        for byte in bytes {
+            guard send([byte]) else { return false }
+            // The client says nothing now, so that only its end is seen earlier.
+            var polls = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+            pollAll(&polls, for: .milliseconds(20))
+            if polls[0].revents != 0 { return false }
+        }
+        return true
+    }
+}

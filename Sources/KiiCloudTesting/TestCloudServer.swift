@@ -1,0 +1,123 @@
+import Glibc
+public import KiiCloud
+public import KiiPushLinux
+import Synchronization
+
+/// Puts a ``TestCloud`` behind a port of this machine, over plain HTTP.
+///
+/// ```swift
+/// let server = try TestCloudServer(TestCloud())
+/// defer { server.stop() }
+/// ```
+///
+/// Each connection has a thread; there are at most 64 at a time, and further clients wait.
+public final class TestCloudServer: Sendable {
+    /// What answers.
+    public let cloud: TestCloud
+    /// The port, on 127.0.0.1.
+    public let port: Int
+
+    private let listener: Int32
+    private let state = Mutex(State())
+    private let signal: ThreadSignal
+
+    private struct State {
+        var isStopped = false
+        var open: Set<Int32> = []
+        var accepted = 0
+    }
+
+    private static let mostConnections = 64
+
+    /// Starts to listen on a port that is free.
+    ///
+    /// - Parameter cloud: what answers.
+    /// - Throws: why nothing listens, such as that no descriptor is left.
+    public init(_ cloud: TestCloud) throws(ErrorNumber) {
+        self.cloud = cloud
+        signal = try ThreadSignal()
+        (listener, port) = try Self.listen()
+        startThread { [self] in acceptAll() }
+    }
+
+    /// The app at this server; a transport must speak plain HTTP to it.
+    public var app: KiiApp {
+        KiiApp(KiiSite(host: "127.0.0.1:\(port)"), id: cloud.app.id, key: cloud.app.key)
+    }
+
+    /// How many connections there have been.
+    public var acceptedConnections: Int { state.withLock { $0.accepted } }
+
+    /// How many connections there are.
+    public var openConnections: Int { state.withLock { $0.open.count } }
+
+    /// Closes all connections and the port.
+    public func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        }
+        signal.raise()
+    }
+
+    // MARK: Connections
+
+    private static func listen() throws(ErrorNumber) -> (Int32, Int) {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard listener >= 0 else { throw .current }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        // The calls read or fill in `address`, which is as long as they are told.
+        let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { general in
+                guard unsafe bind(listener, general, length) == 0, Glibc.listen(listener, 64) == 0 else { return -1 }
+                return unsafe Int(getsockname(listener, general, &length))
+            }
+        }
+        guard code == 0 else {
+            let error = ErrorNumber.current
+            close(listener)
+            throw error
+        }
+        return (listener, Int(UInt16(bigEndian: address.sin_port)))
+    }
+
+    private func acceptAll() {
+        while !state.withLock({ $0.isStopped }) {
+            let isFull = openConnections >= Self.mostConnections
+            var polls = [
+                pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: isFull ? -1 : listener, events: Int16(POLLIN), revents: 0),
+            ]
+            pollAll(&polls, for: nil)
+            if polls[0].revents != 0 { signal.clear() }
+            if polls[1].revents != 0 { acceptOne() }
+        }
+        close(listener)
+    }
+
+    private func acceptOne() {
+        let descriptor = accept(listener, nil, nil)
+        guard descriptor >= 0 else { return }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        let isOpen = state.withLock { state in
+            guard !state.isStopped else { return false }
+            state.accepted += 1
+            state.open.insert(descriptor)
+            return true
+        }
+        guard isOpen else { return _ = close(descriptor) }
+        startThread { [self] in
+            var connection = ServedConnection(descriptor, cloud, host: app.host)
+            connection.serve()
+            // Under the lock, so that `stop` shuts down no other file that has the number by then.
+            state.withLock { state in
+                state.open.remove(descriptor)
+                close(descriptor)
+            }
+            signal.raise()
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import KiiCloud
+
+#if HTTP
+import KiiCloudHTTP
+#endif
+
+/// Calls Kii's cloud for a command, where this build can.
+enum CloudConnection {
+    /// Whether this build has an HTTP client.
+    static var isBuilt: Bool {
+        #if HTTP
+        true
+        #else
+        false
+        #endif
+    }
+
+    /// What is said where it has none.
+    static let missing =
+        "this kiipush has no HTTP client; build it with the trait HTTP (Debian's libcurl4-openssl-dev): "
+        + "swift build --traits HTTP"
+
+    /// Calls with the account of a file, and says what went wrong.
+    ///
+    /// - Parameters:
+    ///   - name: the command.
+    ///   - path: the account's file, or `-`.
+    ///   - console: where it is said.
+    ///   - uriApp: the app that the command's URI names, if it names one.
+    ///   - work: the calls.
+    /// - Returns: what the work returns, or that it failed.
+    static func run(
+        _ name: String, account path: String, _ console: Console, names uriApp: String? = nil,
+        _ work: (KiiClient) async throws -> ExitCode
+    ) async -> ExitCode {
+        #if HTTP
+        do {
+            let account = try CloudAccount(path)
+            if let uriApp, uriApp != account.app.id {
+                throw AgentError("the URI names another app than the account; name one")
+            }
+            var settings = CurlSettings()
+            settings.usesPlainLoopback = account.isPlain
+            let transport = try CurlTransport(settings)
+            let client = KiiClient(account.app, transport: transport, tokens: FixedToken(account.token))
+            let code = try await work(client)
+            await transport.close()
+            return code
+        } catch {
+            console.error("kiipush \(name): \(escaped("\(error)"))")
+            return .failed
+        }
+        #else
+        console.error("kiipush \(name): \(missing)")
+        return .failed
+        #endif
+    }
+}

@@ -1,0 +1,44 @@
+import KiiCloud
+import KiiPush
+
+extension CommandOption {
+    /// The account that a command calls Kii's cloud with, in the same words everywhere.
+    static func account(_ set: @escaping @Sendable (inout Target, String) -> Void) -> Self {
+        value(
+            "--account", "FILE",
+            "who calls which app: a JSON object with site (us, jp, sg, eu or a host's name), app, key and token, which "
+                + "only you can read; - is standard input",
+            completes: .file, set)
+    }
+}
+
+/// What the commands that call Kii's cloud read alike.
+enum CloudOption {
+    /// Refuses a command line without an account.
+    static func check(account: String) throws(Arguments.Mistake) {
+        guard !account.isEmpty else {
+            throw Arguments.Mistake(text: "--account is missing: name the file with the app's key and your token")
+        }
+    }
+
+    /// Takes the one URI that stands behind a command.
+    static func uri(_ operands: [String], _ what: String) throws(Arguments.Mistake) -> KiiURI {
+        guard let text = operands.first else { throw Arguments.Mistake(text: "name \(what)") }
+        guard operands.count == 1 else { throw Arguments.Mistake(text: "it takes one URI, not \(operands.count)") }
+        guard let uri = KiiURI(text) else {
+            throw Arguments.Mistake(text: "'\(escaped(text))' is no URI of Kii's; name \(what)")
+        }
+        return uri
+    }
+
+    /// Reads who subscribes: `user:ID` or `thing:ID`.
+    static func subscriber(_ text: String) -> PushSubscriber? {
+        let parts = text.split(separator: ":", maxSplits: 1).map { String($0) }
+        guard parts.count == 2 else { return nil }
+        switch parts[0] {
+        case "user": return .user(KiiUser(id: parts[1]))
+        case "thing": return .thing(KiiThing(id: parts[1]))
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import KiiCloud
+import KiiPush
+import KiiPushLinux
+
+/// `kiipush install`: has Kii send pushes to this device over MQTT, and writes down where they come.
+struct InstallCommand {
+    private var format = ReportFormat.text
+    private var account = ""
+    private var endpoint = ""
+    private var thing: String?
+    private var installation: String?
+    private var isDevelopment = false
+
+    static let table = OptionTable<InstallCommand>([
+        .account { $0.account = $1 },
+        .value(
+            "--endpoint", "FILE", "where the endpoint with its password goes, for kiipush receive --endpoint",
+            completes: .file
+        ) { $0.endpoint = $1 },
+        .value("--thing", "ID", "installs the device of a thing, rather than of the token's owner") { $0.thing = $1 },
+        .flag("--development", "takes what is sent to development, rather than to production") {
+            $0.isDevelopment = true
+        },
+        .value(
+            "--installation", "ID", "installs nothing, and fetches the endpoint of what was installed before"
+        ) { $0.installation = $1 },
+        .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
+    ])
+
+    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
+        let reading = Self.command.read(arguments, by: table, into: InstallCommand(), console) {
+            options, operands throws(Arguments.Mistake) in try options.check(operands)
+        }
+        guard case .options(let options) = reading else { return reading.code }
+        return await CloudConnection.run("install", account: options.account, console) { client in
+            try await options.install(client, console)
+        }
+    }
+
+    private func check(_ operands: [String]) throws(Arguments.Mistake) {
+        try Arguments.none(operands)
+        try CloudOption.check(account: account)
+        guard !endpoint.isEmpty else {
+            throw Arguments.Mistake(text: "--endpoint is missing: name the file that the endpoint goes to")
+        }
+        guard installation == nil || thing == nil && !isDevelopment else {
+            throw Arguments.Mistake(text: "--installation installs nothing; leave out --thing and --development")
+        }
+    }
+
+    private func install(_ client: KiiClient, _ console: Console) async throws -> ExitCode {
+        let id = try await known(client)
+        // Before anything else can fail: who runs it again names it, and installs nothing twice.
+        if format == .text { console.print("installation \(escaped(id))") }
+        guard let endpoint = try await client.mqttEndpoint(of: id) else {
+            console.error(
+                "kiipush install: the endpoint is not ready yet; ask again later with --installation \(escaped(id))")
+            return .failed
+        }
+        do throws(ErrorNumber) { try replaceFile(self.endpoint, with: endpoint.json.revealed + "\n") } catch {
+            throw AgentError(
+                "\(escaped(self.endpoint)): cannot be written: \(error); add --installation \(escaped(id))")
+        }
+        switch format {
+        case .text: console.print("endpoint in \(escaped(self.endpoint)); kiipush receive --endpoint reads it")
+        case .json:
+            var writer = JSONWriter()
+            writer.object { writer in
+                writer.member("installationID", id)
+                writer.member("endpoint", self.endpoint)
+            }
+            console.print(writer.text)
+        }
+        return .fine
+    }
+
+    private func known(_ client: KiiClient) async throws -> String {
+        if let installation { return installation }
+        let owner = thing.map { KiiThing(id: $0) }
+        return try await client.perform(.install(.mqtt, isDevelopment: isDevelopment, of: owner)).id
+    }
+
+    static let command = Command(
+        name: "install", summary: "installs this device for pushes over MQTT, and fetches its endpoint",
+        usage: ["--endpoint FILE --account FILE [OPTION…]"],
+        about: [
+            .text(
+                "Kii gives the device an installation and, within seconds, a broker's endpoint with a password. The file "
+                    + "can be read by its owner only.")
+        ],
+        options: table.texts,
+        exits: [(.fine, "the endpoint is there"), (.failed, "a call failed, or the endpoint is not ready yet")],
+        examples: [
+            "kiipush install --account account.json --endpoint endpoint.json",
+            "kiipush receive --endpoint endpoint.json --rules rules.json",
+        ],
+        action: { arguments, console in await run(arguments, console) })
+}

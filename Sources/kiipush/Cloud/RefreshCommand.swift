@@ -1,0 +1,122 @@
+import KiiCloud
+import KiiPush
+
+/// `kiipush refresh`: what Kii has now of the object, user, group or thing that a handle names.
+struct RefreshCommand {
+    private var format = ReportFormat.text
+    private var account = ""
+    private var handle = Handle.user(KiiUser(id: ""))
+    private var uri = KiiURI(owner: .app)
+
+    /// What can be read.
+    private enum Handle {
+        case object(KiiObject)
+        case user(KiiUser)
+        case group(KiiGroup)
+        case thing(KiiThing)
+
+        init?(_ uri: KiiURI) {
+            switch (uri.object, uri.resource, uri.owner) {
+            case (let object?, _, _): self = .object(object)
+            case (nil, .none, .user(let id)): self = .user(KiiUser(id: id))
+            case (nil, .none, .group(let id)): self = .group(KiiGroup(id: id))
+            case (nil, .none, .thing(let id)): self = .thing(KiiThing(id: id))
+            default: return nil
+            }
+        }
+    }
+
+    /// What came of it, all kinds alike.
+    private struct Found {
+        var fields: KeyedData
+        var version: String?
+        var createdAt: Int64?
+        var modifiedAt: Int64?
+    }
+
+    static let table = OptionTable<RefreshCommand>([
+        .account { $0.account = $1 },
+        .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
+    ])
+
+    static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
+        let reading = Self.command.read(arguments, by: table, into: RefreshCommand(), console) {
+            options, operands throws(Arguments.Mistake) in try options.check(operands)
+        }
+        guard case .options(let options) = reading else { return reading.code }
+        return await CloudConnection.run("refresh", account: options.account, console, names: options.uri.appID) {
+            client in
+            let found = try await options.find(client)
+            for line in options.lines(found) { console.print(line) }
+            if found == nil, options.format == .text { console.error("kiipush refresh: there is none") }
+            return found == nil ? .failed : .fine
+        }
+    }
+
+    private mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
+        let what = "the URI of an object, a user, a group or a thing, such as kiicloud://users/ID"
+        uri = try CloudOption.uri(operands, what)
+        guard let handle = Handle(uri) else { throw Arguments.Mistake(text: "name \(what)") }
+        self.handle = handle
+        try CloudOption.check(account: account)
+    }
+
+    private func find(_ client: KiiClient) async throws -> Found? {
+        switch handle {
+        case .object(let object):
+            try await client.perform(.readObject(object)).map {
+                Found(fields: $0.fields, version: $0.version, createdAt: $0.createdAt, modifiedAt: $0.modifiedAt)
+            }
+        case .user(let user): try await client.perform(.readUser(user)).map { Found(fields: $0.fields) }
+        case .group(let group): try await client.perform(.readGroup(group)).map { Found(fields: $0.fields) }
+        case .thing(let thing): try await client.perform(.readThing(thing)).map { Found(fields: $0.fields) }
+        }
+    }
+
+    private func lines(_ found: Found?) -> [String] {
+        switch format {
+        case .json: [json(found)]
+        case .text:
+            found.map { found in
+                var lines = found.fields.members.map { "\(escaped($0.key)): \(Self.text($0.value))" }
+                if let version = found.version { lines.append("version \(escaped(version))") }
+                return lines
+            } ?? []
+        }
+    }
+
+    private static func text(_ value: DataValue) -> String {
+        var writer = JSONWriter()
+        writer.value(value)
+        return escaped(writer.text)
+    }
+
+    private func json(_ found: Found?) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("uri", uri.description)
+            writer.member("exists", found != nil)
+            if let found {
+                if let version = found.version { writer.member("version", version) }
+                if let time = found.createdAt { writer.member("createdAt", time) }
+                if let time = found.modifiedAt { writer.member("modifiedAt", time) }
+                writer.key("fields")
+                writer.value(.object(found.fields.members))
+            }
+        }
+        return writer.text
+    }
+
+    static let command = Command(
+        name: "refresh", summary: "reads what a handle names from Kii's cloud", usage: ["URI --account FILE [OPTION…]"],
+        about: [
+            .text(
+                "The URI is one that inspect prints: kiicloud://users/ID, with groups and things alike, or an object's, "
+                    + "such as kiicloud://users/ID/buckets/B/objects/O.")
+        ],
+        options: table.texts, exits: [(.fine, "it is there"), (.failed, "there is none, or the call failed")],
+        examples: [
+            #"kiipush refresh kiicloud://buckets/settings/objects/o-1 \"#, "    --account account.json",
+        ],
+        action: { arguments, console in await run(arguments, console) })
+}

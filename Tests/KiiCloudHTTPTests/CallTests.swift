@@ -1,0 +1,122 @@
+#if HTTP
+import KiiCloud
+import KiiCloudHTTP
+import KiiCloudTesting
+import KiiPush
+import Testing
+
+@Suite("each documented call, over the wire to a strict server", .timeLimit(.minutes(2)))
+struct CallTests {
+    @Test("objects are created, read, replaced, patched and deleted by their versions")
+    func objects() async throws {
+        let bench = try Bench()
+        let (client, object) = (bench.client, bench.object)
+        #expect(try await client.perform(.readObject(object)) == nil)
+        let made = try await client.perform(.createObject(in: bench.bucket, ["temp": 20]))
+        #expect(made.isNew && made.version == "1" && made.modifiedAt != nil)
+        let created = try await client.perform(.createObject(object, ["temp": 21, "text": "é\n\u{0}"]))
+        #expect(created.isNew && created.version == "1")
+        let again = await #expect(throws: CloudError.self) { try await client.perform(.createObject(object, [:])) }
+        #expect(again?.code == .objectAlreadyExists)
+        let patched = try await client.perform(.patchObject(object, ["temp": 22], ifMatch: "1"))
+        #expect(patched.version == "2" && !patched.isNew)
+        let record = try #require(try await client.perform(.readObject(object)))
+        #expect(record["temp"] == 22 && record["text"] == "é\n\u{0}" && record.version == "2" && record.owner == "u-1")
+        #expect(record.modifiedAt == patched.modifiedAt)
+        let stale = await #expect(throws: CloudError.self) {
+            try await client.perform(.replaceObject(object, [:], ifMatch: "1"))
+        }
+        #expect(stale?.code == .objectVersionIsStale)
+        try await client.perform(.replaceObject(object, ["temp": 23], ifMatch: "2"))
+        #expect(bench.cloud.fields(of: object) == ["temp": 23])
+        #expect(try await client.perform(.deleteObject(object, ifMatch: "3")))
+        #expect(try await !client.perform(.deleteObject(object)))
+        #expect(bench.cloud.violations == [])
+        await bench.transport.close()
+    }
+
+    @Test("topics and subscriptions come and go, and a push reaches who subscribed")
+    func topics() async throws {
+        let bench = try Bench()
+        let (client, topic, user) = (bench.client, bench.topic, PushSubscriber.user(bench.user))
+        #expect(try await !client.perform(.topicExists(topic)))
+        #expect(try await client.perform(.createTopic(topic)))
+        #expect(try await !client.perform(.createTopic(topic)))
+        #expect(try await client.perform(.topicExists(topic)))
+        try await client.perform(.createObject(bench.object, [:]))
+        for source in [PushSource.topic(topic), .bucket(bench.bucket)] {
+            #expect(try await client.perform(.subscribe(user, to: source)))
+            #expect(try await !client.perform(.subscribe(user, to: source)))
+            #expect(try await client.perform(.isSubscribed(user, to: source)))
+        }
+        let id = try await client.send(OutgoingMessage(data: ["text": "hi"]), to: topic, as: .user(bench.user))
+        #expect(id.text.hasPrefix("push-"))
+        try await client.perform(.patchObject(bench.object, ["on": true]))
+        let pushes = try bench.cloud.takePushes(for: user).map { try PushMessage($0) }
+        #expect(pushes.map(\.kind) == [.pushToUser, .pushToApp])
+        #expect(pushes.first?.topic == topic && pushes.first?.data["text"] == "hi")
+        for source in [PushSource.topic(topic), .bucket(bench.bucket)] {
+            #expect(try await client.perform(.unsubscribe(user, from: source)))
+            #expect(try await !client.perform(.unsubscribe(user, from: source)))
+        }
+        #expect(try await client.perform(.deleteTopic(topic)))
+        #expect(bench.cloud.violations == [])
+        await bench.transport.close()
+    }
+
+    @Test("users, groups and things are read, devices installed, and results reported")
+    func owners() async throws {
+        let bench = try Bench()
+        let (client, group, thing) = (bench.client, KiiGroup(id: "g-5"), KiiThing(id: "th.53ae324be5a0"))
+        bench.cloud.set(bench.user, ["loginName": "ann"])
+        bench.cloud.set(group, ["name": "home"])
+        bench.cloud.set(thing, ["_vendorThingID": "v-1"])
+        #expect(try await client.perform(.readUser(bench.user))?["loginName"] == "ann")
+        #expect(try await client.perform(.readGroup(group))?["name"] == "home")
+        #expect(try await client.perform(.readThing(thing))?["_vendorThingID"] == "v-1")
+        #expect(try await client.perform(.readThing(KiiThing(id: "VENDOR_THING_ID:v/2 é"))) == nil)
+        bench.cloud.delayEndpoint(times: 2)
+        let installed = try await client.perform(.install(.mqtt, isDevelopment: true, of: thing))
+        let endpoint = try await client.mqttEndpoint(of: installed.id)
+        #expect(endpoint?.host == "mqtt.cloud.test" && endpoint?.portSSL == 8883)
+        #expect(try await client.perform(.uninstall(installed.id)))
+        #expect(try await !client.perform(.uninstall(installed.id)))
+        let push = try PushMessage(
+            RawPayload(#"{"commandID":"c-1","actions":[{"on":true}],"schema":"s","schemaVersion":1}"#, transport: .mqtt)
+        )
+        let command = try #require(DirectPushMessage(push)?.command)
+        try await client.perform(.report([.done(command.actions[0])], of: command, as: thing))
+        #expect(bench.cloud.violations == [])
+        await bench.transport.close()
+    }
+
+    @Test("a request that Kii does not document is refused, and listed")
+    func strict() async throws {
+        let bench = try Bench()
+        let app = bench.server.app
+        let path = "/api/apps/\(app.id)/users/u-1/buckets/b/objects/o"
+        let common = [
+            HTTPHeader("Authorization", "Bearer \(bench.token.revealed)"), HTTPHeader("X-Kii-AppID", app.id),
+            HTTPHeader("X-Kii-AppKey", app.key.revealed),
+        ]
+        let wrong: [(HTTPRequest.Method, String, [HTTPHeader], String, String)] = [
+            (.get, path, Array(common.dropFirst()), "", "no header authorization"),
+            (.get, path, common + [HTTPHeader("X-More", "1")], "", "x-more is not documented"),
+            (.get, path, common + common.prefix(1), "", "authorization comes twice"),
+            (.put, path, common, "{}", "Content-Type is not application/json"),
+            (.put, path, common + [HTTPHeader("Content-Type", "application/json")], "[1]", "no JSON object"),
+            (.post, path, common + [HTTPHeader("Content-Type", "application/json")], "{}", "not overridden"),
+            (.get, "/api/apps/other/users/u-1", common, "", "a path that is not documented"),
+            (.get, "/api/apps/\(app.id)/users/u-1/nothing/x", common, "", "a path that is not documented"),
+            (.delete, "/api/apps/\(app.id)/users/u-1", common, "", "a method that is not documented"),
+        ]
+        for (method, path, headers, body, what) in wrong {
+            let request = HTTPRequest(
+                method: method, host: app.host, path: path, headers: headers, body: Array(body.utf8))
+            #expect(try await bench.transport.send(request).status == 400, "\(what)")
+            #expect(bench.cloud.violations.last?.contains(what) == true, "\(what): \(bench.cloud.violations)")
+        }
+        await bench.transport.close()
+    }
+}
+#endif

@@ -1,0 +1,53 @@
+#if HTTP
+import Foundation
+import KiiCloud
+import KiiCloudHTTP
+import KiiCloudTesting
+import KiiPush
+import Testing
+
+/// A cloud behind a port, somebody who is logged in there, and a transport to it.
+final class Bench: Sendable {
+    let cloud = TestCloud()
+    let server: TestCloudServer
+    let token: Secret
+    let transport: CurlTransport
+    let user = KiiUser(id: "u-1")
+
+    init(_ change: (inout CurlSettings) -> Void = { _ in }) throws {
+        server = try TestCloudServer(cloud)
+        token = cloud.logIn(.user(KiiUser(id: "u-1")))
+        var settings = CurlSettings()
+        settings.usesPlainLoopback = true
+        change(&settings)
+        transport = try CurlTransport(settings)
+    }
+
+    deinit { server.stop() }
+
+    var client: KiiClient { KiiClient(server.app, transport: transport, tokens: FixedToken(token)) }
+
+    /// The same without a second try of a 503.
+    var onceClient: KiiClient {
+        KiiClient(server.app, transport: transport, tokens: FixedToken(token), retries: RetrySettings(attempts: 1))
+    }
+
+    var bucket: KiiBucket { KiiBucket(scope: .user(user), name: "settings") }
+    var object: KiiObject { KiiObject(bucket: bucket, id: "o-1") }
+    var topic: KiiTopic { KiiTopic(scope: .user(user), name: "news") }
+}
+
+/// The numbers of this process's open descriptors.
+func openDescriptors() -> Set<String> {
+    Set((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [])
+}
+
+/// Waits until something is so, and fails the test when it is not within ten seconds.
+func eventually(_ what: String, _ isSo: () -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(10)
+    while !isSo() {
+        try #require(ContinuousClock.now < end, "\(what)")
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
+#endif
