@@ -330,7 +330,7 @@ struct KillTests {
         let wrong = await ToolRun("silence")
         #expect(
             wrong.errors == [
-                "kiipush: there is no command 'silence'; the commands are demo, inspect, rules, receive, status, tap, top, dead-letters, held, kill, revive, report, send, completions, manual and help"
+                "kiipush: there is no command 'silence'; the commands are demo, inspect, rules, receive, status, tap, top, dead-letters, held, kill, revive, report, send, refresh, unsubscribe, install, completions, manual and help"
             ])
     }
 
