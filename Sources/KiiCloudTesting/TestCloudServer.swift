@@ -51,9 +51,11 @@ public final class TestCloudServer: Sendable {
     /// How many connections there are.
     public var openConnections: Int { state.withLock { $0.open.count } }
 
-    /// Closes all connections and the port.
+    /// Closes all connections and the port; who connects from then on is refused.
     public func stop() {
         state.withLock { state in
+            // The thread closes it later: until then the kernel would still take connections.
+            if !state.isStopped { shutdown(listener, Int32(SHUT_RDWR)) }
             state.isStopped = true
             for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
