@@ -63,7 +63,7 @@ let package = Package(
                 .product(name: "KiiCloudHTTP", package: "kii-push"),
                 .product(name: "KiiCloudTesting", package: "kii-push"),
             ],
-            path: "07-Thermostat", exclude: ["expected-output.txt"]),
+            path: "07-Thermostat", exclude: ["expected-output.txt", "README.md"]),
         .testTarget(
             name: "CustomMiddlewareTests",
             dependencies: [
