@@ -48,4 +48,18 @@ struct ArchitectureTests {
             .filter { $0.hasPrefix("Kii") || $0 == "kiipush" }
         #expect(Set(named) == Set(there))
     }
+
+    @Test("no task of the service starts but on the executor that was handed in")
+    func tasks() throws {
+        let folder = sources.appending(path: "KiiPushDelivery")
+        var starts: [String] = []
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where file.hasSuffix(".swift") {
+            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+            for line in text.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) })
+            where line.contains(/(^|[^.\w])Task(\.detached)?(<.*>)?\s*[({]/) && !line.hasPrefix("//") && !line.contains("-> Task<") {
+                starts.append("\(file): \(line)")
+            }
+        }
+        #expect(starts == ["PushService.swift: Task(executorPreference: executor, operation: body)"])
+    }
 }
