@@ -55,8 +55,9 @@ struct ArchitectureTests {
         var starts: [String] = []
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where file.hasSuffix(".swift") {
             let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
-            for line in text.split(separator: "\n").map({ $0.trimmingCharacters(in: .whitespaces) })
-            where line.contains(/(^|[^.\w])Task(\.detached)?(<.*>)?\s*[({]/) && !line.hasPrefix("//") && !line.contains("-> Task<") {
+            let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            for line in lines where line.contains(/(^|[^.\w])Task(\.detached)?(<.*>)?\s*[({]/) {
+                if line.hasPrefix("//") || line.contains("-> Task<") { continue }
                 starts.append("\(file): \(line)")
             }
         }
