@@ -70,12 +70,12 @@ struct DeadlyInbox: Inbox {
     }
 
     func record(_ records: [InboxRecord]) async throws {
-        for note in notes {
-            if case .begun = note { deaths.pass(.beforeBegun) }
-            if case .ended = note { deaths.pass(.beforeEnded) }
+        for record in records {
+            if case .begun = record { deaths.pass(.beforeBegun) }
+            if case .ended = record { deaths.pass(.beforeEnded) }
         }
         try await inbox.record(records)
-        for case .ended in notes { deaths.pass(.afterEnded) }
+        for case .ended in records { deaths.pass(.afterEnded) }
     }
 
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
