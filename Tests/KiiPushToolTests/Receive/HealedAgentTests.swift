@@ -27,11 +27,11 @@ struct HealedAgentTests {
         #expect(unsafe truncate(file, size) == 0)
         // A command would hide it.
         let refused = try tool("dead-letters", "list")
-        #expect(refused.code != 0 && refused.errors.contains(kind == 0 ? "empty or gone" : "damaged"))
+        #expect(refused.code != 0 && refused.errors.contains(kind == 0 ? "empty or missing" : "damaged"))
 
         let second = try agent()
         let letters = kind == 0 ? 0 : 1
-        #expect(second.log.contains("the state was \(kind == 0 ? "empty or gone" : "damaged")"), "\(second.log)")
+        #expect(second.log.contains("the state was \(kind == 0 ? "empty or missing" : "damaged")"), "\(second.log)")
         #expect(second.log.contains("\(letters) dead letter\(letters == 1 ? "" : "s"), "), "\(second.log)")
         try second.wait { $0.log.contains("state: messages may be lost") }
         let status = try #require(AgentStatus(json: try tool("status", "--format", "json").output))

@@ -25,9 +25,9 @@ struct LaterDamageAgentTests {
         let answer = try LineClient(socket).ask(payload.replacing("\"when\":1", with: "\"when\":2"))
         #expect(answer?.contains(#""disposition":"accept""#) == false, "\(answer ?? "")")
         #expect(try first.end() == 1)
-        #expect(first.log.contains("the state is damaged: \(file): is empty or gone"), "\(first.log)")
+        #expect(first.log.contains("the state is damaged: \(file): is empty or missing"), "\(first.log)")
         let second = try agent()
-        #expect(second.log.contains("the state was empty or gone"), "\(second.log)")
+        #expect(second.log.contains("the state was empty or missing"), "\(second.log)")
         #expect(try LineClient(socket).ask(payload)?.contains(#""disposition":"accept""#) == true)
         #expect(try second.stop() == 0)
     }
