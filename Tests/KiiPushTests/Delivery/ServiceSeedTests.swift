@@ -3,9 +3,9 @@ import Testing
 /// The whole service from a seed: inbox, broker, clock, handlers, crashes, stops, and the order in which tasks run.
 @Suite(.timeLimit(.minutes(1)))
 struct ServiceSeedTests {
-    @Test("every guarantee of the service holds for two hundred seeds")
+    @Test("every guarantee of the service holds for fifty seeds, as `check.sh` tries it for thousands")
     func seeds() {
-        for seed in UInt64(1)...200 { #expect(ServiceRun.violations(seed: seed) == [], "seed \(seed)") }
+        for seed in UInt64(1)...50 { #expect(ServiceRun.violations(seed: seed) == [], "seed \(seed)") }
     }
 
     @Test("a run notices a disk that loses what is in flight")
