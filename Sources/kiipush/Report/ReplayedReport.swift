@@ -67,7 +67,9 @@ struct ReplayedReport {
 
     private mutating func append(_ receipt: TestReceipt, _ line: Int) {
         let message = receipt.trace.message
-        let (place, lane) = Report.places(message)
+        let (place, lane) = Report.places(
+            bucket: message?.bucket?.name, object: message?.object?.id, topic: message?.topic?.name,
+            owner: message?.scope.id, kind: message?.kind.description ?? "no push message")
         var entry = ReportMessage(
             time: Self.milliseconds(elapsed), line: line,
             kind: report.kinds.number(of: message?.kind.rawValue ?? "none"),
@@ -132,8 +134,7 @@ struct ReplayedReport {
 
     /// The report of what was added.
     mutating func finish() -> Report {
-        report.sort()
-        report.spreadGuarding()
+        report.finish()
         return report
     }
 

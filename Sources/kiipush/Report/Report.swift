@@ -1,4 +1,3 @@
-import KiiPush
 import KiiPushLinux
 
 /// What a report says of a capture: its messages with how they ended, and the lists that they refer to.
@@ -64,19 +63,28 @@ struct Report {
     }
 
     /// The bucket or topic of a message, and what its order is kept by.
-    static func places(_ message: PushMessage?) -> (place: String, lane: String) {
-        guard let message else { return ("(no push message)", "(no push message)") }
-        let owner = message.scope.id.map { " · \($0)" } ?? ""
-        if let bucket = message.bucket {
-            let place = "bucket \(bucket.name)\(owner)"
-            return (place, message.object.map { "\(place) / \($0.id)" } ?? place)
+    ///
+    /// Names and ids; `owner` is that of the scope, and `kind` represents a message that has neither bucket nor topic.
+    static func places(
+        bucket: String?, object: String?, topic: String?, owner: String?, kind: String
+    ) -> (place: String, lane: String) {
+        let owner = owner.map { " · \($0)" } ?? ""
+        if let bucket {
+            let place = "bucket \(bucket)\(owner)"
+            return (place, object.map { "\(place) / \($0)" } ?? place)
         }
-        if let topic = message.topic { return ("topic \(topic.name)\(owner)", "topic \(topic.name)\(owner)") }
-        return ("(\(message.kind))", "(\(message.kind))")
+        let place = topic.map { "topic \($0)\(owner)" } ?? "(\(kind))"
+        return (place, place)
+    }
+
+    /// Ends it: the messages are in the order of their arrival, and each knows what the loop guard took it for.
+    mutating func finish() {
+        sort()
+        spreadGuarding()
     }
 
     /// The messages in the order of their arrival.
-    mutating func sort() {
+    private mutating func sort() {
         let inOrder = messages.enumerated().sorted {
             ($0.element.time, $0.offset) < ($1.element.time, $1.offset)
         }

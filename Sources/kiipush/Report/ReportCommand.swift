@@ -58,7 +58,7 @@ struct ReportCommand {
                 console.error("kiipush report: \(escaped(output)): cannot be written: \(error)")
                 return .failed
             }
-            console.print("\(escaped(output)): \(ReportSummary(report).headline)")
+            console.print("\(escaped(output)): \(ReportSummary.headline(report))")
             return isWhole ? .fine : .failed
         } catch {
             console.error(escaped("\(error)"))

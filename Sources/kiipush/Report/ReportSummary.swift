@@ -37,7 +37,8 @@ struct ReportSummary {
         self.findings = tones.flatMap { tone in findings.filter { $0.tone == tone } }
     }
 
-    private static func headline(_ report: Report) -> String {
+    /// How many messages there were, and how they ended, on one line.
+    static func headline(_ report: Report) -> String {
         let count = report.messages.count
         let span = (report.messages.last?.time ?? 0) - (report.messages.first?.time ?? 0)
         let counts = report.countsByOutcome.map { "\(Figures.count(Int64($0.count))) \($0.name)" }

@@ -40,7 +40,10 @@ struct WatchedReport {
         }
         guard report.messages.count < report.limit else { return report.leftOut += 1 }
         let spent = (value["waited"]?.double ?? 0) + (value["took"]?.double ?? 0)
-        let (place, lane) = Self.places(value)
+        let (place, lane) = Report.places(
+            bucket: value["bucket"]?["name"]?.string, object: value["object"]?["id"]?.string,
+            topic: value["topic"]?["name"]?.string, owner: value["scope"]?["id"]?.string,
+            kind: value["kind"]?.string ?? "no push message")
         var entry = ReportMessage(
             time: date.milliseconds - Int64(min(max(spent, 0), 1e12)), line: number,
             kind: report.kinds.number(of: value["kind"]?.string ?? "none"), place: report.places.number(of: place),
@@ -74,17 +77,6 @@ struct WatchedReport {
         entry.way = report.ways.number(of: way, isDull: ["handled", "duplicate"].contains(outcome))
     }
 
-    private static func places(_ value: DataValue) -> (place: String, lane: String) {
-        let owner = value["scope"]?["id"]?.string.map { " · \($0)" } ?? ""
-        if let bucket = value["bucket"]?["name"]?.string {
-            let place = "bucket \(bucket)\(owner)"
-            return (place, value["object"]?["id"]?.string.map { "\(place) / \($0)" } ?? place)
-        }
-        if let topic = value["topic"]?["name"]?.string { return ("topic \(topic)\(owner)", "topic \(topic)\(owner)") }
-        let kind = "(\(value["kind"]?.string ?? "no push message"))"
-        return (kind, kind)
-    }
-
     private static func texts(_ value: DataValue?) -> [String] {
         if case .array(let elements) = value { elements.compactMap(\.string) } else { [] }
     }
@@ -95,8 +87,7 @@ struct WatchedReport {
 
     /// The report of what was added.
     mutating func finish() -> Report {
-        report.sort()
-        report.spreadGuarding()
+        report.finish()
         return report
     }
 }
