@@ -72,18 +72,9 @@ struct NeverHeld: Error {}
 final class SpyInbox: Inbox {
     /// What survives the process.
     final class Disk: Sendable {
-        struct Row: Sendable {
-            let payload: RawPayload
-            var attempts = 0
-            var handled: [String] = []
-            var crashes = 0
-            var crashedAlone = false
-            var isInFlight = false
-        }
+        fileprivate let state = Mutex(InboxTable())
 
-        fileprivate let state = Mutex<(rows: [UInt64: Row], last: UInt64)>(([:], 0))
-
-        var rows: [UInt64: Row] { state.withLock { $0.rows } }
+        var rows: [UInt64: InboxTable.Row] { state.withLock { $0.rows } }
         /// The numbers of the payloads that have not ended, in order.
         var numbers: [UInt64] { rows.keys.sorted() }
         var inFlight: [UInt64] { rows.filter(\.value.isInFlight).keys.sorted() }
@@ -132,29 +123,13 @@ final class SpyInbox: Inbox {
 
     func add(_ payloads: [RawPayload]) throws -> [UInt64] {
         try call("add \(payloads.count)")
-        return disk.state.withLock { disk in
-            payloads.map { payload in
-                disk.last += 1
-                disk.rows[disk.last] = Disk.Row(payload: payload)
-                return disk.last
-            }
-        }
+        return disk.state.withLock { disk in payloads.map { disk.add($0) } }
     }
 
     func record(_ records: [InboxRecord]) async throws {
         try call(records.map(Self.words).joined(separator: ", "))
         disk.state.withLock { disk in
-            for record in records {
-                switch record {
-                case .begun(let id, let attempt):
-                    disk.rows[id]?.attempts = attempt
-                    disk.rows[id]?.isInFlight = true
-                case .failed(let id, let handled):
-                    disk.rows[id]?.handled = handled
-                    disk.rows[id]?.isInFlight = false
-                case .ended(let id): disk.rows[id] = nil
-                }
-            }
+            for record in records { disk.record(record) }
         }
     }
 
@@ -168,34 +143,12 @@ final class SpyInbox: Inbox {
 
     func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
         if id == 0 { try call("entries") }
-        return disk.state.withLock { disk in
-            if id == 0 { Self.countCrashes(&disk.rows) }
-            return Self.entries(disk.rows.sorted { $0.key < $1.key }.filter { $0.key > id }.prefix(limit))
-        }
+        return disk.state.withLock { $0.entries(after: id, limit: limit) }
     }
 
     func entries(of ids: [UInt64]) throws -> [InboxEntry] {
         try call("read \(ids.count)")
-        return disk.state.withLock { disk in
-            Self.entries(ids.compactMap { id in disk.rows[id].map { (id, $0) } }[...])
-        }
-    }
-
-    private static func countCrashes(_ rows: inout [UInt64: Disk.Row]) {
-        let inFlight = rows.filter(\.value.isInFlight).keys
-        for id in inFlight {
-            rows[id]?.crashes += 1
-            rows[id]?.crashedAlone = inFlight.count == 1
-            rows[id]?.isInFlight = false
-        }
-    }
-
-    private static func entries(_ rows: ArraySlice<(key: UInt64, value: Disk.Row)>) -> [InboxEntry] {
-        rows.map { id, row in
-            InboxEntry(
-                id: id, payload: row.payload, attempts: row.attempts, handled: row.handled, crashes: row.crashes,
-                crashedAlone: row.crashedAlone)
-        }
+        return disk.state.withLock { $0.entries(of: ids) }
     }
 }
 

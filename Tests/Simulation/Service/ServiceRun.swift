@@ -40,15 +40,13 @@ struct ServiceRun {
     private mutating func run() -> [String] {
         var pushed = 0
         var ends = (0..<plan.crashes).map { _ in true } + (0..<plan.stops).map { _ in false }
-        var number = 0
         broker.setLostAcknowledgements(plan.lostAcknowledgements)
         while !ends.isEmpty {
-            number += 1
-            let process = begin(number)
+            let process = begin()
             disturb(process, steps: roll(400) + 20, &pushed)
             end(process, isCrash: ends.remove(at: roll(ends.count)))
         }
-        let last = begin(number + 1)
+        let last = begin()
         disturb(last, steps: 200, &pushed)
         bringPeace(last, &pushed)
         // One that broke a guarantee is left in the middle of its work, and its tasks would wait for ever.
@@ -64,7 +62,6 @@ struct ServiceRun {
     private struct Process {
         let life: Life
         let service: PushService
-        let receiver: PushReceiver
         let task: Task<Void, Never>
         let report: Report
     }
@@ -78,8 +75,8 @@ struct ServiceRun {
         return plan.object(of: number) % 2 == 1 ? all + ["third"] : all
     }
 
-    private func begin(_ number: Int) -> Process {
-        let life = Life(number: number)
+    private func begin() -> Process {
+        let life = Life()
         let receiver = receiver(life)
         broker.reconnect()
         seen.restart()
@@ -97,7 +94,7 @@ struct ServiceRun {
                 report.value.withLock { $0 = .failure(error) }
             }
         }
-        return Process(life: life, service: service, receiver: receiver, task: task, report: report)
+        return Process(life: life, service: service, task: task, report: report)
     }
 
     private func receiver(_ life: Life) -> PushReceiver {

@@ -5,18 +5,8 @@ import Synchronization
 
 /// What survives the processes of a run: the inbox, the dead letters and, of some runs, the deduplication store.
 final class SimulatedDisk: Sendable {
-    struct Row: Sendable {
-        let payload: RawPayload
-        var attempts = 0
-        var handled: [String] = []
-        var crashes = 0
-        var crashedAlone = false
-        var isInFlight = false
-    }
-
     private struct State {
-        var rows: [UInt64: Row] = [:]
-        var last: UInt64 = 0
+        var inbox = InboxTable()
         var dice: SeededGenerator
     }
 
@@ -31,7 +21,7 @@ final class SimulatedDisk: Sendable {
     }
 
     /// What has not ended, by number.
-    var rows: [UInt64: Row] { state.withLock { $0.rows } }
+    var rows: [UInt64: InboxTable.Row] { state.withLock { $0.inbox.rows } }
 
     /// Loses payloads whose handlers are about to run: for a check that a run notices.
     let isBroken: Bool
@@ -41,10 +31,9 @@ final class SimulatedDisk: Sendable {
     fileprivate func add(_ payloads: [RawPayload]) -> [UInt64] {
         state.withLock { state in
             payloads.map { payload in
-                state.last += 1
-                state.rows[state.last] = Row(payload: payload)
-                ledger.tell(payload, "row \(state.last)")
-                return state.last
+                let id = state.inbox.add(payload)
+                ledger.tell(payload, "row \(id)")
+                return id
             }
         }
     }
@@ -52,41 +41,24 @@ final class SimulatedDisk: Sendable {
     fileprivate func record(_ records: [InboxRecord]) {
         state.withLock { state in
             for record in records {
-                if let row = state.rows[record.id] { ledger.tell(row.payload, "\(record)") }
-                switch record {
-                case .begun(let id, let attempt):
-                    state.rows[id]?.attempts = attempt
-                    state.rows[id]?.isInFlight = true
-                    if isBroken { state.rows[id] = nil }
-                case .failed(let id, let handled):
-                    state.rows[id]?.handled = handled
-                    state.rows[id]?.isInFlight = false
-                case .ended(let id): state.rows[id] = nil
-                @unknown default: fatalError("the simulated disk does not know this record")
-                }
+                if let row = state.inbox.rows[record.id] { ledger.tell(row.payload, "\(record)") }
+                state.inbox.record(record)
+                if isBroken, case .begun(let id, _) = record { state.inbox.lose(id) }
             }
         }
     }
 
-    fileprivate func countCrashes() {
-        state.withLock { state in
-            let inFlight = state.rows.filter(\.value.isInFlight).keys
-            for id in inFlight {
-                state.rows[id]?.crashes += 1
-                state.rows[id]?.crashedAlone = inFlight.count == 1
-                state.rows[id]?.isInFlight = false
-            }
-        }
+    fileprivate func entries(after id: UInt64, limit: Int) -> [InboxEntry] {
+        state.withLock { $0.inbox.entries(after: id, limit: limit) }
     }
+
+    fileprivate func entries(of ids: [UInt64]) -> [InboxEntry] { state.withLock { $0.inbox.entries(of: ids) } }
 }
 
 /// One process, as far as its disk and its broker see: what it does after it has crashed does not happen.
 final class Life: Sendable {
-    let number: Int
     private let hasCrashed = Atomic<Bool>(false)
     private let failing = Atomic<Bool>(false)
-
-    init(number: Int) { self.number = number }
 
     var isAlive: Bool { !hasCrashed.load(ordering: .relaxed) }
     /// Whether one in four calls of the disk fails now.
@@ -119,33 +91,23 @@ struct SimulatedInbox: Inbox {
     }
 
     func record(_ records: [InboxRecord]) async throws {
-        try await wait()
+        await wait()
         try life.check(disk)
         disk.record(records)
-        try await wait()
+        await wait()
     }
 
-    private func wait() async throws {
+    private func wait() async {
         guard slowness > 0 else { return }
         let pause = Duration.milliseconds(disk.roll(slowness / 2 + 1))
         if pause > .zero { try? await clock.sleep(until: clock.now.advanced(by: pause)) }
     }
 
-    func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
-        if id == 0 { disk.countCrashes() }
-        return disk.rows.sorted { $0.key < $1.key }.filter { $0.key > id }.prefix(limit).map(Self.entry)
-    }
+    func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] { disk.entries(after: id, limit: limit) }
 
     func entries(of ids: [UInt64]) throws -> [InboxEntry] {
         try life.check(disk)
-        let rows = disk.rows
-        return ids.compactMap { id in rows[id].map { Self.entry(id, $0) } }
-    }
-
-    private static func entry(_ id: UInt64, _ row: SimulatedDisk.Row) -> InboxEntry {
-        InboxEntry(
-            id: id, payload: row.payload, attempts: row.attempts, handled: row.handled, crashes: row.crashes,
-            crashedAlone: row.crashedAlone)
+        return disk.entries(of: ids)
     }
 }
 

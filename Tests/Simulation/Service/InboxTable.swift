@@ -1,0 +1,64 @@
+import KiiPush
+import KiiPushDelivery
+
+/// What the disk of an inbox has: the payloads that have not ended, and what was recorded of each.
+struct InboxTable: Sendable {
+    struct Row: Sendable {
+        let payload: RawPayload
+        var attempts = 0
+        var handled: [String] = []
+        var crashes = 0
+        var crashedAlone = false
+        var isInFlight = false
+    }
+
+    private(set) var rows: [UInt64: Row] = [:]
+    private var last: UInt64 = 0
+
+    mutating func add(_ payload: RawPayload) -> UInt64 {
+        last += 1
+        rows[last] = Row(payload: payload)
+        return last
+    }
+
+    mutating func record(_ record: InboxRecord) {
+        switch record {
+        case .begun(let id, let attempt):
+            rows[id]?.attempts = attempt
+            rows[id]?.isInFlight = true
+        case .failed(let id, let handled):
+            rows[id]?.handled = handled
+            rows[id]?.isInFlight = false
+        case .ended(let id): rows[id] = nil
+        @unknown default: fatalError("the table does not know this record")
+        }
+    }
+
+    /// Loses a payload, as no disk may.
+    mutating func lose(_ id: UInt64) { rows[id] = nil }
+
+    /// A page of what has not ended; the first one counts the crashes.
+    mutating func entries(after id: UInt64, limit: Int) -> [InboxEntry] {
+        if id == 0 { countCrashes() }
+        return entries(of: rows.keys.sorted().filter { $0 > id }.prefix(limit))
+    }
+
+    func entries(of ids: some Sequence<UInt64>) -> [InboxEntry] {
+        ids.compactMap { id in
+            rows[id].map { row in
+                InboxEntry(
+                    id: id, payload: row.payload, attempts: row.attempts, handled: row.handled, crashes: row.crashes,
+                    crashedAlone: row.crashedAlone)
+            }
+        }
+    }
+
+    private mutating func countCrashes() {
+        let inFlight = rows.filter(\.value.isInFlight).keys
+        for id in inFlight {
+            rows[id]?.crashes += 1
+            rows[id]?.crashedAlone = inFlight.count == 1
+            rows[id]?.isInFlight = false
+        }
+    }
+}
