@@ -26,11 +26,10 @@ let package = Package(
     targets: [
         .target(name: "KiiPush"),
         .target(
-            name: "KiiPushRules", dependencies: ["KiiPush"], resources: [.embedInCode("rules.schema.json")]),
+            name: "KiiPushRules", dependencies: ["KiiPush", "KiiCloud"], resources: [.embedInCode("rules.schema.json")]),
         .target(name: "KiiPushDelivery", dependencies: ["KiiPush"]),
         .target(name: "KiiPushLinux", dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery"]),
-        .target(
-            name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux"]),
+        .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushRules", "KiiPushLinux"]),
         .target(
             name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushDelivery", "KiiPushTesting"]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
@@ -59,7 +58,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "KiiPushTests",
-            dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushTesting", "KiiPushContracts"],
+            dependencies: [
+                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushTesting", "KiiPushContracts",
+            ],
             exclude: ["Documentation/Rules"]),
         .testTarget(
             name: "KiiPushLinuxTests",
@@ -86,10 +87,13 @@ let package = Package(
             dependencies: ["KiiCloud", .target(name: "CCurl", condition: .when(traits: ["HTTP"]))]),
         .target(name: "KiiCloudTesting", dependencies: ["KiiPush", "KiiCloud", "KiiPushLinux", "KiiPushTesting"]),
         .testTarget(
-            name: "KiiCloudTests", dependencies: ["KiiPush", "KiiCloud", "KiiCloudTesting", "KiiPushTesting"]),
+            name: "KiiCloudTests",
+            dependencies: [
+                "KiiPush", "KiiCloud", "KiiCloudTesting", "KiiPushRules", "KiiPushLinux", "KiiPushTesting",
+            ]),
         .testTarget(
             name: "KiiCloudHTTPTests",
-            dependencies: ["KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiCloudTesting", "KiiPushTesting"]),
+            dependencies: ["KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiCloudTesting", "KiiPushLinux", "KiiPushTesting"]),
         .testTarget(
             name: "KiiPushMQTTTests",
             dependencies: [

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The programs beside the tests, in a package of their own, so that nobody who uses the library builds them. One package
-// for all, so that the library is compiled once for them, in release. From the repository's root:
+// The programs beside the tests, in a package of their own, so that nobody who uses the library builds them. One
+// package for all, so that the library is compiled once for them, in release. From the repository's root:
 //     swift run -c release --package-path Tests kiipush-bench
 //     swift run -c release --package-path Tests kiipush-simulation
 //     swift build -c release --package-path Tests --product kiipush
@@ -23,19 +23,21 @@ let package = Package(
     name: "kii-push-programs",
     dependencies: [.package(name: "kii-push", path: "..")],
     targets: [
-        // A program that links the core and nothing else, as an embedder's would; check.sh looks at what the loader finds.
+        // A program that links the core and nothing else, as an embedder's would; check.sh looks at what the loader
+        // finds.
         .executableTarget(name: "linkage", dependencies: [core], path: "Linkage"),
         // What a message costs; gate.sh holds allocations and instructions.
         .target(name: "CAllocationCounter", path: "Benchmarks/Sources/CAllocationCounter"),
         .executableTarget(
             name: "kiipush-bench", dependencies: ["CAllocationCounter", core, rules, testKit],
             path: "Benchmarks/Sources/kiipush-bench", swiftSettings: settings),
-        // KiiPush among the programs of Peers. With `--static-swift-stdlib`, as an agent is shipped and as run.sh builds
-        // what it measures, it is 5 to 7 per cent faster.
+        // KiiPush among the programs of Peers. With `--static-swift-stdlib`, as an agent is shipped and as run.sh
+        // builds what it measures, it is 5 to 7 per cent faster.
         .executableTarget(
             name: "kiipush-peer", dependencies: [core], path: "Benchmarks/Peers/kiipush", exclude: ["build.sh"],
             swiftSettings: settings),
-        // Runs the programs of Peers in turn, and writes what came of it. No program that is measured has its Foundation.
+        // Runs the programs of Peers in turn, and writes what came of it. No program that is measured has its
+        // Foundation.
         .executableTarget(name: "side-by-side", path: "Benchmarks/Sources/side-by-side", swiftSettings: settings),
         // Loops and honest traffic through fleets of devices.
         .executableTarget(

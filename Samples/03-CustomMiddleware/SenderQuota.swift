@@ -3,9 +3,9 @@ import Synchronization
 
 /// Refuses a sender's messages beyond so many a period, so that one chatty device cannot keep this one busy.
 ///
-/// A middleware decides in `admit` and learns in `settle` how the message ended: a message that was not handled is given
-/// back to the period that it was counted in, which may be over by then. For one receiver, whose messages have numbers of
-/// their own.
+/// A middleware decides in `admit` and learns in `settle` how the message ended: a message that was not handled is
+/// given back to the period that it was counted in, which may be over by then. For one receiver, whose messages have
+/// numbers of their own.
 final class SenderQuota: Middleware {
     private struct Use {
         /// A number of its own for each period of each sender.

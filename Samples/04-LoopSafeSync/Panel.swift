@@ -37,11 +37,11 @@ struct Panel {
             "<text x=\"\(at(left - 44))\" y=\"72\" class=\"s\">\(note)</text>",
         ]
         let levels = messageMarks.map { count, name in
-            "<path d=\"M\(at(left)) \(at(y(count)))h\(at(width))\" stroke=\"#e4e4df\"/>"
+            "<path d=\"M\(at(left)) \(at(y(count)))h\(at(width))\" class=\"mark\"/>"
                 + "<text x=\"\(at(left - 8))\" y=\"\(at(y(count) + 4))\" class=\"s\" text-anchor=\"end\">\(name)</text>"
         }
         let moments = timeMarks.map { second, name in
-            "<path d=\"M\(at(x(second))) \(at(Self.bottom))v5\" stroke=\"#8a8a92\"/>"
+            "<path d=\"M\(at(x(second))) \(at(Self.bottom))v5\" class=\"tick\"/>"
                 + "<text x=\"\(at(x(second)))\" y=\"\(at(Self.bottom + 20))\" class=\"s\" text-anchor=\"middle\">"
                 + "\(name)</text>"
         }
@@ -49,20 +49,19 @@ struct Panel {
     }
 
     /// A line through points, each of which counts from its time on.
-    func steps(_ points: [(seconds: Double, count: Int)], _ color: String, width: Double = 2.5) -> String {
+    func steps(_ points: [(seconds: Double, count: Int)], _ ink: String, width: Double = 2.5) -> String {
         guard let first = points.first else { return "" }
         var path = "M\(at(x(first.seconds))) \(at(y(Double(first.count))))"
         for point in points.dropFirst() { path += "H\(at(x(point.seconds)))V\(at(y(Double(point.count))))" }
-        return "<path d=\"\(path)\" fill=\"none\" stroke=\"\(color)\" stroke-width=\"\(width)\""
-            + " stroke-linejoin=\"round\"/>"
+        return "<path d=\"\(path)\" class=\"line \(ink)\" stroke-width=\"\(width)\"/>"
     }
 
-    /// A text at a point of the field.
+    /// A text at a point of the field; the ink is a class of the picture's style.
     func label(
-        _ text: String, _ x: Double, _ y: Double, _ color: String, anchor: String = "start", isSmall: Bool = false
+        _ text: String, _ x: Double, _ y: Double, _ ink: String, anchor: String = "start", isSmall: Bool = false
     ) -> String {
-        "<text x=\"\(at(x))\" y=\"\(at(y))\" text-anchor=\"\(anchor)\" class=\"\(isSmall ? "s" : "b")\""
-            + (isSmall ? ">" : " style=\"fill:\(color)\">") + "\(text)</text>"
+        "<text x=\"\(at(x))\" y=\"\(at(y))\" text-anchor=\"\(anchor)\" class=\"\(isSmall ? "s" : "b \(ink)")\">"
+            + "\(text)</text>"
     }
 }
 

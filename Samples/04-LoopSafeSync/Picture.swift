@@ -42,24 +42,24 @@ struct Picture {
 
     private var loopLines: String {
         let shown = [
-            ("guard off", "without the guard", "#b3261e"), ("all layers, careless handler", "rate layer", "#5b3fa0"),
-            ("all layers", "all layers", "#00695c"),
+            ("guard off", "without the guard", "bad"), ("all layers, careless handler", "rate layer", "held"),
+            ("all layers", "all layers", "good"),
         ]
-        return shown.compactMap { name, label, color in
-            runs.first { $0.run.name == name }.map { line($0.report, label, color) }
+        return shown.compactMap { name, label, ink in
+            runs.first { $0.run.name == name }.map { line($0.report, label, ink) }
         }.joined(separator: "\n")
     }
 
-    private func line(_ report: FleetReport, _ label: String, _ color: String) -> String {
+    private func line(_ report: FleetReport, _ label: String, _ ink: String) -> String {
         let panel = Self.loop
         let (x, y) = (
             panel.x(report.stop == .cap ? report.seconds : 3600), panel.y(Double(report.handled))
         )
         let text =
             report.stop == .cap
-            ? panel.label("\(label): \(report.handled) and growing", x + 10, y + 4, color)
-            : panel.label("\(label): \(report.handled)", panel.left + panel.width, y - 8, color, anchor: "end")
-        return panel.steps(Self.steps(report), color) + "\n" + text
+            ? panel.label("\(label): \(report.handled) and growing", x + 10, y + 4, ink)
+            : panel.label("\(label): \(report.handled)", panel.left + panel.width, y - 8, ink, anchor: "end")
+        return panel.steps(Self.steps(report), ink) + "\n" + text
     }
 
     // MARK: Honest traffic
@@ -78,13 +78,13 @@ struct Picture {
             last = point
         }
         return [
-            panel.steps(arrived, "#b9b9b2", width: 5), panel.steps(handled, "#00695c"),
+            panel.steps(arrived, "arrived", width: 5), panel.steps(handled, "good"),
             panel.label("held while the guard looks", panel.x(end) + 26, panel.y(50), "", isSmall: true),
             panel.label("for the cause", panel.x(end) + 26, panel.y(50) + 15, "", isSmall: true),
             panel.label(
-                "\(honestReport.handled) of \(HonestRun.changes) handled", panel.x(60), panel.y(600) - 10, "#00695c",
+                "\(honestReport.handled) of \(HonestRun.changes) handled", panel.x(60), panel.y(600) - 10, "good",
                 anchor: "end"),
-            panel.label("arrived", panel.x(44), panel.y(440) - 14, "#8a8a82", anchor: "end"),
+            panel.label("arrived", panel.x(44), panel.y(440) - 14, "arrived", anchor: "end"),
         ].joined(separator: "\n")
     }
 
@@ -95,9 +95,20 @@ struct Picture {
         <svg xmlns="http://www.w3.org/2000/svg" width="910" height="440" viewBox="0 0 910 440" role="img" aria-labelledby="t d">
         <title id="t">What the loop guard does with a loop, and with honest traffic</title>
         <desc id="d">\(description)</desc>
-        <style>text { font: 13px system-ui, sans-serif; fill: #1d1d1f } .s { fill: #5c5c66; font-size: 12px }
-        .b { font-weight: 600 }</style>
-        <rect width="910" height="440" rx="10" fill="#fcfcfa" stroke="#d9d9d4"/>
+        <style>
+        text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #1b1f24 } .b { font-weight: 600 }
+        text.s { fill: #57606a; font-size: 12px } .ground { fill: #fff; stroke: #d5d9e0 } .mark { stroke: #e3e6eb }
+        .line { fill: none; stroke-linejoin: round } .tick { stroke: #8b949e }
+        path.bad { stroke: #b3400a } text.bad { fill: #b3400a } path.held { stroke: #0b5cad } text.held { fill: #0b5cad }
+        path.good { stroke: #00694d } text.good { fill: #00694d } path.arrived { stroke: #b6bec8 } text.arrived { fill: #57606a }
+        @media (prefers-color-scheme: dark) {
+          text { fill: #e8ecf1 } text.s { fill: #a3adb9 } .ground { fill: #14171b; stroke: #3a424d } .mark { stroke: #2a313a }
+          .tick { stroke: #6b7683 } path.bad { stroke: #ff9a62 } text.bad { fill: #ff9a62 } path.held { stroke: #74b6ff }
+          text.held { fill: #74b6ff } path.good { stroke: #4fd3a5 } text.good { fill: #4fd3a5 } path.arrived { stroke: #57616d }
+          text.arrived { fill: #a3adb9 }
+        }
+        </style>
+        <rect class="ground" x="0.5" y="0.5" width="909" height="439" rx="8"/>
         \(Self.loop.frame)
         \(loopLines)
         \(Self.honest.frame)

@@ -2,8 +2,9 @@ import KiiCloud
 import KiiCloudTesting
 import KiiPush
 
-// A thermostat and its owner's phone, at a cloud for tests in this process. For Kii's own cloud, make the `KiiApp` of your
-// app, take tokens of a real user and a real thing, and let an MQTT transport bring the payloads, as sample 06 does.
+// A thermostat and its owner's phone, at a cloud for tests in this process. For Kii's own cloud, make the `KiiApp` of
+// your app, take tokens of a real user and a real thing, and let an MQTT transport bring the payloads, as sample 06
+// does.
 let cloud = TestCloud()
 let (app, transport) = try connect(to: cloud)
 let (owner, thing) = (KiiUser(id: "u-1"), KiiThing(id: "th.1"))
@@ -21,7 +22,7 @@ let receiver = PushReceiver(app: app.id, me: [.thing(thing)])
 
 receiver.onPushToApp("heating", bucket: "settings", object: "heating") { event, context in
     // The push says that the object changed, and not how.
-    guard let record = try await thermostat.perform(.readObject(event.object)) else { return }
+    guard let record = try await context.refresh(event.object, with: thermostat) else { return }
     let target = record["target"]?.double ?? 20
     print("  the target is \(Int(target)) degrees")
     // Nothing is sent where the object says so already, and the write's own push calls no handler.

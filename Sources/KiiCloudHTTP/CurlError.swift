@@ -1,6 +1,8 @@
 #if HTTP
+public import KiiCloud
+
 /// Why a request has no answer.
-public enum CurlError: Error, Sendable, Hashable {
+public enum CurlError: TransportError, Sendable, Hashable {
     /// The settings or the request cannot be used; nothing was sent.
     case unusable(String)
     /// So many requests wait already that no further one is taken; nothing was sent.

@@ -3,7 +3,6 @@ import KiiCloud
 
 /// The URL of a request, made of parts that lead nowhere else.
 struct RequestAddress: Sendable {
-    /// The URL.
     let url: String
     /// Whether it is one of plain HTTP, to this machine.
     let isPlain: Bool

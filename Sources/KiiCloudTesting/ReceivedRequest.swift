@@ -10,8 +10,8 @@ struct ReceivedRequest {
     /// - Parameters:
     ///   - head: the request line and the headers, with the empty line.
     ///   - body: the body.
-    ///   - host: the server's name, which the client must have called it by.
-    init(head: ArraySlice<UInt8>, body: [UInt8], host: String) {
+    ///   - hosts: the server's names, by one of which the client must have called it.
+    init(head: ArraySlice<UInt8>, body: [UInt8], hosts: Set<String>) {
         var lines = Self.lines(head)
         let words = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
         var wrong: [String] = []
@@ -26,9 +26,10 @@ struct ReceivedRequest {
             }
             headers.append(HTTPHeader(String(parts[0]), String(parts[1].dropFirst())))
         }
+        let called = headers.first { $0.name.lowercased() == "host" }?.value ?? ""
         request = HTTPRequest(
-            method: method ?? .get, host: host, path: words.count > 1 ? words[1] : "", headers: headers, body: body)
-        if request[header: "Host"] != host { wrong.append("another Host") }
+            method: method ?? .get, host: called, path: words.count > 1 ? words[1] : "", headers: headers, body: body)
+        if !hosts.contains(called) { wrong.append("another Host") }
         let needsLength = method == .put || method == .post
         if needsLength != (request[header: "Content-Length"] != nil) {
             wrong.append("Content-Length where none is due, or none")

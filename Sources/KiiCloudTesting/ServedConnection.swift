@@ -6,16 +6,16 @@ import KiiPushLinux
 struct ServedConnection {
     private let descriptor: Int32
     private let cloud: TestCloud
-    private let host: String
+    private let hosts: Set<String>
     /// What was read and not looked at.
     private var unread: [UInt8] = []
 
     private static let mostBytes = 1 << 20
 
-    init(_ descriptor: Int32, _ cloud: TestCloud, host: String) {
+    init(_ descriptor: Int32, _ cloud: TestCloud, hosts: Set<String>) {
         self.descriptor = descriptor
         self.cloud = cloud
-        self.host = host
+        self.hosts = hosts
     }
 
     /// Answers requests, one after the other, until one side closes the connection.
@@ -34,7 +34,7 @@ struct ServedConnection {
                 let needed = end + ReceivedRequest.bodyLength(unread[..<end])
                 if unread.count >= needed {
                     defer { unread.removeFirst(needed) }
-                    return ReceivedRequest(head: unread[..<end], body: Array(unread[end..<needed]), host: host)
+                    return ReceivedRequest(head: unread[..<end], body: Array(unread[end..<needed]), hosts: hosts)
                 }
             }
             guard unread.count < Self.mostBytes, read() else { return nil }

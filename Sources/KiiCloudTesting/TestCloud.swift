@@ -13,9 +13,9 @@ import Synchronization
 ///
 /// It is a transport by itself, without a network. A ``TestCloudServer`` puts it behind a port.
 ///
-/// It is strict: what a request has that Kii does not document is refused with status 400, and listed in ``violations``.
-/// Nothing is checked that only Kii knows, such as access lists. Everything lies in memory, without a bound but that of
-/// ``requests``.
+/// It is strict: what a request has that Kii does not document is refused with status 400, and listed in
+/// ``violations``. Nothing is checked that only Kii knows, such as access lists. Everything lies in memory, without a
+/// bound but that of ``requests``.
 public final class TestCloud: HTTPTransport {
     /// The app that requests must name.
     public let app: KiiApp

@@ -25,6 +25,8 @@ public final class TestCloudServer: Sendable {
         var isStopped = false
         var open: Set<Int32> = []
         var accepted = 0
+        /// The names by which it may be called beside its own.
+        var hosts: Set<String> = []
     }
 
     private static let mostConnections = 64
@@ -44,6 +46,9 @@ public final class TestCloudServer: Sendable {
     public var app: KiiApp {
         KiiApp(KiiSite(host: "127.0.0.1:\(port)"), id: cloud.app.id, key: cloud.app.key)
     }
+
+    /// Answers requests to another host's name as well, such as that of a proxy before it.
+    public func answer(alsoTo host: String) { state.withLock { _ = $0.hosts.insert(host) } }
 
     /// How many connections there have been.
     public var acceptedConnections: Int { state.withLock { $0.accepted } }
@@ -112,7 +117,8 @@ public final class TestCloudServer: Sendable {
         }
         guard isOpen else { return _ = close(descriptor) }
         startThread { [self] in
-            var connection = ServedConnection(descriptor, cloud, host: app.host)
+            var connection = ServedConnection(
+                descriptor, cloud, hosts: state.withLock { $0.hosts }.union([app.host]))
             connection.serve()
             // Under the lock, so that `stop` shuts down no other file that has the number by then.
             state.withLock { state in

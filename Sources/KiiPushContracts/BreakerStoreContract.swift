@@ -1,8 +1,7 @@
 public import KiiPush
-import Synchronization
 public import Testing
 
-/// Everything that ``BreakerStore`` guarantees, as one test to run against a store of yours.
+/// Everything that `BreakerStore` guarantees, as one test to run against a store of yours.
 ///
 /// ```swift
 /// @Test("my store meets the guarantees of a breaker store")
@@ -16,7 +15,7 @@ public import Testing
 /// ```
 ///
 /// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did
-/// instead. A store with a clock gets the one of the machine, ``KiiPush/SystemClock``.
+/// instead. A store with a clock gets the one of the machine, `SystemClock`.
 public struct BreakerStoreContract<Tried: BreakerStore>: Sendable {
     private let open: @Sendable (_ place: Int, _ capacity: Int) throws -> Tried
     private let close: @Sendable (Tried) -> Void
@@ -71,50 +70,29 @@ struct BreakerGuarantee: Sendable {
 }
 
 /// A store on trial for one guarantee.
-final class BreakerTrial: Sendable {
+struct BreakerTrial: Sendable {
     /// Says that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
-    private let openAgain: @Sendable () throws -> Opened
-    private let opened: Mutex<Opened?>
-
-    private struct Opened: Sendable {
-        let store: any BreakerStore
-        let close: @Sendable () -> Void
-    }
+    private let opened: Reopened<any BreakerStore>
 
     init<Tried: BreakerStore>(
         _ place: Int, _ capacity: Int, _ open: @escaping @Sendable (Int, Int) throws -> Tried,
         _ close: @escaping @Sendable (Tried) -> Void, fail: @escaping @Sendable (String) -> Void
     ) throws {
         self.fail = fail
-        openAgain = {
+        opened = try Reopened {
             let store = try open(place, capacity)
-            return Opened(store: store) { close(store) }
+            return Reopened.Opened(tried: store) { close(store) }
         }
-        opened = Mutex(try openAgain())
     }
 
     /// The store of the process that there is now.
-    var store: any BreakerStore {
-        get throws {
-            guard let store = opened.withLock({ $0?.store }) else { throw BreakerStoreIsClosed() }
-            return store
-        }
-    }
+    var store: any BreakerStore { get throws { try opened.tried } }
 
-    func close() {
-        opened.withLock { opened in
-            opened?.close()
-            opened = nil
-        }
-    }
+    func close() { opened.close() }
 
     /// Ends the process, so to speak, and begins another one.
-    func restart() throws {
-        close()
-        let next = try openAgain()
-        opened.withLock { $0 = next }
-    }
+    func restart() throws { try opened.restart() }
 
     func write(_ opened: [TrippedBreaker] = [], closed: [TrippedBreaker] = []) throws {
         try store.write(opened, closed: closed.map(\.key))
@@ -148,6 +126,3 @@ final class BreakerTrial: Sendable {
         breakers.map { "\($0.key.isWide ? "wide" : "narrow") \($0.key.digest)" }.sorted().joined(separator: ", ")
     }
 }
-
-/// A guarantee asked a store after it had closed it.
-private struct BreakerStoreIsClosed: Error {}

@@ -1,7 +1,7 @@
 public import KiiPush
 public import Testing
 
-/// Everything that ``DeadLetterStore`` guarantees, as one test to run against a store of yours.
+/// Everything that `DeadLetterStore` guarantees, as one test to run against a store of yours.
 ///
 /// ```swift
 /// @Test("my store meets the guarantees of a dead-letter store")

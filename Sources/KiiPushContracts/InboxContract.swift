@@ -1,9 +1,8 @@
 import KiiPush
 public import KiiPushDelivery
-import Synchronization
 public import Testing
 
-/// Everything that ``Inbox`` guarantees, as one test to run against an inbox of yours.
+/// Everything that `Inbox` guarantees, as one test to run against an inbox of yours.
 ///
 /// ```swift
 /// @Test("my inbox meets the guarantees of an inbox")
@@ -73,55 +72,36 @@ struct InboxGuarantee: Sendable {
 }
 
 /// An inbox on trial for one guarantee.
-final class InboxTrial: Sendable {
+struct InboxTrial: Sendable {
     /// Says that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
-    private let openAgain: @Sendable () throws -> Opened
-    private let opened: Mutex<Opened?>
-
-    private struct Opened: Sendable {
-        let inbox: any Inbox
-        let close: @Sendable () -> Void
-    }
+    private let opened: Reopened<any Inbox>
 
     init<Tried: Inbox>(
         _ place: Int, _ open: @escaping @Sendable (Int) throws -> Tried, _ close: @escaping @Sendable (Tried) -> Void,
         fail: @escaping @Sendable (String) -> Void
     ) throws {
         self.fail = fail
-        openAgain = {
+        opened = try Reopened {
             let inbox = try open(place)
-            return Opened(inbox: inbox) { close(inbox) }
+            return Reopened.Opened(tried: inbox) { close(inbox) }
         }
-        opened = Mutex(try openAgain())
     }
 
     /// The inbox of the process that there is now.
-    var inbox: any Inbox {
-        get throws {
-            guard let inbox = opened.withLock({ $0?.inbox }) else { throw InboxIsClosed() }
-            return inbox
-        }
-    }
+    var inbox: any Inbox { get throws { try opened.tried } }
 
     var isDurable: Bool { (try? inbox.isDurable) ?? false }
 
-    func close() {
-        opened.withLock { opened in
-            opened?.close()
-            opened = nil
-        }
-    }
+    func close() { opened.close() }
 
     /// Ends the process, so to speak, and begins another one.
     ///
     /// - Returns: what that one finds.
     @discardableResult
     func restart() throws -> [InboxEntry] {
-        close()
-        let next = try openAgain()
-        opened.withLock { $0 = next }
-        return try next.inbox.entries()
+        try opened.restart()
+        return try inbox.entries()
     }
 
     func expect(_ condition: Bool, _ otherwise: @autoclosure () -> String) {

@@ -1,7 +1,7 @@
 public import KiiPush
 public import Testing
 
-/// Everything that ``SeenStore`` guarantees, as one test to run against a store of yours.
+/// Everything that `SeenStore` guarantees, as one test to run against a store of yours.
 ///
 /// ```swift
 /// @Test("my store meets the guarantees of a seen store")

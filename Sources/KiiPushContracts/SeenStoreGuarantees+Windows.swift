@@ -165,7 +165,6 @@ extension SeenStoreGuarantee {
 
     // MARK: Material
 
-    /// Ages of 60 and 5 seconds.
     static let brief = SeenWindow(age: .seconds(60), count: 1000, weakAge: .seconds(5))
     /// Thirty years in seconds.
     static let years: Int64 = 946_728_000

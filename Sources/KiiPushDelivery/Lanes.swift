@@ -1,107 +1,106 @@
 import KiiPush
-import Synchronization
 
-/// The parcels that wait, each behind those of its lane that came before.
+/// The deliveries that wait, each behind those of its lane that came before.
 ///
-/// A value without locks or time: the service keeps it behind its own lock. A lane is there as long as it has a parcel
-/// that waits, is being handled, or holds the others up; so there are never more lanes than parcels. Lanes with a parcel to
-/// be handled have their turn as ``Turns`` says, and no route or group gets all workers, as ``Running`` says.
+/// A value without locks or time: the service keeps it behind its own lock. A lane is there as long as it has a
+/// delivery that waits, is being handled, or holds the others up; so there are never more lanes than deliveries. Lanes
+/// with a delivery to be handled have their turn as ``Turns`` says, and no route or group gets all workers, as
+/// ``Running`` says.
 struct Lanes {
     private struct Lane {
         /// Those before `head` have been taken.
-        var parcels: [Parcel] = []
+        var deliveries: [Delivery] = []
         var head = 0
         /// How many of the first ones the loop guard has let go: behind them new ones wait.
         var released = 0
-        /// Whether one of its parcels is being handled, or is tried again before all others may go on.
+        /// Whether one of its deliveries is being handled, or is tried again before all others may go on.
         var isBusy = false
         /// Whether its key stands among those that are ready, so that it never stands there twice.
         var isListed = false
 
-        var isEmpty: Bool { head == parcels.count }
-        var first: Parcel? { isEmpty ? nil : parcels[head] }
+        var isEmpty: Bool { head == deliveries.count }
+        var first: Delivery? { isEmpty ? nil : deliveries[head] }
         var isReady: Bool { !isBusy && !isEmpty }
         /// Whether nothing would be lost if it were forgotten.
         var isIdle: Bool { !isBusy && isEmpty && !isListed }
 
-        mutating func popFirst() -> Parcel {
+        mutating func popFirst() -> Delivery {
             defer {
                 head += 1
                 if released > 0 { released -= 1 }
                 // What was taken goes when it is half of all, so that taking one costs the same however many wait.
-                if head * 2 >= parcels.count {
-                    parcels.removeFirst(head)
+                if head * 2 >= deliveries.count {
+                    deliveries.removeFirst(head)
                     head = 0
                 }
             }
-            return parcels[head]
+            return deliveries[head]
         }
 
-        /// Adds a parcel that was let go, behind those that were before it.
-        mutating func putReleased(_ parcel: Parcel) {
-            parcels.insert(parcel, at: head + released)
+        /// Adds a delivery that was let go, behind those that were before it.
+        mutating func putReleased(_ delivery: Delivery) {
+            deliveries.insert(delivery, at: head + released)
             released += 1
         }
 
-        mutating func putFirst(_ parcel: Parcel) {
+        mutating func putFirst(_ delivery: Delivery) {
             if released > 0 { released += 1 }
             if head > 0 {
                 head -= 1
-                parcels[head] = parcel
+                deliveries[head] = delivery
             } else {
-                parcels.insert(parcel, at: 0)
+                deliveries.insert(delivery, at: 0)
             }
         }
     }
 
     private var lanes: [LaneKey: Lane] = [:]
-    /// The lanes that have a parcel to be handled; some may have none any more.
+    /// The lanes that have a delivery to be handled; some may have none any more.
     private var ready = Turns()
     /// What is being handled of each route and group.
-    private var running: Running
-    private let concurrency: Int
-    /// How many parcels wait.
+    private var running = Running(most: 1)
+    /// How many deliveries wait.
     private(set) var count = 0
-
-    /// No parcels, for a service that handles so many at once.
-    init(concurrency: Int) {
-        self.concurrency = concurrency
-        running = Running(concurrency: concurrency)
-    }
 
     /// How many lanes there are.
     var laneCount: Int { lanes.count }
 
-    /// Adds a parcel behind those of its lane.
-    mutating func append(_ parcel: Parcel) {
-        change(parcel.lane) { $0.parcels.append(parcel) }
+    /// Adds a delivery behind those of its lane.
+    mutating func append(_ delivery: Delivery) {
+        change(delivery.ticket.lane) { $0.deliveries.append(delivery) }
         count += 1
     }
 
-    /// Adds a parcel before those of its lane, and lets the lane go on where it waited for this one.
-    mutating func putFirst(_ parcel: Parcel) {
-        let isBlocked = parcel.hasLane.exchange(false, ordering: .relaxed)
-        change(parcel.lane) { lane in
-            lane.putFirst(parcel)
+    /// Adds a delivery before those of its lane, and lets the lane go on where it waited for this one.
+    mutating func putFirst(_ delivery: Delivery) {
+        let isBlocked = delivery.hasLane
+        var delivery = delivery
+        delivery.hasLane = false
+        change(delivery.ticket.lane) { lane in
+            lane.putFirst(delivery)
             if isBlocked { lane.isBusy = false }
         }
         count += 1
     }
 
-    /// Adds a parcel that the loop guard has let go: before those of its lane, behind those that were let go before it.
-    mutating func putReleased(_ parcel: Parcel) {
-        change(parcel.lane) { $0.putReleased(parcel) }
+    /// Adds a delivery that the loop guard has let go: before those of its lane, behind those that were let go before
+    /// it.
+    mutating func putReleased(_ delivery: Delivery) {
+        change(delivery.ticket.lane) { $0.putReleased(delivery) }
         count += 1
     }
 
-    /// Lets the parcel's lane go on, if that waits for it.
-    mutating func release(_ parcel: Parcel) {
-        guard parcel.hasLane.exchange(false, ordering: .relaxed) else { return }
-        change(parcel.lane) { $0.isBusy = false }
+    /// Lets the delivery's lane go on, if that waits for it.
+    mutating func release(_ delivery: inout Delivery) {
+        guard delivery.hasLane else { return }
+        delivery.hasLane = false
+        change(delivery.ticket.lane) { $0.isBusy = false }
     }
 
-    /// Takes the parcel whose turn it is; its lane is busy until it is released, and it counts as running.
-    mutating func next() -> Parcel? {
+    /// Takes the delivery whose turn it is, of so many that may run at once; its lane is busy until it is released, and
+    /// it counts as running.
+    mutating func next(among most: Int) -> Delivery? {
+        running.most = most
         while let key = ready.next(&running) {
             guard let index = lanes.index(forKey: key) else { continue }
             lanes.values[index].isListed = false
@@ -110,9 +109,9 @@ struct Lanes {
                 continue
             }
             // Another one is the first since the lane was listed, and is of other keys.
-            guard running.mayTake(first.keys) else {
+            guard running.mayTake(first.ticket.keys) else {
                 lanes.values[index].isListed = true
-                ready.append(key, first.keys)
+                ready.append(key, first.ticket.keys)
                 continue
             }
             lanes.values[index].isBusy = true
@@ -121,41 +120,45 @@ struct Lanes {
         return nil
     }
 
-    /// Takes the parcel behind one that has ended, and has the lane from it; not one that must be alone.
-    mutating func next(behind parcel: Parcel) -> Parcel? {
-        guard parcel.hasLane.load(ordering: .relaxed), let index = lanes.index(forKey: parcel.lane),
-            let next = lanes.values[index].first, !next.wasInFlightAtCrash, running.mayTake(next.keys)
+    /// Takes the delivery behind one that has ended, and has the lane from it; not one that must be alone.
+    mutating func next(behind delivery: inout Delivery, among most: Int) -> Delivery? {
+        running.most = most
+        guard delivery.hasLane, let index = lanes.index(forKey: delivery.ticket.lane),
+            let next = lanes.values[index].first, !next.ticket.wasInFlightAtCrash, running.mayTake(next.ticket.keys)
         else { return nil }
-        parcel.hasLane.store(false, ordering: .relaxed)
+        delivery.hasLane = false
         return begin(lanes.values[index].popFirst())
     }
 
-    private mutating func begin(_ parcel: Parcel) -> Parcel {
-        parcel.hasLane.store(true, ordering: .relaxed)
+    private mutating func begin(_ delivery: Delivery) -> Delivery {
+        var delivery = delivery
+        delivery.hasLane = true
         count -= 1
-        running.begin(parcel.keys)
-        return parcel
+        running.begin(delivery.ticket.keys)
+        return delivery
     }
 
-    /// Takes down that a parcel is not being handled any more.
-    mutating func leaveOff(_ parcel: Parcel) { running.end(parcel.keys) }
+    /// Takes down that a delivery is not being handled any more.
+    mutating func leaveOff(_ keys: ShareKeys) { running.end(keys) }
 
-    /// Takes the parcels out of a lane that `condition` holds for.
-    mutating func remove(from key: LaneKey, where condition: (Parcel) -> Bool) -> [Parcel] {
+    /// Takes the deliveries out of a lane that `condition` holds for.
+    mutating func remove(from key: LaneKey, where condition: (Delivery) -> Bool) -> [Delivery] {
         guard let index = lanes.index(forKey: key) else { return [] }
-        let waiting = lanes.values[index].parcels.dropFirst(lanes.values[index].head)
-        let removed = waiting.filter(condition)
+        let waiting = lanes.values[index].deliveries.dropFirst(lanes.values[index].head)
+        var (removed, kept) = ([Delivery](), [Delivery]())
+        for delivery in waiting {
+            if condition(delivery) { removed.append(delivery) } else { kept.append(delivery) }
+        }
         guard !removed.isEmpty else { return [] }
-        let kept = waiting.filter { parcel in !removed.contains { $0 === parcel } }
-        change(key) { lane in (lane.parcels, lane.head) = (kept, 0) }
+        change(key) { lane in (lane.deliveries, lane.head) = (kept, 0) }
         count -= removed.count
         return removed
     }
 
-    /// Takes all parcels out, in no order.
-    mutating func removeAll() -> [Parcel] {
-        let all = lanes.values.flatMap { $0.parcels.dropFirst($0.head) }
-        self = Lanes(concurrency: concurrency)
+    /// Takes all deliveries out, in no order.
+    mutating func removeAll() -> [Delivery] {
+        let all = lanes.values.flatMap { $0.deliveries.dropFirst($0.head) }
+        self = Lanes()
         return all
     }
 
@@ -165,7 +168,7 @@ struct Lanes {
             (lane: inout Lane) in
             body(&lane)
             if lane.isReady, !lane.isListed, let first = lane.first {
-                toList = first.keys
+                toList = first.ticket.keys
                 lane.isListed = true
             }
             return lane.isIdle

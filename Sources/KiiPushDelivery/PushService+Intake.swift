@@ -1,7 +1,6 @@
 // Taking payloads in: room, inbox, lane.
 
 import KiiPush
-import Synchronization
 
 /// What one transport of a service has of it.
 struct TransportIntake: IntakeService {
@@ -9,7 +8,7 @@ struct TransportIntake: IntakeService {
     /// Which transport, since two may have one name.
     let number: Int
 
-    package var isDurable: Bool { service.inbox.isDurable }
+    package var isDurable: Bool { service.isDurable }
 
     package func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         try service.submit(payloads, number)
@@ -31,7 +30,7 @@ struct TransportIntake: IntakeService {
 
 extension PushService {
     fileprivate func submit(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) -> [Receipt] {
-        try reserve(payloads, intake)
+        let standard = try reserve(payloads, intake)
         let decoded = payloads.map { payload in
             Result { () throws(DecodeError) in try PushMessage(payload, limits: receiver.limits) }
         }
@@ -43,14 +42,13 @@ extension PushService {
             tell(.storeFailed("the inbox could not take \(counted(payloads.count, "payload")) in: \(error)"))
             throw .failed(error)
         }
-        var parcels: [Parcel] = []
+        var deliveries: [Delivery] = []
         var next = numbers.makeIterator()
         let receipts = zip(payloads, decoded).map { payload, decoded in
-            let receipt = Receipt(isStored: inbox.isDurable)
+            let receipt = Receipt(isStored: isDurable)
             switch decoded {
             case .success(let message):
-                let routed = receiver.prepare(message)
-                parcels.append(parcel(next.next() ?? 0, routed, receipt, intake))
+                deliveries.append(delivery(next.next() ?? 0, message, standard, receipt, intake))
             case .failure(let error):
                 let (outcome, _) = reject(payload, error)
                 cancel([payload], intake)
@@ -58,7 +56,7 @@ extension PushService {
             }
             return receipt
         }
-        accept(parcels)
+        accept(deliveries)
         return receipts
     }
 
@@ -74,25 +72,32 @@ extension PushService {
         return numbers
     }
 
-    /// A parcel of a message, delivered as its first route asks.
-    private func parcel(_ number: UInt64, _ message: RoutedMessage, _ receipt: Receipt, _ intake: Int) -> Parcel {
-        let settings = message.routes.first?.delivery ?? delivery.withLock { $0 }
-        let killed = receiver.loopGuard?.kills(of: message, message.routes) ?? (false, [])
-        return Parcel(number, message, settings, receipt, killed: killed, intake: intake)
+    /// A delivery of a message, as its first route asks or else as the `standard` says.
+    private func delivery(
+        _ number: UInt64, _ message: PushMessage, _ standard: DeliverySettings, _ receipt: Receipt, _ intake: Int
+    ) -> Delivery {
+        let (routed, table) = receiver.prepare(message)
+        let settings = routed.routes.first?.delivery ?? standard
+        let killed = receiver.loopGuard?.kills(of: routed, routed.routes) ?? (false, [])
+        return Delivery(
+            ticket: Ticket(
+                number, routed, settings, receipt, wasInFlightAtCrash: false, keys: nil, intake: intake),
+            walk: DeliveryWalk(routed, table, killed: killed, mostTries: settings.attempts))
     }
 
-    /// A parcel of a message that an earlier process took in, or that has waited without a place.
-    func parcel(_ entry: InboxEntry, _ message: RoutedMessage, _ item: Spill.Item? = nil) -> Parcel {
-        let settings = message.routes.first?.delivery ?? delivery.withLock { $0 }
-        let receipt = item?.receipt ?? Receipt(isStored: inbox.isDurable)
-        let parcel = Parcel(
-            entry.id, message, settings, receipt, killed: item?.killed ?? (false, []),
-            wasInFlightAtCrash: entry.crashes > 0,
-            keys: item?.keys)
-        var progress = parcel.progress
-        (progress.attempts, progress.done) = (entry.attempts, entry.handled)
-        parcel.progress = progress
-        return parcel
+    /// A delivery of a message that an earlier process accepted, or that has waited without a place.
+    func delivery(
+        _ entry: InboxEntry, _ standard: DeliverySettings, _ item: Spill.Item? = nil
+    ) throws(DecodeError) -> Delivery {
+        let (routed, table) = receiver.prepare(try PushMessage(entry.payload, limits: receiver.limits))
+        let settings = routed.routes.first?.delivery ?? standard
+        return Delivery(
+            ticket: Ticket(
+                entry.id, routed, settings, item?.receipt ?? Receipt(isStored: isDurable),
+                wasInFlightAtCrash: entry.crashes > 0, keys: item?.keys, intake: nil),
+            walk: DeliveryWalk(
+                routed, table, killed: item?.killed ?? (false, []), mostTries: settings.attempts,
+                attempts: entry.attempts, done: entry.handled))
     }
 
     /// Puts a payload aside that no delivery will make a message; whether the dead letters had room for it.
@@ -115,99 +120,79 @@ extension PushService {
         }
     }
 
-    /// Puts parcels that have a place into their lanes, and starts what can be.
-    func queue(_ parcels: [Parcel]) {
-        let isOver = state.withLock { state in
-            if state.phase == .stopped { return true }
-            for parcel in parcels { state.queue(parcel) }
-            return false
-        }
-        // Handed over by a transport that did not wait for its service.
-        if isOver { for parcel in parcels { leave(parcel, parcel.progress) } }
-        startWork()
-    }
-
-    /// Puts parcels of a transport into their lanes, as far as they find places, and starts what can be.
-    private func accept(_ parcels: [Parcel]) {
-        guard inbox.isDurable else {
-            for parcel in parcels { parcel.hasPlace.store(true, ordering: .relaxed) }
-            return queue(parcels)
-        }
-        var without: [(parcel: Parcel, answer: Spill.Answer)] = []
-        let (isOver, wake) = state.withLock { state in
-            state.arriving -= parcels.count
-            if state.phase == .stopped { return (true, ServiceState.Wake()) }
-            for parcel in parcels {
-                guard let answer = state.admit(parcel) else { continue }
+    /// Puts deliveries of a transport into their lanes, as far as they find places.
+    private func accept(_ deliveries: [Delivery]) {
+        let (isOver, without) = change { state in
+            var without: [(delivery: Delivery, answer: Spill.Answer)] = []
+            if state.isDurable { state.arriving -= deliveries.count }
+            // Handed over by a transport that did not wait for its service.
+            if state.phase == .stopped { return (true, without) }
+            for delivery in deliveries {
+                guard let answer = state.admit(delivery) else { continue }
                 if case .waits(let replaced) = answer, replaced.isEmpty { continue }
-                if case .refused = answer { state.putAside += 1 }
-                without.append((parcel, answer))
+                if case .refused = answer { state.unplaced += 1 }
+                without.append((delivery, answer))
             }
-            return (false, state.takeWoken(settings))
+            return (false, without)
         }
-        if isOver { for parcel in parcels { leave(parcel, parcel.progress) } }
-        for (parcel, answer) in without { end(parcel, answer) }
-        startWork()
-        wake()
+        if isOver { for delivery in deliveries { leave(delivery) } }
+        for (delivery, answer) in without { end(delivery, answer) }
     }
 
     // MARK: Room
 
-    private func reserve(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) {
+    /// Takes room for payloads.
+    ///
+    /// - Returns: how messages are delivered now whose route says nothing else.
+    private func reserve(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) -> DeliverySettings {
         let use = Use(payloads)
-        let answer: Result<Void, IntakeRefusal> = state.withLock { state in
+        let answer: Result<DeliverySettings, IntakeRefusal> = change { state in
             guard state.phase == .open else { return .failure(.stopping) }
-            guard state.hasRoom(use.messages, use.bytes, intake, settings) else {
+            guard state.hasRoom(use.messages, use.bytes, intake) else {
                 state.refused[intake] = (use.messages, use.bytes)
                 return .failure(.full)
             }
             if !state.refused.isEmpty { state.refused[intake] = nil }
-            if inbox.isDurable { state.arriving += use.messages } else { state.reserve(use, intake) }
-            return .success(())
+            if state.isDurable { state.arriving += use.messages } else { state.reserve(use, intake) }
+            return .success(state.delivery)
         }
-        try answer.get()
+        return try answer.get()
     }
 
-    /// Gives back what was reserved for payloads that do not come, and calls those who wait for it.
+    /// Gives back what was reserved for payloads that do not come.
     private func cancel(_ payloads: [RawPayload], _ intake: Int) {
         let use = Use(payloads)
-        let wake = state.withLock { state in
-            if inbox.isDurable {
+        change { state in
+            if state.isDurable {
                 state.arriving -= use.messages
             } else {
                 state.reserve(Use(messages: -use.messages, bytes: -use.bytes), intake)
             }
-            return state.takeWoken(settings)
         }
-        wake()
     }
 
     fileprivate func room(_ intake: Int) async {
-        let number = state.withLock { state in
+        let number = change { state in
             state.lastWaiter += 1
             return state.lastWaiter
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                let isOver = state.withLock { state in
-                    if state.mayCome(intake, settings) || Task.isCancelled { return true }
-                    state.roomWaiters[number] = (intake, waiter)
-                    return false
-                }
-                if isOver { waiter.resume() }
+                // Not when it was cancelled before it waits: then nobody would wake it.
+                change { state in state.roomWaiters[number] = (intake, waiter) }
+                if Task.isCancelled { stopWaiting(number) }
             }
         } onCancel: {
-            state.withLock { $0.roomWaiters.removeValue(forKey: number) }?.waiter.resume()
+            stopWaiting(number)
         }
     }
 
+    private func stopWaiting(_ number: UInt64) {
+        change { $0.roomWaiters.removeValue(forKey: number) }?.waiter.resume()
+    }
+
     fileprivate func whenRoom(_ intake: Int, _ action: @escaping @Sendable () -> Void) {
-        let isNow = state.withLock { state in
-            if state.mayCome(intake, settings) { return true }
-            state.roomActions[intake] = action
-            return false
-        }
-        if isNow { action() }
+        change { $0.roomActions[intake] = action }
     }
 }
 
@@ -217,46 +202,8 @@ struct InboxMiscounted: Error {
     let numbers: Int
 }
 
-extension Parcel {
-    /// Takes out of the lane the older changes of this one's object that have not been tried, to be replaced by this one.
-    func takeOlder(from lanes: inout Lanes) {
-        var own = progress
-        guard case .place = lane, !own.message.routes.isEmpty else { return }
-        let older = lanes.remove(from: lane) { other in
-            let older = other.progress
-            guard other.delivery.replacesOlder, !other.wasInFlightAtCrash, older.attempts == 0,
-                older.stageFailures == 0,
-                older.turn == nil,
-                older.message.routes.elementsEqual(own.message.routes, by: ===)
-            else { return false }
-            return older.message.message.isOlder(than: own.message.message)
-        }
-        if older.isEmpty { return }
-        for parcel in older {
-            var progress = parcel.progress
-            own.replaced += progress.replaced + [parcel]
-            progress.replaced = []
-            parcel.progress = progress
-        }
-        progress = own
-    }
-}
-
 extension Use {
     fileprivate init(_ payloads: [RawPayload]) {
         self.init(messages: payloads.count, bytes: payloads.reduce(0) { $0 + $1.bytes.count })
-    }
-}
-
-extension PushMessage {
-    /// Whether it tells of an earlier change of the same object.
-    ///
-    /// Not where a time is the same or missing: it may be the same change once more, and for the deduplicator the one
-    /// that replaces would repeat the one that it has replaced.
-    fileprivate func isOlder(than other: PushMessage) -> Bool {
-        guard storage.classified.hasObject, let object, object == other.object else { return false }
-        if let own = modifiedAt, let others = other.modifiedAt, own >= others { return false }
-        if let own = sentAt, let others = other.sentAt { return own < others }
-        return modifiedAt != nil && other.modifiedAt != nil
     }
 }

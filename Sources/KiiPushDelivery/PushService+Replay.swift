@@ -1,7 +1,6 @@
 // Dead letters that somebody hands to their handlers again.
 
 public import KiiPush
-import Synchronization
 
 extension PushService {
     /// Handles a dead letter once more, and takes it out of the store when it is handled.
@@ -14,15 +13,19 @@ extension PushService {
     /// - Returns: its outcome; of any but `handled` the letter stays in the store.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome {
-        state.withLock { $0.ending += 1 }
-        let outcome = await receiver.replay(letter) { message in
-            let (routes, standard) = (message.routes, delivery.withLock { $0 })
+        let standard = change { state in
+            state.ending += 1
+            return state.delivery
+        }
+        defer { change { $0.ending -= 1 } }
+        return await receiver.replay(letter) { message in
+            let routes = message.routes
             let first = routes.first?.delivery ?? standard
             var failure: Outcome.Failure?
             var loopEnd: LoopLayer?
             var succeeded = MatchedRoutes()
             for route in routes {
-                switch await run(route, of: message, timeout: (route.delivery ?? first).timeout) {
+                switch await run(route, of: message, (route.delivery ?? first).timeout, .beside) {
                 case .handled: succeeded.append(route)
                 case .looped(let layer): loopEnd = loopEnd ?? layer
                 case .failed(let reason): failure = failure ?? reason
@@ -36,11 +39,5 @@ extension PushService {
             }
             return loopEnd.map { .looped($0) } ?? .handled(succeeded)
         }
-        let wake = state.withLock { state in
-            state.ending -= 1
-            return state.takeWoken(settings)
-        }
-        wake()
-        return outcome
     }
 }

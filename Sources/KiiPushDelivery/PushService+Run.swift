@@ -1,7 +1,6 @@
 // From the first payload that an earlier process left to the report at the end.
 
 import KiiPush
-import Synchronization
 
 extension PushService {
     /// Takes payloads in and delivers them, until the task is cancelled or the transports have no more.
@@ -20,7 +19,7 @@ extension PushService {
     ///   when it was cancelled.
     @discardableResult
     public func run() async throws -> DrainReport {
-        let isNew = state.withLock { state in
+        let isNew = change { state in
             guard state.phase == .new else { return false }
             state.phase = .recovering
             state.reader = { items in self.read(items) }
@@ -56,7 +55,6 @@ extension PushService {
         let (report, drain) = leaveAll()
         drain?.cancel()
         held.cancel()
-        wakeTimer(by: MonotonicInstant(nanoseconds: .min))
         await timer.value
         await held.value
         await drain?.value
@@ -64,110 +62,21 @@ extension PushService {
         return report
     }
 
-    // MARK: Beginning
-
-    /// How often the process must have ended while it handled a message until that is taken for the cause.
-    ///
-    /// From the second time on it was handled alone. A process that is killed again and again, whatever it does, is killed
-    /// once in ten times while it handles some message alone, and may well be while it handles that one next.
-    private static let crashesOfGuilty = 4
-
-    /// What an earlier process left.
-    private struct Left {
-        /// What was in flight when it ended, and of that what has ended it too often.
-        var suspects: [Parcel] = []
-        var guilty: Set<UInt64> = []
-        /// What has places of the others.
-        var others: [Parcel] = []
-    }
-
-    /// Handles what an earlier process left: what may have ended it first, alone.
-    private func recover() async throws {
-        var (left, last) = (Left(), UInt64(0))
-        while let end = try await recover(after: last, &left), end > last { last = end }
-        let (suspects, guilty, others) = (left.suspects, left.guilty, left.others)
-        queue(suspects)
-        while let parcel = nextSuspect() {
-            if guilty.contains(parcel.number) { await quarantine(parcel) } else { await deliver(parcel) }
-            state.withLock { $0.leaveOff(parcel) }
-        }
-        state.withLock { state in
-            if state.phase == .recovering { state.phase = .open }
-        }
-        queue(others)
-        wake()
-    }
-
-    /// Reads a page of what an earlier process left: what finds a place is kept, the rest waits in the inbox.
-    ///
-    /// - Returns: the number of its last payload; nil where there is none.
-    private func recover(after last: UInt64, _ left: inout Left) async throws -> UInt64? {
-        let page = try inbox.entries(after: last, limit: 256)
-        for entry in page {
-            let message: PushMessage
-            do throws(DecodeError) {
-                message = try PushMessage(entry.payload, limits: receiver.limits)
-            } catch {
-                // The limits were larger then.
-                await endUndecodable(entry, error)
-                continue
-            }
-            let parcel = parcel(entry, receiver.prepare(message))
-            if entry.crashes >= Self.crashesOfGuilty, entry.crashedAlone { left.guilty.insert(entry.id) }
-            let hasPlace = state.withLock { state in
-                let hasPlace = parcel.wasInFlightAtCrash || state.hasPlace(for: parcel)
-                if hasPlace { state.enter(parcel) } else { state.spill.add(Spill.Item(parcel)) }
-                return hasPlace
-            }
-            if parcel.wasInFlightAtCrash {
-                left.suspects.append(parcel)
-            } else if hasPlace {
-                left.others.append(parcel)
-            }
-        }
-        return page.last?.id
-    }
-
-    private func nextSuspect() -> Parcel? {
-        state.withLock { state in
-            guard state.phase == .recovering, let parcel = state.lanes.next() else { return nil }
-            (state.handling, state.isAlone) = (1, true)
-            return parcel
-        }
-    }
-
-    /// Puts a payload aside that is no message for this process; without room there, it stays for the next one.
-    func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
-        let (_, isKept) = reject(entry.payload, error, inboxID: inbox.isDurable ? entry.id : nil)
-        if isKept { _ = await record(.ended(entry.id)) }
-    }
-
-    private func quarantine(_ parcel: Parcel) async {
-        var progress = parcel.progress
-        receiver.refresh(&progress.message)
-        var passed = 0
-        // For the deduplicator, that its copies are known; whatever else the chain says, it is not run.
-        _ = receiver.admit(&progress.message, passed: &passed)
-        progress.chain = .passed(passed)
-        _ = await putAside(parcel, progress, .quarantined)
-    }
-
     private func bringPayloads() async throws {
         // Let go here: a transport that keeps its intake must not keep the service once this is over.
-        let transports = transports.withLock { transports in
-            defer { transports = [] }
-            return transports
+        let transports = change { state in
+            defer { state.transports = [] }
+            return state.transports
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, transport) in transports.enumerated() {
                 let door = TransportIntake(service: self, number: number)
                 let intake = PushIntake(service: door, transport: transport.name)
-                state.withLock { $0.intakes.begin(number) }
+                change { $0.intakes.begin(number) }
                 group.addTask {
                     // What can hand nothing more over, and lets that out, has returned.
                     do { try await transport.run(intake) } catch IntakeRefusal.stopping {}
-                    self.state.withLock { $0.intakes.end(number) }
-                    self.wake()
+                    self.change { $0.intakes.end(number) }
                 }
             }
             do {
@@ -186,8 +95,8 @@ extension PushService {
     /// Takes nothing more in and begins nothing more; after the time to drain, cancels what runs.
     private func stopIntake() {
         let end = clock.now.advanced(by: settings.drain)
-        let wake = state.withLock { state in
-            guard state.isRunning else { return ServiceState.Wake() }
+        change { state in
+            guard state.isRunning else { return }
             state.phase = .stopping
             state.drain = start { [self] in
                 do {
@@ -197,14 +106,12 @@ extension PushService {
                     stopPauses()
                 } catch {}
             }
-            return state.takeWoken(settings)
         }
-        wake()
     }
 
-    /// Leaves what waits for a sick inbox.
+    /// Leaves what waits for a failing inbox.
     private func stopPauses() {
-        let pauses = state.withLock { state in
+        let pauses = change { state in
             state.phase = .stopped
             return Array(state.pauses.values)
         }
@@ -213,55 +120,47 @@ extension PushService {
 
     /// Waits until nothing is left to do, or the service stops.
     private func idle() async {
-        await withCheckedContinuation { waiter in
-            let isNow = state.withLock { state in
-                if !state.isIdle { state.idleWaiter = waiter }
-                return state.isIdle
-            }
-            if isNow { waiter.resume() }
-        }
+        await withCheckedContinuation { waiter in change { $0.idleWaiter = waiter } }
     }
 
     /// Waits until nobody does anything.
     private func quiet() async {
-        await withCheckedContinuation { waiter in
-            let isNow = state.withLock { state in
-                if !state.isQuiet { state.quietWaiter = waiter }
-                return state.isQuiet
-            }
-            if isNow { waiter.resume() }
-        }
-    }
-
-    /// Lets those go on who wait for room or for the end of the work.
-    func wake() {
-        let wake = state.withLock { $0.takeWoken(settings) }
-        wake()
+        await withCheckedContinuation { waiter in change { $0.quietWaiter = waiter } }
     }
 
     /// Leaves what has not ended.
     private func leaveAll() -> (DrainReport, drain: Task<Void, Never>?) {
-        let (left, parked, receipts, pauses, report, drain) = state.withLock { state in
-            state.phase = .stopped
-            state.reader = nil
-            state.report.left += state.messages + state.parked.count + state.onDisk
-            let receipts = state.spill.removeAll().map(\.receipt) + state.putOff.removeAll().map(\.receipt)
-            let waiting = state.lanes.removeAll() + state.retries.map(\.parcel) + (state.nextAlone.map { [$0] } ?? [])
-            let left = waiting + state.copies.values
-            let parked = state.parked
-            (state.retries, state.parked, state.copies, state.nextAlone) = ([], [:], [:], nil)
-            return (left, parked, receipts, Array(state.pauses.values), state.report, state.drain)
+        let (all, pauses, report, drain) = change { state in
+            (state.removeAll(), Array(state.pauses.values), state.report, state.drain)
         }
         for pause in pauses { pause.cancel() }
-        for receipt in receipts { receipt.finish(nil) }
-        for parcel in left {
-            let progress = parcel.progress
-            leave(parcel, progress)
-            if let turn = progress.turn { receiver.loopGuard?.turnEnded(turn.breaker) }
+        for receipt in all.receipts { receipt.finish(nil) }
+        for delivery in all.waiting {
+            leave(delivery)
+            if let turn = delivery.walk.turn { receiver.loopGuard?.turnEnded(turn) }
         }
-        for held in receiver.loopGuard?.removeHeld(where: { parked[$0.id] != nil }) ?? [] { abandon(held) }
-        for parcel in parked.values { parcel.receipt.finish(nil) }
+        for held in receiver.loopGuard?.removeHeld(where: { all.parked[$0.id] != nil }) ?? [] {
+            if !held.isRemainder { receiver.counters.uncountHeld() }
+            held.abandon()
+        }
+        for delivery in all.parked.values { delivery.ticket.receipt.finish(nil) }
         return (report, drain)
+    }
+}
+
+extension ServiceState {
+    /// Stops, and takes out all that has not ended: what waits for a turn, an attempt or a first copy, what is held,
+    /// and the receipts of what waits in the inbox alone.
+    fileprivate mutating func removeAll() -> (waiting: [Delivery], parked: [UInt64: Delivery], receipts: [Receipt]) {
+        phase = .stopped
+        reader = nil
+        isOversleeping = true
+        report.left += messages + parked.count + onDisk
+        let receipts = spill.removeAll().map(\.receipt) + putOff.removeAll().map(\.receipt)
+        var waiting = lanes.removeAll() + retries.map(\.delivery) + copies.values
+        if case .next(let delivery) = alone { waiting.append(delivery) }
+        defer { (retries, parked, copies, alone) = ([], [:], [:], .none) }
+        return (waiting, parked, receipts)
     }
 }
 

@@ -1,206 +1,187 @@
-// What waits outside the lanes: for the next attempt, for the end of a copy, for the loop guard.
+// Where a message waits that cannot end yet: for its next attempt, for its first copy, for the loop guard.
 
 import KiiPush
-import Synchronization
 
 extension PushService {
     // MARK: The next attempt
 
-    /// Lets a parcel wait for its next attempt; its lane waits with it where its settings say so.
-    func schedule(_ parcel: Parcel, _ progress: Parcel.Progress, after pause: Duration) {
-        parcel.progress = progress
-        let isBlocking = parcel.delivery.onFailure == .block
+    /// Lets a delivery wait for its next attempt; its lane waits with it where its settings say so.
+    func schedule(_ delivery: Delivery, after pause: Duration) {
         let due = clock.now.advanced(by: pause)
-        state.withLock { state in
+        change { state in
+            var delivery = delivery
+            if delivery.ticket.settings.onFailure != .block { state.lanes.release(&delivery) }
             // Behind those that are due at the same time.
             let index = state.retries.firstIndex { $0.due > due } ?? state.retries.endIndex
-            state.retries.insert((due, parcel), at: index)
-            if !isBlocking { state.lanes.release(parcel) }
+            state.retries.insert((due, delivery), at: index)
+            state.wakeTimer(by: due)
         }
-        wakeTimer(by: due)
-        startWork()
     }
 
     // MARK: Copies
 
     /// Lets a copy wait for the end of the message that it repeats, without keeping others from being handled.
-    func waitForFirst(_ parcel: Parcel, _ given: Parcel.Progress, _ lease: SeenLease, _ passed: Int) {
-        state.withLock { state in
-            state.copies[ObjectIdentifier(parcel)] = parcel
-            state.lanes.release(parcel)
+    func follow(_ delivery: inout Delivery, _ lease: SeenLease) {
+        putBackReplaced(&delivery)
+        change { state in
+            state.lanes.release(&delivery)
+            state.copies[delivery.ticket.number] = delivery
         }
-        var progress = given
-        progress.chain = .passed(passed)
-        start { [self, progress] in
-            let outcome = await receiver.wait(for: lease, progress.message)
-            let isHere = state.withLock { state in
-                guard state.copies.removeValue(forKey: ObjectIdentifier(parcel)) != nil else { return false }
-                state.ending += 1
-                return true
+        let (number, message) = (delivery.ticket.number, delivery.walk.message)
+        start { [self] in
+            let outcome = await receiver.wait(for: lease, message)
+            let delivery = change { state in
+                let delivery = state.copies.removeValue(forKey: number)
+                if delivery != nil { state.ending += 1 }
+                return delivery
             }
-            guard isHere else { return }
-            _ = await conclude(parcel, progress, outcome)
-            let wake = state.withLock { state in
-                state.ending -= 1
-                return state.takeWoken(settings)
-            }
-            wake()
+            guard let delivery else { return }
+            await carryOut(.end(outcome), of: delivery)
+            change { $0.ending -= 1 }
         }
     }
 
     // MARK: Held messages
 
-    /// Lets a parcel wait until the loop guard lets its message go; it counts no more for what the service may take.
-    func park(_ parcel: Parcel, _ given: Parcel.Progress, _ held: HeldMessage) {
-        var progress = given
-        progress.held?.finish(progress.told ?? .held(held))
-        progress.held = held
-        parcel.progress = progress
-        state.withLock { state in
-            state.parked[held.id] = parcel
-            state.vacate(parcel)
+    /// Lets the loop guard hold a message, if it has room.
+    func hold(_ delivery: inout Delivery, _ breaker: BreakerID, _ passed: Int) -> Bool {
+        let held = receiver.keep(delivery.walk.message, breaker, passed, for: self) { park(&delivery, $0) }
+        if held != nil { letLaneGoOn(&delivery) }
+        return held != nil
+    }
+
+    /// Lets the loop guard hold a message once more, which has promised a place.
+    func holdAgain(_ delivery: inout Delivery, _ held: HeldMessage, _ breaker: BreakerID) {
+        if !held.isRemainder { receiver.counters.count(.held(held)) }
+        store(&delivery, under: held)
+        receiver.loopGuard?.hold(held, breaker)
+        letLaneGoOn(&delivery)
+    }
+
+    /// Lets the loop guard hold what is left of a message that has ended for the others of its routes.
+    ///
+    /// - Returns: the end of one that there is no room for; nil when it is held.
+    func holdRemainder(_ delivery: inout Delivery, _ outcome: Outcome) -> Outcome? {
+        let (end, held) = receiver.holdRemainder(
+            delivery.walk.message, outcome, for: self, inboxID: inboxID(delivery.ticket)
+        ) { held in
+            settle(delivery.walk, outcome)
+            park(&delivery, held, told: outcome)
+        }
+        guard held != nil else { return end }
+        letLaneGoOn(&delivery)
+        let receipt = delivery.ticket.receipt
+        if receipt.isStored { receipt.finish(delivery.walk.told) }
+        return nil
+    }
+
+    /// Lets a delivery wait until the loop guard lets its message go; it counts no more for what the service may take.
+    private func park(_ delivery: inout Delivery, _ held: HeldMessage, told outcome: Outcome? = nil) {
+        let before = delivery.walk.hold(held, told: outcome)
+        before?.finish(delivery.walk.told ?? .held(held))
+        store(&delivery, under: held)
+    }
+
+    private func store(_ delivery: inout Delivery, under held: HeldMessage) {
+        change { state in
+            state.vacate(&delivery)
+            // Whoever holds it releases its lane.
+            var parked = delivery
+            parked.hasLane = false
+            state.parked[held.id] = parked
         }
     }
 
-    /// Lets the lane of a parcel go on that the loop guard holds by now; before, a later one could be held in front of it.
-    func letLaneGoOn(_ parcel: Parcel) {
-        state.withLock { $0.lanes.release(parcel) }
-        startWork()
+    /// Lets the lane go on of what the loop guard holds by now; before, a later one could be held in front of it.
+    private func letLaneGoOn(_ delivery: inout Delivery) { change { $0.lanes.release(&delivery) } }
+
+    /// Tells a breaker that the turn it gave is over, and gives held messages theirs.
+    func giveTurns(after breaker: BreakerID) {
+        receiver.loopGuard?.turnEnded(breaker)
+        if mayLetGo { receiver.giveTurns() }
     }
 
-    /// Takes a parcel back from the loop guard; nil when the service has left it.
-    private func unpark(_ held: HeldMessage, isHandled: Bool = true) -> Parcel? {
-        let parcel = state.withLock { state in
-            guard state.phase != .stopped, let parcel = state.parked.removeValue(forKey: held.id) else {
-                return nil as Parcel?
+    /// Whether a held message may have its turn: the service is open, and nothing is handled that must be alone.
+    var mayLetGo: Bool {
+        change { state in
+            if case .none = state.alone { state.phase == .open } else { false }
+        }
+    }
+
+    /// Lets held messages go when their turn comes, one after another, until the service stops.
+    func runHeld() async {
+        while change({ $0.isRunning }) {
+            let now = clock.now
+            var latest = now.advanced(by: .seconds(1))
+            receiver.loopGuard?.tellStoreAgain()
+            if let failure = receiver.loopGuard?.takeStoreFailure() {
+                tell(.storeFailed("the loop guard's breakers could not be kept: \(failure)"))
             }
-            state.enter(parcel)
-            if isHandled { state.handling += 1 }
-            return parcel
+            if let due = receiver.loopGuard?.nextDue {
+                if due <= now, mayLetGo { receiver.giveTurns() }
+                if due > now { latest = min(due, latest) }
+            }
+            do { try await clock.sleep(until: latest) } catch { return }
         }
-        if parcel != nil, !held.isRemainder { receiver.counters.uncountHeld() }
-        return parcel
-    }
-
-    private func doneUnparked() {
-        let wake = state.withLock { state in
-            state.handling -= 1
-            return state.takeWoken(settings)
-        }
-        wake()
-        startWork()
-    }
-
-    /// Lets go of a held message that the service leaves.
-    func abandon(_ held: HeldMessage) {
-        if !held.isRemainder { receiver.counters.uncountHeld() }
-        held.abandon()
     }
 }
+
+// MARK: - Letting go
 
 extension PushService: HeldKeeper {
     var isDurable: Bool { inbox.isDurable }
 
     /// Handles a held message; one whose handler fails is tried again as any other, under the same lease.
     func run(_ held: HeldMessage, _ bypass: AdmissionBypass) async -> Outcome? {
-        guard let parcel = unpark(held) else {
-            held.abandon()
+        guard let (delivery, isRunning) = unpark(held, { state, _ in state.inFlight += 1 }) else { return nil }
+        defer { change { $0.inFlight -= 1 } }
+        guard isRunning else {
+            leave(delivery)
             return nil
         }
-        defer { doneUnparked() }
-        return await resume(parcel, held, bypass)
+        return await carryOut(.resume(held, bypass), of: delivery)
     }
 
     /// Puts a held message before those of its lane, behind others that had their turn before it.
     func giveTurn(_ held: HeldMessage, _ breaker: BreakerID) {
-        guard let parcel = unpark(held, isHandled: false) else {
-            held.abandon()
-            receiver.loopGuard?.turnEnded(breaker)
-            return
+        let unparked = unpark(held) { state, delivery in
+            var delivery = delivery
+            delivery.walk.prepare(for: .resume(held, .breaker(breaker)))
+            state.lanes.putReleased(delivery)
         }
-        var progress = parcel.progress
-        progress.turn = Parcel.Turn(held: held, breaker: breaker)
-        parcel.progress = progress
-        let isOver = state.withLock { state in
-            if state.phase == .stopped { return true }
-            state.lanes.putReleased(parcel)
-            return false
-        }
-        if isOver {
-            leave(parcel, progress)
-            receiver.loopGuard?.turnEnded(breaker)
-        }
-        startWork()
-    }
-
-    /// Handles a message whose turn it is, and gives the next ones theirs.
-    func take(_ turn: Parcel.Turn, of parcel: Parcel, _ worker: Worker?) async {
-        var progress = parcel.progress
-        progress.turn = nil
-        parcel.progress = progress
-        _ = await resume(parcel, turn.held, .breaker(turn.breaker), worker)
-        receiver.loopGuard?.turnEnded(turn.breaker)
-        if mayLetGo { receiver.giveTurns() }
-    }
-
-    private func resume(
-        _ parcel: Parcel, _ held: HeldMessage, _ bypass: AdmissionBypass, _ worker: Worker? = nil
-    ) async -> Outcome? {
-        var progress = parcel.progress
-        let (message, match, next) = receiver.resume(held, bypass)
-        if case .handle = next {} else { await writeDownEnd(of: worker) }
-        progress.message = message
-        switch next {
-        case .handle:
-            progress.killed = match.ended(in: message)
-            return await attempt(parcel, progress, worker)
-        case .hold(let breaker):
-            guard let loopGuard = receiver.loopGuard, loopGuard.promise(breaker, bytes: held.bytes) != nil else {
-                return await putAside(parcel, progress, .holdLimitReached)
-            }
-            holdAgain(parcel, held)
-            loopGuard.hold(held, breaker)
-            letLaneGoOn(parcel)
-            return nil
-        case .end(.looped(.killSwitch)):
-            progress.killed = held.routes
-            return await putAside(parcel, progress, .killSwitch)
-        case .end(let end): return await conclude(parcel, progress, end)
-        // Only the deduplicator says so, and a message that was held has passed it.
-        case .wait: return await conclude(parcel, progress, .unrouted(.noRoute))
-        }
-    }
-
-    private func holdAgain(_ parcel: Parcel, _ held: HeldMessage) {
-        if !held.isRemainder { receiver.counters.count(.held(held)) }
-        state.withLock { state in
-            state.parked[held.id] = parcel
-            state.vacate(parcel)
-        }
+        if unparked == nil { receiver.loopGuard?.turnEnded(breaker) }
     }
 
     /// Ends a held message unhandled.
-    func drop(_ held: HeldMessage) {
-        end(held) { parcel, progress in _ = await self.conclude(parcel, progress, .looped(.rate)) }
-    }
+    func drop(_ held: HeldMessage) { end(held, .end(.looped(.rate))) }
 
     /// Ends a held message unhandled, since a newer change of its object has its place.
-    func supersede(_ held: HeldMessage) {
-        end(held) { parcel, progress in _ = await self.conclude(parcel, progress, .superseded) }
-    }
+    func supersede(_ held: HeldMessage) { end(held, .end(.superseded)) }
 
-    /// Puts a held message among the dead letters.
-    func putAside(_ held: HeldMessage, _ reason: DeadLetter.Reason) {
-        end(held) { parcel, progress in _ = await self.putAside(parcel, progress, reason) }
-    }
+    /// Dead-letters a held message.
+    func putAside(_ held: HeldMessage, _ reason: DeadLetter.Reason) { end(held, .deadLetter(reason)) }
 
-    private func end(_ held: HeldMessage, _ body: @escaping @Sendable (Parcel, Parcel.Progress) async -> Void) {
-        guard let parcel = unpark(held) else { return held.abandon() }
-        startEnding {
-            var progress = parcel.progress
-            progress.message = held.traced()
-            await body(parcel, progress)
+    private func end(_ held: HeldMessage, _ purpose: DeliveryWalk.Purpose) {
+        guard var (delivery, _) = unpark(held, { state, _ in state.ending += 1 }) else { return }
+        delivery.walk.message = held.traced()
+        start { [self, delivery] in
+            await carryOut(purpose, of: delivery)
+            change { $0.ending -= 1 }
         }
-        doneUnparked()
+    }
+
+    /// Takes a delivery back from the loop guard, and does with it what `take` says; nil when the service has left it.
+    private func unpark(
+        _ held: HeldMessage, _ take: (inout ServiceState, Delivery) -> Void
+    ) -> (Delivery, isRunning: Bool)? {
+        if !held.isRemainder { receiver.counters.uncountHeld() }
+        let unparked: (Delivery, Bool)? = change { state in
+            guard state.phase != .stopped, var delivery = state.parked.removeValue(forKey: held.id) else { return nil }
+            state.enter(&delivery)
+            take(&state, delivery)
+            return (delivery, state.isRunning)
+        }
+        if unparked == nil { held.abandon() }
+        return unparked
     }
 }

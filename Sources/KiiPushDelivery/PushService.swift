@@ -21,7 +21,7 @@ import Synchronization
 ///   its further attempts are made alone. What ends the process four times, but for the first time alone, is put among
 ///   the dead letters and not run a fifth time.
 /// - A handler that succeeded does not run again for the message, but for those in flight at a crash: at most
-///   ``ServiceSettings/concurrency`` messages, and what the loop guard or somebody lets go.
+///   ``ServiceSettings/inFlight`` messages, and what somebody releases by hand.
 /// - It holds no more in memory than ``ServiceSettings`` say. What a durable inbox takes beyond that waits on disk, and
 ///   is read back in order; with an inbox in memory, transports wait while it is full. No route, bucket, topic, sender
 ///   or object uses more than a share of places and handlers.
@@ -35,11 +35,8 @@ public final class PushService: Sendable {
     /// The receiver whose chain and handlers it uses.
     public let receiver: PushReceiver
 
-    /// Let go when it runs, since a transport may keep its intake, which keeps the service.
-    let transports: Mutex<[any PushTransport]>
     let inbox: any Inbox
     let settings: ServiceSettings
-    let delivery: Mutex<DeliverySettings>
     let jitter: @Sendable () -> Double
     private let executor: (any TaskExecutor)?
     let state: Mutex<ServiceState>
@@ -65,11 +62,9 @@ public final class PushService: Sendable {
         jitter: @escaping @Sendable () -> Double = { Double.random(in: -1...1) }, executor: (any TaskExecutor)? = nil
     ) {
         self.receiver = receiver
-        self.transports = Mutex(transports)
         self.inbox = inbox
         self.settings = settings
-        state = Mutex(ServiceState(settings, isDurable: inbox.isDurable))
-        self.delivery = Mutex(delivery)
+        state = Mutex(ServiceState(settings, delivery, transports, isDurable: inbox.isDurable))
         self.jitter = jitter
         self.executor = executor
     }
@@ -80,6 +75,17 @@ public final class PushService: Sendable {
         Task(executorPreference: executor, operation: body)
     }
 
+    /// Changes the state, and does what follows from that: starts the deliveries whose turn it is, and lets those go on
+    /// who wait for the change.
+    func change<Answer: Sendable>(_ body: (inout ServiceState) -> Answer) -> Answer {
+        let (answer, effects) = state.withLock { state in (body(&state), state.takeEffects()) }
+        for delivery in effects.deliveries { start { await self.work(delivery) } }
+        effects.sleep?.cancel()
+        for waiter in effects.waiters { waiter.resume() }
+        for action in effects.actions { action() }
+        return answer
+    }
+
     /// Does something on the executor that was handed in, with all that it starts.
     func onExecutor<Answer>(_ body: nonisolated(nonsending) () async throws -> Answer) async rethrows -> Answer {
         try await withTaskExecutorPreference(executor, operation: body)
@@ -88,7 +94,7 @@ public final class PushService: Sendable {
     /// Changes how messages are delivered whose route says nothing else, as when rules are loaded again.
     ///
     /// It counts for what is taken in from now on.
-    public func setDelivery(_ settings: DeliverySettings) { delivery.withLock { $0 = settings } }
+    public func setDelivery(_ settings: DeliverySettings) { change { $0.delivery = settings } }
 
     /// Calls `listener` with each event of the service and its transports; outcomes are reported by
     /// `PushReceiver.onTrace(_:)`.
@@ -110,8 +116,9 @@ public final class PushService: Sendable {
     public var status: ServiceStatus {
         state.withLock { state in
             var status = ServiceStatus()
-            status.waiting = state.lanes.count + (state.nextAlone == nil ? 0 : 1)
-            status.handling = state.handling
+            status.waiting = state.lanes.count
+            if case .next = state.alone { status.waiting += 1 }
+            status.handling = state.runs.count - state.waitingRuns.count
             status.retrying = state.retries.count
             status.held = state.parked.count + state.copies.count
             status.messages = state.messages

@@ -50,13 +50,13 @@ public enum TransportEvent: Sendable, Hashable {
     case connected(String)
     /// The connection is gone, or could not be made, and why; it is made again after the pause.
     case disconnected(String, retryIn: Duration)
-    /// The other end does not let it in, such as for a wrong password, and why; it asks again after the pause, which grows.
-    /// Told once: not for each further refusal with the same reason.
+    /// The other end does not let it in, such as for a wrong password, and why; it asks again after the pause, which
+    /// grows. Told once: not for each further refusal with the same reason.
     case refused(String, retryIn: Duration)
     /// Messages may have been lost that nobody can bring back, and why: a session that the broker forgot, a queue that
     /// ran over, a quality of service without acknowledgement.
     case possibleGap(String)
-    /// Something came that is of no use, such as a message of another topic or a changed file that cannot be read, and was
-    /// ignored; of many, the first is told.
+    /// Something came that is of no use, such as a message of another topic or a changed file that cannot be read, and
+    /// was ignored; of many, the first is told.
     case ignored(String)
 }

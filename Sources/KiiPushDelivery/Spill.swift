@@ -12,7 +12,7 @@ struct Spill {
         let keys: ShareKeys
         let bytes: Int
         let receipt: Receipt
-        /// As the parcel's.
+        /// As the walk's.
         let killed: (isWhole: Bool, routes: [String])
         /// When it was made, of a change of an object, which a newer one may replace; nil for any other.
         let changedAt: Int64?
@@ -175,14 +175,14 @@ struct Spill {
 }
 
 extension Spill.Item {
-    /// What stays in memory of a parcel without a place.
-    init(_ parcel: Parcel) {
-        let progress = parcel.progress
-        let message = progress.message.message
+    /// What stays in memory of a delivery without a place.
+    init(_ delivery: Delivery) {
+        let (ticket, walk) = (delivery.ticket, delivery.walk)
+        let message = walk.message.message
         // One that was tried has handlers that are done with it.
-        let isChange = message.storage.classified.hasObject && progress.attempts == 0
+        let isChange = message.storage.classified.hasObject && walk.attempts == 0
         self.init(
-            number: parcel.number, keys: parcel.keys, bytes: parcel.bytes, receipt: parcel.receipt,
-            killed: parcel.killed, changedAt: isChange ? message.sentAt ?? message.modifiedAt : nil)
+            number: ticket.number, keys: ticket.keys, bytes: ticket.bytes, receipt: ticket.receipt,
+            killed: walk.killed, changedAt: isChange ? message.sentAt ?? message.modifiedAt : nil)
     }
 }

@@ -66,31 +66,30 @@ struct Turns {
     }
 }
 
-/// How many messages of each route and each group are being handled.
+/// How many of each route and each group run, of as many as may run at once.
 struct Running: TurnJudge {
-    private let mostOfRoute: Int
-    private let mostOfGroup: Int
+    /// How many may run at once, of which one is left for other routes, and one for other groups of a route.
+    var most: Int
+    private(set) var count = 0
     private var routes: [ResourceKey: Int] = [:]
     private var groups: [ResourceKey: Int] = [:]
 
-    /// Leaves a worker for other routes, and one for other groups of a route, where there are enough.
-    init(concurrency: Int) {
-        mostOfRoute = max(concurrency - 1, 1)
-        mostOfGroup = max(concurrency - 2, 1)
-    }
+    init(most: Int) { self.most = most }
 
-    func mayTake(route: ResourceKey) -> Bool { routes[route, default: 0] < mostOfRoute }
-    func mayTake(group: ResourceKey) -> Bool { groups[group, default: 0] < mostOfGroup }
+    func mayTake(route: ResourceKey) -> Bool { routes[route, default: 0] < max(most - 1, 1) }
+    func mayTake(group: ResourceKey) -> Bool { groups[group, default: 0] < max(most - 2, 1) }
     func mayTake(lane: LaneKey) -> Bool { true }
 
     func mayTake(_ keys: ShareKeys) -> Bool { mayTake(route: keys.route) && mayTake(group: keys.group) }
 
     mutating func begin(_ keys: ShareKeys) {
+        count += 1
         routes[keys.route, default: 0] += 1
         groups[keys.group, default: 0] += 1
     }
 
     mutating func end(_ keys: ShareKeys) {
+        count -= 1
         routes.lower(keys.route)
         groups.lower(keys.group)
     }

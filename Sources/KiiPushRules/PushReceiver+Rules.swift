@@ -1,11 +1,12 @@
 public import KiiPush
 
 extension PushReceiver {
-    /// Makes a receiver with the chain that a rules file asks for: its app, identities, scopes, dedupe window and loop guard.
+    /// Makes a receiver with the chain that a rules file asks for: its app, identities, scopes, dedupe window and loop
+    /// guard.
     ///
     /// The rules are not loaded yet: register the handlers that they name first, then call ``load(_:actions:)``. The
     /// chain stays as it is when other rules are loaded later, but for the loop guard's numbers and identities, which
-    /// `RulesGate` of KiiPushTesting takes over.
+    /// ``RulesGate`` takes over.
     ///
     /// - Parameters:
     ///   - rules: the rules whose settings count.
@@ -15,7 +16,8 @@ extension PushReceiver {
     ///   - deadLetters: where messages are put aside; without one, in memory: 1,000 letters of 8 MiB in all.
     ///   - deduplicator: the chain's first stage, such as one on a store of yours, whose window is then its own; nil
     ///     takes one in memory with the file's window.
-    ///   - breakers: keeps the loop guard's open breakers for the next process; without one they are lost with this one.
+    ///   - breakers: keeps the loop guard's open breakers for the next process; without one they are lost with this
+    ///     one.
     public convenience init(
         rules: RoutingRules, app: String? = nil, limits: PayloadLimits = .standard,
         clock: any ReceiverClock = SystemClock(), deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),

@@ -11,6 +11,10 @@ public struct RoutingRule: Sendable {
         case run([String])
         /// Prints the message as one line of JSON.
         case print
+        /// Writes an object of Kii's cloud.
+        case write(RuleWrite)
+        /// Sends a push to a topic.
+        case send(RuleSend)
     }
 
     /// A place of one condition: a key of `when`, or one of `data`.
@@ -39,8 +43,8 @@ public struct RoutingRule: Sendable {
     public let dedupe: RouteDedupe?
     /// Where the rule begins.
     public let position: SourcePosition
-    /// Where what it does is said: the name of its handler, its program, or `print`.
-    public let actionPosition: SourcePosition
+    /// Where what it does is said: the name of its handler, its program, `print`, or what it writes or sends to.
+    package let actionPosition: SourcePosition
     /// Where its conditions stand, in the order of the file.
     public let conditions: [Condition]
 
@@ -61,7 +65,7 @@ extension RulesReader {
 
     /// The rules of a file; one that has a problem is left out, and the file is refused for it.
     mutating func rules(
-        _ node: RulesNode, loop: LoopSettings, delivery: DeliverySettings
+        _ node: RulesNode, loop: LoopSettings, delivery: DeliverySettings, sender: Sender?
     ) -> [RoutingRule] {
         var ids: [ExactText: Int] = [:]
         var rules: [RoutingRule] = []
@@ -69,20 +73,20 @@ extension RulesReader {
             guard let object = object(node, "a rule: an object with id, when and then", keys: Self.ruleKeys) else {
                 continue
             }
-            if let rule = rule(object, &ids, loop, delivery) { rules.append(rule) }
+            if let rule = rule(object, &ids, loop, delivery, sender) { rules.append(rule) }
         }
         return rules
     }
 
     private mutating func rule(
         _ object: RulesObject, _ ids: inout [ExactText: Int], _ loop: LoopSettings,
-        _ delivery: DeliverySettings
+        _ delivery: DeliverySettings, _ sender: Sender?
     ) -> RoutingRule? {
         let id = required("id", of: object).flatMap { ruleID($0, &ids) }
         var criteria = RouteCriteria()
         var conditions: [RoutingRule.Condition] = []
         if let node = object["when"] { (criteria, conditions) = when(node) }
-        let action = required("then", of: object).flatMap { self.action($0) }
+        let action = required("then", of: object).flatMap { self.action($0, sender) }
         let goesOn = object["continue"].flatMap { bool($0) } ?? false
         let writes = object["writes"].map { self.writes($0) } ?? []
         let ownDelivery = object["delivery"].map { self.delivery($0, from: delivery) }
@@ -118,15 +122,19 @@ extension RulesReader {
         return id
     }
 
-    static let actions = ["handler", "run", "print"]
+    static let actions = ["handler", "run", "print", "write", "send"]
 
-    private mutating func action(_ node: RulesNode) -> (action: RoutingRule.Action, offset: Int)? {
-        guard let object = object(node, "an object with handler, run or print", keys: Self.actions) else { return nil }
+    private mutating func action(
+        _ node: RulesNode, _ sender: Sender?
+    ) -> (action: RoutingRule.Action, offset: Int)? {
+        let expected = "an object with handler, run, print, write or send"
+        guard let object = object(node, expected, keys: Self.actions) else { return nil }
         let members = object.members.filter { member in Self.actions.contains { $0.isExactly(member.key) } }
         guard let only = members.first, members.count == 1 else {
             // What is unknown has been reported, and was probably meant to be one of them.
             if members.count > 1 || object.members.isEmpty {
-                report(node.offset, "expected exactly one of handler, run and print, found \(members.count)")
+                report(
+                    node.offset, "expected exactly one of handler, run, print, write and send, found \(members.count)")
             }
             return nil
         }
@@ -134,6 +142,8 @@ extension RulesReader {
         switch only.key {
         case "handler": return name(value, "the name of a handler").map { (.handler($0), value.offset) }
         case "run": return arguments(value).map { (.run($0), value.offset) }
+        case "write": return write(value).map { (.write($0.write), $0.offset) }
+        case "send": return send(value, sender).map { (.send($0.push), $0.offset) }
         default:
             guard let isOn = bool(value) else { return nil }
             guard isOn else {

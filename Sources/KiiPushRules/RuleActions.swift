@@ -1,9 +1,13 @@
 public import KiiPush
 
-/// Does what rules ask for that name no handler: running programs, and printing.
+/// Does what rules ask for that name no handler: running programs, printing, and calling Kii's cloud.
 ///
-/// The core does neither, since both reach out of the process. Whoever loads rules with `run` or `print` brings one.
+/// The core does none of it, since it reaches out of the process. Whoever loads rules with `run`, `print`, `write` or
+/// `send` brings one.
 public protocol RuleActions: Sendable {
+    /// What does `write` and `send`; nil refuses rules that ask for them.
+    var cloud: (any RuleCloud)? { get }
+
     /// Runs a program for a message and returns when it has ended.
     ///
     /// - Parameters:
@@ -17,4 +21,9 @@ public protocol RuleActions: Sendable {
     ///
     /// - Throws: when it could not be written; the message then failed.
     func print(_ message: PushMessage, _ context: HandlerContext) async throws
+}
+
+extension RuleActions {
+    /// None: rules with `write` or `send` are refused.
+    public var cloud: (any RuleCloud)? { nil }
 }

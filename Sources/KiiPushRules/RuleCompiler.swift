@@ -14,7 +14,8 @@ struct RuleCompiler {
     ///   - rules: the rules.
     ///   - taken: the ids of the routes that code declares.
     /// - Returns: the routes.
-    /// - Throws: `RulesError` when an id is taken, a handler is not registered, or nobody runs or prints.
+    /// - Throws: `RulesError` when an id is taken, a handler is not registered, or nobody runs, prints, writes or
+    ///   sends.
     func routes(_ rules: [RoutingRule], taken: (String) -> Bool) throws(RulesError) -> [Route] {
         var problems: [RulesError.Problem] = []
         var omitted = 0
@@ -43,6 +44,12 @@ struct RuleCompiler {
         switch rule.action {
         case .handler(let name):
             if let handler = handlers[ExactText(name)] { return .any(handler) }
+            guard !handlers.isEmpty else {
+                report(
+                    "no handler '\(Suggestion.shown(name))' is registered, nor any other: register it in the program, or "
+                        + "let the rule run, print, write or send")
+                return nil
+            }
             report(Suggestion.unknown("handler", name, known: handlers.keys.map(\.text).sorted()))
         case .run(let arguments):
             if let actions { return .any { try await actions.run(arguments, for: $0, $1) } }
@@ -50,6 +57,12 @@ struct RuleCompiler {
         case .print:
             if let actions { return .any { try await actions.print($0, $1) } }
             report("this program cannot print messages; load the rules with actions that do")
+        case .write(let write):
+            if let cloud = actions?.cloud { return .any { try await cloud.perform(try write.filled($0), $1) } }
+            report("this program cannot write to Kii's cloud; load the rules with actions that have a 'cloud'")
+        case .send(let push):
+            if let cloud = actions?.cloud { return .any { try await cloud.perform(try push.filled($0), $1) } }
+            report("this program cannot send pushes; load the rules with actions that have a 'cloud'")
         }
         return nil
     }

@@ -4,13 +4,13 @@ import KiiPush
 ///
 /// `{"at": "2s", "transport": "mqtt", "payload": {…}}`, or `raw` with the bytes as a string. Read the file line by line
 /// and give each line here; nothing is kept but the time of the last one.
-public struct RuleCorpus: Sendable {
+package struct RuleCorpus: Sendable {
     /// The file, as the caller named it; errors begin with it.
-    public let file: String
+    package let file: String
     private var now = Duration.zero
 
     /// Begins with an empty corpus at 0 s.
-    public init(file: String) { self.file = file }
+    package init(file: String) { self.file = file }
 
     /// Reads one line.
     ///
@@ -19,7 +19,7 @@ public struct RuleCorpus: Sendable {
     ///   - number: its number, from 1, for errors.
     /// - Returns: the step; its `at` is never before that of the line before.
     /// - Throws: ``RulesError`` with everything that is wrong with the line; the next one can be read all the same.
-    public mutating func step(_ line: [UInt8], number: Int) throws(RulesError) -> RuleTestStep {
+    package mutating func step(_ line: [UInt8], number: Int) throws(RulesError) -> RuleTestStep {
         let source = RulesSource(line, file: file)
         do throws(RulesError) {
             var reader = RulesReader(source)

@@ -4,7 +4,8 @@ public import KiiPush
 public struct RuleTest: Sendable {
     /// What the test is called.
     public let name: String
-    /// The wall clock's time at 0 s, in milliseconds since 1970 as `PushMessage.sentAt`; nil when the test does not say.
+    /// The wall clock's time at 0 s, in milliseconds since 1970 as `PushMessage.sentAt`; nil when the test does not
+    /// say.
     ///
     /// Without it the wall clock shows the time at which the first message with one was sent, when that comes in.
     public let now: Int64?
@@ -34,10 +35,10 @@ public struct RuleTestStep: Sendable {
         /// The payload's bytes: the JSON text as the file has it, or the text of `raw`.
         public let bytes: [UInt8]
         /// Whether the file has it as `raw`.
-        public let isRaw: Bool
+        package let isRaw: Bool
         /// The transport that brings it; nil when the step names none.
         public let transport: Transport?
-        /// The names of the handlers that fail: a handler's name, or the id of a rule that runs or prints.
+        /// The names of the handlers that fail: a handler's name, or the id of a rule that names none.
         public let fail: [String]
     }
 
@@ -66,15 +67,18 @@ public struct RuleExpectation: Sendable {
     public fileprivate(set) var code: String?
     /// The ids of the routes that take it, whole and in order, also of those that a stage stopped.
     public fileprivate(set) var rules: [String]?
-    /// The handlers that were called, failed ones too, whole and in order; a rule that runs or prints stands there with
-    /// its id.
+    /// The handlers that were called, failed ones too, whole and in order; a rule that names no handler stands there
+    /// with its id.
     public fileprivate(set) var handlers: [String]?
+    /// What is to be done to Kii's cloud, whole and in order: as `then` has it with all values filled in, and without
+    /// who sends.
+    public fileprivate(set) var cloud: [DataValue]?
     /// The kind of push.
     public fileprivate(set) var kind: PushKind?
     /// How sure the kind is.
     public fileprivate(set) var certainty: Certainty?
     /// Where each key that the file names stands.
-    public fileprivate(set) var positions: [String: SourcePosition] = [:]
+    package fileprivate(set) var positions: [String: SourcePosition] = [:]
     /// Where the expectation begins.
     public let position: SourcePosition
 
@@ -203,7 +207,7 @@ extension RulesReader {
         return names
     }
 
-    static let expectKeys = ["outcome", "reason", "layer", "code", "rules", "handlers", "kind", "certainty"]
+    static let expectKeys = ["outcome", "reason", "layer", "code", "rules", "handlers", "cloud", "kind", "certainty"]
 
     private mutating func expectation(_ node: RulesNode) -> RuleExpectation? {
         guard let object = object(node, "an object with what is expected", keys: Self.expectKeys) else { return nil }
@@ -219,6 +223,7 @@ extension RulesReader {
             case "code": expect.code = choice(value, "code", known(DecodeError.Code.allCases.map(\.rawValue)))
             case "rules": expect.rules = names(value, "rule's id")
             case "handlers": expect.handlers = names(value, "handler's name")
+            case "cloud": expect.cloud = cloudActions(value)
             case "kind": expect.kind = choice(value, "kind")
             case "certainty": expect.certainty = choice(value, "certainty")
             default: expect.positions[member.key] = nil
@@ -226,6 +231,26 @@ extension RulesReader {
         }
         return expect
     }
+}
+
+extension RulesReader {
+    /// What a test expects to be done to the cloud: objects with `write` or `send`.
+    private mutating func cloudActions(_ node: RulesNode) -> [DataValue]? {
+        list(node, "a list of objects with write or send")?.compactMap { node in
+            guard let object = object(node, "an object with write or send", keys: Self.cloudActions) else { return nil }
+            guard object.members.count == 1, let only = object.members.first else {
+                report(node.offset, "expected exactly one of write and send, found \(object.members.count)")
+                return nil
+            }
+            guard only.value.token.kind == .object else {
+                report(only.value, expected: "an object")
+                return nil
+            }
+            return DataValue(source.bytes.span, node.token)
+        }
+    }
+
+    private static let cloudActions = ["write", "send"]
 }
 
 /// The names that a file's tests may speak of.
@@ -251,8 +276,8 @@ package struct RuleNames {
 }
 
 extension RoutingRule {
-    /// What tests call the rule's handler: its name, or the rule's id where the rule runs a program or prints.
-    public var handlerName: String {
+    /// What tests call the rule's handler: its name, or the rule's id where it names none.
+    package var handlerName: String {
         guard case .handler(let name) = action else { return id }
         return name
     }

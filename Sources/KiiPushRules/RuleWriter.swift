@@ -76,6 +76,23 @@ extension RoutingRule.Action {
             case .handler(let name): writer.member("handler", name)
             case .run(let arguments): writer.member("run", arguments)
             case .print: writer.member("print", true)
+            case .write(let write):
+                writer.member("write") { writer in
+                    writer.member("object", write.object.uri.description)
+                    writer.key("fields")
+                    writer.value(write.fields.source)
+                    if write.replaces { writer.member("replace", true) }
+                }
+            case .send(let push):
+                writer.member("send") { writer in
+                    writer.member("topic", push.topic.uri.description)
+                    if push.statesSender { writer.member("as", "\(push.sender.typeName):\(push.sender.id)") }
+                    guard case .object(let members) = push.message.source else { return }
+                    for (key, value) in members {
+                        writer.key(key)
+                        writer.value(value)
+                    }
+                }
             }
         }
     }

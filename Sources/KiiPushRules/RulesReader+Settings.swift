@@ -10,7 +10,8 @@ extension RulesReader {
         list(node, "a list of identities such as \"thing:th.1\"")?.compactMap { identity($0) } ?? []
     }
 
-    private mutating func identity(_ node: RulesNode) -> Sender? {
+    /// `user:U1`: one identity.
+    mutating func identity(_ node: RulesNode) -> Sender? {
         let expected = "an identity: \"user:ID\", \"thing:ID\" or \"admin:NAME\""
         guard let text = name(node, expected) else { return nil }
         guard let (type, id) = owner(text, node, expected, types: Self.senderTypes) else { return nil }

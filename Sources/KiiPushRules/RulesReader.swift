@@ -36,7 +36,6 @@ struct RulesObject {
     let node: RulesNode
     let members: [RulesMember]
 
-    /// The value of a key.
     subscript(key: String) -> RulesNode? { member(key)?.value }
 
     func member(_ key: String) -> RulesMember? { members.first { $0.key.isExactly(key) } }
@@ -149,7 +148,6 @@ struct RulesReader {
     /// The text of any value, as it is written; a string's unescaped.
     func text(_ node: RulesNode) -> String { node.token.string(in: source.bytes.span) }
 
-    /// A string.
     mutating func string(_ node: RulesNode, _ what: String) -> String? {
         guard node.token.kind == .string else {
             report(node, expected: what)

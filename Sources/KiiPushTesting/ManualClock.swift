@@ -1,4 +1,5 @@
 public import KiiPush
+public import KiiPushRules
 import Synchronization
 
 /// A clock that a test turns by hand: no test needs to sleep.
@@ -8,11 +9,9 @@ import Synchronization
 /// let receiver = PushReceiver(clock: clock)
 /// clock.advance(by: .seconds(601))
 /// ```
-public final class ManualClock: ReceiverClock {
+public final class ManualClock: TurnedClock {
     private struct State {
-        var time: MonotonicInstant
-        /// What the wall clock showed at a moment.
-        var wall: (milliseconds: Int64, at: MonotonicInstant)?
+        var time: TurnedTime
         var lastSleeper: UInt64 = 0
         var sleepers: [UInt64: (end: MonotonicInstant, continuation: CheckedContinuation<Void, any Error>)] = [:]
     }
@@ -21,33 +20,24 @@ public final class ManualClock: ReceiverClock {
 
     /// Makes a clock that stands at `start`, and whose wall clock shows `wallNow`; nil for one that knows no date.
     public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 0), wallNow: Int64? = nil) {
-        state = Mutex(State(time: start, wall: wallNow.map { ($0, start) }))
+        state = Mutex(State(time: TurnedTime(now: start, wallNow: wallNow)))
     }
 
     /// The moment at which the clock stands.
-    public var now: MonotonicInstant { state.withLock { $0.time } }
+    public var now: MonotonicInstant { state.withLock { $0.time.now } }
 
     /// What the wall clock shows, in milliseconds since 1970; it goes on with the clock, and jumps when it is set.
     public var wallNow: Int64? {
-        get {
-            state.withLock { state in
-                state.wall.map { wall in
-                    let elapsed = wall.at.duration(to: state.time) / .milliseconds(1)
-                    let (sum, overflow) = wall.milliseconds.addingReportingOverflow(Int64(elapsed))
-                    return overflow ? .max : sum
-                }
-            }
-        }
-        set { state.withLock { state in state.wall = newValue.map { ($0, state.time) } } }
+        get { state.withLock { $0.time.wallNow } }
+        set { state.withLock { $0.time.wallNow = newValue } }
     }
 
     /// Turns the clock on, and wakes those whose time has come; it cannot be turned back, since no monotonic clock goes
     /// back.
     public func advance(by duration: Duration) {
-        precondition(duration >= .zero, "a monotonic clock does not go back")
         let woken = state.withLock { state in
-            state.time = state.time.advanced(by: duration)
-            let woken = state.sleepers.filter { $0.value.end <= state.time }
+            state.time.advance(by: duration)
+            let woken = state.sleepers.filter { $0.value.end <= state.time.now }
             for number in woken.keys { state.sleepers[number] = nil }
             // Those of one moment in the order in which they came, so that a run is the same each time.
             return woken.sorted { ($0.value.end, $0.key) < ($1.value.end, $1.key) }
@@ -66,7 +56,7 @@ public final class ManualClock: ReceiverClock {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let isOver = state.withLock { state in
-                    if state.time >= instant || Task.isCancelled { return true }
+                    if state.time.now >= instant || Task.isCancelled { return true }
                     state.sleepers[number] = (instant, continuation)
                     return false
                 }

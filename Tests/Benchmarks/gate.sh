@@ -5,8 +5,9 @@
 #   bash Tests/Benchmarks/gate.sh          compares
 #   bash Tests/Benchmarks/gate.sh --set    writes what is measured, and a margin, as the new thresholds
 #
-# Measured are "decode" (decode and classify) and "whole" (bytes in to handler returned, which reads bucket, object and
-# scope) of the documented sample, 100 routes: each the difference of two runs, so that starting costs nothing.
+# Measured are "decode" (decode and classify), "whole" (bytes in to handler returned, which reads bucket, object and
+# scope), "lent" (the same with a handler that borrows) and "loop" (the same in a loop that one task owns) of the
+# documented sample, 100 routes: each the difference of two runs, so that starting costs nothing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -34,7 +35,7 @@ count() {
 
 # What 2,000 messages more cost, by each of them; by then each object has been seen twice.
 measured=""
-for part in decode whole; do
+for part in decode whole lent loop; do
     few=$(count "$part" 2000)
     many=$(count "$part" 4000)
     measured+=$(awk -v part="$part" '{
@@ -46,10 +47,10 @@ done
 if [ -n "$set_anew" ]; then
     {
         sed -n "/^#/{s/^# measured with.*/# measured with $toolchain, $(valgrind --version | tr - ' ')/;p}" thresholds.txt
-        # The margin is what another machine may differ by.
+        # The margin is what another machine may differ by, and what moving code about may cost.
         awk '
             $2 == "allocations" { printf "%-7s %-13s %.2f\n", $1, $2, $3 + 0.1 }
-            $2 == "instructions" { printf "%-7s %-13s %.0f\n", $1, $2, $3 * 1.02 }' <<<"$measured"
+            $2 == "instructions" { printf "%-7s %-13s %.0f\n", $1, $2, $3 * 1.05 }' <<<"$measured"
     } >thresholds.new
     mv thresholds.new thresholds.txt
     cat thresholds.txt

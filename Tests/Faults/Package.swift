@@ -14,6 +14,8 @@ let package = Package(
             dependencies: [
                 "CSQLite3",
                 .product(name: "KiiPush", package: "kii-push"),
+                .product(name: "KiiCloud", package: "kii-push"),
+                .product(name: "KiiCloudTesting", package: "kii-push"),
                 .product(name: "KiiPushDelivery", package: "kii-push"),
                 .product(name: "KiiPushLinux", package: "kii-push"),
                 .product(name: "KiiPushSQLite", package: "kii-push"),

@@ -60,22 +60,23 @@ struct TransportTests {
     private final class Counts: Sendable { let value = Mutex((answered: 0, cancelled: 0)) }
 
     @Test("all descriptors are gone when the transport is closed, let go of, or idle", arguments: 0..<3)
-    func descriptors(way: Int) async throws {
-        // The first one sets up the libraries, which keep some for good.
-        let warm = try Bench()
-        _ = try await warm.client.perform(.readObject(warm.object))
-        await warm.transport.close()
-        try await eventually("closed") { warm.server.openConnections == 0 }
-        let before = openDescriptors()
-        do {
-            let bench = try Bench { if way == 2 { $0.idleLimit = .milliseconds(1) } }
-            for _ in 1...3 { _ = try await bench.client.perform(.readObject(bench.object)) }
-            if way == 0 { await bench.transport.close() }
-            if way == 2 { try await eventually("idle") { bench.server.openConnections == 0 } }
-            if way == 2 { _ = try await bench.client.perform(.readObject(bench.object)) }
-        }
-        try await eventually("all closed: \(openDescriptors().subtracting(before))") {
-            openDescriptors().subtracting(before).isEmpty
+    func descriptors(way: Int) async {
+        // In a process of its own: other tests open descriptors of this one.
+        await #expect(processExitsWith: .success) { [way] in
+            // The first one sets up the libraries, which keep some for good.
+            let warm = try Bench()
+            _ = try await warm.client.perform(.readObject(warm.object))
+            await warm.transport.close()
+            try await eventually("closed") { warm.server.openConnections == 0 }
+            let before = openDescriptors()
+            do {
+                let bench = try Bench { if way == 2 { $0.idleLimit = .milliseconds(1) } }
+                for _ in 1...3 { _ = try await bench.client.perform(.readObject(bench.object)) }
+                if way == 0 { await bench.transport.close() }
+                if way == 2 { try await eventually("idle") { bench.server.openConnections == 0 } }
+                if way == 2 { _ = try await bench.client.perform(.readObject(bench.object)) }
+            }
+            try await eventually("all closed") { openDescriptors().subtracting(before).isEmpty }
         }
     }
 

@@ -48,7 +48,7 @@ struct DocumentedCloudTests {
         try await client.perform(.createObject(object, ["seen": false]))
         let receiver = PushReceiver(app: "0123abcd")
         receiver.onPushToApp(bucket: "settings", object: "*") { event, context in
-            guard let record = try await client.perform(.readObject(event.object)) else { return }
+            guard let record = try await context.refresh(event.object, with: client) else { return }
             try await context.write(record, .patch(["seen": true]), with: client)
         }
         #expect(await receiver.receive(PayloadFixture.pushToApp().payload(.long)).name == "handled")

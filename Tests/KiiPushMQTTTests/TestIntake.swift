@@ -90,7 +90,8 @@ final class TestIntake: IntakeService {
     func report(_ event: TransportEvent, _ transport: String) { state.withLock { $0.events.append(event) } }
 }
 
-/// Waits until a condition holds, for as long as a loaded machine may need; what happens in other processes has no other sign.
+/// Waits until a condition holds, for as long as a loaded machine may need; what happens in other processes has no
+/// other sign.
 func eventually(
     _ what: String, within seconds: Double = 20, sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () -> Bool

@@ -40,7 +40,8 @@ struct LaterDamageTests {
     func damage(_ mishap: Mishap) async throws {
         let folder = try StateFolder()
         let directory = folder.next()
-        // What an earlier opening has left lies in the file, and not in the log; and it is more than SQLite's cache keeps.
+        // What an earlier opening has left lies in the file, and not in the log; and it is more than SQLite's cache
+        // keeps.
         do {
             let database = try SQLiteDatabase(directory: directory)
             _ = try SQLiteInbox(database).add((1...40).map { RawPayload([UInt8](repeating: $0, count: 120_000)) })

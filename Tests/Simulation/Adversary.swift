@@ -48,6 +48,8 @@ struct Adversary {
     var honestPace = 0.0
     /// Whether handlers answer these too.
     var answersHonest = false
+    /// For how many milliseconds these come alone before the loop begins, so that their key is trusted.
+    var head = 0
     var loss = 0.0
     /// Whether all layers are on, and not only the rate.
     var hasAllLayers = false
@@ -73,8 +75,9 @@ struct Adversary {
     /// What a device may handle of it in the first hour.
     var bound: Int {
         guard isSlow else { return change == .nothing ? 40 : 2100 }
-        // Its own pace, where that is slower than 20 in 10 s.
-        let pace = Double(tokens) * 1000 / Double(roundTrip + (isBursty ? wait / 2 : wait))
+        // Its own pace, where that is slower than 20 in 10 s; writes that wait for each whole `wait` take whole ones.
+        let round = isBursty && wait > 0 ? (roundTrip / wait + 1) * wait : roundTrip + wait
+        let pace = Double(tokens) * 1000 / Double(round)
         return growth <= 1 && pace < 2 ? max(1000, Int(pace * 3600 * 1.05) + tokens) : 1000
     }
 
@@ -87,7 +90,7 @@ struct Adversary {
             case .route: 450
             case .device: 850
             }
-        return devices * devices * (fanOut * handled + tokens) + Int(honestPace * 3600) * devices
+        return devices * devices * (fanOut * handled + tokens) + Int(honestPace * Double(3600 + head / 1000)) * devices
     }
 }
 
@@ -118,7 +121,7 @@ extension Adversary {
     }
 
     private enum Parameter: CaseIterable {
-        case devices, fanOut, time, jitter, tokens, spread, wait, honest, loss, layers
+        case devices, fanOut, time, jitter, tokens, spread, wait, honest, loss, layers, head
     }
 
     private mutating func choose(_ parameter: Parameter, _ random: inout SeededGenerator) {
@@ -140,6 +143,9 @@ extension Adversary {
             hasAllLayers = random.happens(0.3)
             let cares: [Care] = hasAllLayers ? Care.allCases : [.none, .none, .fails]
             care = cares[Int(random.next() % UInt64(cares.count))]
+        case .head:
+            head = random.happens(0.7) ? 0 : Int(random.logarithmic(10_000, 600_000))
+            if head > 0 { (honestPace, answersHonest) = (random.logarithmic(0.5, 4), false) }
         }
         limit()
     }
@@ -156,7 +162,8 @@ extension Adversary {
         case .spread: spread = moved(spread, 0...60_000)
         case .wait: wait = moved(wait, 0...9000)
         case .jitter: jitter = min(max(jitter * factor, 0.05), 0.5)
-        case .honest: honestPace = min(honestPace * factor, 2)
+        case .honest: honestPace = min(honestPace * factor, head > 0 ? 4 : 2)
+        case .head: head = moved(head, 0...600_000)
         case .loss: loss = min(loss * factor, 0.2)
         case .fanOut, .layers: choose(parameter, &random)
         }
@@ -189,6 +196,7 @@ extension Adversary: CustomStringConvertible {
         if wait > 0 { parts.append("writes wait \(isBursty ? "for each " : "")\(wait) ms") }
         if honestPace > 0 {
             parts.append("\((honestPace * 1000).rounded() / 1000) honest/s\(answersHonest ? ", answered" : "")")
+            if head > 0 { parts.append("\(head / 1000) s of these before") }
         }
         if loss > 0 { parts.append("\((loss * 1000).rounded() / 10) % lost") }
         parts.append((hasAllLayers ? "all layers" : "rate only") + ", care: \(care.rawValue)")

@@ -25,6 +25,9 @@ struct AdversaryRun {
     /// The number of deliveries at which a run is cut off.
     var cap = 3_000_000
 
+    /// For how long honest messages come alone before the loop begins.
+    private var head: Duration { .milliseconds(adversary.head) }
+
     func run(_ seed: UInt64) async -> Result {
         let places = Places(adversary, seed)
         let chaos = Chaos(
@@ -37,17 +40,20 @@ struct AdversaryRun {
         var timeline = Array(repeating: tokens, count: 6 * 60)
         var honestHandled = 0, latest = Duration.zero
         fleet.onHandled = { handling in
-            if handling.generation == 0, handling.cause >= adversary.tokens {
+            if handling.generation == 0, !places.isOfLoop(cause: handling.cause) {
                 honestHandled += 1
                 latest = max(latest, handling.delay)
             } else {
                 tokens[handling.device] += 1
-                timeline[Int((handling.arrivedAt + handling.delay) / .seconds(60))][handling.device] += 1
+                let minute = (handling.arrivedAt + handling.delay - head) / .seconds(60)
+                timeline[Int(minute)][handling.device] += 1
             }
         }
         begin(fleet, places)
-        if adversary.honestPace > 0 { sendHonest(fleet, places, at: Double(adversary.spread) / 1000 + 0.1) }
-        var report = await fleet.run(for: .seconds(10), deliveries: cap)
+        if adversary.honestPace > 0 {
+            sendHonest(fleet, places, at: adversary.head > 0 ? 0 : Double(adversary.spread) / 1000 + 0.1)
+        }
+        var report = await fleet.run(for: head + .seconds(10), deliveries: cap)
         var handled: Int { max(tokens.max() ?? 0, places.mostFailures) }
         for _ in 1..<360 where report.stop == .timeOver && handled <= 5 * adversary.bound {
             report = await fleet.run(for: .seconds(10), deliveries: cap)
@@ -69,14 +75,14 @@ struct AdversaryRun {
 
     private func begin(_ fleet: SimulatedFleet, _ places: Places) {
         for token in 0..<adversary.tokens {
-            let time = adversary.spread * token / adversary.tokens
+            let time = adversary.head + adversary.spread * token / adversary.tokens
             fleet.at(.milliseconds(time)) { places.write(to: $0.cloud, isHonest: false) }
         }
     }
 
     /// One honest message, and the next one when its time has come; as by chance.
     private func sendHonest(_ fleet: SimulatedFleet, _ places: Places, at time: Double) {
-        guard time < 3600 else { return }
+        guard time < 3600 + head / .seconds(1) else { return }
         fleet.at(.milliseconds(Int(time * 1000))) { fleet in
             places.write(to: fleet.cloud, isHonest: true)
             sendHonest(fleet, places, at: time + places.pause(adversary.honestPace))
@@ -91,6 +97,8 @@ final class Places: Sendable {
     private let failures = Mutex<[Int: Int]>([:])
     private let adversary: Adversary
     private let state: Mutex<(last: Int, random: SeededGenerator)>
+    /// How many messages came from outside, and which of them began the loop.
+    private let outside = Mutex<(count: Int, loop: Set<Int>)>((0, []))
     private static let bucket = KiiBucket(scope: .app, name: "settings")
     private static let honest = "U-honest"
 
@@ -145,8 +153,15 @@ final class Places: Sendable {
 
     // MARK: Writing
 
+    /// Whether the message from outside with this number began the loop.
+    func isOfLoop(cause: Int) -> Bool { outside.withLock { $0.loop.contains(cause) } }
+
     /// Writes from outside the fleet.
     func write(to cloud: SimulatedCloud, isHonest: Bool) {
+        outside.withLock { outside in
+            if !isHonest { outside.loop.insert(outside.count) }
+            outside.count += 1
+        }
         switch next(isHonest: isHonest) {
         case .object(let object): cloud.patch(object, [:], by: .user(id: isHonest ? Self.honest : "U-person"))
         case .topic(let topic, let sender): cloud.send([:], to: topic, by: sender)
@@ -171,7 +186,8 @@ final class Places: Sendable {
             }
             device.later(delay(device)) { [self] in try write(place, announced, stamp, device) }
         }
-        if adversary.care == .fails {
+        // An honest message that fails would be lost by its handler, and not by the guard.
+        if adversary.care == .fails, message.sender != .user(id: Self.honest) {
             failures.withLock { $0[device.number, default: 0] += 1 }
             throw Failure()
         }

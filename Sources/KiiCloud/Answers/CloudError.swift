@@ -2,8 +2,8 @@ public import KiiPush
 
 /// Why a call to Kii's cloud did not do what it was to do.
 ///
-/// Kii names each reason by an error code, and says more in further fields, which differ by code. Printing the error shows
-/// status and code only, since fields may hold ids and data.
+/// Kii names each reason by an error code, and says more in further fields, which differ by code. Printing the error
+/// shows status and code only, since fields may hold ids and data.
 public struct CloudError: Error, Sendable, Hashable {
     /// The reason by name: Kii's own codes, and three of this library's.
     public struct Code: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {

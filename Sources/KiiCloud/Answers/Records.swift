@@ -69,4 +69,12 @@ public struct Written: Sendable, Hashable {
         version = response.version ?? fields["_version"]?.string
         modifiedAt = (fields["modifiedAt"] ?? fields["_modified"] ?? fields["createdAt"])?.integer
     }
+
+    /// What a write did, by the object that it left.
+    init(_ record: ObjectRecord, isNew: Bool) {
+        object = record.object
+        self.isNew = isNew
+        version = record.version
+        modifiedAt = record.modifiedAt
+    }
 }

@@ -6,7 +6,8 @@ extension OutgoingMessage {
     /// Kii's server refuses a push that has a problem, so do not send it. One with warnings is sent.
     ///
     /// - Parameter address: to which topic it is sent, by whom, and when.
-    /// - Returns: the problems that concern all networks, then those of each network that is on; empty when all is well.
+    /// - Returns: the problems that concern all networks, then those of each network that is on; empty when all is
+    ///   well.
     public func problems(sentTo address: PushAddress) -> [SendProblem] {
         var problems = valueProblems(data, at: "data", nil)
         if networks.isEmpty {

@@ -3,8 +3,8 @@ public import KiiPush
 /// Who may send to a topic, as Kii's guide says it.
 ///
 /// To an app's topic only the developer, to a group's any member, to a user's the user who owns it. Who is in a group
-/// only the server knows, and of a thing's topic the guide says nothing: there nobody is refused here. The developer, with
-/// an administrator's token, may send to any.
+/// only the server knows, and of a thing's topic the guide says nothing: there nobody is refused here. The developer,
+/// with an administrator's token, may send to any.
 public enum SendingRights {
     /// Why `sender` may not send to `topic`; nil when they may, or when only the server knows.
     ///

@@ -16,6 +16,12 @@ public struct RetrySettings: Sendable, Hashable {
         self.pause = max(pause, .zero)
         self.longestPause = max(longestPause, .zero)
     }
+
+    /// The pause behind so many attempts, from 1; a jitter from -1 to 1 changes it by up to a fifth: a fleet that was
+    /// cut off at once must not come back at once.
+    func pause(behind sent: Int, jitter: Double) -> Duration {
+        min(pause * (1 << min(sent - 1, 20)), longestPause) * (1 + 0.2 * jitter)
+    }
 }
 
 /// What is done about a call that failed: tells, and does nothing itself.
@@ -39,8 +45,7 @@ struct CallAttempts {
     ///
     /// - Parameters:
     ///   - error: why it failed.
-    ///   - jitter: a number from -1 to 1, by which a pause of our own varies by up to a fifth: a fleet that was cut off
-    ///     at once must not come back at once.
+    ///   - jitter: a number from -1 to 1, by which a pause of our own varies by up to a fifth.
     /// - Returns: the next step.
     mutating func step(after error: CloudError, jitter: Double) -> Step {
         // Another token is asked for once; what the server says of that one counts.
@@ -54,7 +59,6 @@ struct CallAttempts {
             let wait = Duration.seconds(seconds)
             return wait <= settings.longestPause ? .wait(wait) : .fail
         }
-        let doubled = settings.pause * (1 << min(sent - 1, 20))
-        return .wait(min(doubled, settings.longestPause) * (1 + 0.2 * jitter))
+        return .wait(settings.pause(behind: sent, jitter: jitter))
     }
 }

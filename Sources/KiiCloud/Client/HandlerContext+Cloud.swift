@@ -8,15 +8,6 @@ public enum ObjectWrite: Sendable, Hashable {
     case replace(KeyedData, ifMatch: String? = nil)
     /// Changes some fields; only of that version, if one is named.
     case patch(KeyedData, ifMatch: String? = nil)
-
-    /// The call that does it, with the stamp of a handler among the fields.
-    fileprivate func call(_ object: KiiObject, stamp: String) -> CloudRequest<Written> {
-        switch self {
-        case .create(let fields): .createObject(object, fields.stamped(stamp))
-        case .replace(let fields, let version): .replaceObject(object, fields.stamped(stamp), ifMatch: version)
-        case .patch(let fields, let version): .patchObject(object, fields.stamped(stamp), ifMatch: version)
-        }
-    }
 }
 
 extension ObjectWrite {
@@ -26,6 +17,15 @@ extension ObjectWrite {
         case .create: true
         case .patch(let fields, _): fields.unstamped.members.contains { record[$0.key] != $0.value }
         case .replace(let fields, _): fields.unstamped != record.fields.unstamped
+        }
+    }
+
+    /// The same with the stamp of a handler among the fields.
+    fileprivate func stamped(_ stamp: String) -> ObjectWrite {
+        switch self {
+        case .create(let fields): .create(fields.stamped(stamp))
+        case .replace(let fields, let version): .replace(fields.stamped(stamp), ifMatch: version)
+        case .patch(let fields, let version): .patch(fields.stamped(stamp), ifMatch: version)
         }
     }
 
@@ -39,26 +39,27 @@ extension ObjectWrite {
     }
 }
 
-// What a handler does to the cloud, with its duties to the loop guard done: it cannot forget to announce, to stamp or to
-// report.
+// What a handler does to the cloud, with its duties to the loop guard done: it cannot forget to announce, to stamp or
+// to report.
 extension HandlerContext {
     /// Writes an object: announces the write, stamps it, and reports it done or failed.
     ///
-    /// The write's own event is then dropped here, and other devices' handlers see through how many it has come. A write
-    /// that got no answer counts as failed: its event, if it comes, is handled. Call ``continuing(_:)`` with the record
-    /// first, if you have read the object.
+    /// The write's own event is then dropped here, and other devices' handlers see through how many it has come. A
+    /// write whose answer is lost is made again where it cannot happen twice, see ``KiiClient/write(_:_:)``. Otherwise
+    /// it counts as failed: its event, if it comes, is handled. Call ``continuing(_:)`` with the record first, if you
+    /// have read the object.
     ///
     /// - Parameters:
     ///   - object: the object.
     ///   - write: what to do to it.
     ///   - client: what makes the call.
     /// - Returns: what the server answered.
-    /// - Throws: `LoopRefusal` before anything is sent, or what ``KiiClient/perform(_:)`` throws.
+    /// - Throws: `LoopRefusal` before anything is sent, or what ``KiiClient/write(_:_:)`` throws.
     @discardableResult
     public func write(_ object: KiiObject, _ write: ObjectWrite, with client: KiiClient) async throws -> Written {
         let announced = try willWrite(object)
         do {
-            let written = try await client.perform(renewingAfter: Self.stampAge) { write.call(object, stamp: stamp) }
+            let written = try await client.write(object, renewingAfter: Self.stampAge) { write.stamped(stamp) }
             announced.done(modifiedAt: written.modifiedAt)
             return written
         } catch {
@@ -67,11 +68,11 @@ extension HandlerContext {
         }
     }
 
-    /// Writes an object that the handler has read, if that would change it: goes on with its lineage, then announces the
-    /// write, stamps it, and reports it done or failed.
+    /// Writes an object that the handler has read, if that would change it: goes on with its lineage, then announces
+    /// the write, stamps it, and reports it done or failed.
     ///
-    /// A write that names no version is made to the version that was read, so that nobody else's write is lost. One that
-    /// would leave every field as it was read is not sent: it would tell all devices of a change that is none.
+    /// A write that names no version is made to the version that was read, so that nobody else's write is lost. One
+    /// that would leave every field as it was read is not sent: it would tell all devices of a change that is none.
     ///
     /// - Parameters:
     ///   - record: the object as it was read.

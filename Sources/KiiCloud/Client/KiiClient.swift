@@ -2,16 +2,17 @@ public import KiiPush
 
 /// Calls to Kii's cloud over any transport: sends each, tries again where that is right, and asks for new tokens.
 ///
-/// A 503 is tried again, after the time that the server names or after growing pauses. A refused token is replaced once.
-/// A 429 never is tried again, nor is a call that got no answer: whoever made it knows whether it may happen twice. A
-/// write does not, when it has `ifMatch` or creates an object by its id.
+/// A 503 is tried again, after the time that the server names or after growing pauses. A refused token is replaced
+/// once. A 429 never is tried again, nor is a call that got no answer: whoever made it knows whether it may happen
+/// twice. A write does not, when it has `ifMatch` or creates an object by its id: ``write(_:_:)`` makes such a one
+/// again.
 public struct KiiClient: Sendable {
     /// The app.
     public let app: KiiApp
     private let transport: any HTTPTransport
     private let tokens: any TokenSource
-    private let settings: RetrySettings
-    private let clock: any Clock<Duration>
+    let settings: RetrySettings
+    let clock: any Clock<Duration>
 
     /// Makes a client.
     ///
@@ -46,11 +47,13 @@ public struct KiiClient: Sendable {
     ///
     /// - Parameters:
     ///   - age: how old a request may be when it is sent; nil for any age.
+    ///   - noteOut: called with true before a request is sent, and with false when it has an answer.
     ///   - make: makes the call, again where it is too old for a further attempt.
     /// - Returns: what was asked for.
     /// - Throws: what ``perform(_:)`` throws.
     func perform<Answer>(
-        renewingAfter age: Duration?, _ make: () throws -> CloudRequest<Answer>
+        renewingAfter age: Duration?, whileOut noteOut: (Bool) -> Void = { _ in },
+        _ make: () throws -> CloudRequest<Answer>
     ) async throws -> Answer {
         var attempts = CallAttempts(settings)
         var token = try await tokens.token(replacing: nil)
@@ -58,7 +61,11 @@ public struct KiiClient: Sendable {
         while true {
             if let age, sinceMade() > age { (call, sinceMade) = (try make(), Self.stopwatch(clock)) }
             do {
-                return try call.answer(try await transport.send(try call.request(to: app, token: token)))
+                let request = try call.request(to: app, token: token)
+                noteOut(true)
+                let response = try await transport.send(request)
+                noteOut(false)
+                return try call.answer(response)
             } catch let error as CloudError {
                 switch attempts.step(after: error, jitter: .random(in: -1...1)) {
                 case .fail: throw error

@@ -33,7 +33,7 @@ public struct KeyedData: Sendable {
     }
 
     /// This data with another's on top, whose values win.
-    func merging(_ other: KeyedData) -> KeyedData {
+    package func merging(_ other: KeyedData) -> KeyedData {
         var merged = self
         for (key, value) in other.members { merged[key] = value }
         return merged

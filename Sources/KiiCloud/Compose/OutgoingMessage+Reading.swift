@@ -6,19 +6,22 @@ extension OutgoingMessage {
 
     /// Reads the body of a request that sends a push: `SendPushMessageRequest`.
     ///
-    /// What a body leaves out is as in a message made in code. One difference: as soon as a body turns on a network, only
-    /// those that it names get the push, as Kii's REST reference says. Of `fcm` and `gcm` the one that is on counts, `fcm`
-    /// before `gcm`. Values that Kii does not take in data are read, and told by ``problems(sentTo:)``.
+    /// What a body leaves out is as in a message made in code. One difference: as soon as a body turns on a network,
+    /// only those that it names get the push, as Kii's REST reference says. Of `fcm` and `gcm` the one that is on
+    /// counts, `fcm` before `gcm`. Values that Kii does not take in data are read, and told by ``problems(sentTo:)``.
     ///
     /// - Parameter body: JSON, at most ``mostBodyBytes``.
     /// - Throws: ``MessageBodyError`` for what is no JSON object, has a key that Kii does not know, a key twice, or a
     ///   value of another type than Kii documents.
-    public init(body: [UInt8]) throws(MessageBodyError) {
+    public init(body: [UInt8]) throws(MessageBodyError) { try self.init(body: body, beside: []) }
+
+    /// Reads a body that has keys of somebody else's beside its own.
+    package init(body: [UInt8], beside others: [String]) throws(MessageBodyError) {
         let root = try BodyObject(body)
         let switches = SendSwitch.allCases.map(\.rawValue)
         try root.allow(
             ["data", "pushMessageType", "sendToDevelopment", "sendToProduction"] + switches
-                + ["apns", "fcm", "gcm", "jpush", "mqtt"])
+                + ["apns", "fcm", "gcm", "jpush", "mqtt"] + others)
         self.init(data: try root.data("data") ?? [:])
         type = try root.string("pushMessageType")
         sendToDevelopment = try root.bool("sendToDevelopment") ?? true

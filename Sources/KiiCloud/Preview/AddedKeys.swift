@@ -7,8 +7,8 @@ struct AddedKeys {
 
     /// What the server adds.
     ///
-    /// The two URIs of MQTT are documented as always there, and no switch for them is: so they stay when the keys that say
-    /// the same are suppressed. An administrator has no bare id to send.
+    /// The two URIs of MQTT are documented as always there, and no switch for them is: so they stay when the keys that
+    /// say the same are suppressed. An administrator has no bare id to send.
     init(_ message: OutgoingMessage, _ network: PushNetwork, _ address: PushAddress) {
         var values: [(KiiField, String?)] = []
         let sends = message.sends

@@ -12,8 +12,12 @@ public struct PushPreview: Sendable {
     /// The payload as a value.
     package let object: DataValue
 
-    /// The payload's size, in bytes of UTF-8.
-    public var bytes: Int { text.utf8.count }
+    /// What counts towards the network's limit, in bytes of UTF-8: the payload, and over FCM the `notification` beside
+    /// it.
+    public var bytes: Int { text.utf8.count + besideBytes }
+
+    /// How long FCM's `notification` is with its key; it is no part of what the app gets.
+    private let besideBytes: Int
 
     /// The payload as a receiver gets it from the network's transport.
     public var payload: RawPayload { RawPayload(text, transport: network.transport) }
@@ -32,14 +36,15 @@ public struct PushPreview: Sendable {
         var writer = JSONWriter()
         writer.value(object)
         text = writer.text
+        besideBytes = network == .fcm ? message.fcm.notificationBytes : 0
     }
 }
 
 extension OutgoingMessage {
     /// The payload that a device would get over a network, whether or not the push goes there.
     ///
-    /// A network's own data lies on top of the data for all: Kii's documents do not say whether the two are put together
-    /// or one stands in for the other.
+    /// A network's own data lies on top of the data for all: Kii's documents do not say whether the two are put
+    /// together or one stands in for the other.
     ///
     /// - Parameters:
     ///   - network: the network.
@@ -60,6 +65,16 @@ extension DataValue {
         var writer = JSONWriter()
         writer.value(self)
         return writer.text
+    }
+}
+
+extension FCMFields {
+    /// How long `"notification":{…},` is; 0 without one.
+    fileprivate var notificationBytes: Int {
+        guard let notification else { return 0 }
+        var writer = JSONWriter()
+        writer.value(notification)
+        return writer.text.utf8.count + #""notification":,"#.utf8.count
     }
 }
 

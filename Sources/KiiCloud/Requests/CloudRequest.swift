@@ -32,8 +32,8 @@ public struct CloudRequest<Answer: Sendable>: Sendable {
     ///   - app: the app, and where it is.
     ///   - token: whose rights count.
     /// - Returns: the request.
-    /// - Throws: ``CloudError`` with the code ``CloudError/Code/unsendable`` for an id that no path can have, or a value
-    ///   that no header can.
+    /// - Throws: ``CloudError`` with the code ``CloudError/Code/unsendable`` for an id that no path can have, or a
+    ///   value that no header can.
     public func request(to app: KiiApp, token: Secret) throws(CloudError) -> HTTPRequest {
         let common = [
             HTTPHeader("Authorization", "Bearer \(token.revealed)"), HTTPHeader("X-Kii-AppID", app.id),
@@ -89,15 +89,12 @@ struct CloudPath: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A bucket.
     init(_ bucket: KiiBucket) {
         self.init(bucket.scope, "buckets", (bucket.type == .crypto ? "CRYPTO:" : "") + bucket.name)
     }
 
-    /// An object.
     init(_ object: KiiObject) { self = CloudPath(object.bucket).appending("objects", object.id) }
 
-    /// A topic.
     init(_ topic: KiiTopic) { self.init(topic.scope, "topics", topic.name) }
 
     /// A command that Thing-IF sent to a thing.

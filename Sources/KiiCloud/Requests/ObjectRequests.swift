@@ -95,7 +95,8 @@ extension KeyedData {
 }
 
 extension HTTPResponse {
-    /// Whether a call did something: true for one of two statuses, false for a code that says that nothing was left to do.
+    /// Whether a call did something: true for one of two statuses, false for a code that says that nothing was left to
+    /// do.
     func isDone(_ first: Int, _ second: Int, no code: CloudError.Code) throws(CloudError) -> Bool {
         if status == first || status == second { return true }
         let error = error()

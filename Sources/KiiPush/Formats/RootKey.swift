@@ -14,7 +14,8 @@ struct RootKey {
     static let aps = RootKey(slot: 32)
     static let stamp = RootKey(slot: 33)
 
-    /// The slot of the key under which the field of a raw value stands in a payload of `dialect`; the URIs have but one.
+    /// The slot of the key under which the field of a raw value stands in a payload of `dialect`; the URIs have but
+    /// one.
     @inline(__always)
     static func slot(ofField number: Int, in dialect: Dialect) -> Int {
         dialect.hasShortKeys && number < 15 ? number : 15 &+ number
@@ -31,8 +32,8 @@ struct RootKey {
     static func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? { KeyTable.known.find(text, range) }
 }
 
-/// The known keys, in a hash table where no two keys meet: a key lies in the slot that its words are multiplied into, or
-/// it is not known.
+/// The known keys, in a hash table where no two keys meet: a key lies in the slot that its words are multiplied into,
+/// or it is not known.
 struct KeyTable {
     /// Take it out once a payload: reading a global that is made at its first use costs a call each time.
     static let known = KeyTable()

@@ -34,7 +34,6 @@ public struct ThingCommand: Sendable, Hashable {
     /// What is to be done, in order.
     public let actions: [Action]
 
-    /// The actions as they were sent.
     package let sentActions: DataValue
 
     /// The user who gave the command.

@@ -21,7 +21,8 @@ struct ConversationDigest {
     let wide: UInt64
 
     /// Digests what a message has of this; `place` as the deduplicator digested it, if it has one.
-    // Never inlined: nearly every message has an object, or a topic and a sender, and paid for what was prepared for this one.
+    // Never inlined: nearly every message has an object, or a topic and a sender, and paid for what was prepared for
+    // this one.
     @inline(never)
     init(of message: PushMessage, at place: ResourceDigest?, _ secret: DedupeSecret) {
         let direct = DirectPushMessage(message)

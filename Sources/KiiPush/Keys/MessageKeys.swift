@@ -24,7 +24,8 @@ extension PushMessage {
     /// The same for a message whose place is digested already, under the same secret.
     func dedupeKeys(_ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?) -> DedupeKeys {
         if certainty != .ambiguous {
-            if let place, let keys = eventKeys(app, place) ?? topicKeys(app, secret, place) { return keys }
+            let buffer = storage.buffer
+            if let place, let keys = placedKeys(app, buffer.span, secret, at: place) { return keys }
             if let key = commandKey(app, secret) { return DedupeKeys(primary: key, strength: .strong) }
             if let (transport, id) = transportID {
                 var digest = KeyedDigest(secret)
@@ -36,10 +37,16 @@ extension PushMessage {
         return DedupeKeys(primary: payloadKey(secret), strength: .weak)
     }
 
-    private func eventKeys(_ app: String?, _ place: ResourceDigest) -> DedupeKeys? {
+    /// The keys of a message that names its bucket or topic, and its time; nil for any other.
+    @inline(__always)
+    func placedKeys(
+        _ app: String?, _ text: Span<UInt8>, _ secret: DedupeSecret, at place: ResourceDigest
+    ) -> DedupeKeys? {
+        eventKeys(app, text, place) ?? topicKeys(app, text, secret, place)
+    }
+
+    private func eventKeys(_ app: String?, _ text: Span<UInt8>, _ place: ResourceDigest) -> DedupeKeys? {
         guard storage.classified.bucket.isPresent, sentAt != nil || modifiedAt != nil else { return nil }
-        let buffer = storage.buffer
-        let text = buffer.span
         var digest = place.narrow
         addApp(app, text, &digest)
         digest.add(KeyPart.event, text, KiiEvent.commonPart(text, storage.fields[.type].range))
@@ -49,10 +56,10 @@ extension PushMessage {
         return DedupeKeys(primary: primary, secondary: bySentAt == nil ? nil : byModifiedAt, strength: .strong)
     }
 
-    private func topicKeys(_ app: String?, _ secret: DedupeSecret, _ place: ResourceDigest) -> DedupeKeys? {
+    private func topicKeys(
+        _ app: String?, _ text: Span<UInt8>, _ secret: DedupeSecret, _ place: ResourceDigest
+    ) -> DedupeKeys? {
         guard storage.classified.topic.isPresent, let sentAt else { return nil }
-        let buffer = storage.buffer
-        let text = buffer.span
         var digest = place.wide
         addApp(app, text, &digest)
         digest.add(KeyPart.sender, text, storage.classified.sender.range)

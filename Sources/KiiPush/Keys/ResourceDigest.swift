@@ -11,10 +11,15 @@ package struct ResourceDigest {
 
     /// Digests the place of a message; nil when it names neither bucket nor topic.
     init?(of storage: MessageStorage, _ secret: DedupeSecret) {
+        let buffer = storage.buffer
+        self.init(of: storage, buffer.span, secret)
+    }
+
+    /// The same with the message's text, for who has it at hand.
+    @inline(__always)
+    init?(of storage: MessageStorage, _ text: Span<UInt8>, _ secret: DedupeSecret) {
         let classified = storage.classified
         guard classified.bucket.isPresent || classified.topic.isPresent else { return nil }
-        let buffer = storage.buffer
-        let text = buffer.span
         self.secret = secret
         var digest = KeyedDigest(secret)
         if classified.scopeKind == .unknown {

@@ -2,7 +2,6 @@
 package struct ResourceKey: Sendable, Hashable {
     package let digest: DedupeKey
 
-    /// The object of a message that has one.
     package init(objectOf message: PushMessage, _ secret: DedupeSecret) {
         var digest = KeyedDigest(secret)
         let buffer = message.storage.buffer

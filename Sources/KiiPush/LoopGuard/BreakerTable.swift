@@ -7,6 +7,8 @@ struct BreakerTable {
     private var slots = DigestIndex(tables: 16)
     /// Each breaker's place once, so that every one is looked at in its turn and forgotten when it is idle.
     private var round = ChunkedQueue<UInt32>()
+    /// Where keys were found last; for a route and the device, which each message asks for.
+    private var hints = InlineArray<4, UInt32>(repeating: .max)
     /// The places of those that are not closed.
     private var tripped: Set<UInt32> = []
     /// How many keys were forgotten while they still counted, for want of room.
@@ -25,7 +27,12 @@ struct BreakerTable {
     /// The place of a key's breaker, made when it is new; nil when there is no room, since all that are known are open.
     @inline(__always)
     mutating func place(of key: ResourceKey, _ limit: RateLimit, _ now: Int64) -> UInt32? {
-        find(key) ?? make(key, limit, now)
+        let hint = Int(truncatingIfNeeded: key.digest.first) & 3
+        let last = hints[hint]
+        if last != .max, breakers[Int(last)].key == key { return last }
+        guard let place = find(key) ?? make(key, limit, now) else { return nil }
+        hints[hint] = place
+        return place
     }
 
     @inline(never)
@@ -138,6 +145,7 @@ struct BreakerTable {
     }
 
     private mutating func forget(_ place: UInt32) {
+        hints = InlineArray(repeating: .max)
         slots.remove(breakers[Int(place)].key.digest, place)
         if tripped.remove(place) != nil { changes.closed(breakers[Int(place)].key) }
         free.append(place)

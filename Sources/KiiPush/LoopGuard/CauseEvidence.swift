@@ -32,6 +32,9 @@ struct CauseEvidence {
         return (count + 3 * count.squareRoot() + 3) / seconds
     }
 
+    /// Whether only some of the messages may cause one, as those of a loop that goes on by other keys, too.
+    var countsSome = false
+
     /// Positive where it is likelier that nothing is caused here.
     var logRatio: Double { likelihoodOfNone - max(likelihoodOfOne, likelihoodOfMany) }
 
@@ -59,9 +62,10 @@ struct CauseEvidence {
         guard handled > 0 else { return -.infinity }
         let others = pace * tried.reduce(0) { $0 + $1.seconds }
         let each = (Double(tried.reduce(0) { $0 + $1.arrived }) - others) / Double(handled)
-        guard each > 1.5 else { return -.infinity }
-        // It fits anything better than one answer each does: that costs it something.
-        return stretches.reduce(-2) {
+        guard each > (countsSome ? 0.25 : 1.5) else { return -.infinity }
+        // It fits anything better than one answer each does: that costs it something; and more where messages cause
+        // less than one: a stream's pace varies.
+        return stretches.reduce(each > 1.5 ? -2 : -5) {
             $0 + logPoisson($1.arrived, pace * $1.seconds + each * Double($1.handled))
         }
     }

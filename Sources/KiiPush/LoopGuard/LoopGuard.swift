@@ -363,7 +363,7 @@ extension LoopGuard {
     /// Without the lock, since it may wait for the disk: nobody else waits meanwhile.
     // Never inlined: nearly no message comes here.
     @inline(never)
-    private func writeChanges() {
+    func writeChanges() {
         guard let writer else { return }
         repeat {
             let now = clock.now

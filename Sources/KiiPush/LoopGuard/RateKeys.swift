@@ -39,7 +39,9 @@ extension RateKeys {
         self.init(conversationOf: message, route, secret)
     }
 
-    private init(_ place: ResourceDigest, _ route: Route) {
+    /// The keys of a message with an object, or with a topic and a sender.
+    @inline(__always)
+    init(_ place: ResourceDigest, _ route: Route) {
         self.init(
             narrow: ResourceKey(place.narrow.half, route), wide: ResourceKey(place.wide.half, route),
             route: ResourceKey(route))

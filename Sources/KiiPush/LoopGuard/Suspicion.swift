@@ -12,7 +12,8 @@
 ///    tries that do not end in a release.
 ///
 /// Trust is provisional: for 24 seconds the breaker checks whether arrivals follow the pause that it made, at any delay
-/// up to ten seconds. A key that broke its trust is listened to for longer.
+/// up to ten seconds. A key that broke its trust is listened to for longer; from the second time on it waits first, 30
+/// seconds, then 2, 8 and 32 minutes.
 struct Suspicion {
     private(set) var phase = Breaker.Phase.closed
     private(set) var held = HeldQueue()
@@ -31,7 +32,7 @@ struct Suspicion {
     private var pace = 0.0
     private var evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: 0, seconds: 0.5))
     private var logRatio = 0.0
-    private var batch = Batch()
+    private var batch = TryBatch()
     private var backlog = Backlog()
     /// How many of the released messages run.
     private var running = 0
@@ -45,17 +46,8 @@ struct Suspicion {
     /// Whether so much else was handled while it listened that this may have caused what came.
     private var isMixed = false
     private var trust = Trust()
-
-    private struct Batch {
-        var started: Int64 = .min
-        var size = 0
-        /// How many have not had their turn, and how many have it.
-        var toGo = 0, running = 0
-        /// How many arrived since it started.
-        var answers = 0
-        /// Whether the cause is known, and only the queue is too long to be released at once.
-        var isGrowing = false
-    }
+    /// How often trust was broken since it was last proven.
+    private var breaches = 0
 
     /// How many released messages run at once.
     private static let mostRunning = 16
@@ -131,7 +123,7 @@ struct Suspicion {
             (trust.comparedFrom, trust.isProven) = (nil, true)
             // So few messages prove nothing.
             guard trust.pace >= 2 || trust.pace > 0 && backoff == 0 else { return false }
-            (doubts, backoff) = (0, 0)
+            (doubts, backoff, breaches) = (0, 0, 0)
             budget.release()
             return false
         }
@@ -141,7 +133,13 @@ struct Suspicion {
         return true
     }
 
+    /// Takes down that arrivals followed what was handled, or came faster than the pace that was trusted and not proven.
+    private mutating func breach() { breaches = min(breaches + 1, Self.mostBreaches) }
+
+    private static let mostBreaches = 5
+
     private mutating func distrust(_ now: Int64) {
+        breach()
         trust = Trust()
         doubt(now)
         doubt(now)
@@ -157,21 +155,27 @@ struct Suspicion {
         if !isSecondPause {
             record = ArrivalRecord(now)
             if doubtedAt != .min, now.since(doubtedAt) > .seconds(900) { doubts = 0 }
+            if doubtedAt != .min, now.since(doubtedAt) > .seconds(7200) { breaches = 0 }
             // The pace that it was trusted with was not its own.
-            if trust.since != .min, !trust.isProven, now.since(trust.since) < .seconds(600) { doubt(now) }
+            if trust.since != .min, !trust.isProven, now.since(trust.since) < .seconds(600) {
+                breach()
+                doubt(now)
+            }
             trust = Trust()
             trust.comparedFrom = now
         }
         pace = limit.pace(passes, now)
         openedAt = now
         listen(now)
+        // A loop beside honest messages of its key looks like them while it is held, and runs away once it is released.
+        if breaches > 1 { wait(for: Int64.seconds(30) << Int64(2 * (breaches - 2)), now) }
     }
 
     private mutating func listen(_ now: Int64) {
         quietSince = now
         backlog.restart()
         logRatio = 0
-        batch = Batch()
+        batch = TryBatch()
         phase = .listening(until: now &+ .seconds(Self.listens[doubts].time))
     }
 
@@ -286,9 +290,9 @@ struct Suspicion {
         if !isGrowing {
             guard let size = affordable(size, now) else { return }
             budget.use(cost(of: size), now)
-            batch = Batch(started: now, size: size, toGo: size)
+            batch = TryBatch(started: now, size: size, toGo: size)
         } else {
-            batch = Batch(started: now, size: size, toGo: size, isGrowing: true)
+            batch = TryBatch(started: now, size: size, toGo: size, isGrowing: true)
         }
         phase = .trying
     }
@@ -342,6 +346,7 @@ struct Suspicion {
             doubt(now)
             return listen(now)
         }
+        evidence.countsSome = batch.isGrowing || breaches > 0
         let before = evidence.logRatio
         evidence.add(CauseEvidence.Stretch(handled: batch.size, arrived: batch.answers, seconds: seconds))
         let gain = evidence.logRatio - before
@@ -359,7 +364,11 @@ struct Suspicion {
     private mutating func hold(for now: Int64) {
         doubt(now)
         let doubled = min(backoff.multipliedReportingOverflow(by: 2).partialValue, Self.longestBackoff)
-        backoff = max(doubled, limit.coolDown)
+        wait(for: max(doubled, limit.coolDown), now)
+    }
+
+    private mutating func wait(for time: Int64, _ now: Int64) {
+        backoff = min(time, max(Self.longestBackoff, limit.coolDown))
         isSteady = false
         quietSince = now
         backlog.restart()
@@ -378,6 +387,7 @@ struct Suspicion {
         trust.pace = max(evidence.pace, min(evidence.highestPace, pace))
         (trust.since, trust.lastUsed, trust.nextLook) = (now, now, now)
         trust.isIndependent = !isMixed
+        trust.breaches = breaches
         // Slower than its limit is no stream that would need trust, but a burst or a loop that is found again.
         if trust.pace * Double(limit.slowSpan) / 1e9 < Double(limit.slowMessages) { trust.pace = 0 }
         isPassesReset = backoff == 0
@@ -473,9 +483,4 @@ struct Suspicion {
 
     /// Whether it can be forgotten when there is no more room.
     var isExpendable: Bool { phase == .closed && promised == 0 && running == 0 }
-}
-
-extension Int64 {
-    /// So many seconds, in nanoseconds.
-    static func seconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
 }

@@ -16,13 +16,21 @@ struct Trust {
     var isSecondPause = false
     /// Whether the comparison showed that nothing is caused here.
     var isProven = false
+    /// How often such trust was broken; each time leaves less room beside the pace.
+    var breaches = 0
 
     /// Whether one more may pass: the pace, with room for chance and half as much again, lately and in a limit's span.
     ///
-    /// Lately, too: what a long span lets pass would else be a loop's all at once.
+    /// Lately, too: what a long span lets pass would else be a loop's all at once. Trust that is not proven, or was
+    /// broken before, has less room, and in two seconds: a fast loop fills that at once.
     func lets(_ passes: inout PassWindow, _ limit: RateLimit, _ now: Int64) -> Bool {
-        passes.count(limit.slowSpan, now) < most(in: limit.slowSpan, limit.slowMessages)
-            && passes.count(since: now.since(.seconds(10))).count < most(in: .seconds(10), limit.messages)
+        guard passes.count(limit.slowSpan, now) < most(in: limit.slowSpan, limit.slowMessages),
+            passes.count(since: now.since(.seconds(10))).count < most(in: .seconds(10), limit.messages)
+        else { return false }
+        guard !isProven || breaches > 0 else { return true }
+        let usual = 2 * pace
+        let room = max(limit.messages >> (breaches + 1), 4)
+        return passes.count(since: now.since(.seconds(2))).count < Int(usual + 4 * usual.squareRoot()) + room
     }
 
     private func most(in span: Int64, _ messages: Int) -> Int {

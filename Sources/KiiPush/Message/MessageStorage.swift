@@ -1,28 +1,36 @@
-/// All that is known of one message: the buffer, and positions in it.
-///
-/// One allocation, shared by every view of the message.
-package final class MessageStorage: Sendable {
+/// What one payload says: its bytes, and positions in them.
+struct MessageContent {
     /// The payload as received; its bytes only where `buffer` does not hold just them, since each reference to them is
     /// counted twice a message.
     let received: RawPayload
-    /// The payload, out of its envelope, and behind it the unescaped text of Kii's fields that had escapes.
-    package let buffer: [UInt8]
-    /// The payload's own text, without what was put behind it.
+    let buffer: [UInt8]
     let payloadRange: Range<Int>
-    /// The network's own id of the message, from its envelope.
     let envelopeID: NetworkID?
     let dialect: Dialect
-    /// The dialect whose keys were read as Kii's fields; a command has those of what brought it.
     let keyDialect: Dialect
     let body: Body
     let fields: FieldTable
     let aps: JSONToken
-    /// The value of the stamp's key, whatever it is.
     let stamp: JSONToken
-    package let classified: Classified
+    let classified: Classified
     let certainty: Certainty
 
+    /// What no payload says.
+    init() {
+        received = RawPayload([])
+        buffer = []
+        payloadRange = 0..<0
+        envelopeID = nil
+        (dialect, keyDialect) = (.long, .long)
+        body = .data
+        fields = FieldTable()
+        (aps, stamp) = (.absent, .absent)
+        classified = Classified()
+        certainty = .ambiguous
+    }
+
     /// Decodes and classifies a payload.
+    @inline(__always)
     init(_ raw: consuming RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
         let format = raw.transport?.format ?? .unknown
         var buffer: [UInt8] = []
@@ -78,6 +86,47 @@ package final class MessageStorage: Sendable {
         let isByAbsence = classified.evidence.isEmpty && body == .data && dialect.hasKiiKeys
         certainty = !isClear ? .ambiguous : isByAbsence ? .likely : .certain
     }
+}
+
+/// All that is known of one message: the buffer, and positions in it.
+///
+/// One allocation, shared by every view of the message. A ``ReceiveLoop`` uses one again for its next message, if
+/// nobody kept the last.
+package final class MessageStorage: @unchecked Sendable {  // Changed only by a loop that holds the only reference.
+    // One value, changed as a whole and by nobody outside this file: so no access to it is checked at run time.
+    fileprivate var content: MessageContent
+
+    /// A storage that holds nothing yet.
+    init() { content = MessageContent() }
+
+    /// Decodes and classifies a payload.
+    init(_ raw: consuming RawPayload, limits: PayloadLimits, app: String?) throws(DecodeError) {
+        content = try MessageContent(raw, limits: limits, app: app)
+    }
+
+    /// Takes another payload in the place of the last one; only for who holds the only reference.
+    func replace(with raw: consuming RawPayload, limits: PayloadLimits) throws(DecodeError) {
+        content = try MessageContent(raw, limits: limits, app: nil)
+    }
+
+    /// The payload, out of its envelope, and behind it the unescaped text of Kii's fields that had escapes.
+    package var buffer: [UInt8] { content.buffer }
+    /// The payload's own text, without what was put behind it.
+    var payloadRange: Range<Int> { content.payloadRange }
+    /// The network's own id of the message, from its envelope.
+    var envelopeID: NetworkID? { content.envelopeID }
+    var dialect: Dialect { content.dialect }
+    /// The dialect whose keys were read as Kii's fields; a command has those of what brought it.
+    var keyDialect: Dialect { content.keyDialect }
+    var body: Body { content.body }
+    var fields: FieldTable { content.fields }
+    var aps: JSONToken { content.aps }
+    /// The value of the stamp's key, whatever it is.
+    var stamp: JSONToken { content.stamp }
+    package var classified: Classified { content.classified }
+    var certainty: Certainty { content.certainty }
+    /// The payload as received, perhaps without its bytes.
+    var received: RawPayload { content.received }
 
     /// The payload as received.
     var raw: RawPayload {
@@ -119,26 +168,34 @@ package final class MessageStorage: Sendable {
 
     /// The scope; only for a message whose scope is complete.
     var completeScope: KiiScope {
-        switch classified.scopeKind {
+        let buffer = buffer
+        return completeScope(buffer.span)
+    }
+
+    private func completeScope(_ text: Span<UInt8>) -> KiiScope {
+        let id = classified.scopeID.range
+        return switch classified.scopeKind {
         case .app, .unknown: .app
-        case .user: .user(KiiUser(id: string(classified.scopeID)))
-        case .group: .group(KiiGroup(id: string(classified.scopeID)))
-        case .thing: .thing(KiiThing(id: string(classified.scopeID)))
+        case .user: .user(KiiUser(id: text.string(id)))
+        case .group: .group(KiiGroup(id: text.string(id)))
+        case .thing: .thing(KiiThing(id: text.string(id)))
         }
     }
 
     /// The bucket; only for a message that has one.
+    // By one span for all its strings: each look at the buffer is counted as one reference more.
     var provenBucket: KiiBucket {
         let buffer = buffer
+        let text = buffer.span
         var type: KiiBucketType?
         if classified.bucketIsEncrypted {
             type = .crypto
         } else if fields[.bucketType].isPresent {
             // Nearly all have this one, and a string that is made costs more than a comparison.
-            let isPlain = buffer.span.matches(fields[.bucketType].range, KiiBucketType.readWrite.rawName)
+            let isPlain = text.matches(fields[.bucketType].range, KiiBucketType.readWrite.rawName)
             type = isPlain ? .readWrite : KiiBucketType(string(fields[.bucketType]))
         }
-        return KiiBucket(scope: completeScope, name: string(classified.bucket), type: type)
+        return KiiBucket(scope: completeScope(text), name: text.string(classified.bucket.range), type: type)
     }
 
     /// The object in the message's bucket; only for a message that has one.

@@ -48,14 +48,14 @@ public struct Deduplicator: Middleware {
         public let store: SeenCounts?
     }
 
-    private let leases: Leases
+    let leases: Leases
     /// The receiver's, or the one that was given; the system's while there is neither.
     private var clock: any ReceiverClock
     private let isClockGiven: Bool
-    private let secret: DedupeSecret
-    private let keys: DedupeKeyMaker
+    let secret: DedupeSecret
+    let keys: DedupeKeyMaker
     private let onStoreFailure: StoreFailure
-    private let handledRoutes: HandledRoutes
+    let handledRoutes: HandledRoutes
 
     /// For how many messages that failed in part it is kept which routes have handled them.
     static let mostPartlyHandled = 256

@@ -14,12 +14,14 @@ public struct ScopeFilter: Middleware {
 
     /// Refuses a payload of another app, then one of a scope that is not served.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
-        refusal(of: message.message.storage, app: message.app).map { .drop(.refused($0)) } ?? .pass
+        let storage = message.message.storage
+        let buffer = storage.buffer
+        return refusal(of: storage, buffer.span, app: message.app).map { .drop(.refused($0)) } ?? .pass
     }
 
-    private func refusal(of storage: MessageStorage, app: String?) -> Refusal? {
-        let buffer = storage.buffer
-        let text = buffer.span
+    /// Why a message is not for this receiver; nil when it is.
+    @inline(__always)
+    func refusal(of storage: MessageStorage, _ text: Span<UInt8>, app: String?) -> Refusal? {
         if let app, storage.classified.app.isPresent, !text.matches(storage.classified.app.range, app) { return .app }
         guard let serving, storage.classified.scopeKind != .unknown || storage.fields[.scopeType].isPresent else {
             return nil

@@ -1,8 +1,8 @@
 /// Who caused a push.
 ///
 /// `senderURI` says it in clear where there is one; else the bare id does: a thing when it starts with `th.`, as every
-/// thing id does, and a user otherwise. So it is for a Direct Push too, and only a `senderURI` says that the sender is an
-/// administrator.
+/// thing id does, and a user otherwise. So it is for a Direct Push too, and only a `senderURI` says that the sender is
+/// an administrator.
 public enum Sender: Sendable {
     /// A user.
     case user(KiiUser)

@@ -15,11 +15,11 @@ public struct HandlerContext: Sendable {
 
     private let attemptNumber: UInt32
     let matched: Route
-    private let message: PushMessage
+    let message: PushMessage
     /// Where the message's lineage is, unless the handler has found a longer one.
     private var lineage: Lineage? = nil
-    private let watch: (any WriteWatch)?
-    private let recorder: TraceRecorder?
+    let watch: (any WriteWatch)?
+    let recorder: TraceRecorder?
 
     /// The route that called the handler.
     public var route: String { matched.id }
@@ -119,6 +119,15 @@ extension HandlerContext {
         self.init(
             messageID: routed.id, arrivedAt: routed.arrivedAt, attemptNumber: routed.attempt, matched: route,
             message: routed.message, watch: watch, recorder: routed.recorder)
+    }
+
+    init(
+        _ message: PushMessage, id: UInt64, arrivedAt: MonotonicInstant, attempt: Int = 1, _ route: Route,
+        _ watch: (any WriteWatch)?, _ recorder: TraceRecorder? = nil
+    ) {
+        self.init(
+            messageID: id, arrivedAt: arrivedAt, attemptNumber: UInt32(truncatingIfNeeded: attempt), matched: route,
+            message: message, watch: watch, recorder: recorder)
     }
 }
 

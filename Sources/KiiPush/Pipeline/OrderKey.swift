@@ -17,9 +17,9 @@ public struct OrderKey: Sendable, Hashable {
 
     /// Makes a key.
     ///
-    /// - Parameter text: gives the text of a message; nil for one that is in no order. It is called once for each message
-    ///   that is taken in, where the transport's thread waits: keep it short. The text may be of any length, and is not
-    ///   kept.
+    /// - Parameter text: gives the text of a message; nil for one that is in no order. It is called once for each
+    ///   message that is taken in, where the transport's thread waits: keep it short. The text may be of any length,
+    ///   and is not kept.
     public init(_ text: @escaping @Sendable (PushMessage) -> String?) { closure = Closure(text) }
 
     package func text(of message: PushMessage) -> String? { closure.text(message) }

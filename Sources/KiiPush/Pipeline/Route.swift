@@ -85,6 +85,10 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
         for route in routes { append(route) }
     }
 
+    /// One route.
+    @inline(__always)
+    package init(only route: Route) { head = route }
+
     package mutating func append(_ route: Route) {
         if head == nil { head = route } else { rest.append(route) }
     }

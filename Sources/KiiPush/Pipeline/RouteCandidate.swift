@@ -12,6 +12,8 @@ struct RouteCandidate {
     private let rest: [RouteCriteria]
     /// Whether the routes behind it may take the same message.
     let isLast: Bool
+    /// Whether its messages have their automatic keys, and any age.
+    let isPlain: Bool
 
     /// Compiles a route that is filed under exact texts of `field`, or under none.
     init(_ route: Route, filedUnder field: FiledText.Field?) {
@@ -20,6 +22,7 @@ struct RouteCandidate {
         kinds = rest.kinds
         certainty = CertaintySet(rest.certainty)
         isLast = route.flow == .stop
+        isPlain = route.dedupe == nil && route.maxAge == nil
         switch field {
         case .bucket: (rest.bucket, handles) = (nil, .bucket)
         case .object: (rest.object, handles) = (nil, .object)

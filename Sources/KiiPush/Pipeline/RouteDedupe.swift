@@ -10,9 +10,9 @@
 /// long as the seen store remembers the first. With two ids they are two messages, even if all else is equal. A message
 /// without the id, and every ambiguous one, has its automatic keys; see ``PushMessage/dedupeKeys(app:secret:)``.
 ///
-/// An id counts only among messages of one route, kind, app, scope, bucket or topic, and sender. So nobody hides another
-/// sender's messages by using up their ids. The price: where one transport names the sender and another does not, two
-/// copies of a message are two.
+/// An id counts only among messages of one route, kind, app, scope, bucket or topic, and sender. So nobody hides
+/// another sender's messages by using up their ids. The price: where one transport names the sender and another does
+/// not, two copies of a message are two.
 ///
 /// Of a message that several routes take, the first route decides.
 public struct RouteDedupe: Sendable, Hashable {

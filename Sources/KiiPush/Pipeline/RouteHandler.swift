@@ -12,6 +12,10 @@ package enum RouteHandler: Sendable {
     case pushToUser(Taking<PushToUserMessage>)
     case topic(Taking<TopicMessage>)
     case directPush(Taking<DirectPushMessage>)
+    /// One that borrows, and does not wait.
+    case lent(@Sendable (borrowing LentEvent) throws -> Void)
+    /// One that borrows, and may wait.
+    case lentWaiting(@Sendable (borrowing LentEvent) async throws -> Void)
 
     /// Calls the handler.
     @inline(__always)
@@ -24,6 +28,8 @@ package enum RouteHandler: Sendable {
         case .pushToUser(let handler): try await handler(proven(PushToUserMessage(message)), context)
         case .topic(let handler): try await handler(proven(TopicMessage(message)), context)
         case .directPush(let handler): try await handler(proven(DirectPushMessage(message)), context)
+        case .lent(let handler): try handler(LentEvent(message, context))
+        case .lentWaiting(let handler): try await handler(LentEvent(message, context))
         }
     }
 

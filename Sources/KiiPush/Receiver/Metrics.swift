@@ -108,6 +108,10 @@ package final class OutcomeCounters: Sendable {
 
     package func count(_ outcome: Outcome) { counters[Self.number(of: outcome)].add(1, ordering: .relaxed) }
 
+    /// Counts messages that were handled.
+    @inline(__always)
+    func countHandled(_ count: Int = 1) { counters[0].add(count, ordering: .relaxed) }
+
     /// Takes back the count of a message that was held and has ended now.
     package func uncountHeld() { counters[Self.held].subtract(1, ordering: .relaxed) }
 

@@ -35,6 +35,8 @@ package struct CompiledChain: Sendable {
     }
 
     private let stages: [Stage]
+    /// The stages as one step, where they are the built-in ones.
+    let lane: StandardLane?
     /// What is wrong with the order of the stages.
     let problems: [ChainProblem]
     /// The loop guard, which holds messages and takes announcements.
@@ -46,6 +48,7 @@ package struct CompiledChain: Sendable {
         let middleware = middleware.map { ($0 as? any ClockedMiddleware)?.attached(to: clock) ?? $0 }
         problems = ChainProblem.problems(of: middleware)
         stages = middleware.map { Stage(middleware: $0, name: $0.name) }
+        lane = StandardLane(middleware)
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first
     }
 

@@ -157,7 +157,7 @@ extension PushReceiver {
         )
     }
 
-    private func add(_ id: String?, _ criteria: RouteCriteria, _ options: RouteOptions, _ handler: RouteHandler) {
+    func add(_ id: String?, _ criteria: RouteCriteria, _ options: RouteOptions, _ handler: RouteHandler) {
         add(id, criteria, options.flow, options.loop, options.delivery, options.dedupe, handler)
     }
 }

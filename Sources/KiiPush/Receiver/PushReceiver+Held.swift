@@ -203,29 +203,44 @@ extension PushReceiver {
         return chosen.isEmpty ? [] : loopGuard?.removeHeld { chosen.contains($0.id) } ?? []
     }
 
+    /// What is to be done with a held message that goes on.
+    package enum Resumed {
+        /// Run its handlers, and dead-letter it for the routes that were switched off while it waited.
+        case handle(killed: [String])
+        /// Hold it once more: this breaker has promised it a place.
+        case hold(BreakerID)
+        /// Dead-letter it for the routes that it was held for.
+        case deadLetter(DeadLetter.Reason)
+        case end(Outcome)
+    }
+
     /// A held message as it goes on: with its routes as they are now, and what is to be done with it.
-    package func resume(_ held: HeldMessage, _ bypass: AdmissionBypass) -> (
-        message: RoutedMessage, match: RouteMatch, next: Next
-    ) {
+    package func resume(_ held: HeldMessage, _ bypass: AdmissionBypass) -> (message: RoutedMessage, next: Resumed) {
         var message = held.routed
-        let (table, listener) = currentSetup()
+        let (table, recorder) = begin()
         var match = table.match(message.message.storage)
         match.routes = MatchedRoutes(match.routes.filter { route in held.routes.contains { $0.isExactly(route.id) } })
-        message.resume(
-            match, bypass, now: clock.now, listener.map { TraceRecorder(clock, generation: table.generation, $0) })
+        message.resume(match, bypass, now: clock.now, recorder)
         message.recorder?.begin()
         let verdict = loopGuard?.admit(&message) ?? .pass
         message.recorder?.end("LoopGuard", verdict)
-        return (message, match, next(verdict, message))
+        return (message, resumed(held, message, match, next(verdict, message)))
     }
 
-    /// Puts aside what waited for routes that are switched off; how it failed, if there is no room for it.
-    private func putAsideKilled(_ message: RoutedMessage, of match: RouteMatch) -> Outcome? {
-        let killed = match.ended(in: message)
-        guard !killed.isEmpty else { return nil }
-        let outcome = deadLetter(message, .killSwitch, killed)
-        if case .failed = outcome { return outcome }
-        return nil
+    private func resumed(
+        _ held: HeldMessage, _ message: RoutedMessage, _ match: RouteMatch, _ next: Next
+    ) -> Resumed {
+        switch next {
+        case .handle: return .handle(killed: match.ended(in: message))
+        case .hold(let breaker):
+            let hasRoom = loopGuard?.promise(breaker, bytes: held.bytes) != nil
+            return hasRoom ? .hold(breaker) : .deadLetter(.holdLimitReached)
+        // Switched off between its turn and here; what waited is dead-lettered, as by the kill itself.
+        case .end(.looped(.killSwitch)): return .deadLetter(.killSwitch)
+        case .end(let end): return .end(end)
+        // Only the deduplicator says so, and a message that was held has passed it.
+        case .wait: return .end(.unrouted(.noRoute))
+        }
     }
 
     /// Settles a held message.
@@ -293,27 +308,22 @@ extension PushReceiver: HeldKeeper {
 
     /// Handles a held message, or leaves it to another breaker that holds it: nil then.
     package func run(_ held: HeldMessage, _ bypass: AdmissionBypass) async -> Outcome? {
-        var (message, match, next) = resume(held, bypass)
+        var (message, next) = resume(held, bypass)
         var outcome: Outcome
         switch next {
-        case .handle:
-            let aside = putAsideKilled(message, of: match)
+        case .handle(let killed):
+            let aside = killed.isEmpty ? nil : deadLetter(message, .killSwitch, killed)
             outcome = await handle(&message)
-            switch outcome {
-            case .handled, .expired: outcome = aside ?? outcome
+            // Without room among the dead letters its transport brings it again, unless a handler ends it otherwise.
+            switch (aside, outcome) {
+            case (.failed(let failure)?, .handled), (.failed(let failure)?, .expired): outcome = .failed(failure)
             default: break
             }
         case .hold(let breaker):
-            if loopGuard?.promise(breaker, bytes: held.bytes) != nil {
-                loopGuard?.hold(held, breaker)
-                return nil
-            }
-            outcome = deadLetter(message, .holdLimitReached, held.routes)
-        // Switched off between its turn and here; what waited is put aside, as by the kill itself.
-        case .end(.looped(.killSwitch)): outcome = deadLetter(message, .killSwitch, held.routes)
+            loopGuard?.hold(held, breaker)
+            return nil
+        case .deadLetter(let reason): outcome = deadLetter(message, reason, held.routes)
         case .end(let end): outcome = end
-        // Only the deduplicator says so, and a message that was held has passed it.
-        case .wait: outcome = .unrouted(.noRoute)
         }
         if held.isRemainder, case .failed = outcome { outcome = deadLetter(message, .failed, held.routes) }
         if message.hasHeld { (outcome, _) = holdRemainder(message, outcome) }
@@ -337,7 +347,7 @@ extension PushReceiver: HeldKeeper {
 
 extension RouteMatch {
     /// The routes that neither pass nor are held any more once the loop guard has judged a message that waited.
-    package func ended(in message: RoutedMessage) -> [String] {
+    fileprivate func ended(in message: RoutedMessage) -> [String] {
         routes.filter { route in
             !message.routes.contains { $0 === route } && !message.held.contains { $0 === route }
         }.map(\.id)

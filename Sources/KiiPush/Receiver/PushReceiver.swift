@@ -28,6 +28,8 @@ public final class PushReceiver: Sendable {
 
     private let lastID = Atomic<UInt64>(0)
     let setup = Mutex(Setup())
+    /// How often routes or listeners have changed, so that a loop need not take the lock to see that they have not.
+    let setupChanges = Atomic<Int>(0)
 
     /// What can change while the receiver runs; read once a message.
     struct Setup {
@@ -124,6 +126,22 @@ public final class PushReceiver: Sendable {
     /// next from running. A duplicate of a message that is being handled returns when that one has ended, so a handler
     /// must not wait for the receipt of the very payload that it handles.
     public func receive(_ payload: consuming RawPayload) async -> Outcome {
+        guard let lane = chain.lane else { return await receiveByStages(payload) }
+        switch start(lane, payload) {
+        case .handle(let context, let lease):
+            do {
+                try await context.matched.handler(context.message, context)
+                return finish(context, lease, lane)
+            } catch {
+                return fail(context, lease, lane, error)
+            }
+        case .end(let outcome): return outcome
+        case .longWay(var message, let passed): return await run(&message, from: passed)
+        }
+    }
+
+    /// Takes one payload in, stage by stage.
+    private func receiveByStages(_ payload: consuming RawPayload) async -> Outcome {
         do {
             var message = try prepare(payload)
             return await run(&message)
@@ -139,9 +157,8 @@ public final class PushReceiver: Sendable {
     /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
     @inline(__always)
     package func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
-        let (table, listener) = currentSetup()
+        let (table, recorder) = begin()
         let id = nextID()
-        let recorder = listener.map { TraceRecorder(clock, generation: table.generation, $0) }
         // Looked at before the message takes the payload over, which spares a copy of it.
         let arrival = payload.arrivedAt
         let transport = recorder == nil ? nil : payload.transport
@@ -178,10 +195,11 @@ public final class PushReceiver: Sendable {
             message, id: id, arrivedAt: arrival ?? now, admittedAt: now, app: app, match: match, recorder: recorder)
     }
 
-    /// Sends a message through the chain to its handlers, and settles it.
-    @inline(__always)
-    package func run(_ message: inout RoutedMessage) async -> Outcome {
-        var passed = 0
+    /// Sends a message through the chain to its handlers, from the stage of a number on, and settles it.
+    // Never inlined: the continuations of the long way would be made room for in each message's frame.
+    @inline(never)
+    package func run(_ message: inout RoutedMessage, from stage: Int = 0) async -> Outcome {
+        var passed = stage
         let outcome: Outcome
         switch admit(&message, passed: &passed) {
         case .handle: outcome = await handle(&message)
@@ -215,6 +233,13 @@ public final class PushReceiver: Sendable {
         chain.settle(message, outcome, passed)
         counters.count(outcome)
         message.recorder?.finish(message, outcome)
+    }
+
+    /// Changes routes or listeners.
+    func changeSetup<Result>(_ body: (inout sending Setup) -> sending Result) -> Result {
+        let result = setup.withLock(body)
+        setupChanges.add(1, ordering: .releasing)
+        return result
     }
 
     /// The routes and the listener as they are now.
@@ -314,7 +339,7 @@ public final class PushReceiver: Sendable {
     }
 
     /// One handler that threw, or was not called.
-    private struct FailedCall {
+    struct FailedCall {
         let route: Route
         let error: any Error
     }
@@ -322,7 +347,7 @@ public final class PushReceiver: Sendable {
     /// The outcome of a message of whose handlers some threw or were not called.
     // Never inlined: nearly no message comes here.
     @inline(never)
-    private func outcome(of failed: [FailedCall], _ routes: MatchedRoutes) -> Outcome {
+    func outcome(of failed: [FailedCall], _ routes: MatchedRoutes) -> Outcome {
         let handled = MatchedRoutes(routes.filter { route in !failed.contains { $0.route === route } })
         // What ends a loop would end it again, and nothing gets younger: trying again is no use.
         let failure = failed.first { !($0.error is any LoopEnd) && !($0.error is MessageTooOld) }
@@ -334,54 +359,6 @@ public final class PushReceiver: Sendable {
             Outcome.Failure(place: failure.route.id, isStage: false, error: failure.error, handled: handled))
     }
 
-    // MARK: Watching
-
-    /// Calls `listener` with the trace of every message from now on.
-    ///
-    /// Several listeners, up to 64, are called one after the other, in the order in which they were added, by the task
-    /// that received the message, before `receive` returns; keep them short. While there is no listener, no trace is
-    /// made.
-    ///
-    /// - Parameter listener: called once for each message.
-    /// - Returns: a token to remove the listener with; drop it to keep the listener.
-    @discardableResult
-    public func onTrace(_ listener: @escaping @Sendable (Trace) -> Void) -> ListenerToken {
-        let number = setup.withLock { $0.traceListeners.add(listener) }
-        return ListenerToken { [weak self] in self?.setup.withLock { $0.traceListeners.remove(number) } }
-    }
-
-    /// Calls `listener` with each message that is dead-lettered from now on.
-    ///
-    /// The dead letter is in the store by then, and has its number. Several listeners, up to 64, are called one after
-    /// the other, by the task that dead-lettered the message: the one that received it, or the one that used the kill
-    /// switch. Keep them short: a kill dead-letters up to 1,000 messages at once. Listeners are not called for dead
-    /// letters that were in the store before; see ``DeadLetterStore/count``.
-    ///
-    /// - Parameter listener: called once for each dead letter.
-    /// - Returns: a token to remove the listener with; drop it to keep the listener.
-    @discardableResult
-    public func onDeadLetter(_ listener: @escaping @Sendable (DeadLetter) -> Void) -> ListenerToken {
-        let number = setup.withLock { $0.deadLetterListeners.add(listener) }
-        return ListenerToken { [weak self] in self?.setup.withLock { $0.deadLetterListeners.remove(number) } }
-    }
-
-    /// How many messages were taken in so far, and how they ended.
-    public var metrics: Metrics { counters.snapshot(setup.withLock { $0.routes }) }
-
-    /// The names of the stages that a message passes, in order.
-    public var middleware: [String] { chain.names }
-
-    /// What in the chain was hardly meant so, such as a loop guard before the deduplicator; empty when all is well.
-    ///
-    /// Let a test look at it once: `#expect(receiver.chainProblems.isEmpty)`.
-    public var chainProblems: [ChainProblem] { chain.problems }
-
-    /// The chain's loop guard, for its kill switch and its settings; nil when the chain has none.
-    public var loopGuard: LoopGuard? { chain.loopGuard }
-
-    /// The listener as it is now.
-    package var listener: (@Sendable (Trace) -> Void)? { setup.withLock { $0.listener } }
-
     // MARK: Registering
 
     /// Adds a route behind those that are there.
@@ -389,7 +366,7 @@ public final class PushReceiver: Sendable {
         _ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ loop: RouteLoopPolicy,
         _ delivery: DeliverySettings?, _ dedupe: RouteDedupe?, _ handler: RouteHandler
     ) {
-        setup.withLock { setup in
+        changeSetup { setup in
             let id = id ?? setup.freeID(criteria.kind?.rawValue ?? "any")
             precondition(setup.ids.insert(id).inserted, "there is a route '\(id)' already; give this one another id")
             setup.append(

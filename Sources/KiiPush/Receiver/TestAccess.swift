@@ -22,7 +22,7 @@ extension PushReceiver {
     /// Both count what their handlers did in the same counters.
     package func takeRoutes(of other: PushReceiver) {
         let table = other.currentSetup().table
-        setup.withLock { setup in
+        changeSetup { setup in
             setup.loaded.generation = table.generation
             setup.replaceRoutes(table.routes, table)
         }

@@ -53,7 +53,6 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
         return false
     }
 
-    /// Whether a scope matches.
     package func matches(_ scope: KiiScope) -> Bool {
         let (kind, wanted): (MessageScope.Kind, String?) =
             switch scope {

@@ -68,7 +68,6 @@ public struct TextPattern: Sendable, Hashable {
         return matches(name)
     }
 
-    /// Whether a text matches.
     package func matches(_ text: String) -> Bool { matches(text.utf8.span, 0..<text.utf8.count) }
 
     /// Takes each piece at its first place behind the one before; with the ends anchored that finds a match if any is.

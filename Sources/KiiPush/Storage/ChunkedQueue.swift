@@ -1,12 +1,12 @@
-/// A first-in, first-out queue in pieces, so that growing never moves what is in it.
+/// A first-in, first-out queue in chunks, so that it grows without moving its elements.
 struct ChunkedQueue<Element> {
     private static var chunkSize: Int { 512 }
-    /// The full pieces.
+    /// The full chunks.
     private var chunks: [[Element]] = []
-    /// The piece that is being filled, apart from the others: what comes in is written to one array, not to one in
-    /// another (46 instructions where that took 65).
+    /// The chunk that is being filled, apart from the others: an element is written to one array, not to an array in an
+    /// array (46 instructions instead of 65).
     private var last: [Element] = []
-    /// How many elements of the first piece have gone.
+    /// How many elements of the first chunk were removed.
     private var head = 0
     private(set) var count = 0
 

@@ -1,9 +1,9 @@
-// One letter that stands for many messages of one key.
+// One dead letter that represents many messages of one key.
 
 extension DeadLetter {
-    /// What letters have in common that share a part of a store: 128 bits, the same in every process.
+    /// The key of the dead letters that share a part of a store: 128 bits, the same in every process.
     public struct Key: Sendable, Hashable {
-        /// The first half of its bits; stores write it down.
+        /// The first half of its bits, for a store to write.
         public let first: UInt64
         /// The second half of its bits.
         public let second: UInt64
@@ -15,19 +15,18 @@ extension DeadLetter {
         }
     }
 
-    /// What a letter tells of the messages that it stands for.
+    /// The messages that a dead letter represents.
     ///
-    /// The payload, the routes, the time and the attempts of the letter are those of the newest of them, which is also the
-    /// one that a replay handles. The payloads of the others are gone.
+    /// The payload, the routes, the time and the attempts of the dead letter are those of the newest message, which is
+    /// also the one that a replay handles. The other payloads are not kept.
     public struct Summary: Sendable, Hashable {
-        /// How many messages the letter stands for, the one whose payload it has included.
+        /// How many messages the dead letter represents, including the one whose payload it has.
         public var count: Int
-        /// When the first of them arrived, on the receiver's clock; the last one arrived at the letter's
-        /// ``DeadLetter/arrivedAt``.
+        /// When the first message arrived, on the receiver's clock; the last one arrived at ``DeadLetter/arrivedAt``.
         public var firstArrivedAt: MonotonicInstant
-        /// When the first of them arrived, by the wall clock, as the letter's ``DeadLetter/receivedAt``.
+        /// When the first message arrived, by the wall clock, like ``DeadLetter/receivedAt``.
         public var firstReceivedAt: Int64?
-        /// How many bytes the payloads had that are gone.
+        /// The size of the payloads that were not kept, in bytes.
         public var bytesLost: Int
 
         /// Makes a summary; for stores.
@@ -39,14 +38,14 @@ extension DeadLetter {
         }
     }
 
-    /// How many messages the letter stands for.
+    /// How many messages the dead letter represents.
     public var count: Int { summary?.count ?? 1 }
 
-    /// Lets it stand for another letter's messages too.
+    /// Makes it represent the messages of another dead letter too.
     ///
     /// - Parameters:
-    ///   - newer: the other letter.
-    ///   - replacesPayload: whether its payload is the one that is kept.
+    ///   - newer: the other dead letter.
+    ///   - replacesPayload: whether the other one's payload is kept.
     package mutating func fold(_ newer: DeadLetter, replacesPayload: Bool) {
         let lost = replacesPayload ? payload.bytes.count : newer.payload.bytes.count
         var summary =
@@ -61,7 +60,8 @@ extension DeadLetter {
 }
 
 extension DeadLetter.Key {
-    /// The keys of a message's letter: of its route, its bucket, topic or sender and the reason; and without the place.
+    /// The keys of a message's dead letter: one of its route, its bucket, topic or sender, and the reason; and one of
+    /// the route and the reason.
     static func keys(_ message: PushMessage, _ reason: DeadLetter.Reason, _ route: String?) -> [DeadLetter.Key] {
         let wide = digest(reason, route ?? "")
         var narrow = wide
@@ -72,7 +72,7 @@ extension DeadLetter.Key {
         return [narrow, wide].map { DeadLetter.Key($0.finish()) }
     }
 
-    /// The keys of the letter of a payload that is no message: that of its transport, and that of all.
+    /// The keys of the dead letter of an undecodable payload: one of its transport, and one for all.
     package static func keys(undecodable payload: RawPayload) -> [DeadLetter.Key] {
         [payload.transport?.name ?? "", ""].map { DeadLetter.Key(digest(.undecodable, $0).finish()) }
     }

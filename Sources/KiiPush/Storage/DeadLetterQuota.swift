@@ -1,14 +1,14 @@
-/// What a dead-letter store has, and the bounds that it must keep to.
+/// What a dead-letter store contains, and its bounds.
 ///
-/// A key gets a share of the room at most, so that the letters of one leave room for those of another. What is no push
-/// message gets half of the room at most: garbage, of which there can be any amount, must leave room for the messages that
+/// A key may use only a share of the capacity, so that the dead letters of one key leave capacity for others.
+/// Undecodable payloads may use at most half of it: any amount of garbage then leaves capacity for the messages that
 /// failed.
 package struct DeadLetterQuota: Sendable {
-    /// What becomes of a letter.
+    /// How a dead letter is stored.
     package enum Place: Sendable, Hashable {
-        /// It gets the number that it should have.
+        /// Under the number that was proposed.
         case new
-        /// The letter of this number stands for it, with its payload or without.
+        /// Merged into the dead letter of this number, with its payload or without.
         case folded(into: UInt64, replacesPayload: Bool)
     }
 
@@ -18,7 +18,7 @@ package struct DeadLetterQuota: Sendable {
         let keys: [DeadLetter.Key]
     }
 
-    /// How many letters there are of a key, the bytes of their payloads, and the number of the last one.
+    /// How many dead letters a key has, the bytes of their payloads, and the number of the last one.
     fileprivate struct Totals {
         var count = 0
         var bytes = 0
@@ -32,28 +32,29 @@ package struct DeadLetterQuota: Sendable {
     private var all = Totals()
     private var undecodable = Totals()
 
-    /// How many letters there are.
+    /// How many dead letters there are.
     package var count: Int { all.count }
 
-    /// Whether it has no room for one more letter, however small.
+    /// Whether it has no capacity for another dead letter, however small.
     package var isFull: Bool { all.count >= capacity || all.bytes >= mostBytes }
 
-    /// An empty store's room.
+    /// The quota of an empty store.
     package init(capacity: Int, bytes: Int) {
         self.capacity = max(capacity, 0)
         mostBytes = bytes
     }
 
-    /// Whether there is a letter of a number.
+    /// Whether there is a dead letter of a number.
     package func contains(_ id: UInt64) -> Bool { letters[id] != nil }
 
-    /// Makes room for a letter, or finds the one that is to stand for it.
+    /// Reserves capacity for a dead letter, or finds the one that it is merged into.
     ///
     /// - Parameters:
-    ///   - letter: the letter.
-    ///   - id: the number that it should have, greater than that of any other.
-    /// - Returns: which of both.
-    /// - Throws: ``DeadLettersFull`` when it is beyond a bound and shares no key with another; nothing has changed then.
+    ///   - letter: the dead letter.
+    ///   - id: the number that is proposed for it, greater than any other.
+    /// - Returns: how it is stored.
+    /// - Throws: ``DeadLettersFull`` if it exceeds a bound and shares no key with another one; nothing has changed
+    ///   then.
     package mutating func take(_ letter: DeadLetter, as id: UInt64) throws(DeadLettersFull) -> Place {
         let size = letter.payload.bytes.count
         let refusal = refusal(letter.reason, size)
@@ -71,7 +72,7 @@ package struct DeadLetterQuota: Sendable {
         guard all.count < capacity, size <= mostBytes - all.bytes else {
             return DeadLettersFull(count: all.count, bytes: all.bytes)
         }
-        // The odd one is theirs, so that a store for one letter takes any.
+        // Rounded up for them, so that a store of one dead letter accepts any.
         guard reason == .undecodable,
             undecodable.count >= capacity - capacity / 2 || size > mostBytes / 2 - undecodable.bytes
         else { return nil }
@@ -94,14 +95,14 @@ package struct DeadLetterQuota: Sendable {
         return .folded(into: id, replacesPayload: replaces)
     }
 
-    /// Takes down that a letter's payload has another size.
+    /// Records that a dead letter's payload has another size.
     package mutating func resize(_ id: UInt64, by bytes: Int) {
         guard let letter = letters[id] else { return }
         letters[id]?.bytes += bytes
         change(letter, count: 0, bytes: bytes)
     }
 
-    /// Takes down a letter that is there, within the bounds or not.
+    /// Records a dead letter that exists, within the bounds or not.
     package mutating func add(_ id: UInt64, _ reason: DeadLetter.Reason, bytes: Int, _ keys: [DeadLetter.Key]) {
         let letter = Letter(reason: reason, bytes: bytes, keys: keys)
         letters[id] = letter
@@ -112,7 +113,7 @@ package struct DeadLetterQuota: Sendable {
         }
     }
 
-    /// Takes down that a letter has gone.
+    /// Records that a dead letter was removed.
     package mutating func remove(_ id: UInt64) {
         guard let letter = letters.removeValue(forKey: id) else { return }
         change(letter, count: -1, bytes: -letter.bytes)

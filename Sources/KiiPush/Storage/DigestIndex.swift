@@ -4,8 +4,8 @@
 /// at once when it grows (measured at a million keys: 159 ms). This one is split by the first bits of the key into
 /// small tables that are rebuilt each for itself.
 ///
-/// A number may become stale, when what it stood for is gone. It need not be taken out: it goes when its table is full
-/// and rebuilt.
+/// A number becomes stale when its entry is removed. It need not be removed from the index: stale numbers disappear
+/// when their table is full and rebuilt.
 struct DigestIndex {
     private var tables: [Table]
 
@@ -21,18 +21,18 @@ struct DigestIndex {
         tables[place(key)].find(Self.tag(key), where: isKey)
     }
 
-    /// Puts a key in; one that is there already then has two numbers.
+    /// Inserts a key; one that is in the index already then has two numbers.
     ///
-    /// `isStale` tells whether a number may go, and is asked only when a table is rebuilt.
+    /// `isStale` says whether a number may be dropped, and is asked only when a table is rebuilt.
     @inline(__always)
     mutating func insert(_ key: DedupeKey, _ number: UInt32, where isStale: (UInt32) -> Bool = { _ in false }) {
         tables[place(key)].insert(Slot(tag: Self.tag(key), number: number), where: isStale)
     }
 
-    /// Takes a key out, unless it has another number by now.
+    /// Removes a key, unless it has another number by now.
     mutating func remove(_ key: DedupeKey, _ number: UInt32) { tables[place(key)].remove(Self.tag(key), number) }
 
-    /// How many slots there are, the free ones too.
+    /// How many slots there are, including the free ones.
     var capacity: Int { tables.reduce(0) { $0 + $1.capacity } }
 
     @inline(__always)
@@ -41,13 +41,13 @@ struct DigestIndex {
 
 extension DigestIndex {
     fileprivate struct Slot {
-        /// Enough of the key to know its place when the table is rebuilt.
+        /// Enough of the key to find its place when the table is rebuilt.
         let tag: UInt32
         let number: UInt32
     }
 
-    /// What the seven slots of a group hold, a byte for each: enough of the key to pass by nearly all others without a
-    /// look at slot or key.
+    /// The tags of the seven slots of a group, a byte each: enough of the key to skip nearly all others without a look
+    /// at slot or key.
     ///
     /// A million keys have 2 MB of these, which stay in a processor's cache as 13 MB of slots do not.
     fileprivate struct Group {
@@ -57,7 +57,7 @@ extension DigestIndex {
 
         /// A byte is zero for a slot that is free; else its top bit is set, and the others are the key's.
         ///
-        /// The topmost byte tells how many keys found the group full and lie behind it; 255 are not counted any more.
+        /// The topmost byte counts the keys that found the group full and are in a later one, up to 255.
         private var word: UInt64 = 0
 
         @inline(__always)
@@ -96,7 +96,7 @@ extension DigestIndex {
         @inline(__always)
         mutating func pass() { if passed < 255 { word &+= 1 << 56 } }
 
-        /// Undoes a `pass`.
+        /// Reverses one `pass`.
         @inline(__always)
         mutating func unpass() { if passed < 255 { word &-= 1 << 56 } }
     }
@@ -114,7 +114,7 @@ extension DigestIndex {
         }
     }
 
-    /// Open addressing by groups: a key lies in its tag's group, or in the first behind it that was not full.
+    /// Open addressing by groups: a key is in its tag's group, or in the first later one that was not full.
     fileprivate struct Table {
         private var groups = [Group()]
         private var slots: [Slot] = []
@@ -135,7 +135,7 @@ extension DigestIndex {
         @inline(__always)
         func find(_ tag: UInt32, where isKey: (UInt32) -> Bool) -> UInt32? {
             var index = Self.home(tag, groups.count)
-            // Once around at most: where keys were taken out, every group may have been passed by.
+            // One round at most: after removals, every group may have been passed.
             for _ in groups.indices {
                 let group = groups[index]
                 for place in group.keys(tag) {
@@ -158,7 +158,7 @@ extension DigestIndex {
             used += 1
         }
 
-        /// Takes a free slot for a tag.
+        /// Reserves a free slot for a tag.
         @inline(__always)
         private static func take(_ tag: UInt32, _ groups: inout MutableSpan<Group>) -> Int {
             var index = home(tag, groups.count)
@@ -190,15 +190,15 @@ extension DigestIndex {
             }
         }
 
-        /// Leaves out what is stale, and makes room for a third more keys than are left, so that memory stays near what
-        /// is used; a small table for as many again, or it would be rebuilt too often.
+        /// Drops stale entries and reserves a third more slots than are left, so that memory stays near what is used; a
+        /// small table doubles, or it would be rebuilt too often.
         @inline(never)
         private mutating func rebuild(where isStale: (UInt32) -> Bool) {
             var used = 0
             forEachKey { if !isStale($0.number) { used += 1 } }
             let wanted = used < 2048 ? used * 5 / 2 : used * 5 / 3
             let count = wanted / Group.size + 1
-            // Each key is put in through spans, since an array would be asked at each whether it is shared.
+            // Each key is inserted through spans, since an array would check for sharing each time.
             var newGroups = Array(repeating: Group(), count: count)
             var newSlots = Array(repeating: Slot(tag: 0, number: 0), count: count * Group.size)
             do {

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Lets a duplicate wait for the end of the message that it repeats, to share what the transport is told.
+/// Makes a duplicate wait for the end of the message that it repeats, so that both transports get the same answer.
 ///
-/// One for each seen store: receivers that share a store share its leases, so a duplicate may repeat a message of
-/// another receiver.
+/// There is one for each deduplication store: receivers that share a store share its leases, so a duplicate may repeat
+/// a message of another receiver.
 final class InFlightWaiters: Sendable {
     private struct Waiter {
         let number: UInt64
@@ -12,23 +12,23 @@ final class InFlightWaiters: Sendable {
 
     private struct State {
         var waiters: [UInt64: [Waiter]] = [:]
-        /// The leases of messages that are held, for which nobody should wait: it may take hours.
+        /// The leases of held messages, for which nobody should wait, because it may take hours.
         var held: [UInt64: Disposition] = [:]
         var lastNumber: UInt64 = 0
     }
 
     private let state = Mutex(State())
-    /// How many wait or are held; lets the common case, none, go by without the lock.
+    /// How many wait or are held; without any, the common case, the lock is not taken.
     private let count = Atomic<Int>(0)
-    /// The ends that the store does not know of, for which nobody may wait.
+    /// The ends that the store does not know of; nobody may wait for these.
     let untold = UnreportedEnds()
 
     /// Waits until the message of a lease has ended.
     ///
     /// - Parameters:
     ///   - lease: the lease of the message that is handled.
-    ///   - endedBefore: asks once more, for the message may end while this call begins; nil while it is in flight.
-    /// - Returns: what the transport of the message was told.
+    ///   - endedBefore: asks again, because the message may end while this call begins; nil while it is in flight.
+    /// - Returns: the answer that the message's transport got.
     func wait(for lease: SeenLease, endedBefore: () -> Disposition?) async -> Disposition {
         await withCheckedContinuation { continuation in
             count.add(1, ordering: .sequentiallyConsistent)
@@ -38,21 +38,22 @@ final class InFlightWaiters: Sendable {
                     Waiter(number: state.lastNumber, continuation: continuation))
                 return state.lastNumber
             }
-            // Only this one gives up: those who came in time are about to be told.
+            // Only this waiter gives up: those that came in time are about to get the answer.
             if let disposition = endedBefore() ?? state.withLock({ $0.held[lease.number] }) {
                 end(lease, disposition) { $0.number == number }
             }
         }
     }
 
-    /// Tells all who wait for a lease, and who will, that its message is held.
+    /// Notifies everyone that waits for a lease, now or later, that its message is held.
     func hold(_ lease: SeenLease, _ disposition: Disposition) {
         state.withLock { $0.held[lease.number] = disposition }
         count.add(1, ordering: .sequentiallyConsistent)
         end(lease, disposition) { _ in true }
     }
 
-    /// Tells all who wait for a lease how its message ended; call it when the seen store has been told.
+    /// Notifies everyone that waits for a lease how its message ended; call it after the deduplication store was
+    /// notified.
     func finish(_ lease: SeenLease, _ disposition: Disposition) {
         guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
         if state.withLock({ $0.held.removeValue(forKey: lease.number) }) != nil {
@@ -80,9 +81,9 @@ extension InFlightWaiters {
 
     private static let known = Mutex<[ObjectIdentifier: Known]>([:])
 
-    /// Those who wait for leases of a store; kept by the deduplicators that use it, which keep the store too.
+    /// The waiters of a store; kept by the deduplicators that use it, which also keep the store.
     static func of(_ store: any SeenStore) -> InFlightWaiters {
-        // Only an object can be known again; a store of another type is taken for one of its own.
+        // Only an object has an identity; a store of another type counts as a new one.
         guard type(of: store) is AnyClass else { return InFlightWaiters() }
         return known.withLock { known in
             known = known.filter { $0.value.waiters != nil }

@@ -5,7 +5,7 @@ import Synchronization
 /// Every call takes constant time: it forgets a few expired messages along the way. Memory follows use: nothing is
 /// reserved for a window that is not full. A million remembered messages take less than 40 MB.
 public final class InMemorySeenStore: SeenStore {
-    private let state: Mutex<SeenTable>
+    let state: Mutex<SeenTable>
 
     /// Makes an empty store.
     public init(window: SeenWindow = .standard) { state = Mutex(SeenTable(window)) }
@@ -28,7 +28,7 @@ public final class InMemorySeenStore: SeenStore {
     public var counts: SeenCounts? { state.withLock { $0.counts } }
 }
 
-/// What a seen store knows: a state machine without a clock of its own.
+/// The contents of a deduplication store: a state machine without a clock of its own.
 package struct SeenTable {
     private var inFlight = Reservations()
     private var lastLease: UInt64
@@ -49,7 +49,7 @@ package struct SeenTable {
     }
 
     package mutating func begin(_ keys: DedupeKeys, _ now: MonotonicInstant) -> SeenState {
-        // Here too, since a store on disk forgets what this table counts no more.
+        // Here too, because a store on disk forgets what this table does not count any more.
         if keys.strength == .strong { strong.forgetOld(now) } else { weak.forgetOld(now) }
         if keys.strength == .strong ? strong.contains(keys, now) : weak.contains(keys, now) { return .done }
         if let number = inFlight.number(of: keys, arrivedAt: now, weakAge: weakAge) {
@@ -65,7 +65,7 @@ package struct SeenTable {
         if inFlight.remove(lease) { remember(lease.keys, now, arrivedAt: lease.arrivedAt) }
     }
 
-    /// Takes in a handled message that had its lease elsewhere, as one that an earlier process handled.
+    /// Adds a handled message whose lease was elsewhere, such as one of an earlier process.
     ///
     /// - Parameters:
     ///   - keys: its keys.

@@ -1,7 +1,8 @@
 /// Handled messages in the order in which they were handled, forgotten by age and by count.
 ///
-/// A million messages take less than 40 MB: each key lies once, in the queue, and is found through nine bytes that
-/// tell where, of which two in five are free. What is forgotten leaves the queue only: its number is stale then.
+/// A million messages take less than 40 MB: each key is stored once, in the queue, and found through an index of nine
+/// bytes per slot, of which two in five are free. A forgotten entry leaves the queue only; its number in the index is
+/// then stale.
 struct KeyWindow {
     private struct Entry {
         let key: DedupeKey
@@ -11,7 +12,7 @@ struct KeyWindow {
     private let age: Int64
     /// How far apart messages with one key may have arrived to be the same; nil for strong keys.
     private let weakAge: Int64?
-    /// How much earlier than its commit a message may be asked for; earlier still, the clock was set back.
+    /// How much earlier than its commit a message may be asked for; if it is earlier still, the clock was set back.
     private let lag: Int64
     private let limit: Int
     private var entries = ChunkedQueue<Entry>()
@@ -19,7 +20,7 @@ struct KeyWindow {
     private var seconds = ChunkedQueue<UInt32>()
     /// When the message of each entry arrived; empty for strong keys.
     private var arrivals = ChunkedQueue<MonotonicInstant>()
-    /// The number of the first entry; numbers go up by one and begin again after 2^32.
+    /// The number of the first entry; numbers increase by one and wrap after 2^32.
     private var firstNumber: UInt32
     private var slots: DigestIndex
     private(set) var evictedEarly = 0
@@ -29,9 +30,9 @@ struct KeyWindow {
         self.age = age.inNanoseconds
         self.weakAge = weakAge?.inNanoseconds
         lag = max(self.age, SeenWindow.leastLag.inNanoseconds)
-        // Numbers must not meet while both are in use.
+        // Two entries must never have the same number.
         limit = min(count, 1 << 30)
-        slots = DigestIndex(tables: limit < 100_000 ? 16 : 256)
+        slots = DigestIndex(tables: limit < 100_000 ? 128 : 256)
     }
 
     private var messages: Int { entries.count - seconds.count }
@@ -40,7 +41,7 @@ struct KeyWindow {
 
     /// Whether the message that has these keys, and arrived or was asked for at `now`, was handled within the window.
     func contains(_ keys: DedupeKeys, _ now: MonotonicInstant) -> Bool {
-        // What is too old may still lie in the queue, since only a few are taken out at a time. A key that was handled
+        // Expired entries may still be in the queue, because only a few are removed at a time. A key that was handled
         // again has two numbers, until the older one is stale.
         func find(_ key: DedupeKey) -> Bool {
             let number = slots.find(key) { number in
@@ -58,16 +59,16 @@ struct KeyWindow {
     /// Whether an entry still counts for a message that arrived or was asked for at `now`.
     @inline(__always)
     private func isYoung(_ index: Int, _ now: MonotonicInstant) -> Bool {
-        // A copy may come to be judged at any time after it has arrived: of weak keys only the arrivals count.
+        // A copy may be examined at any time after it has arrived: for weak keys only the arrivals count.
         if let weakAge { return arrivals[index].isWithin(nanoseconds: weakAge, of: now) }
         let time = entries[index].time
         return !isOver(time, now) && !isOfTimeToCome(time, now)
     }
 
-    /// Whether an entry that has one of a message's keys is of the same message, as ``DedupeKeys`` says.
+    /// Whether an entry that has one of a message's keys belongs to the same message, as ``DedupeKeys`` defines it.
     @inline(never)
     private func isMeant(_ number: UInt32, _ keys: DedupeKeys) -> Bool {
-        // With two keys on both sides the second one decides.
+        // If both sides have two keys, the second one decides.
         guard let second = keys.secondary, let own = secondKey(of: number) else { return true }
         return own == second
     }
@@ -104,13 +105,14 @@ struct KeyWindow {
 
     /// Whether a message was handled so long after `now` that the clock must have been set back since.
     ///
-    /// Such a message counts as forgotten, or it would be a duplicate until the clock is there again, for years. But it
-    /// is not taken out: the call may have waited that long, and for others the message is still young.
+    /// Such a message counts as forgotten, or it would be a duplicate until the clock reaches that time again, perhaps
+    /// for years. But it is not removed: the caller may have waited that long, and for others the message is still
+    /// recent.
     private func isOfTimeToCome(_ time: MonotonicInstant, _ now: MonotonicInstant) -> Bool {
         now < time.advanced(byNanoseconds: -lag)
     }
 
-    /// Forgets up to two messages that are too old: twice as many as can come in, so none stays for long.
+    /// Forgets up to two expired messages: twice as many as can be added, so none stays for long.
     mutating func forgetOld(_ now: MonotonicInstant) {
         for _ in 0..<2 {
             guard let first = entries.first, isOver(first.time, now) else { return }
@@ -134,7 +136,7 @@ struct KeyWindow {
         return first &+ count
     }
 
-    /// Forgets an entry; its number is stale from now on.
+    /// Forgets an entry, whose number is then stale.
     private mutating func removeFirst() {
         guard entries.popFirst() != nil else { return }
         if weakAge != nil { _ = arrivals.popFirst() }

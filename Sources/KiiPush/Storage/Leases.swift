@@ -1,21 +1,21 @@
 import Synchronization
 
-/// What a deduplicator asks of its store, so that a store that throws leaves no message in flight for ever.
+/// A deduplicator's access to its store: a store that throws leaves no message in flight for ever.
 ///
-/// An end that the store could not be told is kept and told again: when a copy of the message comes, when the store
-/// takes the end of another message, and when the list of them is full.
+/// An end that the store rejected is kept and reported again: when a copy of the message arrives, when the store
+/// accepts the end of another message, and when the list of these ends is full.
 struct Leases: Sendable {
-    private let store: any SeenStore
-    private let waiters: InFlightWaiters
+    let store: any SeenStore
+    let waiters: InFlightWaiters
     private let failures = FailureCount()
 
     /// How often the store threw.
     var storeFailures: Int { failures.count.load(ordering: .relaxed) }
 
-    /// How many ends the store could not be told so far; all deduplicators of the store have the same.
+    /// How many ends the store has not accepted yet; all deduplicators of the store have the same number.
     var unreportedEnds: Int { waiters.untold.count }
 
-    /// What the store counts.
+    /// The store's counts.
     var storeCounts: SeenCounts? { store.counts }
 
     init(_ store: any SeenStore) {
@@ -25,7 +25,7 @@ struct Leases: Sendable {
 
     // MARK: Beginning
 
-    /// Asks the store for a message; in flight is what it answers only for a message that has not ended.
+    /// Looks a message up in the store; the answer is in flight only if the message has not ended.
     ///
     /// - Throws: what the store threw.
     @inline(__always)
@@ -36,11 +36,11 @@ struct Leases: Sendable {
         return state
     }
 
-    /// Asks again for a message that the store takes to be in flight, once it was told what it has missed.
+    /// Looks up again a message that the store takes to be in flight, after reporting the ends that it missed.
     @inline(never)
     private func beginAnew(_ keys: DedupeKeys, _ lease: SeenLease, now: MonotonicInstant) throws -> SeenState {
         var state = SeenState.inFlight(lease)
-        // Each turn takes an end off the list, or throws.
+        // Each turn removes an end from the list, or throws.
         while case .inFlight(let lease) = state, let end = waiters.untold[lease] {
             try tellOrForget(end)
             state = try counted { try store.begin(keys, now: now) }
@@ -48,7 +48,7 @@ struct Leases: Sendable {
         return state
     }
 
-    /// Takes one end off a full list, or throws, so that no lease is begun whose end could find no place.
+    /// Removes one end from a full list, or throws, so that no lease is begun whose end would not fit.
     @inline(never)
     private func makeRoom() throws {
         if let end = waiters.untold.next() { try tellOrForget(end) }
@@ -56,7 +56,7 @@ struct Leases: Sendable {
 
     // MARK: Ending
 
-    /// Tells the store how a message ended, and then those who wait for it.
+    /// Reports to the store how a message ended, and then notifies those that wait for it.
     @inline(__always)
     func end(_ lease: SeenLease, isRemembered: Bool, at time: MonotonicInstant, _ disposition: Disposition) {
         do {
@@ -69,10 +69,10 @@ struct Leases: Sendable {
         waiters.finish(lease, disposition)
     }
 
-    /// Tells those who wait for a message that is held; its lease goes on.
+    /// Notifies those that wait for a held message; its lease continues.
     func hold(_ lease: SeenLease, _ disposition: Disposition) { waiters.hold(lease, disposition) }
 
-    /// Tells a store that seems well up to two ends that it missed, so that the list empties faster than it fills.
+    /// Reports up to two missed ends to a store that works again, so that the list empties faster than it fills.
     @inline(never)
     private func tellMore() {
         for _ in 0..<2 {
@@ -96,9 +96,9 @@ struct Leases: Sendable {
         }
     }
 
-    /// Tells the store an end that it missed; what it cannot remember even now it is to forget.
+    /// Reports a missed end to the store; a message that the store still cannot remember is released.
     ///
-    /// At worst the message is handled again, which at-least-once allows.
+    /// In the worst case the message is handled again, as at-least-once delivery allows.
     private func tellOrForget(_ end: LeaseEnd) throws {
         do {
             try tell(end)
@@ -111,15 +111,15 @@ struct Leases: Sendable {
 
     // MARK: Waiting
 
-    /// Waits for the end of a message in flight, and returns what its transport is told.
+    /// Waits for the end of a message in flight, and returns the answer for its transport.
     func wait(for lease: SeenLease, now: MonotonicInstant) async -> Disposition {
         await waiters.wait(for: lease) { endedBefore(lease, now) }
     }
 
-    /// What is known of a message that ended before anyone could wait for it; nil while it is in flight.
+    /// The answer for a message that ended before anyone could wait for it; nil while it is in flight.
     private func endedBefore(_ lease: SeenLease, _ now: MonotonicInstant) -> Disposition? {
         if let end = waiters.untold[lease] { return end.disposition }
-        // A store that cannot tell leaves it to the transport to try again, which is always safe.
+        // If the store fails, the transport retries, which is always safe.
         guard let isInFlight = try? counted({ try store.isInFlight(lease) }) else { return .retryLater }
         if isInFlight { return nil }
         switch try? counted({ try store.begin(lease.keys, now: now) }) {
@@ -131,7 +131,7 @@ struct Leases: Sendable {
         }
     }
 
-    /// Does what may throw, and counts it if it does.
+    /// Runs a call that may throw, and counts it if it does.
     @inline(__always)
     private func counted<Result>(_ body: () throws -> Result) throws -> Result {
         do {
@@ -148,13 +148,13 @@ private final class FailureCount: Sendable {
     let count = Atomic<Int>(0)
 }
 
-/// The message in flight that a duplicate repeats; an object, to take little room in the messages that repeat none.
+/// The message in flight that a duplicate repeats; an object, so that other messages need only a pointer for it.
 package final class FirstInFlight: Sendable {
     private let leases: Leases
 
     init(_ leases: Leases) { self.leases = leases }
 
-    /// What its transport is told, when it has ended.
+    /// The answer for its transport, when it has ended.
     func end(of lease: SeenLease, now: MonotonicInstant) async -> Disposition {
         await leases.wait(for: lease, now: now)
     }

@@ -1,15 +1,14 @@
-/// What a seen store holds now, and what it forgot too early; for ``SeenStore/counts``.
+/// What a deduplication store holds now, and what it forgot too early; for ``SeenStore/counts``.
 public struct SeenCounts: Sendable, Hashable {
     /// The window of the messages of one strength.
     public struct Window: Sendable, Hashable {
-        /// How many handled messages the store holds now; some of them may be too old already, and not be taken out
-        /// yet.
+        /// How many handled messages the store holds now, including expired ones that are not removed yet.
         public var remembered: Int
 
-        /// How many messages were forgotten by count although their time was not over, since the store was made.
+        /// How many messages were forgotten by count before their time was over, since the store was made.
         ///
-        /// While it grows, ``SeenWindow/count`` is too small for what comes in within ``SeenWindow/age``, and a
-        /// message that is delivered again late is handled again.
+        /// While it grows, ``SeenWindow/count`` is too small for the messages that arrive within ``SeenWindow/age``,
+        /// and a message that is delivered again late is handled again.
         public var evictedEarly: Int
 
         /// Sets both.

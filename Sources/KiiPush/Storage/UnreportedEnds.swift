@@ -4,20 +4,20 @@ import Synchronization
 struct LeaseEnd: Sendable {
     let lease: SeenLease
     let isRemembered: Bool
-    /// When it ended; what is remembered late is remembered from then on.
+    /// When it ended; a message that is remembered late is remembered from then on.
     let time: MonotonicInstant
     let disposition: Disposition
 }
 
-/// The ends of messages that a seen store could not be told, so that no copy waits for a message that has ended.
+/// The ends of messages that a deduplication store rejected, so that no copy waits for a message that has ended.
 ///
-/// For the store such a message is still in flight. Kept until the store was told at last. Bounded: while the list is
-/// full no message gets a new lease, so it holds at most `bound` and those that were in flight when it was filled.
+/// The store takes such a message to be in flight. Each end is kept until the store accepts it. Bounded: while the list
+/// is full no message gets a new lease, so it holds at most `bound` and those that were in flight when it became full.
 final class UnreportedEnds: Sendable {
     static let bound = 1024
 
     private let ends = Mutex<[LeaseEnd]>([])
-    /// Lets the common case, the store is told each end, go by without the lock.
+    /// While the store accepts every end, the common case, the lock is not taken.
     private let total = Atomic<Int>(0)
 
     @inline(__always)
@@ -25,7 +25,8 @@ final class UnreportedEnds: Sendable {
 
     /// The end under a lease.
     ///
-    /// Always looks at the list itself: who is about to wait must not miss an end that is noted at this moment.
+    /// Always reads the list itself: a caller that is about to wait must not miss an end that is recorded at this
+    /// moment.
     subscript(lease: SeenLease) -> LeaseEnd? {
         ends.withLock { ends in ends.first { $0.lease.number == lease.number } }
     }
@@ -37,7 +38,7 @@ final class UnreportedEnds: Sendable {
         }
     }
 
-    /// The end that was not tried for longest, which is then the last in line.
+    /// The end whose last attempt is the longest ago; it then moves to the end of the list.
     func next() -> LeaseEnd? {
         ends.withLock { ends in
             guard !ends.isEmpty else { return nil }
@@ -47,7 +48,7 @@ final class UnreportedEnds: Sendable {
         }
     }
 
-    /// Takes an end off the list, when the store was told.
+    /// Removes an end from the list, after the store accepted it.
     func remove(_ lease: SeenLease) {
         ends.withLock { ends in
             ends.removeAll { $0.lease.number == lease.number }

@@ -16,7 +16,8 @@ extension Span where Element == UInt8 {
         if length >= 8 { return word(at: offset) }
         if length == 0 { return 0 }
         if offset &+ 8 <= count {
-            // By two shifts: where a mask shows that the last byte does not count, four small loads take the place of one.
+            // By two shifts: where a mask shows that the last byte does not count, four small loads take the place of
+            // one.
             let unwanted = UInt64(truncatingIfNeeded: 64 &- length &* 8)
             return (word(at: offset) &<< unwanted) &>> unwanted
         }

@@ -1,6 +1,6 @@
 extension String {
-    /// The text in quotes, with what JSON and a terminal cannot take escaped: quotes, backslashes, control characters of
-    /// both sets, and the two line ends of Unicode.
+    /// The text in quotes, with what JSON and a terminal cannot take escaped: quotes, backslashes, control characters
+    /// of both sets, and the two line ends of Unicode.
     package var quotedAsJSON: String {
         var quoted = "\""
         for scalar in unicodeScalars {

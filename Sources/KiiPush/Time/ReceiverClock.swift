@@ -78,6 +78,9 @@ public struct SystemClock: ReceiverClock {
 }
 
 extension Int64 {
+    /// So many seconds, in nanoseconds.
+    static func seconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
+
     /// How much later this is than `earlier`; as much as there is where that is beyond 292 years.
     @inline(__always)
     package func since(_ earlier: Int64) -> Int64 {

@@ -8,8 +8,8 @@ public protocol TransportBench: Sendable {
     /// The transport, made once; it has this bench at its other end.
     var transport: any PushTransport { get }
 
-    /// Whether the transport ends when the sender cuts the link, as at the end of an input; else it waits for the sender
-    /// to come again, or connects again itself.
+    /// Whether the transport ends when the sender cuts the link, as at the end of an input; else it waits for the
+    /// sender to come again, or connects again itself.
     var endsWhenCut: Bool { get }
 
     /// Whether the transport acknowledges all that it has handed over together, once the last of it has ended, and

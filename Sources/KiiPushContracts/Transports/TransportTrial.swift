@@ -113,8 +113,8 @@ final class TransportTrial: Sendable {
     /// Expects that the sender hears so of its payloads.
     ///
     /// - Parameters:
-    ///   - acknowledged: of how many it hears that they are dealt with; none of those that are acknowledged together, if
-    ///     others keep them waiting.
+    ///   - acknowledged: of how many it hears that they are dealt with; none of those that are acknowledged together,
+    ///     if others keep them waiting.
     ///   - refused: of how many it hears that they are not.
     ///   - othersAreOpen: whether others were taken in with them that are not dealt with.
     ///   - when: the beginning of what is said if it hears something else.
@@ -133,8 +133,8 @@ final class TransportTrial: Sendable {
         }
         guard !hasHeard else { return }
         fail(
-            "\(when) the sender should have heard of \(expected.acknowledged) acknowledged and \(expected.refused) refused "
-                + "payloads, and has of \(found.acknowledged) and \(found.refused)")
+            "\(when) the sender should have heard of \(expected.acknowledged) acknowledged and \(expected.refused) "
+                + "refused payloads, and has of \(found.acknowledged) and \(found.refused)")
     }
 
     /// Expects that no more than so many payloads were acknowledged.

@@ -26,7 +26,6 @@ package final class TrialIntake: IntakeService {
         var end: Outcome?
     }
 
-    /// The error of an inbox that has failed.
     package struct InboxFailed: Error {}
 
     /// How many payloads it takes in at most; then it says that it stops.

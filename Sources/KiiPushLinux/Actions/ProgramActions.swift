@@ -15,7 +15,7 @@ import Synchronization
 /// `KIIPUSH_STAMP` the stamp for what it sends on. It has handled the message when it ends with exit status 0.
 ///
 /// - A line `write kiicloud://…` on its standard output announces a write that it is about to make, as
-///   ``HandlerContext/willWrite(_:)`` does, and `delete kiicloud://…` announces a deletion: at once, as many as 1,000.
+///   `HandlerContext.willWrite(_:)` does, and `delete kiicloud://…` announces a deletion: at once, as many as 1,000.
 ///   They have failed when the program fails. Where the route refuses the write, the program is ended.
 /// - All else that it says on standard error is handed to `log` line by line, and on standard output to `note`, up to
 ///   64 KiB a run; the rest is read and dropped, so that the program never waits for us.
@@ -32,6 +32,8 @@ import Synchronization
 /// Each runs on a thread of its own, and holds up no task but the handler's; how many at once is the service's
 /// business.
 public final class ProgramActions: RuleActions {
+    /// What does `write` and `send` of rules; nil refuses rules that ask for them.
+    public let cloud: (any RuleCloud)?
     private let app: String?
     private let grace: Duration
     private let log: @Sendable (String) -> Void
@@ -45,6 +47,7 @@ public final class ProgramActions: RuleActions {
     /// - Parameters:
     ///   - app: the receiver's app, which dedupe keys name where the payload does not.
     ///   - output: where messages are printed; 1 is standard output.
+    ///   - cloud: what does `write` and `send` of rules; nil refuses rules that ask for them.
     ///   - grace: how long a program may take to end after SIGTERM; below the grace of the service, which is 5 s.
     ///   - shortages: notified when programs cannot be started because open files, memory or processes are used up, or
     ///     messages cannot be printed for want of room, and when they can again. Meanwhile ``run(_:for:_:)`` throws
@@ -53,11 +56,12 @@ public final class ProgramActions: RuleActions {
     ///   - log: called with each line that a program says, its name in front, without control characters; by a thread
     ///     that waits for it, so keep it short. Without one, it is written to standard error if nothing blocks there.
     public init(
-        app: String? = nil, output: Int32 = 1, grace: Duration = .seconds(3),
+        app: String? = nil, output: Int32 = 1, cloud: (any RuleCloud)? = nil, grace: Duration = .seconds(3),
         shortages: Shortages = Shortages(), note: (@Sendable (String) -> Void)? = nil,
         log: (@Sendable (String) -> Void)? = nil
     ) {
         self.app = app
+        self.cloud = cloud
         printer = LinePrinter(output, shortages)
         self.grace = min(max(grace, .zero), .seconds(3600))
         starts = ProgramStarts(shortages)

@@ -42,19 +42,17 @@ struct AlertText {
 
     private static func notificationBody(_ text: String) -> String {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        var body = ""
-        for scalar in lines.map({ "\(EscapedText(String($0)))" }).joined(separator: "\n").unicodeScalars {
+        return lines.map { "\(EscapedText(String($0)))" }.joined(separator: "\n").replacingScalars { scalar in
             switch scalar {
             // Servers read the body as markup.
-            case "&": body += "&amp;"
-            case "<": body += "&lt;"
-            case ">": body += "&gt;"
+            case "&": "&amp;"
+            case "<": "&lt;"
+            case ">": "&gt;"
             // notify-send itself reads backslash escapes in the body, and only there.
-            case "\\": body += "\\\\"
-            default: body.unicodeScalars.append(scalar)
+            case "\\": "\\\\"
+            default: nil
             }
         }
-        return body
     }
 
     /// At most so many characters, counted as Unicode scalars, since a single `Character` has no bound.

@@ -16,9 +16,9 @@ import Synchronization
 ///
 /// A program with a loop of its own polls ``descriptor`` and then calls `wait(timeout: .zero)`. The watcher has no
 /// thread; it has three descriptors, closed when it goes, and nothing that grows. Any thread may call it.
-public final class FileWatcher: Sendable {
+package final class FileWatcher: Sendable {
     /// Why a wait ended.
-    public enum Wake: Sendable, Hashable {
+    package enum Wake: Sendable, Hashable {
         /// The file may have changed since the last wait that said so, or since the watcher was made.
         case changed
         /// The time is over.
@@ -28,10 +28,10 @@ public final class FileWatcher: Sendable {
     }
 
     /// The watched path; the file need not exist.
-    public let path: String
+    package let path: String
 
     /// How long the watcher trusts the system to tell it of changes.
-    public let interval: Duration
+    package let interval: Duration
 
     private let directory: String
     private let fileName: [UInt8]
@@ -52,7 +52,7 @@ public final class FileWatcher: Sendable {
     /// - Parameters:
     ///   - path: the file's path; one that is not absolute is looked up in the working directory at each look.
     ///   - interval: how long at most a change stays unseen of which the system does not tell; at least 10 ms.
-    public init(path: String, interval: Duration = .seconds(2)) {
+    package init(path: String, interval: Duration = .seconds(2)) {
         self.path = path
         self.interval = max(interval, .milliseconds(10))
         directory = directoryName(path)
@@ -77,17 +77,17 @@ public final class FileWatcher: Sendable {
     }
 
     /// Readable when there may be a change; -1 where there is no `inotify`, and ``interval`` has to do.
-    public var descriptor: Int32 { inotify }
+    package var descriptor: Int32 { inotify }
 
     /// Why the system does not tell of changes, such as `ENOSPC` when all of a user's watches are in use, so that they
     /// are found by looking; nil when it does.
-    public var failure: ErrorNumber? { state.withLock { $0.failure } }
+    package var failure: ErrorNumber? { state.withLock { $0.failure } }
 
     /// Blocks until the file may have changed, the time is over, or the watcher is cancelled.
     ///
     /// - Parameter timeout: the most time to wait; zero only looks.
     /// - Returns: why it returned; a change wins over the time's end.
-    public func wait(timeout: Duration) -> Wake {
+    package func wait(timeout: Duration) -> Wake {
         let deadline = ContinuousClock.now + min(timeout, .seconds(1_000_000_000))
         while true {
             if isCancelled.load(ordering: .acquiring) { return .cancelled }
@@ -99,7 +99,7 @@ public final class FileWatcher: Sendable {
     }
 
     /// Ends all waits, those to come too.
-    public func cancel() {
+    package func cancel() {
         guard !isCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // Never read, so every poll sees it.
         var byte: UInt8 = 1

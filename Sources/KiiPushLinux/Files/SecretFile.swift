@@ -6,7 +6,6 @@ import Glibc
 /// `$CREDENTIALS_DIRECTORY`: a name without a slash is looked for there first, and in there the group may read, since
 /// that is how the file mode shows the access list that systemd sets.
 package struct SecretFile: Sendable {
-    /// What is in it.
     package let bytes: [UInt8]
 
     /// Where it lies.

@@ -40,7 +40,6 @@ package enum StateDirectory {
         return names
     }
 
-    /// Whether there is a directory.
     package static func isThere(_ path: String) -> Bool { FileStamp(path).isDirectory }
 
     /// Makes a directory, and those above it that are missing; one that is there stays as it is.

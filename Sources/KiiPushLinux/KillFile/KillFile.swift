@@ -4,7 +4,7 @@ public import KiiPush
 /// The file by which somebody outside a program switches off routes, buckets or everything: `kill.json`.
 ///
 /// `{"version":1,"kills":[{"target":"settings","until":"2026-11-21T12:00:00Z"}]}`: a target is what
-/// ``KiiPush/KillTarget/init(_:)`` reads, a time is RFC 3339. The tool writes it, and so may an editor; a program obeys
+/// `KillTarget.init(_:)` reads, a time is RFC 3339. The tool writes it, and so may an editor; a program obeys
 /// it with a ``KillFileWatch``. A missing file is one without kills, and so is one with nothing but white space in it.
 public struct KillFile: Sendable, Hashable {
     /// The most bytes that a kill file may have, 64 KiB: about a thousand kills.
@@ -155,7 +155,7 @@ public struct KillFile: Sendable, Hashable {
     /// - Throws: ``KillFileError/unwritable(path:_:)`` or ``KillFileError/locked(path:limit:)``; nothing has changed
     ///   then.
     @discardableResult
-    public func reset() throws(KillFileError) -> String? {
+    package func reset() throws(KillFileError) -> String? {
         let lock = try takeLock()
         defer { lock.unlock() }
         do throws(KillFileError) {

@@ -13,7 +13,7 @@ import Synchronization
 /// within an interval. A missing file is one without kills. A file that cannot be read leaves the last list in force.
 ///
 /// The file is what counts: a target that it lists is off again at the next look, even if code has revived it.
-/// What code switched off by ``LoopGuard/kill(_:for:)`` is none of the file's business, and stays.
+/// What code switched off by `LoopGuard.kill(_:for:)` is none of the file's business, and stays.
 public final class KillFileWatch: Sendable {
     /// What is wrong with a kill file.
     @nonexhaustive

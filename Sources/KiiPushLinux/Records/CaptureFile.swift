@@ -1,5 +1,5 @@
 import Glibc
-public import KiiPush
+package import KiiPush
 import Synchronization
 
 /// A file that takes down payloads as they come: the corpus that `kiipush rules diff` reads, a step a line.
@@ -13,12 +13,12 @@ import Synchronization
 /// payloads, within twice the limit. Times are those of arrival and count from the file's first line, never backwards;
 /// a process that finds a file goes on behind its last line. Nothing is brought to the disk by force, so a loss of
 /// power may cost the last lines; one that was written in part is removed when the file is opened again.
-public final class CaptureFile: Sendable {
+package final class CaptureFile: Sendable {
     /// The file's path.
-    public let path: String
+    package let path: String
 
     /// The most bytes of the file.
-    public let limit: Int
+    package let limit: Int
 
     private let clock: any ReceiverClock
     private let state = Mutex(State())
@@ -37,7 +37,7 @@ public final class CaptureFile: Sendable {
     ///   - path: the file's path.
     ///   - limit: the most bytes of the file, at least 1,024.
     ///   - clock: the receiver's clock; tells the times of payloads that do not say when they arrived.
-    public init(path: String, limit: Int = 16 << 20, clock: any ReceiverClock = SystemClock()) {
+    package init(path: String, limit: Int = 16 << 20, clock: any ReceiverClock = SystemClock()) {
         self.path = path
         self.limit = max(limit, 1024)
         self.clock = clock
@@ -48,7 +48,7 @@ public final class CaptureFile: Sendable {
     /// - Parameter payload: the payload as received.
     /// - Throws: ``WriteError``; what was taken down before is still there. `EFBIG`: its line alone is beyond the
     ///   limit.
-    public func add(_ payload: RawPayload) throws(WriteError) {
+    package func add(_ payload: RawPayload) throws(WriteError) {
         do throws(ErrorNumber) {
             try state.withLock { state throws(ErrorNumber) in
                 let arrival = payload.arrivedAt ?? clock.now
@@ -75,7 +75,7 @@ public final class CaptureFile: Sendable {
     /// - Parameters:
     ///   - payload: the payload as received.
     ///   - trouble: called with the error when it cannot be taken down.
-    public func add(_ payload: RawPayload, _ trouble: (any Error) -> Void) {
+    package func add(_ payload: RawPayload, _ trouble: (any Error) -> Void) {
         do throws(WriteError) { try add(payload) } catch { trouble(error) }
     }
 

@@ -1,8 +1,7 @@
 public import KiiPush
 public import KiiPushDelivery
 
-/// A line for a log that journald reads: its priority in front, as `<6>`, and no control characters; ``LogOutput``
-/// writes it as what reads it likes best.
+/// A line for a log that journald reads: its priority in front, as `<6>`, and no control characters.
 ///
 /// ```swift
 /// receiver.onTrace { trace in print(JournalLine(trace)) }
@@ -27,7 +26,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
     public let priority: Priority
     /// What it says, without the priority; control characters are escaped.
     public let text: String
-    /// The same as fields of the journal, for ``LogOutput``.
+    /// The same as fields of the journal.
     public private(set) var fields: [Field] = []
 
     /// The whole line, without its end.

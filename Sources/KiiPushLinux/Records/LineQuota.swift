@@ -1,23 +1,23 @@
-public import KiiPush
-public import KiiPushDelivery
+package import KiiPush
+package import KiiPushDelivery
 import Synchronization
 
 /// Leaves lines out of a log, so that no key fills it: so many a minute of one kind and key, then one line that counts.
 ///
 /// A kind is an outcome or an event, a key the route with the bucket, topic or sender. Of a route alone six times as
 /// many lines are written. Memory is bounded: beyond 1,024 keys a minute, the routes alone count.
-public final class LineQuota: Sendable {
+package final class LineQuota: Sendable {
     /// What lines have in common that share a quota.
-    public struct Key: Sendable, Hashable {
+    package struct Key: Sendable, Hashable {
         /// What they tell of: an outcome, an event.
-        public let kind: String
+        package let kind: String
         /// The first route, or the transport; empty where there is none.
-        public let route: String
+        package let route: String
         /// The bucket, topic or sender, as a digest.
         let group: DedupeKey?
 
         /// Makes the key of a line without a bucket, a topic or a sender.
-        public init(kind: String, route: String = "") { self.init(kind, route, nil) }
+        package init(kind: String, route: String = "") { self.init(kind, route, nil) }
 
         init(_ kind: String, _ route: String, _ group: DedupeKey?) {
             (self.kind, self.route, self.group) = (kind, route, group)
@@ -46,7 +46,7 @@ public final class LineQuota: Sendable {
     ///   - lines: how many lines of one key are written.
     ///   - length: in how long a time.
     ///   - clock: what tells the time.
-    public init(lines: Int = 10, per length: Duration = .seconds(60), clock: any ReceiverClock = SystemClock()) {
+    package init(lines: Int = 10, per length: Duration = .seconds(60), clock: any ReceiverClock = SystemClock()) {
         most = max(lines, 0)
         self.length = length
         self.clock = clock
@@ -59,7 +59,7 @@ public final class LineQuota: Sendable {
     ///   - priority: how urgent the line is.
     ///   - line: makes the line; not called where it is left out.
     /// - Returns: the lines.
-    public func lines(
+    package func lines(
         _ key: Key, priority: JournalLine.Priority = .information, _ line: () -> JournalLine
     ) -> [JournalLine] {
         let now = clock.now
@@ -72,7 +72,7 @@ public final class LineQuota: Sendable {
     }
 
     /// What was left out of the keys whose time is over, or of all, at the end.
-    public func leftOut(all: Bool = false) -> [JournalLine] {
+    package func leftOut(all: Bool = false) -> [JournalLine] {
         let now = clock.now
         return windows.withLock { windows in
             let lines = Self.close(&windows, all ? nil : now, length)
@@ -126,13 +126,13 @@ public final class LineQuota: Sendable {
 
 extension LineQuota.Key {
     /// The key of a line that tells how a message ended.
-    public init(_ trace: Trace) {
+    package init(_ trace: Trace) {
         let reason = trace.outcome.reason.map { " (\($0))" } ?? ""
         self.init(trace.outcome.name + reason, trace.routes.first ?? "", trace.message?.groupDigest)
     }
 
     /// The key of a line that tells what a service says.
-    public init(_ event: ServiceEvent) {
+    package init(_ event: ServiceEvent) {
         switch event {
         case .retry(_, let route, _, _, _): self.init(kind: "retry", route: route)
         case .overrun(_, let route, let isLeft): self.init(kind: isLeft ? "handler left" : "overrun", route: route)

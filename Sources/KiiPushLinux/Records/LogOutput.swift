@@ -2,8 +2,7 @@ import Glibc
 
 /// Where the lines of an agent's log go, and in what form: to the journal with their fields, to a terminal without the
 /// priorities, or else as lines that begin with `<6>`, which journald and others read.
-public struct LogOutput: Sendable {
-    /// The forms.
+package struct LogOutput: Sendable {
     enum Form: Sendable {
         case prefixed
         case plain
@@ -13,7 +12,7 @@ public struct LogOutput: Sendable {
     let form: Form
 
     /// What fits this process's standard error.
-    public static var standardError: LogOutput {
+    package static var standardError: LogOutput {
         LogOutput(
             descriptor: STDERR_FILENO,
             journalStream: unsafe getenv("JOURNAL_STREAM").map { unsafe String(cString: $0) })
@@ -49,7 +48,7 @@ public struct LogOutput: Sendable {
     ///   - encoded: the line.
     ///   - write: writes a line where there is no journal, or none that takes it; whether that went well.
     /// - Returns: whether it was written.
-    public func write(_ encoded: String, _ write: (String) -> Bool) -> Bool {
+    package func write(_ encoded: String, _ write: (String) -> Bool) -> Bool {
         let line = JournalLine.Encoded(encoded)
         switch form {
         case .prefixed: return write(line.prefixed)
@@ -71,8 +70,8 @@ public struct LogOutput: Sendable {
 }
 
 extension JournalLine {
-    /// The line with its fields behind it, each after a NUL, for ``LogOutput``; the text itself has none.
-    public var encoded: String { description + fields.map { "\0\($0.name)=\($0.value)" }.joined() }
+    /// The line with its fields behind it, each after a NUL, for `LogOutput`; the text itself has none.
+    package var encoded: String { description + fields.map { "\0\($0.name)=\($0.value)" }.joined() }
 
     /// A line that was encoded, taken apart again.
     struct Encoded {

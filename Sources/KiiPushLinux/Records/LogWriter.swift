@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// What finds no room in the queue is dropped and counted. When lines are read again, a line in the place of the
 /// dropped ones says how many they were.
-public final class LogWriter: Sendable {
+package final class LogWriter: Sendable {
     fileprivate struct State {
         var lines: [String] = []
         /// How many lines were ever queued, and how many of those are written or dropped by now.
@@ -25,9 +25,9 @@ public final class LogWriter: Sendable {
     }
 
     /// The most lines that wait.
-    public static let mostLines = 1000
+    package static let mostLines = 1000
     /// The most bytes that wait.
-    public static let mostBytes = 256 << 10
+    package static let mostBytes = 256 << 10
 
     private let state = Mutex(State())
     private let write: @Sendable (String) -> Bool
@@ -40,19 +40,19 @@ public final class LogWriter: Sendable {
     /// - Parameters:
     ///   - shortages: notified while lines are dropped, as ``Shortage/Kind/log``.
     ///   - write: writes a line, and may take as long as it likes; whether it was written. Called by the thread alone.
-    public init(shortages: Shortages? = nil, _ write: @escaping @Sendable (String) -> Bool) {
+    package init(shortages: Shortages? = nil, _ write: @escaping @Sendable (String) -> Bool) {
         self.write = write
         self.shortages = shortages
         startThread { self.run() }
     }
 
     /// How many lines were dropped.
-    public var dropped: Int { state.withLock { $0.dropped } }
+    package var dropped: Int { state.withLock { $0.dropped } }
 
     /// Has a line written, or drops it; returns at once.
     ///
     /// - Parameter line: the line, without its end.
-    public func add(_ line: String) {
+    package func add(_ line: String) {
         let isDropped = state.withLock { state in
             if state.isOver || !state.hasRoom(for: line) {
                 state.drop()
@@ -70,7 +70,7 @@ public final class LogWriter: Sendable {
     /// - Parameter limit: how long to wait.
     /// - Returns: whether all was written.
     @discardableResult
-    public func finish(within limit: Duration) -> Bool {
+    package func finish(within limit: Duration) -> Bool {
         state.withLock { $0.isOver = true }
         work.raise()
         return end.wait(for: limit)

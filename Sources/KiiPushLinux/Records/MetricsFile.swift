@@ -17,7 +17,7 @@ public import KiiPushDelivery
 /// | `kiipush_service_payloads`, `kiipush_service_bytes` | what the service has taken in and not ended |
 /// | `kiipush_service_overrunning` | handlers that did not return in time, and still run |
 /// | `kiipush_service_open` | 1 while payloads are taken in |
-/// | `kiipush_loop_held{level,step}` | what the loop guard holds, by ``KiiPush/LoopHold``; absent if nothing |
+/// | `kiipush_loop_held{level,step}` | what the loop guard holds, by `LoopHold`; absent if nothing |
 /// | `kiipush_shortage{kind}` | 1 while the agent lacks `descriptors`, `memory`, `disk`, a `log` reader or a `broker` |
 /// | `kiipush_shortages_total{kind}` | how often it has lacked that |
 /// | `kiipush_log_lines_dropped_total` | lines of the log that nobody read |
@@ -48,7 +48,7 @@ public struct MetricsFile: Sendable {
     ///   - metrics: the receiver's counts.
     ///   - status: what the service has on its hands.
     ///   - counts: the events of the service; nil leaves them out.
-    ///   - holds: what the loop guard does, from its ``KiiPush/LoopGuard/holds``.
+    ///   - holds: what the loop guard does, from its `LoopGuard.holds`.
     ///   - shortages: what the program lacks; nil leaves it out.
     ///   - droppedLines: how many lines of the log were dropped; nil leaves it out.
     ///   - latencies: what the handlers took; nil leaves it out.

@@ -49,7 +49,7 @@ public final class SilenceWatch: Sendable {
     }
 
     /// The most limits; further ones are left out.
-    public static let mostLimits = 64
+    package static let mostLimits = 64
 
     private let clock: any ReceiverClock
     private let watched: Mutex<[Watched]>

@@ -39,13 +39,13 @@ public final class StopSignals {
 /// SIGHUP, by which an operator asks a program to read its files anew, and which would end it otherwise.
 ///
 /// Keep it for as long as the program runs; when it is released, the signal is still caught, and does nothing.
-public final class HangUpSignal {
+package final class HangUpSignal {
     private let source: any DispatchSourceSignal
 
     /// Begins to wait for the signal.
     ///
     /// - Parameter action: called at each, on a thread of Dispatch.
-    public init(_ action: @escaping @Sendable () -> Void) {
+    package init(_ action: @escaping @Sendable () -> Void) {
         source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: DispatchQueue(label: "kiipush.hangup"))
         source.setEventHandler { action() }
         source.resume()

@@ -1,3 +1,5 @@
+import KiiPush
+
 /// A text made safe to print on one line of a terminal, whoever wrote it.
 ///
 /// ```swift
@@ -19,18 +21,15 @@ public struct EscapedText: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func escape(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
+        text.replacingScalars { scalar in
             switch scalar {
-            case "\n": escaped += "\\n"
-            case "\r": escaped += "\\r"
-            case "\t": escaped += "\\t"
-            case _ where isUnsafe(scalar):
-                escaped += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
-            default: escaped.unicodeScalars.append(scalar)
+            case "\n": "\\n"
+            case "\r": "\\r"
+            case "\t": "\\t"
+            case _ where isUnsafe(scalar): "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+            default: nil
             }
         }
-        return escaped
     }
 
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {

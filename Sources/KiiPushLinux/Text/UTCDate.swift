@@ -59,7 +59,7 @@ extension UTCDate: CustomStringConvertible {
     public var description: String { text(fraction: true) }
 
     /// The same without a fraction where that is zero: `2026-11-21T12:00:00Z`.
-    public var shortText: String { text(fraction: milliseconds % 1000 != 0) }
+    package var shortText: String { text(fraction: milliseconds % 1000 != 0) }
 
     private func text(fraction: Bool) -> String {
         func digits(_ number: Int64, _ width: Int) -> String {

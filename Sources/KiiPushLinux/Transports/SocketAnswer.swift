@@ -44,7 +44,6 @@ enum SocketAnswer {
 
 /// An answer whose turn has not come, or whose payload has not ended.
 enum DueAnswer {
-    /// It is known.
     case known(String)
     /// The payload was taken in; after the deadline a stored one need not have ended.
     case awaited(AwaitedEnd, isStored: Bool, deadline: ContinuousClock.Instant)

@@ -28,6 +28,7 @@ extension MQTTSession {
             do throws(IntakeRefusal) {
                 let receipts = try batches.submit(arrivals.payloads)
                 arrivals.removeFirst(receipts.count)
+                taken += receipts.count
                 watch(receipts)
             } catch {
                 switch error {

@@ -88,7 +88,9 @@ extension MQTTSession {
             throw .lost("\(counted(retried, "message")) \(retried == 1 ? "was" : "were") not dealt with; \(whence)")
         }
         unacknowledged = 0
-        try lost { () throws(MosquittoClient.Failure) in try link.write() }
+        let isTogether = taken > 1
+        taken = 0
+        try lost { () throws(MosquittoClient.Failure) in try link.write(isTogether: isTogether) }
         isSending = link.wantsWrite
     }
 

@@ -49,7 +49,8 @@ final class MQTTSession {
     var batches: BatchedIntake
     /// What the link has brought and no disk has.
     var unended = Unended()
-    /// How many messages were taken in since acknowledgements left.
+    /// How many messages were taken in since acknowledgements left, and how many of those may have to end before.
+    var taken = 0
     var unacknowledged = 0
 
     /// Whether something may lie in the socket that nobody has read for a while.
@@ -167,7 +168,7 @@ final class MQTTSession {
         try awaitRoom()
         let link = try makeLink()
         (isBehind, isSending, isAccepted, nextPing, subscription) = (false, false, false, nil, nil)
-        (unended, unacknowledged) = (Unended(), 0)
+        (unended, taken, unacknowledged) = (Unended(), 0, 0)
         var deadline = Instant.now + settings.connectLimit
         while true {
             // What the broker has answered lies unread while there is no room, and what it is asked unsent.

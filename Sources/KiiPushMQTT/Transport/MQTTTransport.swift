@@ -57,7 +57,8 @@ public final class MQTTTransport: PushTransport {
             throw MQTTSettingsError(
                 "", nil,
                 "MQTT 5 without TLS is refused: one packet of anybody on the way would end this process, by a fault of "
-                    + "libmosquitto \(MosquittoClient.libraryVersion); use mqtts, MQTT 3.1.1, or libmosquitto 2.1 or newer"
+                    + "libmosquitto \(MosquittoClient.libraryVersion); use mqtts, MQTT 3.1.1, or libmosquitto 2.1 or "
+                    + "newer"
             )
         }
         self.settings = settings

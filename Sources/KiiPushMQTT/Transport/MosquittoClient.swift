@@ -153,7 +153,24 @@ struct MosquittoClient: ~Copyable {
     func read() throws(Failure) { try check(unsafe mosquitto_loop_read(handle, 1)) }
 
     /// Sends what is queued, as much as the socket takes: here the acknowledgements leave.
-    func write() throws(Failure) { try check(unsafe mosquitto_loop_write(handle, 1)) }
+    ///
+    /// - Parameter isTogether: whether it is more than one packet. The library writes each by itself, and without delay;
+    ///   so the kernel is told to keep them for the last one, and they leave in one segment.
+    /// - Throws: ``Failure``, when the link has ended.
+    func write(isTogether: Bool = false) throws(Failure) {
+        let link = descriptor
+        if isTogether { Self.cork(link, true) }
+        // Not where the link has ended meanwhile: another file may have its number.
+        defer { if isTogether, descriptor == link { Self.cork(link, false) } }
+        try check(unsafe mosquitto_loop_write(handle, 1))
+    }
+
+    /// Has the kernel keep segments that are not full, or send what it has kept; no harm where it cannot.
+    private static func cork(_ link: Int32, _ isOn: Bool) {
+        var value: Int32 = isOn ? 1 : 0
+        _ = unsafe setsockopt(
+            link, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout.size(ofValue: value)))
+    }
 
     /// Queues a ping when it is time for one, and ends the link when the last one was not answered.
     func keepAlive() throws(Failure) { try check(unsafe mosquitto_loop_misc(handle)) }

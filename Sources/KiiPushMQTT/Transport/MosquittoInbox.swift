@@ -52,7 +52,6 @@ final class MosquittoInbox {
 
     // MARK: What the loop asks
 
-    /// Counts a connection.
     func noteConnection() { counts.connections += 1 }
 
     /// The answers since the last time.

@@ -26,7 +26,8 @@ extension RulesLint {
             let later = max(position(ofApp, of: rule), position("topic", of: rule))
             report(
                 .neverMatches, later, rule.id,
-                "the rule \(name(rule)) never matches: only a Push to App has '\(ofApp)', and only a Push to User has 'topic'; make two rules of it"
+                "the rule \(name(rule)) never matches: only a Push to App has '\(ofApp)', and only a Push to User has "
+                    + "'topic'; make two rules of it"
             )
             return
         }
@@ -34,7 +35,8 @@ extension RulesLint {
             guard let condition, !criteria.kinds.contains(KindSet(kind)) else { continue }
             report(
                 .neverMatches, position(condition, of: rule), rule.id,
-                "the rule \(name(rule)) never matches: only a \(kind) has '\(condition)', and 'kind' asks for another; leave one of them out"
+                "the rule \(name(rule)) never matches: only a \(kind) has '\(condition)', and 'kind' asks for another; "
+                    + "leave one of them out"
             )
             return
         }
@@ -42,12 +44,14 @@ extension RulesLint {
         if let scope, profile.kinds.isEmpty {
             report(
                 .neverMatches, position(scope, of: rule), rule.id,
-                "the rule \(name(rule)) never matches: a Direct Push that has '\(scope)' is ambiguous; leave it out, or add \"ambiguous\" to 'certainty'"
+                "the rule \(name(rule)) never matches: a Direct Push that has '\(scope)' is ambiguous; leave it out, "
+                    + "or add \"ambiguous\" to 'certainty'"
             )
         } else if profile.kinds.isEmpty || profile.certainty == 0 {
             report(
                 .neverMatches, position("certainty", of: rule), rule.id,
-                "the rule \(name(rule)) never matches: only a Direct Push is 'likely', a Push to App or Push to User is 'certain' or 'ambiguous'; write \"certain\""
+                "the rule \(name(rule)) never matches: only a Direct Push is 'likely', a Push to App or Push to User "
+                    + "is 'certain' or 'ambiguous'; write \"certain\""
             )
         }
         let stated = rule.conditions.contains { $0.name == "kind" }
@@ -66,7 +70,8 @@ extension RulesLint {
             let fault = rule.criteria.scopeID == nil ? "scope" : "scopeID"
             report(
                 .neverMatches, position(fault, of: rule), rule.id,
-                "the rule \(name(rule)) never matches: no scope that 'scope' asks for has such an id; the scope of the app has none at all"
+                "the rule \(name(rule)) never matches: no scope that 'scope' asks for has such an id; the scope of the "
+                    + "app has none at all"
             )
             return
         }
@@ -74,7 +79,8 @@ extension RulesLint {
         let fault = rule.criteria.scope == nil ? "scopeID" : "scope"
         report(
             .notServed, position(fault, of: rule), rule.id,
-            "the rule \(name(rule)) never matches: 'serving' lists none of its scopes, so they are refused before; add the scope there, or drop the rule"
+            "the rule \(name(rule)) never matches: 'serving' lists none of its scopes, so they are refused before; add "
+                + "the scope there, or drop the rule"
         )
     }
 
@@ -91,7 +97,8 @@ extension RulesLint {
         guard isOwn else { return }
         report(
             .onlyOwnMessages, position("sender", of: rule), rule.id,
-            "the rule \(name(rule)) never runs: its senders are identities of 'me', whose messages the loop guard drops; take them out of 'me', or ask for another sender"
+            "the rule \(name(rule)) never runs: its senders are identities of 'me', whose messages the loop guard "
+                + "drops; take them out of 'me', or ask for another sender"
         )
     }
 
@@ -116,7 +123,8 @@ extension RulesLint {
             } else if profile.kinds == KindSet(.pushToApp), !DataSample.missing.meets(condition.predicate) {
                 report(
                     .dataOfPushToApp, place, rule.id,
-                    "Kii sends no data with a Push to App, so \(key) is missing and the rule \(name(rule)) takes nothing; match the bucket, and look at the object's fields in the handler"
+                    "Kii sends no data with a Push to App, so \(key) is missing and the rule \(name(rule)) takes "
+                        + "nothing; match the bucket, and look at the object's fields in the handler"
                 )
             }
         }
@@ -176,7 +184,8 @@ extension RulesLint {
                 guard let wider else { continue }
                 report(
                     .repeatedText, position(condition.rawValue, of: rule), rule.id,
-                    "of the list of '\(condition.rawValue)' the text \(index + 1) lies within the text \(wider + 1); leave it out"
+                    "of the list of '\(condition.rawValue)' the text \(index + 1) lies within the text \(wider + 1); "
+                        + "leave it out"
                 )
                 break
             }

@@ -25,14 +25,24 @@ extension RulesLint {
         if rule.loop?.rate == .unlimited {
             report(
                 .unguardedCycle, place, rule.id,
-                "the rule \(name(rule)) listens to what it writes itself, \(target), without a rate limit: nothing but announced writes and stamps would end the loop; leave out 'rate': false, or write elsewhere"
+                "the rule \(name(rule)) listens to what it writes itself, \(target), without a rate limit: nothing but "
+                    + "announced writes and stamps would end the loop; leave out 'rate': false, or write elsewhere"
             )
         } else {
+            let advice =
+                rule.ownTarget?.uri == feed.target
+                ? "\(causesElsewhere); write elsewhere, or leave out the senders that have this rule"
+                : "each message would cause the next; write elsewhere, exclude the device's own sender, or have the "
+                    + "handler announce the write"
             report(
                 .feedsItself, place, rule.id,
-                "the rule \(name(rule)) listens to what it writes itself, \(target): each message would cause the next; write elsewhere, exclude the device's own sender, or have the handler announce the write"
-            )
+                "the rule \(name(rule)) listens to what it writes itself, \(target): \(advice)")
         }
+    }
+
+    /// What a circle of writes comes to that rules make themselves, each with a stamp.
+    private var causesElsewhere: String {
+        "each message may cause the next one on another device, up to \(counted(rules.loop.hops, "time"))"
     }
 
     /// The most writes of a cycle that its report tells.
@@ -53,8 +63,11 @@ extension RulesLint {
         let isUnguarded = members.allSatisfy { $0.loop?.rate == .unlimited }
         let advice =
             isUnguarded
-            ? "none of them has a rate limit: nothing but announced writes and stamps would end the loop; leave out 'rate': false"
-            : "each message would cause the next; break the circle, or have the handlers announce their writes"
+            ? "none of them has a rate limit: nothing but announced writes and stamps would end the loop; leave out "
+                + "'rate': false"
+            : zip(members, cycle).allSatisfy { $0.ownTarget?.uri == $1.target }
+                ? "\(causesElsewhere); break the circle"
+                : "each message would cause the next; break the circle, or have the handlers announce their writes"
         report(
             isUnguarded ? .unguardedCycle : .cycle, position(of: first.target, writtenBy: members[0]), members[0].id,
             "rules that feed each other: \(steps.joined(separator: "; ")): \(advice)",
@@ -62,8 +75,7 @@ extension RulesLint {
     }
 
     private func position(of target: KiiURI, writtenBy rule: RoutingRule) -> SourcePosition {
-        let index = rule.writes.firstIndex(of: target)
-        return index.flatMap { $0 < rule.writePositions.count ? rule.writePositions[$0] : nil } ?? rule.position
+        rule.targets.first { $0.uri == target }?.position ?? rule.position
     }
 
     /// The shortest way back to a rule, over others.

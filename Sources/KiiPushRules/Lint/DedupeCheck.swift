@@ -15,13 +15,15 @@ extension RulesLint {
             } else if profiles[number].kinds == KindSet(.pushToApp) {
                 report(
                     .dataOfPushToApp, place, rule.id,
-                    "Kii sends no data with a Push to App, so \(key) is missing and names no message of the rule \(name(rule)); leave 'dedupe' out"
+                    "Kii sends no data with a Push to App, so \(key) is missing and names no message of the rule "
+                        + "\(name(rule)); leave 'dedupe' out"
                 )
             } else if let earlier = check.rule(before: number, covering: profiles[number]) {
                 let other = rules.rules[earlier]
                 report(
                     .unusedID, place, rule.id,
-                    "the id of the rule \(name(rule)) never counts: the first rule that takes a message names it, and the earlier rule \(name(other)) (\(other.position)) takes all of these; write 'dedupe' there",
+                    "the id of the rule \(name(rule)) never counts: the first rule that takes a message names it, and "
+                        + "the earlier rule \(name(other)) (\(other.position)) takes all of these; write 'dedupe' there",
                     related: [RuleFinding.Related(position: other.position, what: "the rule \(name(other))")])
             }
         }

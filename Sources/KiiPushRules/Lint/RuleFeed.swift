@@ -1,18 +1,18 @@
-public import KiiPush
+package import KiiPush
 
 /// A write of one rule whose push another rule, or the same one, may take.
-public struct RuleFeed: Sendable, Hashable {
+package struct RuleFeed: Sendable, Hashable {
     /// The number of the rule that writes, from 0.
-    public let from: Int
+    package let from: Int
     /// The number of the rule that takes the push.
-    public let to: Int
+    package let to: Int
     /// What is written.
-    public let target: KiiURI
+    package let target: KiiURI
     /// Whether a chain of such writes leads back to the rule that writes.
-    public internal(set) var isInCycle: Bool
+    package internal(set) var isInCycle: Bool
 }
 
-/// Which rules the declared writes of rules feed.
+/// Which rules the writes of rules feed, declared ones and those that rules make themselves.
 ///
 /// A write to a bucket or an object causes a Push to App about it, a write to a topic a Push to User. Kii adds no data
 /// to the first, and its sender is this device, as far as the payload says.
@@ -39,7 +39,7 @@ struct RuleFeeds {
     init(_ rules: RoutingRules, _ profiles: [RuleProfile]) {
         self.rules = rules
         self.profiles = profiles
-        guard rules.rules.contains(where: { !$0.writes.isEmpty }) else { return }
+        guard rules.rules.contains(where: { !$0.writes.isEmpty || $0.ownTarget != nil }) else { return }
         for (number, profile) in profiles.enumerated() where !profile.isEmpty && !isCut(profile) {
             if profile.kinds.contains(KindSet(.pushToApp)) {
                 Self.file(number, profile.criteria.bucket, &byBucket, &otherBuckets)
@@ -50,10 +50,12 @@ struct RuleFeeds {
         }
         var known: [KiiURI: [Int]] = [:]
         for (number, rule) in rules.rules.enumerated() {
-            for target in rule.writes where feeds.count < Self.mostFeeds {
-                let takers = known[target] ?? self.takers(of: target)
-                known[target] = takers
-                feeds += takers.map { RuleFeed(from: number, to: $0, target: target, isInCycle: false) }
+            for target in rule.targets where feeds.count < Self.mostFeeds {
+                // What is filled in depends on the rule.
+                let isFixed = target.template?.fields.isEmpty ?? true
+                let takers = (isFixed ? known[target.uri] : nil) ?? self.takers(of: target, by: rule)
+                if isFixed { known[target.uri] = takers }
+                feeds += takers.map { RuleFeed(from: number, to: $0, target: target.uri, isInCycle: false) }
             }
         }
         let components = StrongComponents(count: profiles.count, edges: feeds.map { ($0.from, $0.to) })
@@ -78,14 +80,16 @@ struct RuleFeeds {
     }
 
     /// The rules that may take the push of a write, up to the first that takes it for good.
-    private mutating func takers(of target: KiiURI) -> [Int] {
-        guard let written = written(target) else { return [] }
+    private mutating func takers(of target: RoutingRule.Target, by rule: RoutingRule) -> [Int] {
+        guard let written = written(target, by: rule) else { return [] }
+        let criteria = written.criteria
         let candidates: [Int]
-        switch target.resource {
-        case .bucket(let name, _), .object(let name, _, _):
-            candidates = ((byBucket[ExactText(name)] ?? []) + otherBuckets).sorted()
-        case .topic(let name): candidates = ((byTopic[ExactText(name)] ?? []) + otherTopics).sorted()
-        case .none: return []
+        if let bucket = criteria.bucket {
+            candidates = Self.candidates(bucket, byBucket, otherBuckets)
+        } else if let topic = criteria.topic {
+            candidates = Self.candidates(topic, byTopic, otherTopics)
+        } else {
+            return []
         }
         var takers: [Int] = []
         for number in candidates {
@@ -98,9 +102,28 @@ struct RuleFeeds {
         return takers
     }
 
+    /// The rules that may ask for what a pattern stands for.
+    private static func candidates(
+        _ pattern: TextPattern, _ byText: [ExactText: [Int]], _ others: [Int]
+    ) -> [Int] {
+        guard let texts = pattern.exactTexts else {
+            return Set(byText.values.joined()).union(others).sorted()
+        }
+        return Set(texts.flatMap { byText[ExactText($0)] ?? [] }).union(others).sorted()
+    }
+
     /// What the push of a write is like; nil when it does not come here.
-    private func written(_ target: KiiURI) -> RuleProfile? {
-        if let app = rules.app, let other = target.appID, !app.isExactly(other) { return nil }
+    private func written(_ target: RoutingRule.Target, by rule: RoutingRule) -> RuleProfile? {
+        if let app = rules.app, let other = target.uri.appID, !app.isExactly(other) { return nil }
+        guard let criteria = target.template.map({ $0.criteria(of: rule.criteria) }) ?? Self.criteria(of: target.uri)
+        else { return nil }
+        var profile = RuleProfile(criteria)
+        profile.hasNoData = profile.kinds == KindSet(.pushToApp)
+        if let serving = rules.serving, profile.scopes?.contains(where: { $0.mayBe(serving) }) != true { return nil }
+        return profile
+    }
+
+    private static func criteria(of target: KiiURI) -> RouteCriteria? {
         var criteria = RouteCriteria(certainty: [.certain])
         switch target.owner {
         case .app: criteria.scope = .app
@@ -117,10 +140,7 @@ struct RuleFeeds {
             criteria.bucket = .exactly(name)
             criteria.object = .exactly(id)
         }
-        var profile = RuleProfile(criteria)
-        profile.hasNoData = profile.kinds == KindSet(.pushToApp)
-        if let serving = rules.serving, profile.scopes?.contains(where: { $0.mayBe(serving) }) != true { return nil }
-        return profile
+        return criteria
     }
 }
 
@@ -138,10 +158,11 @@ extension SenderPattern {
 }
 
 extension RoutingRules {
-    /// Which rules the declared writes of rules feed, in order of the rules that write.
+    /// Which rules the writes of rules feed, declared ones and those of `write` and `send`, in order of the rules that
+    /// write.
     ///
     /// At most 200,000 of them. A write to a bucket or an object causes a Push to App about it, a write to a topic a
     /// Push to User; a rule is left out when it cannot take that, since its conditions or an earlier rule forbid it,
     /// or the loop guard or `serving` does.
-    public var feeds: [RuleFeed] { RuleFeeds(self, rules.map { RuleProfile($0.criteria) }).feeds }
+    package var feeds: [RuleFeed] { RuleFeeds(self, rules.map { RuleProfile($0.criteria) }).feeds }
 }

@@ -29,6 +29,8 @@ public struct RuleFinding: Sendable, Hashable {
         case unknownHandler
         /// Rules feed each other through their writes, and none of them has a rate limit.
         case unguardedCycle
+        /// A rule sends a push that Kii refuses, whatever is filled in.
+        case refusedPush
         /// A test expects what cannot be, or speaks of a rule or a handler that the file does not have.
         case impossibleTest
 
@@ -64,6 +66,8 @@ public struct RuleFinding: Sendable, Hashable {
         case dataOfPushToApp
         /// The field by which a rule names its messages never counts.
         case unusedID
+        /// A rule writes or sends a value of the message that not every message has which it takes.
+        case missingValue
         /// A test or a step that tests nothing.
         case emptyTest
         /// Two tests of one name, which no report and no filter tells apart.
@@ -75,11 +79,11 @@ public struct RuleFinding: Sendable, Hashable {
         public var severity: Severity {
             switch self {
             case .neverMatches, .notServed, .onlyOwnMessages, .shadowed, .unknownHandler, .unguardedCycle,
-                .impossibleTest:
+                .refusedPush, .impossibleTest:
                 .error
             case .partlyShadowed, .alwaysHolds, .repeatedText, .sameRule, .unreachableHandler, .unusedHandler,
                 .feedsItself, .cycle, .otherApp, .identityServed, .unknownEvent, .unknownTransport, .neverRetried,
-                .dataOfPushToApp, .unusedID, .emptyTest, .repeatedTestName, .notAllCompared:
+                .dataOfPushToApp, .unusedID, .missingValue, .emptyTest, .repeatedTestName, .notAllCompared:
                 .warning
             }
         }

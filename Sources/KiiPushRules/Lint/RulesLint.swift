@@ -48,6 +48,7 @@ struct RulesLint {
         let feeds = RuleFeeds(rules, profiles)
         checkCycles(feeds)
         if !feeds.isComplete { reportIncomplete("writes with the rules that they may feed") }
+        checkCloud()
         checkAges()
         checkHandlers(handlers)
         checkTests()

@@ -9,17 +9,19 @@ extension RulesLint {
                 guard case .user(let user) = identity, serving.matches(.user(user)) else { continue }
                 report(
                     .identityServed, index < rules.mePositions.count ? rules.mePositions[index] : .start, nil,
-                    "the user '\(Suggestion.shown(user.id))' of 'me' is also in 'serving': what another device of that user writes would be dropped; if there may be one, move the user to 'writesAs' of 'loop'"
+                    "the user '\(Suggestion.shown(user.id))' of 'me' is also in 'serving': what another device of that "
+                        + "user writes would be dropped; if there may be one, move the user to 'writesAs' of 'loop'"
                 )
             }
         }
         guard let app = rules.app else { return }
         for rule in rules.rules {
-            for (index, target) in rule.writes.enumerated() {
-                guard let other = target.appID, !other.isExactly(app) else { continue }
+            for target in rule.targets {
+                guard let other = target.uri.appID, !other.isExactly(app) else { continue }
                 report(
-                    .otherApp, index < rule.writePositions.count ? rule.writePositions[index] : rule.position, rule.id,
-                    "the rule \(name(rule)) writes to the app '\(Suggestion.shown(other))', and the file is of '\(Suggestion.shown(app))'; leave the app out of the URI"
+                    .otherApp, target.position, rule.id,
+                    "the rule \(name(rule)) writes to the app '\(Suggestion.shown(other))', and the file is of "
+                        + "'\(Suggestion.shown(app))'; leave the app out of the URI"
                 )
             }
         }
@@ -42,7 +44,9 @@ extension RulesLint {
         let whose = rule.map { "of the rule \(name($0)) " } ?? ""
         report(
             .neverRetried, position, rule?.id,
-            "a message \(whose)that fails is never tried again: the first pause is at least \(pause.ruleText), and by then it is older than the 'maxAge' of \(most.ruleText); lower 'backoff', raise 'maxAge', or say \"attempts\": 1"
+            "a message \(whose)that fails is never tried again: the first pause is at least \(pause.ruleText), and by "
+                + "then it is older than the 'maxAge' of \(most.ruleText); lower 'backoff', raise 'maxAge', or say "
+                + "\"attempts\": 1"
         )
     }
 

@@ -33,7 +33,8 @@ extension RulesLint {
             : "the earlier rules \(names)\(more) take them all between them"
         report(
             .shadowed, rule.position, rule.id,
-            "the rule \(name(rule)) never takes a message: \(what); put it before, or give \(earlier.count == 1 ? "that one" : "those") \"continue\": true",
+            "the rule \(name(rule)) never takes a message: \(what); put it before, or give "
+                + "\(earlier.count == 1 ? "that one" : "those") \"continue\": true",
             related: earlier.map { RuleFinding.Related(position: $0.position, what: "the rule \(name($0))") })
     }
 
@@ -41,7 +42,9 @@ extension RulesLint {
         let earlier = rules.rules[dead.rule]
         report(
             .partlyShadowed, position(dead.condition.rawValue, of: rule), rule.id,
-            "of the list of '\(dead.condition.rawValue)' the text \(dead.index + 1) does nothing: the earlier rule \(name(earlier)) (\(earlier.position)) takes its messages; leave it out, or put the rule \(name(rule)) before",
+            "of the list of '\(dead.condition.rawValue)' the text \(dead.index + 1) does nothing: the earlier rule "
+                + "\(name(earlier)) (\(earlier.position)) takes its messages; leave it out, or put the rule "
+                + "\(name(rule)) before",
             related: [RuleFinding.Related(position: earlier.position, what: "the rule \(name(earlier))")])
     }
 
@@ -61,7 +64,8 @@ extension RulesLint {
             let other = rules.rules[earlier]
             report(
                 .sameRule, rule.position, rule.id,
-                "the rule \(name(rule)) does the same as \(name(other)) (\(other.position)) for the same messages, so they are handled twice; leave one out",
+                "the rule \(name(rule)) does the same as \(name(other)) (\(other.position)) for the same messages, so "
+                    + "they are handled twice; leave one out",
                 related: [RuleFinding.Related(position: other.position, what: "the rule \(name(other))")])
         }
     }

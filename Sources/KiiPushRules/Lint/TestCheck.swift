@@ -35,7 +35,8 @@ extension RulesLint {
         }
     }
 
-    /// A program may have a transport of its own, and then has rules that ask for it; a near name is a slip all the same.
+    /// A program may have a transport of its own, and then has rules that ask for it; a near name is a slip all the
+    /// same.
     private mutating func check(transport: String, _ step: RuleTestStep) {
         guard !Self.transports.contains(where: transport.isExactly) else { return }
         let isNear = Suggestion.of(transport, among: Self.transports) != nil
@@ -125,7 +126,8 @@ extension RulesLint {
             if next <= number {
                 report(
                     .impossibleTest, rulesPlace, rule.id,
-                    "rules take a message in the order of the file, and \(name(rules.rules[next])) comes before \(name(rule))"
+                    "rules take a message in the order of the file, and \(name(rules.rules[next])) comes before "
+                        + "\(name(rule))"
                 )
             } else if rule.flow == .stop {
                 report(

@@ -32,7 +32,6 @@ struct MachineTime: Sendable, Hashable {
     }
 }
 
-/// A time as it is stored.
 struct StoredTime: Sendable, Hashable {
     /// The number of the boot, in the table of boots.
     var boot: Int64

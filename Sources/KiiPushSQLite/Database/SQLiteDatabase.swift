@@ -36,7 +36,7 @@ import Synchronization
 /// with ``init(healing:)``, best in another process.
 public final class SQLiteDatabase: Sendable {
     /// The file's name in its directory.
-    public static let fileName = "kiipush.db"
+    package static let fileName = "kiipush.db"
 
     /// The file's path.
     public let path: String

@@ -75,8 +75,8 @@ extension SQLiteError: CustomStringConvertible {
             "is damaged; start 'kiipush receive' on it, or open it with SQLiteDatabase(healing:): the file is put "
                 + "aside, and what can be read is saved"
         case .emptied:
-            "is empty or missing, though a database was there; restore it, or start 'kiipush receive' on it, or open it "
-                + "with SQLiteDatabase(healing:), to begin a new one"
+            "is empty or missing, though a database was there; restore it, or start 'kiipush receive' on it, or open "
+                + "it with SQLiteDatabase(healing:), to begin a new one"
         case .full: "no room is left; free some on the disk, or replay or drop dead letters"
         case .inputOutput(_, let number, let code):
             "reading or writing failed (SQLite's code \(code)): \(number); look at the disk"

@@ -2,15 +2,15 @@
 import KiiPush
 import KiiPushDelivery
 
-/// Which payloads an inbox has in its file, and how large they are; looked at and changed under the database's lock.
+/// The payloads that an inbox has in its file, with their sizes; read and changed under the database's lock.
 struct InboxRows: Sendable {
     private var sizes: [Int64: Int] = [:]
-    /// How many bytes all payloads have.
+    /// The size of all payloads, in bytes.
     private(set) var bytes = 0
-    /// The highest number there is, or was when they were read.
+    /// The highest number in the file when it was read, or since.
     private(set) var last: Int64 = 0
 
-    /// Reads what is there.
+    /// Reads the numbers and sizes from the file.
     init(_ connection: inout Connection) throws(SQLiteError) {
         var found = InboxChanges()
         try connection.each("SELECT id, length(payload) FROM inbox ORDER BY id") { row in
@@ -18,7 +18,7 @@ struct InboxRows: Sendable {
         }
         apply(found)
         last = try connection.number("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'") ?? 0
-        // Numbers that a service cannot have been given.
+        // Numbers that no service can have been given.
         let isOurs = (found.added.first?.id ?? 1) > 0 && (found.added.last?.id ?? 0) <= last
         guard isOurs else { throw .corrupt(path: connection.path) }
     }
@@ -27,7 +27,7 @@ struct InboxRows: Sendable {
 
     func contains(_ id: Int64) -> Bool { sizes[id] != nil }
 
-    /// Learns what a transaction has changed that has ended well.
+    /// Applies the changes of a committed transaction.
     mutating func apply(_ changes: InboxChanges) {
         for (id, size) in changes.added {
             sizes[id] = size
@@ -39,18 +39,18 @@ struct InboxRows: Sendable {
     }
 }
 
-/// The payloads that a transaction has added, with their sizes, and those that it has taken out.
+/// The payloads that a transaction has added, with their sizes, and those that it has removed.
 struct InboxChanges: Sendable {
     var added: [(id: Int64, size: Int)] = []
     var gone: Set<Int64> = []
-    /// The payloads whose letters it has written.
+    /// The payloads whose dead letters it has written.
     var lettersOf: Set<Int64> = []
 }
 
 // MARK: - Statements
 
 extension Connection {
-    /// Writes a payload down, and returns its number.
+    /// Inserts a payload, and returns its number.
     mutating func insert(_ payload: RawPayload, _ time: StoredTime) throws(SQLiteError) -> Int64 {
         try run(
             "INSERT INTO inbox VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", .integer(time.boot), .integer(time.monotonic),
@@ -59,7 +59,7 @@ extension Connection {
         return lastRow
     }
 
-    /// Writes down what became of the payload of a number, which must be there.
+    /// Records the progress of the payload of a number, which must exist.
     mutating func write(_ record: InboxRecord, _ id: Int64) throws(SQLiteError) {
         switch record {
         case .begun(_, let attempt):
@@ -79,7 +79,7 @@ extension Connection {
         }
     }
 
-    /// Counts a crash for each payload that was in flight, and for one that was so alone, that it was.
+    /// Counts a crash for each payload that was in flight, and marks one that was in flight alone.
     mutating func countCrashes() throws(SQLiteError) {
         let inFlight = try number("SELECT count(*) FROM inboxProgress WHERE isInFlight <> 0") ?? 0
         try run(
@@ -87,8 +87,8 @@ extension Connection {
             .integer(inFlight == 1 ? 1 : 0))
     }
 
-    /// The first payloads after a number that have not ended, oldest first; `arrival` tells a stored time of a number
-    /// on today's clock.
+    /// The first payloads after a number that have not ended, oldest first; `arrival` converts the stored time of a
+    /// payload to today's clock.
     mutating func entries(
         after id: Int64, limit: Int, _ arrival: (Int64, StoredTime) -> MonotonicInstant
     ) throws(SQLiteError) -> [InboxEntry] {
@@ -131,7 +131,7 @@ extension Connection {
 }
 
 extension InboxEntry {
-    /// Reads what the statement above selects.
+    /// Reads a row of the statement above.
     fileprivate init(
         _ row: borrowing SQLRow, _ handled: [String], _ arrival: (Int64, StoredTime) -> MonotonicInstant
     ) {

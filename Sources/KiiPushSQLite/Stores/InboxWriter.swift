@@ -4,15 +4,16 @@ import KiiPushDelivery
 import KiiPushLinux
 import Synchronization
 
-/// Writes the records of an inbox, many in one transaction, with the commits of a seen store between them and the
-/// letters of a dead-letter store beside them.
+/// Writes the records of an inbox, many in one transaction, together with the commits of a deduplication store and the
+/// letters of a dead-letter store.
 ///
-/// What waits is written in the order in which it came, by whoever has the database: a thread that rests when there are
-/// no records and soon ends, or one that adds payloads and takes along what waits. So a commit is on disk before the
-/// record that follows it, or with it. A letter waits for the next record of its payload, and is on disk with that.
+/// Entries are written in the order in which they were queued, by whichever thread has the database: the writer's own
+/// thread, which ends when there are no records for a while, or a thread that adds payloads and writes the queued
+/// entries with them. So a commit is on disk with the record that follows it, or earlier. A dead letter waits for the
+/// next record of its payload, and is on disk with that.
 final class InboxWriter: Sendable {
     private enum Entry {
-        /// What one call has to tell.
+        /// The records of one call.
         case records([InboxRecord], CheckedContinuation<Void, any Error>)
         case commit(QueuedCommit)
 
@@ -20,7 +21,7 @@ final class InboxWriter: Sendable {
         var records: [InboxRecord] { if case .records(let records, _) = self { records } else { [] } }
     }
 
-    /// What the thread does that writes for those who wait.
+    /// The state of the thread that writes for waiting callers.
     private enum Thread {
         case none
         case working
@@ -30,10 +31,10 @@ final class InboxWriter: Sendable {
 
     private struct State {
         var waiting: [Entry] = []
-        /// How many of what waits are calls with records.
+        /// How many of the waiting entries are calls with records.
         var calls = 0
         var thread = Thread.none
-        /// The letters that wait for a record of their payload, by its number.
+        /// The dead letters that wait for a record of their payload, by its number.
         var letters: [Int64: [QueuedLetter]] = [:]
 
         var commits: Int { waiting.count - calls }
@@ -46,20 +47,20 @@ final class InboxWriter: Sendable {
         }
     }
 
-    /// How many calls and commits one transaction has at most.
+    /// The most calls and commits in one transaction.
     private static let mostAtOnce = 1024
-    /// How many commits may wait for a record that takes them along.
+    /// The most commits that may wait for a record.
     private static let mostCommits = 4096
-    /// How long the thread rests before it ends.
+    /// How long the thread waits for more records before it ends.
     private static let rest = Duration.seconds(1)
 
     let rows: Mutex<InboxRows>
     private let database: SQLiteDatabase
-    // Taken after the database's lock and after a seen store's, and never held while anything is written.
+    // Locked after the database and after a deduplication store, and never during a write.
     private let state = Mutex(State())
-    /// Wakes the thread that rests.
+    /// Wakes the thread while it waits for records.
     private let work = ThreadSemaphore()
-    /// Starts a thread for work, or does it where there is none to be had.
+    /// Starts a thread for the work, or runs it here if no thread can be started.
     private let startWork: @Sendable (@escaping @Sendable () -> Void) -> Void
 
     init(
@@ -71,7 +72,7 @@ final class InboxWriter: Sendable {
         self.startWork = startWork
     }
 
-    // Lets the thread end at once.
+    // Makes the thread end at once.
     deinit { work.raise() }
 
     // MARK: Waiting
@@ -93,12 +94,12 @@ final class InboxWriter: Sendable {
     /// Queues a commit, to be written with the next record or before it.
     func queue(_ commit: QueuedCommit) { state.withLock { $0.waiting.append(.commit(commit)) } }
 
-    /// Queues a letter, to be written with the next record of its payload, which must be here.
+    /// Queues a dead letter, to be written with the next record of its payload, which must exist.
     func queue(_ letter: QueuedLetter, of payload: Int64) {
         state.withLock { $0.letters[payload, default: []].append(letter) }
     }
 
-    /// Forgets the letters that wait, since their payloads are to be handled anew.
+    /// Forgets the waiting dead letters, because their payloads are handled again.
     func dropLetters() {
         let letters = state.withLock { state in
             defer { state.letters = [:] }
@@ -107,24 +108,24 @@ final class InboxWriter: Sendable {
         for letter in letters { letter.table.forget(letter.waiting) }
     }
 
-    /// Makes sure that there is room for another commit: blocks for a write when too many wait.
+    /// Makes sure that another commit can be queued: writes, and blocks for it, when too many wait.
     ///
-    /// - Throws: why there is none.
+    /// - Throws: if that write fails.
     func makeRoomForCommit() throws(SQLiteError) {
         while state.withLock({ $0.commits >= Self.mostCommits }) { try writeAndTell() }
     }
 
-    /// Writes all that waits; blocks.
+    /// Writes everything that waits, and blocks for it.
     func flush() throws(SQLiteError) {
         while state.withLock({ !$0.waiting.isEmpty }) { try writeAndTell() }
     }
 
-    /// Forgets the commits that wait, since the store that they are of is gone.
+    /// Forgets the waiting commits, because their store was released.
     func dropCommits() { state.withLock { state in state.waiting.removeAll { !$0.hasRecords } } }
 
     // MARK: The thread
 
-    /// Has records written that were just queued, where there was such a thread before.
+    /// Makes the thread write records that were just queued; starts one if there was none.
     private func haveWritten(_ thread: Thread) {
         switch thread {
         case .none: startWriting()
@@ -134,7 +135,7 @@ final class InboxWriter: Sendable {
     }
 
     private func startWriting() {
-        // Kept for no longer than a write: whoever is told may let go of the database, and open it again at once.
+        // Kept for no longer than a write: the caller may release the database, and open it again at once.
         startWork { [weak self, work] in
             repeat {
                 while let written = self?.writeNext() { written.tell() }
@@ -142,7 +143,7 @@ final class InboxWriter: Sendable {
         }
     }
 
-    /// Writes for the thread; nil when no records wait, and it may rest.
+    /// Writes once for the thread; nil when no records wait, and it may wait for more.
     private func writeNext() -> Written? {
         let hasMore = state.withLock { state in
             if state.calls == 0 { state.thread = .resting }
@@ -151,7 +152,7 @@ final class InboxWriter: Sendable {
         return hasMore ? writeSome() : nil
     }
 
-    /// Lets the thread end that has rested; false when there is work for it after all.
+    /// Ends the thread that has waited long enough; false when there is work for it after all.
     private func endsThread() -> Bool {
         state.withLock { state in
             guard case .resting = state.thread else { return false }
@@ -162,17 +163,17 @@ final class InboxWriter: Sendable {
 
     // MARK: Writing
 
-    /// Adds payloads in one transaction with what waits, so that they share its write.
+    /// Adds payloads in one transaction with the waiting entries, so that they share its write.
     ///
-    /// - Parameter add: writes the payloads down, and records them in the changes.
-    /// - Returns: what `add` returned, when it is on disk.
-    /// - Throws: why nothing was written; what waited still waits, and is tried again without them.
+    /// - Parameter add: inserts the payloads, and records them in the changes.
+    /// - Returns: what `add` returned, after it is on disk.
+    /// - Throws: if nothing was written; the waiting entries are kept, and tried again without the payloads.
     func write<Result: Sendable>(
         _ add: (inout Connection, inout InboxChanges) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         var written = Written()
         var thread: Thread?
-        // With the database let go of: where there is no thread to be had, the writing is done here.
+        // After the database is released: if no thread can be started, this thread writes.
         defer { if let thread { haveWritten(thread) } }
         let result = try database.withConnection { connection throws(SQLiteError) in
             let batch = state.withLock { $0.take(Self.mostAtOnce) }
@@ -189,13 +190,13 @@ final class InboxWriter: Sendable {
         return result
     }
 
-    /// What was tried to be written, and how that ended.
+    /// The entries of one write, and how it ended.
     private struct Written {
         var done: [Entry] = []
         var failed: [Entry] = []
         var error: SQLiteError?
 
-        /// Tells those who wait for it.
+        /// Resumes the callers that wait for it.
         func tell() {
             for case .records(_, let waiter) in done { waiter.resume() }
             guard let error else { return }
@@ -209,7 +210,7 @@ final class InboxWriter: Sendable {
         if let error = written.error { throw error }
     }
 
-    /// Writes what waits, up to a transaction; of one that failed the commits wait on.
+    /// Writes one transaction of waiting entries; if it fails, its commits keep waiting.
     private func writeSome() -> Written {
         do throws(SQLiteError) {
             return try database.withConnection { connection throws(SQLiteError) in
@@ -217,7 +218,7 @@ final class InboxWriter: Sendable {
                 return write(batch, &connection)
             }
         } catch {
-            // None was taken when the database is closed.
+            // No entry was dequeued if the database is closed.
             return Written(failed: takeNotes(), error: error)
         }
     }
@@ -227,7 +228,7 @@ final class InboxWriter: Sendable {
             try write(batch, &connection) { _, _ in }
             return Written(done: batch)
         } catch {
-            // A full disk may have no room for a letter, and have some for the rest, which may make room.
+            // A full disk may have no space for a dead letter, but enough for the other entries, which may free some.
             let large = batch.filter(hasLetter)
             if !large.isEmpty, large.count < batch.count {
                 var written = write(batch.filter { !hasLetter($0) }, &connection)
@@ -235,7 +236,7 @@ final class InboxWriter: Sendable {
                 written.error = error
                 return written
             }
-            // Before anybody else can take what came after them.
+            // Before another thread can dequeue what was queued later.
             _ = putBack(batch.filter { !$0.hasRecords })
             return Written(failed: batch, error: error)
         }
@@ -249,9 +250,10 @@ final class InboxWriter: Sendable {
         }
     }
 
-    /// Lets what a write could not take wait where it was.
+    /// Queues again, in their place, the entries that a write could not include.
     ///
-    /// - Returns: what has the records in it written, if there are any: have it do so, with the database let go of.
+    /// - Returns: the state of the thread that is to write the records among them, if there are any: call `haveWritten`
+    ///   with it after the database is released.
     private func putBack(_ batch: [Entry]) -> Thread? {
         state.withLock { state in
             state.waiting.insert(contentsOf: batch, at: 0)
@@ -313,7 +315,7 @@ final class InboxWriter: Sendable {
 
     // MARK: Letters
 
-    /// Whether a letter would be written with one of these records.
+    /// Whether a dead letter would be written with one of these records.
     private func hasLetter(_ entry: Entry) -> Bool {
         let records = entry.records
         return state.withLock { state in
@@ -321,7 +323,7 @@ final class InboxWriter: Sendable {
         }
     }
 
-    /// Takes down that the letters of a payload are on disk.
+    /// Marks the dead letters of a payload as written.
     private func keepLetters(of id: Int64) {
         let letters = state.withLock { $0.letters.removeValue(forKey: id) } ?? []
         for letter in letters { letter.table.hasWritten(letter.waiting) }

@@ -2,14 +2,13 @@
 import KiiPush
 import Synchronization
 
-/// What letters a dead-letter store has room for, and those that it has in memory, on their way to the file with the
-/// notes of an inbox.
+/// The quota of a dead-letter store, and its dead letters that wait in memory for a record of their payload.
 final class LetterTable: Sendable {
-    /// A letter on its way to the file.
+    /// A dead letter that is not in the file yet.
     struct Waiting: Sendable {
-        /// In which order they came; a letter that many are folded into has a ticket for each.
+        /// The order of arrival; a dead letter that others are merged into has a ticket for each.
         let ticket: Int64
-        /// The number of the letter that is to stand for it.
+        /// The number of the dead letter that it is stored as or merged into.
         let number: Int64
         let place: DeadLetterQuota.Place
         let letter: DeadLetter
@@ -17,11 +16,11 @@ final class LetterTable: Sendable {
 
     private struct State {
         var room: DeadLetterQuota
-        /// The number that was given last.
+        /// The last number that was assigned.
         var last: Int64
         var lastTicket: Int64 = 0
         var waiting: [Int64: Waiting] = [:]
-        /// Which letters the file has, and those of them that this process has written.
+        /// The dead letters in the file, and those of them that this process has written.
         var inFile: Set<Int64>
         var own: Set<Int64> = []
     }
@@ -35,11 +34,11 @@ final class LetterTable: Sendable {
     var count: Int { state.withLock { $0.room.count } }
     var isFull: Bool { state.withLock { $0.room.isFull } }
 
-    /// Gives a letter its number, or that of the letter that is to stand for it, and makes room for it.
+    /// Assigns a dead letter its number, or that of the one that it is merged into, and reserves capacity for it.
     ///
     /// It is kept here until it is written.
     ///
-    /// - Throws: ``KiiPush/DeadLettersFull`` when it is beyond a bound.
+    /// - Throws: ``KiiPush/DeadLettersFull`` if it exceeds a bound.
     func add(_ letter: DeadLetter) throws(DeadLettersFull) -> Waiting {
         let answer: Result<Waiting, DeadLettersFull> = state.withLock { state in
             let place: DeadLetterQuota.Place
@@ -58,7 +57,7 @@ final class LetterTable: Sendable {
         return try answer.get()
     }
 
-    /// Takes down that a letter could not be written, and is not to be.
+    /// Removes a dead letter that could not be written.
     func forget(_ waiting: Waiting) {
         state.withLock { state in
             guard state.waiting.removeValue(forKey: waiting.ticket) != nil else { return }
@@ -68,12 +67,12 @@ final class LetterTable: Sendable {
 
     // MARK: Those that wait
 
-    /// The letters that are not in the file yet, in the order in which they came.
+    /// The dead letters that are not in the file yet, in order of arrival.
     var waiting: [Waiting] { state.withLock { $0.waiting.values.sorted { $0.ticket < $1.ticket } } }
 
     func isWaiting(_ waiting: Waiting) -> Bool { state.withLock { $0.waiting[waiting.ticket] != nil } }
 
-    /// Takes down that a letter has come into the file.
+    /// Records that a dead letter is in the file.
     func hasWritten(_ waiting: Waiting) {
         state.withLock { state in
             guard state.waiting.removeValue(forKey: waiting.ticket) != nil else { return }
@@ -82,17 +81,17 @@ final class LetterTable: Sendable {
         }
     }
 
-    /// Whether the time of a letter in the file is one of this process.
+    /// Whether the time of a dead letter in the file is one of this process.
     func isOwn(_ number: Int64) -> Bool { state.withLock { $0.own.contains(number) } }
 
     // MARK: Removing
 
-    /// Whether there is a letter of a number, and whether the file has it.
+    /// Whether there is a dead letter of a number, and whether it is in the file.
     func find(_ number: Int64) -> (isThere: Bool, isInFile: Bool) {
         state.withLock { ($0.room.contains(UInt64(number)), $0.inFile.contains(number)) }
     }
 
-    /// Forgets a letter that is not in the file any more, with all that wait to be folded into it.
+    /// Forgets a dead letter that is not in the file any more, with all that wait to be merged into it.
     func remove(_ number: Int64) {
         state.withLock { state in
             state.room.remove(UInt64(number))
@@ -102,7 +101,7 @@ final class LetterTable: Sendable {
     }
 }
 
-/// A letter that waits for a note of its payload, to be written with that.
+/// A dead letter that waits for a record of its payload, to be written with that.
 struct QueuedLetter: Sendable {
     let table: LetterTable
     let waiting: LetterTable.Waiting
@@ -110,9 +109,9 @@ struct QueuedLetter: Sendable {
 }
 
 extension Connection {
-    /// Writes a letter down that has waited: as a new one, or into the letter that stands for it.
+    /// Writes a dead letter that has waited: as a new one, or merged into another.
     ///
-    /// Payloads end in another order than they came in, so what is there may be newer than this one.
+    /// Payloads do not end in the order of their arrival, so the stored dead letter may be newer than this one.
     mutating func write(_ waiting: LetterTable.Waiting, _ time: StoredTime) throws(SQLiteError) {
         var there: (last: Int64, first: Int64)?
         try each("SELECT wall, coalesce(firstWall, wall) FROM deadLetters WHERE id = ?", [.integer(waiting.number)]) {
@@ -128,11 +127,10 @@ extension Connection {
         }
     }
 
-    /// By how much two stored times of one moment may differ, in nanoseconds: the wall clock is read beside the other
-    /// one.
+    /// How much two stored times of one moment may differ, in nanoseconds: the two clocks are read one after the other.
     private static var jitter: Int64 { 1_000_000 }
 
-    /// Writes a letter down under a number that no letter had.
+    /// Inserts a dead letter under a new number.
     private mutating func insert(_ letter: DeadLetter, _ id: Int64, _ time: StoredTime) throws(SQLiteError) {
         let payload = letter.payload
         try run(
@@ -153,7 +151,7 @@ extension Connection {
         }
     }
 
-    /// Lets the letter of a number stand for a newer one too, with that one's payload.
+    /// Merges a newer dead letter into that of a number, and keeps the newer payload.
     private mutating func fold(_ newer: DeadLetter, _ id: Int64, _ time: StoredTime) throws(SQLiteError) {
         let payload = newer.payload
         try run(
@@ -171,8 +169,7 @@ extension Connection {
         try insertRoutes(newer.routes, id)
     }
 
-    /// Lets the letter of a number stand for another one too, whose payload is not kept; `first` is its time where it
-    /// is the oldest.
+    /// Merges another dead letter into that of a number without its payload; `first` is its time if it is the oldest.
     private mutating func count(_ other: DeadLetter, _ id: Int64, _ first: StoredTime?) throws(SQLiteError) {
         try run(
             """
@@ -192,7 +189,7 @@ extension Connection {
 }
 
 extension DeadLetter {
-    /// How long after the letter's time its payload arrived, in nanoseconds, as far as the payload tells.
+    /// How long after the dead letter's time its payload arrived, in nanoseconds, if the payload has a time.
     fileprivate var payloadArrivedAfter: Int64? {
         payload.arrivedAt.map { $0.nanoseconds.since(arrivedAt.nanoseconds) }
     }

@@ -1,32 +1,34 @@
 #if SQLite
 public import KiiPush
 
-/// A breaker store that keeps the loop guard's open breakers over a crash, a reboot and a loss of power.
+/// A breaker store whose open breakers survive a crash, a reboot and a loss of power.
 ///
 /// ```swift
 /// let database = try SQLiteDatabase(directory: directory)
 /// let loopGuard = LoopGuard(breakers: try SQLiteBreakerStore(database))
 /// ```
 ///
-/// The keys are made with the database's ``SQLiteDatabase/secret``. Beyond the promises of every breaker store:
-/// - When ``write(_:closed:)`` returns, what it was told is on disk. It blocks its thread for one write, and longer
-///   while another store of the database writes.
-/// - Within one boot a wait goes on by the monotonic clock, while nothing runs too. After a reboot the wall clock
-///   counts: what is over by it is over since this store was made, and what is still to come is cut by the guard to the
-///   breaker's wait.
+/// The keys are made with the database's ``SQLiteDatabase/secret``. Without such a store the bound of a loop holds for
+/// one process only: each restart of the agent would give a loop its messages again. Beyond the guarantees of every
+/// breaker store:
+/// - When ``write(_:closed:)`` returns, the changes are on disk. It blocks its thread for one write, and longer while
+///   another store of the database writes.
+/// - Within one boot a wait continues by the monotonic clock, also while no process runs. After a reboot the wall clock
+///   counts: a wait that is over by it ends when this store is made, and the guard limits what is left to the breaker's
+///   wait.
 /// - A breaker takes about 100 bytes in the file.
 public final class SQLiteBreakerStore: BreakerStore {
     let database: SQLiteDatabase
     private let capacity: Int
     private let scale: TimeScale
 
-    /// Makes a store of the breakers that the database has.
+    /// Makes a store of the database's breakers.
     ///
     /// - Parameters:
     ///   - database: the database, which can have one breaker store at a time.
-    ///   - capacity: how many breakers it keeps; beyond, it forgets those that opened longest ago.
+    ///   - capacity: how many breakers it keeps; beyond that, it forgets those that opened longest ago.
     ///   - clock: the loop guard's clock.
-    /// - Throws: ``SQLiteError``, when the database is closed or has a breaker store already.
+    /// - Throws: ``SQLiteError`` if the database is closed or has a breaker store already.
     public init(
         _ database: SQLiteDatabase, capacity: Int = LoopGuard.mostBreakers, clock: any ReceiverClock = SystemClock()
     ) throws(SQLiteError) {
@@ -45,7 +47,7 @@ public final class SQLiteBreakerStore: BreakerStore {
 
     /// The breakers that are kept, the one that opened longest ago first.
     ///
-    /// - Throws: ``SQLiteError``, when they cannot be read.
+    /// - Throws: ``SQLiteError`` if they cannot be read.
     public func breakers() throws -> [TrippedBreaker] {
         try database.withConnection { connection throws(SQLiteError) in
             var breakers: [TrippedBreaker] = []
@@ -64,9 +66,9 @@ public final class SQLiteBreakerStore: BreakerStore {
         }
     }
 
-    /// Keeps breakers that have opened, and forgets those that have closed; on disk when it returns.
+    /// Stores breakers that have opened, and removes those that have closed; on disk when it returns.
     ///
-    /// - Throws: ``SQLiteError``, when that cannot be written; nothing has changed then.
+    /// - Throws: ``SQLiteError`` if that cannot be written; nothing has changed then.
     public func write(_ opened: [TrippedBreaker], closed: [TrippedBreaker.Key]) throws {
         let now = database.machineTime
         try database.transaction { connection throws(SQLiteError) in

@@ -2,54 +2,53 @@
 public import KiiPush
 import Synchronization
 
-/// A dead-letter store that keeps its letters over a restart.
+/// A dead-letter store that survives a restart.
 ///
-/// A letter is on disk when ``add(_:)`` returns, and gone from it when ``remove(_:)`` does; for one that is put aside
-/// by a service, ``init(writtenBy:capacity:bytes:clock:)`` has something better. It refuses a letter rather than forget
-/// one, as the store in memory does. Numbers go on where the process before stopped.
+/// A dead letter is on disk when ``add(_:)`` returns, and removed from it when ``remove(_:)`` returns; for those of a
+/// service, see ``init(writtenBy:capacity:bytes:clock:)``. Like the store in memory, it refuses a dead letter rather
+/// than forget one. Numbers continue where the process before stopped.
 ///
-/// The times of a letter that an earlier process put aside are on this process's clock: exact within one boot; after a
-/// reboot by the wall clock, and never later than the moment when this store was made.
+/// The times of dead letters of an earlier process are converted to this process's clock: exactly within one boot;
+/// after a reboot by the wall clock, and never later than the moment when this store was made.
 public final class SQLiteDeadLetterStore: DeadLetterStore {
     let database: SQLiteDatabase
-    /// What writes the letters of its payloads; nil when the store does that itself.
+    /// Writes the dead letters of its payloads; nil when the store does that itself.
     private let inbox: SQLiteInbox?
     private let scale: TimeScale
-    /// The number of the last letter of an earlier process.
+    /// The number of the last dead letter of an earlier process.
     private let lastOfOthers: Int64
-    // Its lock is taken after the database's.
+    // Locked after the database.
     private let table: LetterTable
 
-    /// Makes a store of the letters that the database has.
+    /// Makes a store of the database's dead letters.
     ///
     /// - Parameters:
     ///   - database: the database, which can have one dead-letter store at a time.
-    ///   - capacity: how many letters it keeps; what is there beyond that stays.
-    ///   - bytes: how many bytes their payloads may have in all.
+    ///   - capacity: how many dead letters it keeps; more that exist already stay.
+    ///   - bytes: the most bytes of their payloads together.
     ///   - clock: the receiver's clock.
-    /// - Throws: ``SQLiteError``, when the file cannot be read.
+    /// - Throws: ``SQLiteError`` if the file cannot be read.
     public convenience init(
         _ database: SQLiteDatabase, capacity: Int = 1000, bytes: Int = 8 << 20, clock: any ReceiverClock = SystemClock()
     ) throws(SQLiteError) {
         try self.init(database, nil, capacity, bytes, clock)
     }
 
-    /// Makes a store of the letters that an inbox's database has, and leaves to that inbox to write those of its
-    /// payloads.
+    /// Makes a store of the dead letters in an inbox's database; the inbox writes those of its payloads.
     ///
-    /// For a service that has both: a letter is written together with the note that its payload has ended, so that no
-    /// crash finds the one without the other, and the letter there twice. What is promised then of a letter that has an
-    /// ``KiiPush/DeadLetter/inboxID``, instead of being on disk when ``add(_:)`` returns:
-    /// - It counts, is listed and can be removed at once, and is on disk when the next note of its payload is.
-    /// - After a crash before that the payload is in the inbox still, and the letter is not there. Its number may be
-    ///   given again.
+    /// For a service that has both: a dead letter is written together with the record that its payload has ended, so
+    /// that a crash never leaves one without the other. For a dead letter that has a `DeadLetter.inboxID`,
+    /// the store then guarantees, instead of being on disk when ``add(_:)`` returns:
+    /// - It counts, is listed and can be removed at once, and is on disk with the next record of its payload.
+    /// - After a crash before that, the payload is still in the inbox, and the dead letter does not exist. Its number
+    ///   may be assigned again.
     ///
     /// - Parameters:
     ///   - inbox: the inbox; its database can have one dead-letter store at a time.
-    ///   - capacity: how many letters it keeps; what is there beyond that stays.
-    ///   - bytes: how many bytes their payloads may have in all.
+    ///   - capacity: how many dead letters it keeps; more that exist already stay.
+    ///   - bytes: the most bytes of their payloads together.
     ///   - clock: the receiver's clock.
-    /// - Throws: ``SQLiteError``, when the file cannot be read.
+    /// - Throws: ``SQLiteError`` if the file cannot be read.
     public convenience init(
         writtenBy inbox: SQLiteInbox, capacity: Int = 1000, bytes: Int = 8 << 20,
         clock: any ReceiverClock = SystemClock()
@@ -83,15 +82,15 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
 
     deinit { database.disclaim(Self.kind) }
 
-    /// True: its letters survive a crash and a loss of power, if the disk keeps what it confirms.
+    /// True: its dead letters survive a crash and a loss of power, if the disk keeps what it confirms.
     public var isDurable: Bool { true }
 
-    /// Keeps a letter and returns its number.
+    /// Adds a dead letter and returns its number.
     ///
-    /// - Throws: ``KiiPush/DeadLettersFull`` when it is beyond a bound, ``SQLiteError`` when it cannot be written.
+    /// - Throws: `DeadLettersFull` if it exceeds a bound, ``SQLiteError`` if it cannot be written.
     public func add(_ letter: DeadLetter) throws -> UInt64 {
         let time = scale.stored(letter.arrivedAt, now: database.machineTime)
-        // Nobody ends a payload but who puts it aside, so it does not go away meanwhile.
+        // Only the caller that dead-letters a payload ends it, so it stays meanwhile.
         if let inbox, let payload = letter.inboxID.flatMap({ Int64(exactly: $0) }), inbox.writer.has(payload) {
             let waiting = try table.add(letter)
             inbox.writer.queue(QueuedLetter(table: table, waiting: waiting, time: time), of: payload)
@@ -100,7 +99,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         let waiting = try table.add(letter)
         do throws(SQLiteError) {
             try database.withConnection { connection throws(SQLiteError) in
-                // Else it was removed meanwhile, with the letter that it was to be folded into.
+                // Otherwise it was removed meanwhile, with the dead letter that it was to be merged into.
                 guard table.isWaiting(waiting) else { return }
                 try connection.transaction { connection throws(SQLiteError) in try connection.write(waiting, time) }
                 table.hasWritten(waiting)
@@ -112,9 +111,9 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         return UInt64(waiting.number)
     }
 
-    /// All letters, oldest first.
+    /// All dead letters, oldest first.
     ///
-    /// - Throws: ``SQLiteError``, when they cannot be read.
+    /// - Throws: ``SQLiteError`` if they cannot be read.
     public func letters() throws -> [DeadLetter] {
         try database.withConnection { connection throws(SQLiteError) in
             var routes: [Int64: [String]] = [:]
@@ -133,13 +132,13 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
                 let letter = self.letter(row, routes[row.integer(0)] ?? [])
                 if let letter { letters.append(letter) } else { isWhole = false }
             }
-            // What this release does not know needs a newer version of the file, so it is no letter of ours.
+            // A reason that this release does not know needs a newer version of the file, so it cannot occur here.
             guard isWhole else { throw .corrupt(path: database.path) }
             return addWaiting(to: letters)
         }
     }
 
-    /// Letters of the file with those that wait.
+    /// The dead letters of the file with those that wait.
     private func addWaiting(to letters: [DeadLetter]) -> [DeadLetter] {
         let waiting = table.waiting
         if waiting.isEmpty { return letters }
@@ -189,15 +188,15 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
         return letter
     }
 
-    /// How many letters there are.
+    /// How many dead letters there are.
     public var count: Int { table.count }
 
-    /// Whether it has as many letters or bytes as it may, in constant time.
+    /// Whether its dead letters or their bytes have reached the bound, in constant time.
     public var isFull: Bool { table.isFull }
 
-    /// Forgets a letter; whether there was one of that number.
+    /// Removes a dead letter; returns whether there was one of that number.
     ///
-    /// - Throws: ``SQLiteError``, when that cannot be written; the letter is still there then.
+    /// - Throws: ``SQLiteError`` if that cannot be written; the dead letter then still exists.
     @discardableResult
     public func remove(_ id: UInt64) throws -> Bool {
         guard let id = Int64(exactly: id) else { return false }
@@ -215,7 +214,7 @@ public final class SQLiteDeadLetterStore: DeadLetterStore {
 }
 
 extension Connection {
-    /// What an empty store's room is with the letters that are there.
+    /// The quota with the dead letters that exist already.
     fileprivate mutating func letterRoom(
         _ empty: DeadLetterQuota
     ) throws(SQLiteError) -> (room: DeadLetterQuota, ids: Set<Int64>) {

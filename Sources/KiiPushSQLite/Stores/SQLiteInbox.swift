@@ -4,7 +4,7 @@ public import KiiPushDelivery
 public import KiiPushLinux
 import Synchronization
 
-/// An inbox that keeps its payloads through a crash, a reboot and a loss of power.
+/// An inbox whose payloads survive a crash, a reboot and a loss of power.
 ///
 /// ```swift
 /// let database = try SQLiteDatabase(directory: directory)
@@ -13,17 +13,16 @@ import Synchronization
 /// let letters = try SQLiteDeadLetterStore(writtenBy: inbox)
 /// ```
 ///
-/// Beyond the promises of every inbox:
-/// - ``add(_:)`` writes on the thread that calls it, and takes along the records that wait. ``record(_:)`` waits
-///   without blocking a thread: one thread, which is there while there are records and a second longer, takes all that
-///   wait, up to 1,024 of them, to the disk in one transaction. One that fails has failed for all records in it, and
-///   changed nothing.
-/// - It refuses payloads beyond its bounds, rather than forget one.
-/// - It takes none in when the disk has no room but a reserve, about 2 MB on a small disk and 10 MB on another, so that
-///   what it has can always end; then that makes room.
-/// - Of a seen store that it writes, what was committed before a record is on disk when that record is; of a
-///   dead-letter store, a letter when the next record of its payload is, and not before.
-/// - A payload that came without its time of arrival has the time when it was added.
+/// Beyond the guarantees of every inbox:
+/// - ``add(_:)`` writes on the thread that calls it, together with the records that wait. ``record(_:)`` waits without
+///   blocking a thread: one thread, which ends a second after the last record, writes all waiting records, up to 1,024,
+///   in one transaction. If the transaction fails, it fails for all records in it and changes nothing.
+/// - It refuses payloads beyond its bounds rather than forget one.
+/// - It accepts no payload when only a reserve of the disk is left, about 2 MB on a small disk and 10 MB on others, so
+///   that stored payloads can always end, which frees space.
+/// - With a deduplication store, a commit is on disk when a later record is; with a dead-letter store, a dead letter is
+///   on disk when the next record of its payload is, and not before.
+/// - A payload without a time of arrival has the time at which it was added.
 public final class SQLiteInbox: Inbox {
     let database: SQLiteDatabase
     let writer: InboxWriter
@@ -36,15 +35,15 @@ public final class SQLiteInbox: Inbox {
     private let reserve: Mutex<DiskReserve?>
     private let shortages: Shortages?
 
-    /// Makes an inbox of the payloads that the database has.
+    /// Makes an inbox of the database's payloads.
     ///
     /// - Parameters:
     ///   - database: the database, which can have one inbox at a time.
-    ///   - capacity: how many payloads it keeps; what is there beyond that stays.
-    ///   - bytes: how many bytes they may have in all; a payload of more is never taken.
+    ///   - capacity: how many payloads it keeps; more that exist already stay.
+    ///   - bytes: the most bytes of all payloads; a larger payload is never accepted.
     ///   - clock: the receiver's clock.
-    ///   - shortages: told when the disk has no room for more, and when it has again.
-    /// - Throws: ``SQLiteError``, when the file cannot be read.
+    ///   - shortages: notified when the disk has no space for more, and when it has again.
+    /// - Throws: ``SQLiteError`` if the file cannot be read.
     public init(
         _ database: SQLiteDatabase, capacity: Int = 100_000, bytes: Int = 128 << 20,
         clock: any ReceiverClock = SystemClock(), shortages: Shortages? = nil
@@ -74,7 +73,7 @@ public final class SQLiteInbox: Inbox {
 
     deinit { database.disclaim(Self.kind) }
 
-    /// True: what it keeps survives a crash and a loss of power, if the disk keeps what it confirms.
+    /// True: its payloads survive a crash and a loss of power, if the disk keeps what it confirms.
     public var isDurable: Bool { true }
 
     /// How many payloads it keeps.
@@ -83,12 +82,12 @@ public final class SQLiteInbox: Inbox {
     /// How many bytes they have.
     public var bytes: Int { writer.rows.withLock { $0.bytes } }
 
-    /// Keeps payloads, all or none, and returns their numbers in the same order; on disk when it returns.
+    /// Adds payloads, all or none, and returns their numbers in the same order; on disk when it returns.
     ///
     /// It blocks the thread for one write, and for another if records are being written.
     ///
-    /// - Throws: ``InboxFull`` when they are beyond a bound, ``InboxNoRoom`` when only the disk's reserve is left,
-    ///   ``SQLiteError`` when they cannot be written.
+    /// - Throws: ``InboxFull`` if they exceed a bound, ``InboxNoRoom`` if only the disk's reserve is left,
+    ///   ``SQLiteError`` if they cannot be written.
     public func add(_ payloads: [RawPayload]) throws -> [UInt64] {
         if payloads.isEmpty { return [] }
         let size = payloads.reduce(0) { $0 + $1.bytes.count }
@@ -116,7 +115,7 @@ public final class SQLiteInbox: Inbox {
         return numbers
     }
 
-    /// Does what writes, and tells when there was no room for it.
+    /// Runs a write, and begins a shortage if the disk had no space for it.
     private func telling<Result>(_ body: () throws(SQLiteError) -> Result) throws(SQLiteError) -> Result {
         do throws(SQLiteError) { return try body() } catch {
             if case .full = error { shortages?.begin(.disk, "\(error)") }
@@ -124,10 +123,10 @@ public final class SQLiteInbox: Inbox {
         }
     }
 
-    /// How much room there must be beyond the reserve before a shortage is over, so that it does not come and go.
+    /// How much more than the reserve must be free before a shortage ends, so that it does not begin again at once.
     private static let spare = 32_768
 
-    /// Takes down that the disk has room again, if it has.
+    /// Ends the shortage if the disk has space again.
     private func lookForRoom() {
         guard let shortages, shortages.isShort(of: .disk), let reserve = reserve.withLock({ $0 }) else { return }
         let lack = try? database.withConnection { connection throws(SQLiteError) in
@@ -136,12 +135,12 @@ public final class SQLiteInbox: Inbox {
         if lack == false { shortages.end(.disk) }
     }
 
-    /// Sets how much room there must be; for tests, nil asks for none.
+    /// Sets the reserve; for tests, nil is none.
     func setReserve(_ reserve: DiskReserve?) { self.reserve.withLock { $0 = reserve } }
 
-    /// Takes down what became of payloads, on disk when it returns; many tasks may wait at once, and share a write.
+    /// Records the progress of payloads, on disk when it returns; many tasks may wait at once, and share a write.
     ///
-    /// - Throws: ``SQLiteError``, when they cannot be written; they have changed nothing then.
+    /// - Throws: ``SQLiteError`` if they cannot be written; nothing has changed then.
     public func record(_ records: [InboxRecord]) async throws {
         do { try await writer.write(records) } catch let error as SQLiteError {
             if case .full = error { shortages?.begin(.disk, "\(error)") }
@@ -150,12 +149,12 @@ public final class SQLiteInbox: Inbox {
         lookForRoom()
     }
 
-    /// What an earlier process left, oldest first; with 0 for `id`, each payload that was in flight has one crash more
-    /// from then on.
+    /// The payloads that an earlier process left, oldest first; with 0 for `id`, it also counts a crash for each
+    /// payload that was in flight.
     ///
-    /// That is written down, once: a second call counts no second crash.
+    /// That is recorded once: a second call counts no second crash.
     ///
-    /// - Throws: ``SQLiteError``, when they cannot be read, or the crashes not be written.
+    /// - Throws: ``SQLiteError`` if they cannot be read, or the crashes cannot be recorded.
     public func entries(after id: UInt64, limit: Int) throws -> [InboxEntry] {
         guard let last = Int64(exactly: id), limit > 0 else { return [] }
         if id > 0 {
@@ -170,11 +169,11 @@ public final class SQLiteInbox: Inbox {
         }
     }
 
-    /// Reads payloads again that have not ended, in the order of the numbers.
+    /// Reads again payloads that have not ended, in the order of the numbers.
     ///
-    /// It blocks the thread while it reads; each payload is found by its number.
+    /// It blocks the thread while it reads, and finds each payload by its number.
     ///
-    /// - Throws: ``SQLiteError``, when they cannot be read.
+    /// - Throws: ``SQLiteError`` if they cannot be read.
     public func entries(of ids: [UInt64]) throws -> [InboxEntry] {
         try database.withConnection { connection throws(SQLiteError) in
             var entries: [InboxEntry] = []
@@ -185,20 +184,20 @@ public final class SQLiteInbox: Inbox {
         }
     }
 
-    /// A stored time of a number's payload, on today's clock.
+    /// The stored time of a payload, on today's clock.
     private func arrival(_ id: Int64, _ time: StoredTime) -> MonotonicInstant {
         scale.instant(time, isOwn: id > lastOfOthers)
     }
 }
 
-/// An inbox has no more room; it has again when payloads end.
+/// An inbox is full; it has capacity again when payloads end.
 public struct InboxFull: Error, Sendable, Hashable, CustomStringConvertible {
     /// How many payloads are kept.
     public let count: Int
     /// How many bytes they have.
     public let bytes: Int
 
-    /// Says what an inbox holds that takes no more.
+    /// Describes a full inbox.
     public init(count: Int, bytes: Int) {
         self.count = count
         self.bytes = bytes

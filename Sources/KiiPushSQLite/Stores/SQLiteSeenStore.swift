@@ -4,31 +4,31 @@ import Synchronization
 
 /// A deduplication store that remembers handled messages over a restart, and over a reboot.
 ///
-/// Give the deduplicator the database's ``SQLiteDatabase/secret`` too, or keys of another process mean nothing.
+/// Give the deduplicator the database's ``SQLiteDatabase/secret`` too; otherwise keys of another process mean nothing.
 ///
-/// It answers from memory: the table of ``KiiPush/InMemorySeenStore`` is filled from the file when the store is made,
+/// It answers from memory: the table of `InMemorySeenStore` is filled from the file when the store is made,
 /// so only ``commit(_:now:)`` waits for the disk. Commits of several threads that wait at once share one write. Beyond
 /// the guarantees of every deduplication store:
 /// - When `commit` has returned, no process that opens the file later handles the message again within the window.
-/// - A lease ends with its process: nothing in flight is written, so what was in flight counts as new for the next.
-///   Its number is never used again, by no process.
-/// - Within one boot a message's age goes by the monotonic clock, while nothing runs too. After a reboot the wall clock
-///   counts, but no age is negative: a clock that stands at 1970 makes no message older, and none is remembered for
-///   longer than its window after the store was made. A clock that jumped forward makes messages too old early.
-/// - Of a message with a weak key the file has the arrival. The next process remembers it for its window anew, since a
-///   copy of it may wait in an inbox.
-/// - The file keeps as many messages as the window counts, of each strength; when the window was made smaller, 64 more
-///   a commit are taken out. 20,000 messages with two keys each take 1.4 MB, and SQLite's log beside it 4 MB while the
+/// - A lease ends with its process: messages in flight are not stored, so they count as new in the next process. A
+///   lease's number is never used again, by any process.
+/// - Within one boot a message's age counts by the monotonic clock, also while no process runs. After a reboot the wall
+///   clock counts, but no age is negative: a clock that shows 1970 makes no message older, and none is remembered for
+///   longer than its window after the store was made. A clock that jumped forward makes messages expire early.
+/// - For a message with a weak key the file has the time of arrival. The next process remembers it for a whole window,
+///   because a copy may wait in an inbox.
+/// - The file keeps as many messages as the window counts, of each strength; after the window was made smaller, each
+///   commit removes 64 more. 20,000 messages with two keys each take 1.4 MB, and SQLite's log takes 4 MB more while the
 ///   database is open. Memory is that of the store in memory.
 ///
-/// For a service whose payloads lie in a ``SQLiteInbox``, make the store by ``init(writtenBy:window:clock:)``: then
+/// For a service whose payloads are in a ``SQLiteInbox``, make the store by ``init(writtenBy:window:clock:)``: then
 /// `commit` does not wait for the disk either, and costs no write of its own.
 public final class SQLiteSeenStore: SeenStore {
     private struct State {
         var table: SeenTable
-        /// The commits that no thread writes yet, in their order.
+        /// The commits that no thread writes yet, in order.
         var waiting: [SeenCommit] = []
-        /// All that have not ended, by the number of their lease.
+        /// All commits that have not ended, by the number of their lease.
         var unended: [UInt64: SeenCommit] = [:]
     }
 
@@ -36,9 +36,9 @@ public final class SQLiteSeenStore: SeenStore {
     private let scale: TimeScale
     private let mostAtOnce: Int
     private let file: SeenFile
-    /// What writes the commits; nil when the store does that itself.
+    /// Writes the commits; nil when the store does that itself.
     private let inbox: SQLiteInbox?
-    // Taken after the database's lock, and never held while anything is written.
+    // Locked after the database, and never during a write.
     private let state: Mutex<State>
 
     /// Reads what the database remembers.
@@ -47,45 +47,45 @@ public final class SQLiteSeenStore: SeenStore {
     ///   - database: the database, which can have one deduplication store at a time.
     ///   - window: how long and how many messages are remembered; it may differ from an earlier process's.
     ///   - clock: the receiver's clock.
-    /// - Throws: ``SQLiteError``, when the file cannot be read.
+    /// - Throws: ``SQLiteError`` if the file cannot be read.
     public convenience init(
         _ database: SQLiteDatabase, window: SeenWindow = .standard, clock: any ReceiverClock = SystemClock()
     ) throws(SQLiteError) {
         try self.init(database, window: window, clock: clock, mostAtOnce: 1024, inbox: nil)
     }
 
-    /// Reads what the database of an inbox remembers, and leaves the writing to that inbox.
+    /// Reads what the database of an inbox remembers; the inbox writes the commits.
     ///
-    /// For a service: a payload stays in its inbox until ``KiiPush/InboxRecord/ended(_:)`` is recorded, and its message
+    /// For a service: a payload stays in its inbox until `InboxRecord.ended(_:)` is recorded, and its message
     /// is committed before. The store then guarantees, instead of a commit that is on disk when it returns:
-    /// - A commit is remembered in memory at once, and on disk when a note that came after it is: in the same
-    ///   transaction or an earlier one. So after a crash either the payload is still in the inbox, or its message is
-    ///   remembered, or both; when its note has returned it is remembered.
-    /// - A commit that no record follows is written when 4,096 wait, or when the store is let go. A crash, or closing
-    ///   the database before, forgets it: so it is for a message that did not come through the inbox, which then is
-    ///   handled again when it comes again.
+    /// - A commit is remembered in memory at once, and is on disk when a later record is: in the same transaction or an
+    ///   earlier one. So after a crash the payload is still in the inbox, or its message is remembered, or both; when
+    ///   its record has returned, it is remembered.
+    /// - A commit that no record follows is written when 4,096 wait, or when the store is released. A crash, or closing
+    ///   the database before, forgets it. This concerns only messages that did not come through the inbox; they are
+    ///   handled again when they arrive again.
     /// - A commit throws only when 4,096 wait already and cannot be written; it blocks for a write then.
-    /// - When a write fails, its commits stay in the queue, and go with the next.
+    /// - When a write fails, its commits stay in the queue and are written with the next.
     ///
     /// - Parameters:
     ///   - inbox: the inbox; its database can have one deduplication store at a time.
     ///   - window: how long and how many messages are remembered; it may differ from an earlier process's.
     ///   - clock: the receiver's clock.
-    /// - Throws: ``SQLiteError``, when the file cannot be read.
+    /// - Throws: ``SQLiteError`` if the file cannot be read.
     public convenience init(
         writtenBy inbox: SQLiteInbox, window: SeenWindow = .standard, clock: any ReceiverClock = SystemClock()
     ) throws(SQLiteError) {
         try self.init(inbox.database, window: window, clock: clock, mostAtOnce: 1024, inbox: inbox)
     }
 
-    /// Makes a store that writes at most so many commits in one transaction.
+    /// Makes a store that writes at most this many commits in one transaction.
     init(
         _ database: SQLiteDatabase, window: SeenWindow, clock: any ReceiverClock, mostAtOnce: Int,
         inbox: SQLiteInbox? = nil
     ) throws(SQLiteError) {
         try database.claim(Self.kind)
         let scale = database.timeScale(clock)
-        // No opening of the file gives out four thousand million leases.
+        // No process uses four thousand million leases.
         var table = SeenTable(window, lastLease: UInt64(database.openings) << 32)
         var rows = SeenRows(window)
         do throws(SQLiteError) {
@@ -111,27 +111,26 @@ public final class SQLiteSeenStore: SeenStore {
 
     deinit {
         if let inbox {
-            // What cannot be written is forgotten; nobody is left to be told.
+            // Commits that cannot be written are forgotten; nobody waits for an error any more.
             try? inbox.writer.flush()
             inbox.writer.dropCommits()
         }
         database.disclaim(Self.kind)
     }
 
-    /// Asks for a message and reserves it if it is new; from memory, so it never throws and never waits for the disk.
+    /// Looks a message up, and reserves it if it is new; from memory, so it never throws and never waits for the disk.
     public func begin(_ keys: DedupeKeys, now: MonotonicInstant) -> SeenState {
         state.withLock { $0.table.begin(keys, now) }
     }
 
-    /// Remembers a message as handled, on disk when it returns; with an inbox, as ``init(writtenBy:window:clock:)``
-    /// says.
+    /// Remembers a message as handled, on disk when it returns; with an inbox, as in ``init(writtenBy:window:clock:)``.
     ///
-    /// - Throws: ``SQLiteError``, when it cannot be written; the lease is still in flight then.
+    /// - Throws: ``SQLiteError`` if it cannot be written; the lease is still in flight then.
     public func commit(_ lease: SeenLease, now: MonotonicInstant) throws {
         if let inbox { return try queue(lease, now, inbox.writer) }
         let commit: SeenCommit? = state.withLock { state in
             guard state.table.canEnd(lease) else { return nil }
-            // Whoever tells of an end for a second time, while it is being written, has the same answer.
+            // A second commit of the same lease, while it is being written, has the same result.
             if let first = state.unended[lease.number] { return first }
             let commit = SeenCommit(lease: lease, time: now)
             state.waiting.append(commit)
@@ -141,7 +140,7 @@ public final class SQLiteSeenStore: SeenStore {
         try commit.map(finish)
     }
 
-    /// Forgets a reservation; of a message that another thread just commits, when that has failed.
+    /// Forgets a reservation; if another thread is committing it, only after that has failed.
     public func release(_ lease: SeenLease) {
         while true {
             let commit = state.withLock { state in
@@ -150,7 +149,7 @@ public final class SQLiteSeenStore: SeenStore {
                 return commit
             }
             guard let commit else { return }
-            // Why it failed is told to whoever commits.
+            // The thread that commits gets the error.
             try? finish(commit)
         }
     }
@@ -160,10 +159,10 @@ public final class SQLiteSeenStore: SeenStore {
 
     /// What the store holds now; never nil.
     ///
-    /// What an earlier process forgot early is not counted.
+    /// It does not count what an earlier process forgot early.
     public var counts: SeenCounts? { state.withLock { $0.table.counts } }
 
-    /// How many commits wait for a thread that writes them.
+    /// How many commits wait to be written.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
     // MARK: Writing
@@ -174,16 +173,16 @@ public final class SQLiteSeenStore: SeenStore {
         state.withLock { state in
             guard state.table.canEnd(lease) else { return }
             state.table.commit(lease, now)
-            // Queued under the same lock: rows are to lie in the file in the order of the table.
+            // Queued under the same lock: the rows in the file have the order of the table.
             writer.queue(QueuedCommit(file: file, keys: lease.keys, time: time, counts: state.table.counts))
         }
     }
 
-    /// Returns when a commit has ended: another thread has written it, or this one does.
+    /// Returns when a commit has ended: another thread wrote it, or this one does.
     ///
-    /// The thread that has the database writes for all that came before it got it. So the more of them wait, the fewer
-    /// writes they need, and one alone waits for nobody. Measured with eight threads: 16,500 commits a second, where a
-    /// write for each makes 6,200.
+    /// The thread that has the database writes all commits that were queued before. So the more of them wait, the fewer
+    /// writes they need, and one alone waits for no other. Measured with eight threads: 16,500 commits a second, where
+    /// one write for each reaches 6,200.
     private func finish(_ commit: SeenCommit) throws {
         do throws(SQLiteError) {
             try database.withConnection { connection throws(SQLiteError) in
@@ -221,7 +220,7 @@ public final class SQLiteSeenStore: SeenStore {
         }
     }
 
-    /// Lets commits end, with what became of them, unless they have ended already.
+    /// Ends commits with their result, unless they have ended already.
     private func end(_ batch: [SeenCommit], _ result: Result<Void, SQLiteError>) {
         state.withLock { state in
             for commit in batch where commit.end(result) {
@@ -233,13 +232,13 @@ public final class SQLiteSeenStore: SeenStore {
 }
 
 extension SeenLease {
-    /// The time that the file has of a message that ended at `end`: of one with a weak key, when it arrived.
+    /// The time that the file stores for a message that ended at `end`; for one with a weak key, its arrival.
     fileprivate func rememberedTime(_ end: MonotonicInstant) -> MonotonicInstant {
         keys.strength == .weak ? arrivedAt : end
     }
 }
 
-/// A commit on its way to the disk, and what became of it, for all threads that wait for it.
+/// A commit that is being written, and its result, for all threads that wait for it.
 private final class SeenCommit: Sendable {
     let lease: SeenLease
     let time: MonotonicInstant
@@ -253,7 +252,7 @@ private final class SeenCommit: Sendable {
     var end: Result<Void, SQLiteError>? { result.withLock { $0 } }
     var hasEnded: Bool { end != nil }
 
-    /// Notes how it ended; false if it had ended before.
+    /// Records how it ended; false if it had ended before.
     func end(_ end: Result<Void, SQLiteError>) -> Bool {
         result.withLock { result in
             guard result == nil else { return false }

@@ -3,7 +3,7 @@ import KiiPush
 
 /// The rows of the table `seen`, of each strength numbered in the order in which they were committed.
 ///
-/// In the file lie at least those that the table in memory remembers: of each strength the last ones.
+/// The file has at least those that the table in memory remembers: the last ones of each strength.
 struct SeenRows: Sendable {
     /// The rows of one strength.
     private struct Window: Sendable {
@@ -12,7 +12,7 @@ struct SeenRows: Sendable {
         let limit: Int
         /// The numbers of the rows in the file.
         var numbers: Range<Int64> = 1..<1
-        /// How many were written since rows were last forgotten.
+        /// How many were written since rows were last removed.
         var new = 0
 
         /// The strength as it is stored.
@@ -24,13 +24,13 @@ struct SeenRows: Sendable {
 
     init(_ window: SeenWindow) {
         strong = Window(strength: .strong, age: window.age.inNanoseconds, limit: window.count)
-        // Rows of weak keys have the arrival, which does not say when the message ended: none is too old to be read.
+        // Rows of weak keys have the time of arrival, which does not say when the message ended: all of them are read.
         weak = Window(strength: .weak, age: .max, limit: window.count)
     }
 
     // MARK: Reading
 
-    /// Shows every message that is still to be remembered, in the order of their commits, with the time of its row.
+    /// Calls back with every message that is still remembered, in the order of their commits, with the time of its row.
     mutating func read(
         from connection: inout Connection, _ scale: TimeScale, _ remember: (DedupeKeys, MonotonicInstant) -> Void
     ) throws(SQLiteError) {
@@ -48,7 +48,8 @@ struct SeenRows: Sendable {
         else { return }
         guard last < .max / 2 else { throw .corrupt(path: connection.path) }
         window.numbers = first..<(last + 1)
-        // The table in memory forgets from the front only; so may what it is filled with, but not from the middle.
+        // The table in memory forgets from the front only, so the rows that it is filled with may begin later, but have
+        // no gap.
         var isFront = true
         try connection.each(
             """
@@ -74,7 +75,7 @@ struct SeenRows: Sendable {
 
     // MARK: Writing
 
-    /// Writes a message down as the last of its strength.
+    /// Inserts a message as the last of its strength.
     mutating func insert(_ keys: DedupeKeys, _ time: StoredTime, _ connection: inout Connection) throws(SQLiteError) {
         switch keys.strength {
         case .strong: try Self.insert(keys, time, &strong, &connection)
@@ -96,13 +97,14 @@ struct SeenRows: Sendable {
 
     private static func bits(_ word: UInt64?) -> SQLValue { .integer(word.map { Int64(bitPattern: $0) }) }
 
-    /// Takes out what the table in memory has forgotten, the oldest first; of each strength 64 rows more than came in.
+    /// Removes what the table in memory has forgotten, the oldest first; of each strength up to 64 rows more than were
+    /// added.
     ///
     /// - Parameters:
     ///   - counts: what the table in memory holds.
     ///   - areNewCounted: whether it holds the new rows already.
     ///   - connection: where the rows are, in a transaction.
-    /// - Throws: why they cannot be taken out.
+    /// - Throws: if they cannot be removed.
     mutating func forget(
         allBut counts: SeenCounts, areNewCounted: Bool, _ connection: inout Connection
     ) throws(SQLiteError) {

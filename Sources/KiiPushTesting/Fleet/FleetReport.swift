@@ -46,7 +46,7 @@ public struct FleetReport: Sendable {
     public let handledTwice: Int
     /// The most messages of one cause that one device handled: what a bound is asserted on.
     public let mostHandled: Int
-    /// The outcomes of all deliveries, as ``KiiPush/Metrics`` counts them; of held ones their end.
+    /// The outcomes of all deliveries, as `Metrics` counts them; of held ones their end.
     public let outcomes: [Metrics.Count]
     /// How many deliveries the network lost.
     public let lost: Int

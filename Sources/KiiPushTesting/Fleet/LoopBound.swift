@@ -5,12 +5,12 @@ public import KiiPush
 /// The rate layer needs nothing of a handler and nothing of a payload, so what it lets through is what any loop can do.
 /// Of one key, on one route:
 ///
-/// - Until its breaker opens, ``KiiPush/LoopRate/messages`` pass, or as many as ``KiiPush/LoopRate/sustained`` says.
+/// - Until its breaker opens, `LoopRate.messages` pass, or as many as `LoopRate.sustained` says.
 /// - From then on a few messages are tried, at most ``tries`` in the time.
 /// - A loop too slow to open the breaker goes on at its own pace: ``anything`` says how fast that may be.
 ///
-/// A loop that makes a new object each time is bounded by the breaker of the bucket, and one that changes its bucket too
-/// by that of the route.
+/// A loop that makes a new object each time is bounded by the breaker of the bucket, and one that changes its bucket
+/// too by that of the route.
 public struct LoopBound: Sendable, Hashable {
     /// What a loop changes from message to message, and so which breaker bounds it.
     public enum Shape: Sendable, Hashable, CaseIterable {

@@ -1,9 +1,10 @@
 public import KiiPush
 
-/// Many devices and a cloud, in one process and on one virtual clock: shows whether handlers feed a loop before users do.
+/// Many devices and a cloud, in one process and on one virtual clock: shows whether handlers feed a loop before users
+/// do.
 ///
-/// Each device has a real ``KiiPush/PushReceiver`` with whatever chain and handlers you give it. What its handlers write
-/// to the cloud comes back to every device, as Kii does it: to the one that wrote, too.
+/// Each device has a real `PushReceiver` with whatever chain and handlers you give it. What its handlers
+/// write to the cloud comes back to every device, as Kii does it: to the one that wrote, too.
 ///
 /// ```swift
 /// let fleet = SimulatedFleet(devices: 10) { device in
@@ -23,7 +24,7 @@ public import KiiPush
 /// to five times or as often as you say, what it is told to. Not for use by several tasks at once.
 public final class SimulatedFleet {
     /// How long a transport waits before it delivers again what it was told to.
-    public static let redelivery = Duration.seconds(30)
+    package static let redelivery = Duration.seconds(30)
 
     /// The clock of the fleet.
     public let clock: ManualClock

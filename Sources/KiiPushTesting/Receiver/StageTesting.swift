@@ -16,7 +16,7 @@ extension RoutedMessage {
     ///   - arrivedAt: when it arrived.
     ///   - app: the app that the receiver serves.
     ///   - routes: the ids of the routes that take it, in order of declaration.
-    /// - Throws: ``DecodeError`` when the payload is no push message.
+    /// - Throws: `DecodeError` when the payload is no push message.
     public init(
         forTesting fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, id: UInt64 = 1,
         arrivedAt: MonotonicInstant = MonotonicInstant(nanoseconds: 0), app: String? = nil, routes: [String] = []
@@ -32,7 +32,7 @@ extension RoutedMessage {
     ///   - arrivedAt: when it arrived.
     ///   - app: the app that the receiver serves.
     ///   - routes: the ids of the routes that take it, in order of declaration.
-    /// - Throws: ``DecodeError`` when the payload is no push message.
+    /// - Throws: `DecodeError` when the payload is no push message.
     public init(
         forTesting payload: RawPayload, id: UInt64 = 1,
         arrivedAt: MonotonicInstant = MonotonicInstant(nanoseconds: 0), app: String? = nil, routes: [String] = []
@@ -47,6 +47,6 @@ extension Outcome {
     /// - Parameters:
     ///   - route: the id of the route whose handler failed.
     ///   - error: what the handler threw.
-    /// - Returns: ``Outcome/failed(_:)``, with no route that has handled the message.
+    /// - Returns: `Outcome.failed(_:)`, with no route that has handled the message.
     public static func failed(at route: String, _ error: any Error) -> Outcome { .failure(of: route, error) }
 }

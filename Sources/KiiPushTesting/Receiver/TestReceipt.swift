@@ -1,4 +1,5 @@
 public import KiiPush
+public import KiiPushRules
 
 /// What became of one payload that a test sent, when all that it caused is done.
 public struct TestReceipt: Sendable {
@@ -12,6 +13,9 @@ public struct TestReceipt: Sendable {
     /// The handlers that were called, in order, failed ones too: by the name that a rule calls one by, else by the
     /// route's id.
     public let handlers: [String]
+
+    /// What rules would have done to Kii's cloud, in order; a test calls none.
+    public let cloud: [CloudAction]
 
     /// What the transport and the seen store are told.
     public let settled: Settled
@@ -36,12 +40,13 @@ public struct TestReceipt: Sendable {
         }
     }
 
-    init(_ trace: Trace, caused: [Trace] = []) {
-        self.trace = trace
+    init(_ ended: ReceiverHarness.Ended) {
+        trace = ended.trace
         outcome = trace.outcome
         routes = trace.routes
         handlers = trace.handlers
         settled = Settled(trace.outcome.disposition, seen: trace.seen)
-        self.caused = caused.map { TestReceipt($0) }
+        caused = ended.caused.map { TestReceipt($0) }
+        cloud = ended.cloud
     }
 }

@@ -19,25 +19,24 @@ public import KiiPushRules
 /// task turns it.
 public final class TestReceiver: Sendable {
     /// The receiver.
-    public let receiver: PushReceiver
+    public var receiver: PushReceiver { harness.receiver }
 
     /// The clock of the receiver and of its chain.
     public let clock: ManualClock
 
-    private let failures = PlannedFailures()
+    private let harness: ReceiverHarness
 
     /// Wraps a receiver that was made with this clock.
     ///
-    /// It adds a listener of its own, and leaves those of ``PushReceiver/onTrace(_:)`` alone, added before or after.
+    /// It adds a listener of its own, and leaves those of `PushReceiver.onTrace(_:)` alone, added before or after.
     ///
     /// - Parameters:
     ///   - receiver: the receiver, with its routes or before they are declared.
     ///   - clock: the clock that it was made with.
     public init(_ receiver: PushReceiver, clock: ManualClock) {
         precondition(receiver.clock as? ManualClock === clock, "the receiver has another clock; make it with this one")
-        self.receiver = receiver
         self.clock = clock
-        receiver.onTrace { trace in TestWork.current?.add(trace) }
+        harness = ReceiverHarness(receiver, clock: clock) { InjectedFailure(handler: $0) }
     }
 
     /// Makes the receiver that a rules file asks for, with a stand-in for each handler, each program and the printing.
@@ -57,14 +56,6 @@ public final class TestReceiver: Sendable {
         self.init(receiver, clock: clock)
     }
 
-    /// Makes a receiver of rules that another one has loaded with stand-ins.
-    convenience init(rules: RoutingRules, routesOf other: PushReceiver) {
-        let clock = ManualClock()
-        let receiver = PushReceiver(rules: rules, clock: clock)
-        receiver.takeRoutes(of: other)
-        self.init(receiver, clock: clock)
-    }
-
     // MARK: Sending
 
     /// Sends a payload, and returns when it and all that it caused has ended or is held.
@@ -76,23 +67,7 @@ public final class TestReceiver: Sendable {
     /// - Returns: what became of it.
     @discardableResult
     public func send(_ payload: RawPayload, failing handlers: FailingHandlers = .none) async -> TestReceipt {
-        var id: UInt64?
-        let work = TestWork(failures)
-        await TestWork.$current.withValue(work) {
-            _ = await receiver.receive(payload) { number in
-                id = number
-                failures.plan(number, handlers)
-            }
-            await receiver.handleDue()
-        }
-        let traces = work.traces
-        // What does not decode causes nothing: its trace is the only one.
-        guard let own = traces.firstIndex(where: { id == nil || $0.messageID == id }) else {
-            preconditionFailure("the receiver made no trace of the payload")
-        }
-        let receipt = TestReceipt(traces[own], caused: Array(traces[..<own] + traces[(own + 1)...]))
-        forgetFailures(of: [receipt] + receipt.caused)
-        return receipt
+        TestReceipt(await harness.send(payload, failing: handlers.names))
     }
 
     /// Sends a payload in the making.
@@ -115,16 +90,7 @@ public final class TestReceiver: Sendable {
     /// - Returns: the held messages that ended, in order.
     @discardableResult
     public func advance(by duration: Duration) async -> [TestReceipt] {
-        let end = clock.now.advanced(by: duration)
-        return await released {
-            while let due = receiver.loopGuard?.nextDue, due <= end {
-                if due > clock.now { clock.advance(by: clock.now.duration(to: due)) }
-                let outcomes = await receiver.handleDue()
-                // Nothing ended and nothing moved: what is due belongs to another receiver of the guard.
-                if outcomes.isEmpty, receiver.loopGuard?.nextDue == due { break }
-            }
-            clock.advance(by: max(clock.now.duration(to: end), .zero))
-        }
+        await harness.advance(by: duration).map { TestReceipt($0) }
     }
 
     /// Turns the clock on all at once, as when a device wakes: what should have been handled meanwhile is handled now.
@@ -133,10 +99,11 @@ public final class TestReceiver: Sendable {
     /// - Returns: the held messages that ended, in order.
     @discardableResult
     public func jump(by duration: Duration) async -> [TestReceipt] {
-        await released {
+        let ended = await harness.released {
             clock.advance(by: duration)
             await receiver.handleDue()
         }
+        return ended.map { TestReceipt($0) }
     }
 
     /// Switches a target off, and puts what is held of it aside at once.
@@ -147,22 +114,10 @@ public final class TestReceiver: Sendable {
     /// - Returns: the held messages that ended by it, in order.
     @discardableResult
     public func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) async -> [TestReceipt] {
-        await released { receiver.loopGuard?.kill(target, for: duration) }
+        await harness.kill(target, for: duration).map { TestReceipt($0) }
     }
 
-    private func released(_ body: () async -> Void) async -> [TestReceipt] {
-        let work = TestWork(failures)
-        await TestWork.$current.withValue(work) { await body() }
-        let receipts = work.traces.map { TestReceipt($0) }
-        forgetFailures(of: receipts)
-        return receipts
-    }
-
-    private func forgetFailures(of receipts: [TestReceipt]) {
-        guard !failures.isEmpty else { return }
-        let held = Set(receiver.held.map(\.messageID))
-        for receipt in receipts where !held.contains(receipt.trace.messageID) {
-            failures.forget(receipt.trace.messageID)
-        }
-    }
+    /// Sets a wall clock that nobody has set to the time at which a payload says that it was sent; call it just before
+    /// the payload is sent.
+    package func startWallClock(with payload: RawPayload) { harness.startWallClock(with: payload) }
 }

@@ -20,6 +20,23 @@ enum CloudConnection {
         "this kiipush has no HTTP client; build it with the trait HTTP (Debian's libcurl4-openssl-dev): "
         + "swift build --traits HTTP"
 
+    /// Calls with an account until it is closed.
+    struct Open: Sendable {
+        let client: KiiClient
+        let close: @Sendable () async -> Void
+
+        #if HTTP
+        /// Calls with an account, whose tokens come from a source of their own where there is one.
+        init(_ account: CloudAccount, tokens: (any TokenSource)? = nil) throws {
+            var settings = CurlSettings()
+            settings.usesPlainLoopback = account.isPlain
+            let transport = try CurlTransport(settings)
+            client = KiiClient(account.app, transport: transport, tokens: tokens ?? FixedToken(account.token))
+            close = { await transport.close() }
+        }
+        #endif
+    }
+
     /// Calls with the account of a file, and says what went wrong.
     ///
     /// - Parameters:
@@ -39,12 +56,9 @@ enum CloudConnection {
             if let uriApp, uriApp != account.app.id {
                 throw AgentError("the URI names another app than the account; name one")
             }
-            var settings = CurlSettings()
-            settings.usesPlainLoopback = account.isPlain
-            let transport = try CurlTransport(settings)
-            let client = KiiClient(account.app, transport: transport, tokens: FixedToken(account.token))
-            let code = try await work(client)
-            await transport.close()
+            let connection = try Open(account)
+            let code = try await work(connection.client)
+            await connection.close()
             return code
         } catch {
             console.error("kiipush \(name): \(escaped("\(error)"))")

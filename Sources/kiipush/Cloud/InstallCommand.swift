@@ -85,8 +85,8 @@ struct InstallCommand {
         usage: ["--endpoint FILE --account FILE [OPTION…]"],
         about: [
             .text(
-                "Kii gives the device an installation and, within seconds, a broker's endpoint with a password. The file "
-                    + "can be read by its owner only.")
+                "Kii gives the device an installation and, within seconds, a broker's endpoint with a password. The "
+                    + "file can be read by its owner only.")
         ],
         options: table.texts,
         exits: [(.fine, "the endpoint is there"), (.failed, "a call failed, or the endpoint is not ready yet")],

@@ -83,8 +83,8 @@ struct UnsubscribeCommand {
         usage: ["URI (--of SUBSCRIBER | --list FILE) --account FILE [OPTION…]"],
         about: [
             .text(
-                "The emergency brake: it ends a loop of pushes from outside, when the devices themselves cannot. A user's "
-                    + "subscription brings pushes to all devices of that user.")
+                "The emergency brake: it ends a loop of pushes from outside, when the devices themselves cannot. A "
+                    + "user's subscription brings pushes to all devices of that user.")
         ],
         options: table.texts,
         notes: [

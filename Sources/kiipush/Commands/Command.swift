@@ -24,7 +24,6 @@ struct Command: Sendable {
     /// Does it; nil for one that is made of others.
     var action: Action?
 
-    /// Its last word.
     var lastWord: String { name.split(separator: " ").last.map { String($0) } ?? "" }
 
     /// How it is called.

@@ -27,7 +27,6 @@ struct DeliveryDemo {
 
     private struct DiskIsFull: Error {}
 
-    /// A transport that has one payload.
     private struct OnePayload: PushTransport {
         let name = "demo"
         let abilities: TransportAbilities = []

@@ -1,22 +1,22 @@
+import KiiPush
+
 /// Texts in the language of manual pages.
 enum Roff {
     /// A text for the middle of a line: nothing in it means anything to the formatter.
     static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
+        text.replacingScalars { scalar in
             switch scalar {
-            case "\\": escaped += "\\e"
-            case "-": escaped += "\\-"
-            case "'": escaped += "\\(aq"
-            case "`": escaped += "\\(ga"
-            case "~": escaped += "\\(ti"
-            case "^": escaped += "\\(ha"
-            case "…": escaped += "..."
-            case _ where scalar.isASCII: escaped.unicodeScalars.append(scalar)
-            default: escaped += "\\[u\(hexadecimal(scalar.value))]"
+            case "\\": "\\e"
+            case "-": "\\-"
+            case "'": "\\(aq"
+            case "`": "\\(ga"
+            case "~": "\\(ti"
+            case "^": "\\(ha"
+            case "…": "..."
+            case _ where scalar.isASCII: nil
+            default: "\\[u\(hexadecimal(scalar.value))]"
             }
         }
-        return escaped
     }
 
     private static func hexadecimal(_ value: UInt32) -> String {

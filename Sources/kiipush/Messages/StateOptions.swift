@@ -30,7 +30,6 @@ struct StateOptions {
 
     init(_ action: Action, isOfLetters: Bool) { (self.action, self.isOfLetters) = (action, isOfLetters) }
 
-    /// The options of one action.
     static func table(_ action: Action, isOfLetters: Bool) -> OptionTable<StateOptions> {
         var options: [CommandOption<StateOptions>] = []
         if isOfLetters {

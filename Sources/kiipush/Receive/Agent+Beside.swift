@@ -2,7 +2,6 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
 import KiiPushRules
-import KiiPushTesting
 
 // What runs beside an agent's service.
 extension Agent {

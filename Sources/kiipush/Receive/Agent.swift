@@ -3,7 +3,6 @@ import KiiPushDelivery
 import KiiPushRules
 import KiiPushLinux
 import KiiPushMQTT
-import KiiPushTesting
 import Synchronization
 
 /// The program behind `kiipush receive`: a receiver made of rules, a service, and what an operator needs around them.
@@ -35,7 +34,7 @@ final class Agent: Sendable {
 
     /// Puts an agent together; nothing is taken in before it runs.
     init(
-        _ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console, _ log: AgentLog,
+        _ options: ReceiveOptions, _ rules: RoutingRules, _ cloud: AgentCloud, _ console: Console, _ log: AgentLog,
         _ manager: ServiceManager, _ stop: StopRequest, _ state: AgentState?
     ) throws {
         (self.options, self.rules, self.console, self.log) = (options, rules, console, log)
@@ -54,8 +53,10 @@ final class Agent: Sendable {
         gate = RulesGate(
             receiver,
             actions: ProgramActions(
-                app: options.app ?? rules.app, shortages: log.shortages ?? Shortages(), note: { [log] in log.note($0) },
-                log: { [log] in log.trouble($0) }))
+                app: options.app ?? rules.app, cloud: cloud.calls, shortages: log.shortages ?? Shortages(),
+                note: { [log] in log.note($0) },
+                log: { [log] in log.trouble($0) }),
+            checks: [{ cloud.problems(of: $0) }])
         let counts = ServiceCounts()
         transports = try AgentTransports(options, state, log, manager, counts)
         losesWhatIsLeft = !stores.inbox.isDurable && !transports.bringsAgain

@@ -1,7 +1,7 @@
 import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
-import KiiPushTesting
+import KiiPushRules
 
 /// The agent's log: a line an outcome, with the priority in front that journald reads.
 struct AgentLog: Sendable {

@@ -2,7 +2,6 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushRules
 import KiiPushLinux
-import KiiPushTesting
 import Synchronization
 
 /// `kiipush receive`: an agent that receives pushes and runs the handlers of a rules file.
@@ -69,12 +68,19 @@ struct ReceiveCommand {
             log.note("stopped before any message was accepted")
             return .fine
         }
-        guard await prove(options, rules, console) else { return .failed }
-        return await serve(options, console) { state in
-            let agent = try Agent(fitted(options, log), rules, console, log, manager, stop, state)
+        let cloud: AgentCloud
+        do { cloud = try AgentCloud(options, rules) } catch {
+            console.error("kiipush receive: \(escaped("\(error)"))")
+            return .failed
+        }
+        guard await prove(options, rules, cloud, console) else { return .failed }
+        let code = await serve(options, console) { state in
+            let agent = try Agent(fitted(options, log), rules, cloud, console, log, manager, stop, state)
             reload.withLock { $0 = { agent.look() } }
             return agent
         }
+        await cloud.close()
+        return code
     }
 
     /// Opens the state directory and runs the agent that `make` makes for it.
@@ -109,11 +115,15 @@ struct ReceiveCommand {
 
     /// Whether rules prove themselves; asked here where there is no state directory yet, since a start that fails is to
     /// leave none behind.
-    private static func prove(_ options: ReceiveOptions, _ rules: RoutingRules, _ console: Console) async -> Bool {
+    private static func prove(
+        _ options: ReceiveOptions, _ rules: RoutingRules, _ cloud: AgentCloud, _ console: Console
+    ) async -> Bool {
         guard let directory = options.state, !StateDirectory.isThere(directory) else { return true }
         let receiver = PushReceiver(rules: rules, app: options.app)
         let problems = Mutex<[String]>([])
-        let watch = RulesWatch(path: options.rules, gate: RulesGate(receiver, actions: ProgramActions())) { update in
+        let gate = RulesGate(
+            receiver, actions: ProgramActions(cloud: cloud.calls), checks: [{ cloud.problems(of: $0) }])
+        let watch = RulesWatch(path: options.rules, gate: gate) { update in
             if case .refused(let found) = update { problems.withLock { $0 = found.map { escaped("\($0)") } } }
         }
         await watch.look()

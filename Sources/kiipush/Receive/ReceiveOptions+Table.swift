@@ -65,6 +65,11 @@ extension ReceiveOptions {
             "--rules", "FILE", "the rules; they are loaded anew when the file changes and passes its own tests",
             completes: .file
         ) { $0.rules = $1 },
+        .value(
+            "--account", "FILE",
+            "who calls which app, for rules that write to Kii's cloud or send: as for 'kiipush send'; read again when "
+                + "Kii refuses the token", completes: .file
+        ) { $0.account = $1 },
         .state(
             "where payloads, seen messages, dead letters, open breakers, kills and the client id are kept",
             more:
@@ -79,6 +84,12 @@ extension ReceiveOptions {
         .value("--concurrency", "N", "how many messages are handled at once: 8", as: Arguments.number(1...1000)) {
             $0.service.concurrency = $1
         },
+        .value(
+            "--in-flight", "N",
+            "how many messages may be begun in a durable inbox, and so run again after a crash: 64; at least as many "
+                + "as are handled at once",
+            as: Arguments.number(1...1000)
+        ) { $0.service.inFlight = $1 },
         .value(
             "--drain", "DURATION", "how long handlers may finish after SIGTERM, before they are cancelled: 10s",
             as: duration

@@ -13,6 +13,8 @@ struct ReceiveOptions {
     }
 
     var rules = ""
+    /// The file with the account that rules call Kii's cloud with; nil for none.
+    var account: String?
     var source = Source.standardInput
     /// The state directory; nil keeps everything in memory.
     var state: String?
@@ -67,6 +69,11 @@ extension ReceiveOptions {
         if options.rules == "-" {
             throw Arguments.Mistake(text: "--rules needs a file, which is watched for changes; standard input is none")
         }
+        if options.account == "-" {
+            throw Arguments.Mistake(
+                text: "--account needs a file, which is read again when Kii refuses the token; standard input is none")
+        }
+        if options.account != nil, !CloudConnection.isBuilt { throw Arguments.Mistake(text: CloudConnection.missing) }
         options.source = try source(options.named, options.transport)
         options.state = try options.directory()
         return options

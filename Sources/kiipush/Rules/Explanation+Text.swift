@@ -5,7 +5,7 @@ extension Explanation {
     /// All of it for a person: the message, the rules in order, the chain, the outcome.
     func lines(showsAll: Bool, ink: Ink = .none) -> [String] {
         messageLines(ink) + [""] + ruleLines(showsAll: showsAll, ink) + [""] + chainLines + ["", outcomeLine(ink)]
-            + hintLines(ink)
+            + cloudLines + hintLines(ink)
     }
 
     private func messageLines(_ ink: Ink) -> [String] {
@@ -104,6 +104,9 @@ extension Explanation {
     private func outcomeLine(_ ink: Ink) -> String {
         "outcome: \(ink(escaped(outcome.description), .strong)): \(escaped(outcomeInWords))"
     }
+
+    /// What the rules would do to Kii's cloud, with the values filled in.
+    private var cloudLines: [String] { cloud.map { "would do, and does not here: \(escaped($0.description))" } }
 
     /// What to look at when no rule takes the message.
     private func hintLines(_ ink: Ink) -> [String] {

@@ -38,6 +38,8 @@ struct Explanation {
     let stages: [Trace.Stage]
     let outcome: Outcome
     let handlers: [String]
+    /// What the rules would do to Kii's cloud; nothing is done to explain a message.
+    let cloud: [CloudAction]
     /// The ids of the rules for which the message is too old.
     let expired: [String]
     /// The rule that took the message for good.
@@ -52,6 +54,7 @@ struct Explanation {
         stages = receipt.trace.stages
         outcome = receipt.outcome
         handlers = receipt.handlers
+        cloud = receipt.cloud
         expired = receipt.trace.expired
         var taker: RoutingRule?
         var isNamed = false
@@ -107,12 +110,13 @@ struct Explanation {
         expired.contains { $0.utf8.elementsEqual(rule.id.utf8) }
     }
 
-    /// What a rule does, in words.
     static func words(_ action: RoutingRule.Action) -> String {
         switch action {
         case .handler(let name): "the handler '\(name)' is called"
         case .run(let arguments): "the program \(arguments.first ?? "") is run"
         case .print: "the message is printed"
+        case .write(let write): "the object \(write.object.uri) is written"
+        case .send(let push): "a push is sent to \(push.topic.uri)"
         }
     }
 
@@ -152,6 +156,7 @@ struct Explanation {
             writer.member("matched", rules.filter { $0.standing == .taken }.map(\.rule.id))
             writer.member("handlers", handlers)
             writer.member("expired", expired)
+            writer.list("cloud", cloud) { $0.value($1.value) }
             writer.member("words", outcomeInWords)
         }
         return writer.text

@@ -41,7 +41,6 @@ struct JUnitReport {
                     fault: (.failure, failure.what, failure.description)))
         }
 
-        /// A test.
         mutating func add(_ result: RuleTestResult, _ duration: Duration) {
             var testCase = Case(name: result.test.name, line: result.test.position.line, duration: duration)
             if let first = result.failures.first {
@@ -107,21 +106,19 @@ struct JUnitReport {
     ///   - isElement: whether it stands in an element, where line feeds and tabs stay what they are.
     /// - Returns: the escaped text.
     static func escaped(_ text: String, isElement: Bool = false) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
+        text.replacingScalars { scalar in
             switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
+            case "&": "&amp;"
+            case "<": "&lt;"
             // In "]]>" it would end what has not begun.
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "\t" where isElement, "\n" where isElement: escaped.unicodeScalars.append(scalar)
-            case "\t", "\n", "\r": escaped += "&#\(scalar.value);"
+            case ">": "&gt;"
+            case "\"": "&quot;"
+            case "\t" where isElement, "\n" where isElement: nil
+            case "\t", "\n", "\r": "&#\(scalar.value);"
             case "\u{00}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{FFFE}", "\u{FFFF}":
-                escaped += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
-            default: escaped.unicodeScalars.append(scalar)
+                "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+            default: nil
             }
         }
-        return escaped
     }
 }

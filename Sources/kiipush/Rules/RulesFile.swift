@@ -20,7 +20,6 @@ enum RulesFile {
         }
     }
 
-    /// Reads the rules.
     static func read(_ path: String) throws -> RoutingRules {
         guard path == "-" else { return try RoutingRules(contentsOf: path) }
         return try RoutingRules(ByteReader.standardInput().readAll(limit: RoutingRules.mostBytes), file: path)

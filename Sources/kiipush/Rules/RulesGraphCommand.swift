@@ -36,7 +36,7 @@ struct RulesGraphCommand {
         case .mermaid: console.print(MermaidText(graph).text)
         case .svg:
             do {
-                console.print(try Graphviz.svg(of: DotText(graph).text))
+                console.print(GraphInk.adaptive(try Graphviz.svg(of: DotText(graph).text)))
             } catch {
                 console.error("kiipush rules graph: \(escaped(error.description))")
                 return .failed
@@ -51,10 +51,10 @@ struct RulesGraphCommand {
         notes: [
             .text(
                 "Rules stand in order, each with its conditions and its handler; a message goes down the solid line "
-                    + "until a rule takes it, and on along a green one where that rule has \"continue\". A dashed line "
-                    + "leads from a rule to those that its writes feed, a red one where that comes back to it; in dot "
-                    + "and svg one that would lead over more than 8 rules is a label at both ends instead, such as "
-                    + "\"feeds 4 settings\".")
+                    + "until a rule takes it, and on along a thick one where that rule has \"continue\". A dashed line "
+                    + "leads from a rule to those that its writes feed, a thick one where that comes back to it, as a "
+                    + "loop; in dot and svg one that would lead over more than 8 rules is a label at both ends "
+                    + "instead, such as \"feeds 4 settings\". An svg is dark where its viewer asks for that.")
         ],
         exits: [(.fine, "drawn"), (.failed, "the rules cannot be read, or there is no Graphviz")],
         examples: ["kiipush rules graph --format svg rules.json > rules.svg"],

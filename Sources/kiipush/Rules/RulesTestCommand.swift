@@ -64,6 +64,7 @@ struct RulesTestCommand {
             fileSums.add(result)
             suite.add(result, began.duration(to: clock.now))
             if !result.passed { progress.clear() }
+            if options.showsCloud, !result.cloud.isEmpty { progress.clear() }
             tell(result, in: rules.file)
             progress.step()
         }
@@ -96,6 +97,12 @@ struct RulesTestCommand {
 
     private mutating func tell(_ result: RuleTestResult, in file: String) {
         if options.format == .json { console.print(RulesTestJSON.line(result, in: file)) }
+        if options.format == .text, options.showsCloud {
+            for done in result.cloud {
+                console.print(
+                    escaped("\(file): '\(result.test.name)', step \(done.step) would do \(done.action)"))
+            }
+        }
         guard !result.passed else { return }
         code = max(code, .failed)
         for (number, failure) in result.failures.enumerated() {

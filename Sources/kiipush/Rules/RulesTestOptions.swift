@@ -4,6 +4,8 @@ struct RulesTestOptions {
     /// The least share of the points, in percent.
     var failUnder: Double?
     var junit: String?
+    /// Whether it is told what the rules would do to Kii's cloud.
+    var showsCloud = false
     var format = ReportFormat.text
     var filter: String?
     var files: [String] = []
@@ -16,6 +18,9 @@ struct RulesTestOptions {
         ) { $0.wantsCoverage = true },
         .value("--fail-under", "N", "fails a file of whose points fewer than N percent are covered", as: percent) {
             $0.failUnder = $1
+        },
+        .flag("--cloud", "shows what the rules would write to Kii's cloud and send; a test calls nobody") {
+            $0.showsCloud = true
         },
         .value("--junit", "FILE", "writes the results as JUnit XML, for CI systems", completes: .file) {
             $0.junit = $1
@@ -43,8 +48,8 @@ extension RulesTestCommand {
         about: [
             .text(
                 "Each test runs through a receiver of its own, set up as the file says, on a clock that only the test "
-                    + "turns. Handlers, programs and printing are stand-ins that succeed, or fail where a step says "
-                    + "so. A file that has no tests fails. '-' is standard input.")
+                    + "turns. Handlers, programs, printing and calls of Kii's cloud are stand-ins that succeed, or "
+                    + "fail where a step says so. A file that has no tests fails. '-' is standard input.")
         ],
         options: RulesTestOptions.table.texts, operands: .file,
         notes: [

@@ -33,7 +33,6 @@ enum RulesTestText {
 
 /// The lines of `kiipush rules test --format json`.
 enum RulesTestJSON {
-    /// A test.
     static func line(_ result: RuleTestResult, in file: String) -> String {
         object { writer in
             writer.member("file", file)
@@ -42,6 +41,13 @@ enum RulesTestJSON {
             writer.member("steps", result.test.steps.count)
             writer.member("result", result.passed ? "passed" : "failed")
             writer.list("failures", result.failures) { $0.write($1) }
+            writer.list("cloud", result.cloud) { writer, done in
+                writer.object { writer in
+                    writer.member("step", done.step)
+                    writer.key("action")
+                    writer.value(done.action.value)
+                }
+            }
         }
     }
 

@@ -99,15 +99,15 @@ struct SendCommand {
         about: [
             .text(
                 "Reads the body that Kii's REST API takes, and checks it; a push with a problem is not sent. A dry run "
-                    + "shows for each network that is on the payload with all that Kii adds, its size beside the network's "
-                    + "limit, and what each suppression saves.")
+                    + "shows for each network that is on the payload with all that Kii adds, its size beside the "
+                    + "network's limit, and what each suppression saves.")
         ],
         options: SendOptions.table.texts,
         notes: [
             .text(
-                "A problem is what Kii would refuse: a nested value, a key that FCM keeps for itself, a payload that is "
-                    + "too large, no network, a sender without the right. A warning is what receivers will see otherwise, "
-                    + "such as a push without its topic, which looks like a Direct Push."),
+                "A problem is what Kii would refuse: a nested value, a key that FCM keeps for itself, a payload that "
+                    + "is too large, no network, a sender without the right. A warning is what receivers will see "
+                    + "otherwise, such as a push without its topic, which looks like a Direct Push."),
             .text("What kiipush inspect says of a payload is what a receiver makes of it."),
         ],
         exits: [
@@ -116,6 +116,8 @@ struct SendCommand {
         ],
         examples: [
             #"kiipush send --dry-run --topic kiicloud://users/U/topics/t \"#,
+            "    --as user:U --message message.json",
+            #"kiipush send --account account.json --topic kiicloud://users/U/topics/t \"#,
             "    --as user:U --message message.json",
         ],
         action: { arguments, console in await run(arguments, console) })

@@ -26,8 +26,8 @@ struct SendOptions {
     static let table = OptionTable<SendOptions>([
         .value(
             "--topic", "URI",
-            "the topic: kiicloud://topics/T, or kiicloud://users/ID/topics/T, with groups and things alike; an app's id "
-                + "may stand in front, as kiicloud://APP/users/ID/topics/T"
+            "the topic: kiicloud://topics/T, or kiicloud://users/ID/topics/T, with groups and things alike; an app's "
+                + "id may stand in front, as kiicloud://APP/users/ID/topics/T"
         ) { $0.topic = $1 },
         .value("--as", "SENDER", "who sends: user:ID, thing:ID, or developer for the app's administrator") {
             $0.sender = $1

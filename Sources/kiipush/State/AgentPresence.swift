@@ -7,7 +7,6 @@ enum AgentPresence: Sendable {
     case agent(AgentIdentity)
     /// One that has the directory, and does not say who it is.
     case silent(String)
-    /// None.
     case nobody
 
     /// Whether it is known to have what it was asked for.

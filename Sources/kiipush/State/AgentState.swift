@@ -119,7 +119,6 @@ final class AgentState: Sendable {
 
     var killFile: KillFile { KillFile(directory: directory) }
 
-    /// The stores of an agent.
     func stores(_ rules: RoutingRules, _ shortages: Shortages?) throws -> AgentStores {
         #if SQLite
         let inbox = try SQLiteInbox(database, shortages: shortages)

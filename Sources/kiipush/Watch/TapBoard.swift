@@ -133,6 +133,5 @@ final class TapReader: Sendable {
         signal.raise()
     }
 
-    /// Whether the agent ends.
     var hasAgentEnded: Bool { state.withLock { $0.isOver } }
 }

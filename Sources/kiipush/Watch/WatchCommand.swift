@@ -33,7 +33,7 @@ struct WatchedAgent: Sendable {
     func tell(_ silence: Silence, _ name: String, _ console: Console) -> ExitCode {
         switch silence {
         case .nobody:
-            console.error("kiipush \(name): no agent runs on \(escaped(directory))")
+            console.error("kiipush \(name): no agent runs on \(escaped(directory)); --state names another directory")
             return .nobody
         case .silent(let why):
             console.error("kiipush \(name): the agent of \(escaped(directory)) does not answer: \(why)")

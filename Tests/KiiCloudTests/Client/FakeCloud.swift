@@ -2,7 +2,8 @@ import KiiCloud
 import KiiPush
 import Synchronization
 
-/// A small cloud in memory: one user's token, objects with versions, topics, subscriptions, and failures as they are put in.
+/// A small cloud in memory: one user's token, objects with versions, topics, subscriptions, and failures as they are
+/// put in.
 final class FakeCloud: HTTPTransport {
     struct State {
         var token = "token-1"

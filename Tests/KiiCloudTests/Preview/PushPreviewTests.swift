@@ -159,6 +159,24 @@ struct PushBudgetTests {
         }
     }
 
+    @Test("FCM's notification counts, over FCM only, and is no part of the payload")
+    func notification() {
+        var message = OutgoingMessage(data: ["text": "hi"])
+        let before = PushNetwork.allCases.map { message.budget($0, sentTo: Samples.documented).used }
+        message.fcm.notification = .object([("title", "Home"), ("body", "Tür")])
+        let more = #""notification":{"title":"Home","body":"Tür"},"#.utf8.count
+        for (network, used) in zip(PushNetwork.allCases, before) {
+            let budget = message.budget(network, sentTo: Samples.documented)
+            #expect(budget.used == used + (network == .fcm ? more : 0))
+            #expect(!message.preview(network, sentTo: Samples.documented).text.contains("notification"))
+        }
+        message.fcm.notification = .object([("body", .string(String(repeating: "x", count: 4096)))])
+        let problems = message.problems(sentTo: Samples.documented).filter { !$0.isWarning }
+        #expect(
+            problems.map(\.code).contains(.tooLarge)
+                && problems.allSatisfy { $0.network == .fcm || $0.code == .notAllowed })
+    }
+
     @Test("Kii documents no limit for JPush")
     func jpush() {
         let budget = OutgoingMessage().budget(.jpush, sentTo: Samples.documented)

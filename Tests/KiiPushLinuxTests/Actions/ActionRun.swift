@@ -19,7 +19,8 @@ final class ActionRun: Sendable {
     }
 
     init(_ vector: [String], ownBucket: RouteLoopPolicy.OwnBucket = .warn, grace: Duration = .seconds(3600)) {
-        // It stands still: the event of an announced write is expected for ten seconds, and a loaded machine takes longer.
+        // It stands still: the event of an announced write is expected for ten seconds, and a loaded machine takes
+        // longer.
         let clock = ManualClock()
         let loopGuard = LoopGuard(clock: clock)
         self.loopGuard = loopGuard

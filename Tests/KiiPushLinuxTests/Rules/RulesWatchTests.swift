@@ -1,5 +1,7 @@
 import Glibc
 import KiiPush
+import KiiPushLinux
+import KiiPushRules
 import KiiPushTesting
 import Testing
 

@@ -13,7 +13,8 @@ final class SocketPeer {
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             _ = unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }
-        // Where this throws, `deinit` closes the socket: closed here too, the second time could hit another test's file.
+        // Where this throws, `deinit` closes the socket: closed here too, the second time could hit another test's
+        // file.
         guard let address = UnixAddress(path: path),
             unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0
         else { throw TestFailure(what: path, code: errno) }

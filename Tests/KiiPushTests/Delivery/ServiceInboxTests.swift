@@ -8,13 +8,13 @@ import Testing
 /// An inbox that fails, and what an earlier process left in it.
 @Suite(.timeLimit(.minutes(5)))
 struct ServiceInboxTests {
-    /// Ten messages, of which one fails once and one always.
+    /// Twelve messages, of which one fails once and one always.
     private static func act(_ message: PushMessage, _ context: HandlerContext) throws {
         if message.number == 3, context.attempt == 1 { throw TestError() }
         if message.number == 5 { throw TestError() }
     }
 
-    private static let payloads = (1...10).map { ServiceBench.payload($0, "o\($0 % 3)") }
+    private static let payloads = (1...12).map { ServiceBench.payload($0, "o\($0 % 3)") }
 
     @Test("whichever call to the inbox fails, nothing is lost and nothing done twice", arguments: [1, 3])
     func failsOnce(inARow: Int) async throws {
@@ -42,11 +42,11 @@ struct ServiceInboxTests {
                 #expect(refusals <= inARow)
             }
             try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
-            #expect(receipts.map(\.word).filter { $0 == "handled" }.count == 9)
+            #expect(receipts.map(\.word).filter { $0 == "handled" }.count == 11)
             #expect(receipts[4].word == "deadLettered (failed)")
             #expect(inbox.disk.numbers == [])
-            #expect(bench.receiver.metrics.nonzero == ["handled: 9", "deadLettered failed: 1"])
-            #expect(bench.log.events.count == 12, "no handler ran more often than it had to")
+            #expect(bench.receiver.metrics.nonzero == ["handled: 11", "deadLettered failed: 1"])
+            #expect(bench.log.events.count == 14, "no handler ran more often than it had to")
             isOver = inbox.count < call
             #expect(isOver || bench.told.events.contains { $0.hasPrefix("storeFailed") })
             #expect(try await bench.close(run) == DrainReport())
@@ -63,7 +63,7 @@ struct ServiceInboxTests {
         inbox.fail { _, what in what == "entries" }
         let bench = ServiceBench(inbox: inbox)
         await #expect(throws: SpyInbox.Failed.self) { try await bench.service.run() }
-        #expect(inbox.disk.numbers.count == 10)
+        #expect(inbox.disk.numbers.count == 12)
         await #expect(throws: ServiceUsed.self) { try await bench.service.run() }
     }
 
@@ -78,9 +78,9 @@ struct ServiceInboxTests {
         run.cancel()
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
         let report = try await run.value
-        #expect(report.left == 10 && report.finished == 0)
+        #expect(report.left == 12 && report.finished == 0)
         #expect(receipts.allSatisfy { $0.word == "left" })
-        #expect(inbox.disk.numbers.count == 10)
+        #expect(inbox.disk.numbers.count == 12)
         let count = inbox.count
         for _ in 0..<100 { await Task.yield() }
         #expect(inbox.count == count, "nothing is written any more")

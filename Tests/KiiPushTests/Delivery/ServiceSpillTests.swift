@@ -96,6 +96,8 @@ struct ServiceSpillTests {
         try await bench.calls(40)
         #expect(bench.log.events == ((0..<20).map { $0 } + (1000..<1020).map { $0 }).map { "r \($0)" })
         #expect(try await bench.close(run) == DrainReport())
+        // The handler would keep the service, and the service the handler.
+        intakeOfHandler.withLock { $0 = nil }
     }
 
     @Test("a route whose buckets are many leaves places for another route")

@@ -21,7 +21,7 @@ struct ArchitectureTests {
         "each file that a walk names is there",
         arguments: [
             ("## The walk through a receiver", "## The walk through a service", "KiiPush"),
-            ("## The walk through a service", "## Which rules", "KiiPushDelivery"),
+            ("## The walk through a service", "## Rules of the code", "KiiPushDelivery"),
         ])
     func files(start: String, end: String, library: String) throws {
         let files = try names(after: start, before: end).filter { $0.hasSuffix(".swift") }

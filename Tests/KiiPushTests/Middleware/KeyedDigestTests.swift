@@ -40,7 +40,8 @@ struct KeyedDigestTests {
             digest.add(word)
             bytes += SipReference.bytes(word)
         }
-        // SipHash closes with a word of its own, the length in its highest byte; the digest leaves lengths to its parts.
+        // SipHash closes with a word of its own, the length in its highest byte; the digest leaves lengths to its
+        // parts.
         digest.add(UInt64(bytes.count & 0xFF) << 56)
         #expect(digest.finish().bytes == SipReference.hash(secret.bytes, bytes, rounds: 1, finalRounds: 3))
     }

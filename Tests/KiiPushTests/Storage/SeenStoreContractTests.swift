@@ -45,7 +45,8 @@ struct SeenStoreContractTests {
     private struct StoreError: Error {}
 }
 
-/// A seen store with nothing clever in it: one list, searched from front to back; and on demand one thing wrong with it.
+/// A seen store with nothing clever in it: one list, searched from front to back; and on demand one thing wrong with
+/// it.
 final class PlainSeenStore: SeenStore {
     enum Fault: String, CaseIterable, Sendable {
         case marksBeforeTheEnd, forgetsReleases, ignoresSecondKey, releasesOneKey, reservesForDuplicates

@@ -75,8 +75,8 @@ struct CompletionsTests {
         #expect(names.subtracting(["END"]).sorted() == offered.sorted(), "\(run)")
     }
 
-    /// Its completion runs in its line editor only: in a terminal that nobody sees, where Tab is pressed and what would be
-    /// offered is printed.
+    /// Its completion runs in its line editor only: in a terminal that nobody sees, where Tab is pressed and what would
+    /// be offered is printed.
     private static let driver = #"""
         zmodload zsh/zpty
         zpty z zsh -f -i

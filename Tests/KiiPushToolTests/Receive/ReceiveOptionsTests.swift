@@ -33,6 +33,10 @@ struct ReceiveOptionsTests {
                 "--concurrency takes a number from 1 to 1000, not '0'"
             ),
             (
+                ["--rules", "r", "--stdin", "--in-flight", "1001"],
+                "--in-flight takes a number from 1 to 1000, not '1001'"
+            ),
+            (
                 ["--rules", "r", "--stdin", "--drain", "soon"],
                 "--drain takes a number and ms, s, m, h or d, such as 10s; not 'soon'"
             ),
@@ -107,14 +111,16 @@ struct ReceiveOptionsTests {
     func options() throws {
         let read = try ReceiveOptions.read([
             "--rules", "r.json", "--mqtt", "mqtts://u@broker.example/a%20b", "--state", "/s", "--app", "0123abcd",
-            "--metrics", "m", "--capture", "c", "--concurrency", "3", "--drain", "2s", "--quiet", "--client-id", "id",
-            "--ca-file", "ca", "--cert-file", "crt", "--key-file", "key", "--password-file", "pw", "--mqtt-version",
+            "--metrics", "m", "--capture", "c", "--concurrency", "3", "--in-flight", "16", "--drain", "2s", "--quiet",
+            "--client-id", "id", "--ca-file", "ca", "--cert-file", "crt", "--key-file", "key", "--password-file", "pw",
+            "--mqtt-version",
             "5", "--clean-session",
         ])
         let options = try #require(read)
         #expect(options.rules == "r.json" && options.state == "/s" && options.app == "0123abcd")
         #expect(options.metrics == "m" && options.capture == "c" && options.isQuiet)
         #expect(options.service.concurrency == 3 && options.service.drain == .seconds(2))
+        #expect(options.service.inFlight == 16)
         guard case .mqtt(let settings) = options.source else {
             Issue.record("not MQTT")
             return

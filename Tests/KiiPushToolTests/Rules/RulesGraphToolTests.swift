@@ -29,7 +29,7 @@ struct RulesGraphToolTests {
         #expect(statements.contains { $0.hasPrefix("r0 -> r1 ") && $0.contains("continue") })
         #expect(statements.contains { $0.hasPrefix("r1 -> r2 ") && !$0.contains("continue") })
         let feeds = statements.filter { $0.contains("style=dashed") }
-        #expect(feeds.count { $0.hasPrefix("r1:e -> r2:e ") && $0.contains("#cc0000") } == 2)
+        #expect(feeds.count { $0.hasPrefix("r1:e -> r2:e ") && $0.contains(GraphInk.loopEdge.rawValue) } == 2)
         #expect(feeds.count { $0.hasPrefix("r1:e -> r2:e ") && $0.contains("dir=back") } == 1)
         #expect(text.contains("1  a &quot;&lt;b&gt;&quot; &amp; \\ #x"))
         #expect(text.contains("→ run /bin/x \\u{1B}") && !text.unicodeScalars.contains("\u{1B}"))
@@ -43,13 +43,15 @@ struct RulesGraphToolTests {
         for style in lines.filter({ $0.contains("linkStyle") }) {
             let numbers = style.split(separator: " ")[1].split(separator: ",").compactMap { Int($0) }
             #expect(!numbers.isEmpty && numbers.allSatisfy { edges.indices.contains($0) })
-            if style.contains("#cc0000") { #expect(numbers.allSatisfy { edges[$0].contains("-.->") }) }
-            if style.contains("#2e8b57") { #expect(numbers.allSatisfy { edges[$0].contains("==>|continue|") }) }
+            if style.contains(GraphInk.loopEdge.rawValue) { #expect(numbers.allSatisfy { edges[$0].contains("-.->") }) }
+            if style.contains(GraphInk.stageEdge.rawValue) {
+                #expect(numbers.allSatisfy { edges[$0].contains("==>|continue|") })
+            }
         }
         #expect(edges.count { $0.contains("-.->") } == 2)
         #expect(lines.contains { $0.contains("1 a #34;#60;b#62;#34; #38; #92; #35;x") })
         // Inside quotes there is nothing that would end a label.
-        for line in lines where line.contains("[\"") {
+        for line in lines where line.contains("(\"") {
             #expect(line.count { $0 == "\"" } == 2, "\(line)")
         }
     }
@@ -70,12 +72,33 @@ struct RulesGraphToolTests {
                 "r1:e -> r9:e ", "r1 -> f1 ", "r3 -> f3 ", "r10 -> f10 ", "r48 -> f48 ",
             ])
         #expect(dashed.map { $0.contains("dir=both") } == [false, false, true, false, true])
-        #expect(dashed.map { $0.contains("#cc0000") } == [false, false, true, false, true])
+        #expect(dashed.map { $0.contains(GraphInk.loopEdge.rawValue) } == [false, false, true, false, true])
         for label in [
             "feeds 49  &lt;r48&gt;", "fed by 49  &lt;r48&gt;", "feeds 4  &lt;r3&gt;", "fed by 4  &lt;r3&gt;",
             "feeds 2  &lt;r1&gt;", "fed by 11  &lt;r10&gt;",
         ] { #expect(text.contains(label), "\(label)") }
         #expect(!text.contains("fed by 10  "))
+    }
+
+    @Test("a picture that Graphviz drew has a dark color for each of its colors, and keeps the rest")
+    func dark() {
+        let drawn = GraphInk.allCases.map { "<polygon fill=\"\($0.rawValue)\" stroke=\"none\"/>" }.joined()
+        let head = "<?xml version=\"1.0\"?>\n<!-- > -->\n<svg width=\"8pt\"\n height=\"8pt\">"
+        let svg = GraphInk.adaptive("\(head)\(drawn)</svg>")
+        #expect(svg.hasPrefix("\(head)\n<style>@media (prefers-color-scheme: dark){"))
+        #expect(svg.hasSuffix("}</style>\(drawn)</svg>"))
+        for ink in GraphInk.allCases {
+            #expect(svg.contains("[fill=\"\(ink.rawValue)\"]{fill:#") && svg.contains("[stroke=\"\(ink.rawValue)\"]"))
+        }
+        #expect(GraphInk.adaptive("no picture") == "no picture")
+    }
+
+    @Test("every color of the text for Graphviz is one that the style sheet knows")
+    func inks() async throws {
+        let known = Set(GraphInk.allCases.map(\.rawValue))
+        let text = try await graph("dot")
+        let colors = text.matches(of: /#[0-9a-f]{6}/).map { String($0.output) }
+        #expect(!colors.isEmpty && colors.allSatisfy(known.contains))
     }
 
     @Test("both languages draw a file without rules")

@@ -44,7 +44,7 @@ struct StatusTests {
     func nobody() async {
         let run = await ToolRun("status", "--state", state)
         #expect(run.code == .nobody)
-        #expect(run.errors == ["kiipush status: no agent runs on \(state)"])
+        #expect(run.errors == ["kiipush status: no agent runs on \(state); --state names another directory"])
         #expect(unsafe access(state, F_OK) != 0)
     }
 

@@ -70,7 +70,9 @@ struct TopTests {
         #expect(top.output.allSatisfy { $0.count <= 80 && !$0.contains("\u{1B}") })
         #expect(try run.agent.stop() == 0)
         let alone = await ToolRun("top", "--state", state)
-        #expect(alone.code == .nobody && alone.errors == ["kiipush top: no agent runs on \(state)"])
+        #expect(
+            alone.code == .nobody
+                && alone.errors == ["kiipush top: no agent runs on \(state); --state names another directory"])
     }
 
     @Test(

@@ -45,7 +45,6 @@ struct ServicePlan: Sendable {
         settings.messages = pick(4, 16, 64, 1000)
         settings.drain = .milliseconds(pick(0, 50, 1000))
         settings.grace = .milliseconds(pick(0, 50, 1000))
-        self.settings = settings
         var delivery = DeliverySettings()
         delivery.attempts = pick(2, 5, 1000)
         delivery.backoff = .milliseconds(pick(1, 20, 200))
@@ -64,6 +63,8 @@ struct ServicePlan: Sendable {
         lostAcknowledgements = pick(0, 0, 10)
         isDiskFailing = pick(true, false)
         copies = pick(0, 5, 20)
+        settings.inFlight = pick(1, 6, 64)
+        self.settings = settings
     }
 
     /// Whether messages of one object are handled in their order.
@@ -100,7 +101,7 @@ extension ServicePlan: CustomStringConvertible {
         let rate = rate.map { "\($0) in 10 s" } ?? "any rate"
         let stores = "inbox \(isDurable ? "on disk" : "in memory"), seen \(isSeenDurable ? "on disk" : "in memory")"
         return "\(stores), "
-            + "\(routes) routes, \(objects) objects, \(messages) messages, \(settings.concurrency) at once, "
+            + "\(routes) routes, \(objects) objects, \(messages) messages, \(settings.concurrency) at once, \(settings.inFlight) in flight, "
             + "\(settings.messages) places, \(delivery.attempts) attempts, order \(delivery.order), "
             + "\(delivery.onFailure), \(delivery.replacesOlder ? "replaces older, " : "")\(rate), \(crashes) crashes, "
             + "\(stops) stops, failures \(failures), hangs \(hangs), lost acks \(lostAcknowledgements), "

@@ -185,10 +185,15 @@ struct ServiceRun {
         let status = process.service.status
         // Those come on top that were in flight at a crash, and those that a breaker has let go.
         let most =
-            plan.settings.messages + plan.settings.concurrency
+            plan.settings.messages + max(plan.settings.inFlight, plan.settings.concurrency)
             + (plan.rate == nil ? 0 : 16 * (plan.routes + 1) * (plan.objects + 3))
         if status.messages > most { ledger.violate("\(status.messages) messages have places") }
         if status.handling > plan.settings.concurrency + 1 { ledger.violate("\(status.handling) are handled at once") }
+        // What was in flight in an earlier process is not any more, once this one is open.
+        let inFlight = status.isOpen ? disk.rows.values.count { $0.isInFlight } : 0
+        if inFlight > max(plan.settings.inFlight, plan.settings.concurrency) {
+            ledger.violate("\(inFlight) are in flight at once")
+        }
     }
 
     /// Ends a process: in the middle of its work, or as it is asked to.

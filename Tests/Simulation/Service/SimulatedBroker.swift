@@ -57,7 +57,8 @@ final class SimulatedBroker: Sendable {
     /// Begins anew for another process.
     func reconnect() {
         state.withLock { state in
-            state.given = []
+            // It is given all that is pending, once: what the one before asked to have later is among that.
+            (state.given, state.unheard) = ([], [])
             state.isClosed = false
         }
     }

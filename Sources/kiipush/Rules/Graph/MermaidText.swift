@@ -6,22 +6,25 @@ struct MermaidText {
         var lines = ["%% \(graph.file)", "flowchart TD"]
         var edges = Edges()
         for (number, stage) in graph.stages.enumerated() {
-            lines.append("  p\(number)([\"\(Self.escape(stage))\"])")
+            let style = graph.middleware.contains(number) ? "stage" : "box"
+            lines.append("  p\(number)(\"\(Self.escape(stage))\"):::\(style)")
             let next = number + 1 < graph.stages.count ? "p\(number + 1)" : graph.nodes.isEmpty ? nil : "r0"
             if let next { edges.add("p\(number) --> \(next)") }
         }
         for (number, node) in graph.nodes.enumerated() {
-            let rows = ["<b>\(number + 1) \(Self.escape(node.id))</b>"] + node.conditions.map(Self.escape)
-            lines.append("  r\(number)[\"\(rows.joined(separator: "<br/>"))\"]\(node.isInCycle ? ":::cycle" : "")")
+            let rows =
+                ["<b>\(number + 1) \(Self.escape(node.id))</b>"] + node.conditions.map(Self.escape)
+                + (node.isInCycle ? ["part of a loop"] : [])
+            lines.append("  r\(number)(\"\(rows.joined(separator: "<br/>"))\"):::\(node.isInCycle ? "cycle" : "rule")")
         }
         for (number, name) in graph.actions.enumerated() {
-            lines.append("  h\(number)[[\"\(Self.escape(name))\"]]:::handler")
+            lines.append("  h\(number)(\"\(Self.escape(name))\"):::handler")
         }
         for (number, node) in graph.nodes.enumerated() {
-            edges.add("r\(number) --> h\(node.action)", style: "stroke:#4a7fb5")
+            edges.add("r\(number) --> h\(node.action)", style: "stroke:\(GraphInk.handlerEdge.rawValue)")
             guard number + 1 < graph.nodes.count else { continue }
             if node.continues {
-                edges.add("r\(number) ==>|continue| r\(number + 1)", style: "stroke:#2e8b57")
+                edges.add("r\(number) ==>|continue| r\(number + 1)", style: "stroke:\(GraphInk.stageEdge.rawValue)")
             } else {
                 edges.add("r\(number) --> r\(number + 1)")
             }
@@ -29,12 +32,21 @@ struct MermaidText {
         for feed in graph.feeds {
             edges.add(
                 "r\(feed.from) -.->|\"writes \(Self.escape(feed.target))\"| r\(feed.to)",
-                style: feed.isInCycle ? "stroke:#cc0000,stroke-width:2px" : "stroke:#8a6d3b")
+                style: feed.isInCycle
+                    ? "stroke:\(GraphInk.loopEdge.rawValue),stroke-width:3px" : "stroke:\(GraphInk.write.rawValue)")
         }
         lines += edges.lines
-        lines.append("  classDef cycle fill:#fdeaea,stroke:#cc0000")
-        lines.append("  classDef handler fill:#dcebfb,stroke:#4a7fb5")
+        lines += [
+            Self.style("box", .box, .boxEdge), Self.style("stage", .stage, .stageEdge),
+            Self.style("rule", .ground, .boxEdge), Self.style("cycle", .loop, .loopEdge),
+            Self.style("handler", .handler, .handlerEdge),
+        ]
         text = lines.joined(separator: "\n")
+    }
+
+    /// With the color of its text, since a dark page would draw light text on a light box.
+    private static func style(_ name: String, _ fill: GraphInk, _ edge: GraphInk) -> String {
+        "  classDef \(name) fill:\(fill.rawValue),stroke:\(edge.rawValue),color:\(GraphInk.text.rawValue)"
     }
 
     /// Edges, which styles name by their numbers.

@@ -40,10 +40,14 @@ struct RulesGraph {
     let feeds: [Feed]
     /// What a message passes before, in order.
     let stages: [String]
+    /// Which of the stages are middleware.
+    let middleware: Range<Int>
 
     init(_ rules: RoutingRules) {
         file = Self.shown(rules.file)
-        stages = ["transport", "decode"] + PushReceiver(rules: rules).middleware
+        let before = ["transport", "decode"]
+        stages = before + PushReceiver(rules: rules).middleware
+        middleware = before.count..<stages.count
         let all = rules.feeds
         var inCycle: Set<Int> = []
         for feed in all where feed.isInCycle { inCycle.formUnion([feed.from, feed.to]) }
@@ -79,8 +83,8 @@ struct RulesGraph {
     }
 
     private static func writes(_ rule: RoutingRule) -> [String] {
-        let shown = rule.writes.prefix(mostConditions).map { Self.shown($0.description) }
-        let left = rule.writes.count - shown.count
+        let shown = rule.targets.prefix(mostConditions).map { Self.shown($0.uri.description) }
+        let left = rule.targets.count - shown.count
         return left > 0 ? shown + ["\(left) more"] : shown
     }
 
@@ -89,6 +93,8 @@ struct RulesGraph {
         case .handler(let name): shown(name)
         case .run(let arguments): shown("run " + arguments.joined(separator: " "))
         case .print: "print"
+        case .write(let write): "write \(shown(write.object.uri.description))"
+        case .send(let push): "send \(shown(push.topic.uri.description))"
         }
     }
 

@@ -16,3 +16,4 @@ cargo build --quiet --release --offline --manifest-path "$1/rust/Cargo.toml" \
 printf 'version\t%s with %s\n' "$(rustc --version | cut -d ' ' -f 1-2)" "$(basename $registry/serde_json-1* | tr - ' ')"
 printf 'parser\tserde-json\tserde_json, borrowed\t%s\tparse\n' "$1/rust/target/release/rust-peer"
 printf 'receiver\trust\tRust by hand\t%s\treceive\n' "$1/rust/target/release/rust-peer"
+printf 'receiver\trust-shared\tRust by hand, of KiiPush'"'"'s contract\t%s\tshare\n' "$1/rust/target/release/rust-peer"

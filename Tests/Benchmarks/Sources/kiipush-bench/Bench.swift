@@ -27,6 +27,7 @@ struct Bench {
             if options.takes(.route) { report.rows += try routeStages(options) }
             if options.takes(.whole) { report.rows += try await wholeStages(options) }
             if options.takes(.cores) { report.rows += try await coreStages(options) }
+            if options.takes(.tail) { report.tails = try await measureTails(options) }
             if options.takes(.store) { report.seenKeys = try [1, 1000, 20_000, 1_000_000].map(measureSeenKeys) }
             if options.takes(.rules) { report.rules = try measureRules() }
             print(options.format == .json ? report.json : report.text)
@@ -68,6 +69,7 @@ struct Options {
         case route
         case whole
         case cores
+        case tail
         case store
         case rules
     }
@@ -79,7 +81,7 @@ struct Options {
 
     static let usage = """
         usage: kiipush-bench [--format text|json] [--rounds N] [--only \(parts) | --hostile]
-               kiipush-bench --count decode|whole MESSAGES
+               kiipush-bench --count decode|whole|lent|loop MESSAGES
 
         Prints, for each stage and for the whole, the nanoseconds and the heap allocations of one message: the best and
         the median of N rounds (101 unless told). Build it with -c release.
@@ -119,7 +121,10 @@ struct Options {
             case "--count":
                 guard let part = arguments.next().flatMap(CountedPart.init),
                     let messages = arguments.next().flatMap({ Int($0) }), CountedPart.messages ~= messages
-                else { throw .wrong("--count takes decode or whole, and 1 to \(CountedPart.messages.upperBound)") }
+                else {
+                    let most = CountedPart.messages.upperBound
+                    throw .wrong("--count takes decode, whole, lent or loop, and 1 to \(most)")
+                }
                 count = (part, messages)
             case "--only":
                 guard let part = arguments.next().flatMap(Part.init) else { throw .wrong("--only takes \(Self.parts)") }

@@ -1,10 +1,15 @@
 import CAllocationCounter
 import KiiPush
+import Synchronization
 
 /// What gate.sh counts: the same work in each run, so that the difference of two runs is that of their messages.
 enum CountedPart: String {
     case decode
     case whole
+    /// The whole with a handler that borrows and may wait.
+    case lent
+    /// A loop with a handler that borrows.
+    case loop
 
     /// How many messages may be asked for.
     ///
@@ -12,9 +17,14 @@ enum CountedPart: String {
     static let messages = 1...4000
 }
 
-/// A time that stands still, so that what is counted does not depend on how fast the run is.
-private struct StoppedClock: ReceiverClock {
-    var now: MonotonicInstant { MonotonicInstant(nanoseconds: 0) }
+/// A time that goes on by half a microsecond at each look, so that what is counted does not depend on how fast the run
+/// is, and the guard's windows grow as they do in earnest.
+private final class CountingClock: ReceiverClock {
+    private let looks = Atomic<Int64>(0)
+
+    var now: MonotonicInstant {
+        MonotonicInstant(nanoseconds: looks.add(500, ordering: .relaxed).newValue)
+    }
 
     // Its time never comes; nothing waits, since nothing is held.
     @concurrent
@@ -31,11 +41,22 @@ func handle(_ messages: Int, _ part: CountedPart) async throws -> Int {
     case .decode:
         for payload in payloads.prefix(messages) where (try? PushMessage(payload))?.kind == .pushToApp { done += 1 }
     case .whole:
-        let receiver = readingReceiver(clock: StoppedClock())
+        let receiver = readingReceiver(clock: CountingClock())
         allocation_counter_start()
         for payload in payloads.prefix(messages) {
             if case .handled = await receiver.receive(payload) { done += 1 }
         }
+    case .lent:
+        let receiver = borrowingReceiver(waits: true, clock: CountingClock())
+        allocation_counter_start()
+        for payload in payloads.prefix(messages) {
+            if case .handled = await receiver.receive(payload) { done += 1 }
+        }
+    case .loop:
+        var loop = ReceiveLoop(borrowingReceiver(waits: false, clock: CountingClock()))
+        let batch = Array(payloads.prefix(messages))
+        allocation_counter_start()
+        done = await loop.receive(contentsOf: batch).count { $0 == .accept }
     }
     let allocations = allocation_counter_stop()
     try check(done == messages, "every message handled")

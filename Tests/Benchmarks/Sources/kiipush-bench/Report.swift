@@ -1,6 +1,7 @@
 /// All that was measured, as a table or as JSON.
 struct Report {
     var rows: [Row] = []
+    var tails: [Tail] = []
     var seenKeys: [SeenKeysReport] = []
     var rules: RulesReport?
 
@@ -11,6 +12,11 @@ struct Report {
                 line(
                     row.name, decimal(row.bestNanoseconds, 1), decimal(row.medianNanoseconds, 1),
                     row.allocations.map { decimal($0, 2) } ?? ""))
+        }
+        lines += tails.map { tail in
+            "\(tail.name), each message: median \(decimal(tail.median, 0)) ns, 99 % \(decimal(tail.p99, 0)), "
+                + "99.9 % \(decimal(tail.p999, 0)), longest \(decimal(tail.longest, 0)); "
+                + "99.9 % to the median: \(decimal(tail.p999 / tail.median, 1))"
         }
         if !seenKeys.isEmpty { lines.append("") }
         lines += seenKeys.map { store in
@@ -33,6 +39,10 @@ struct Report {
             #"{"stage":"\#(row.name.trimmed)","bestNanoseconds":\#(decimal(row.bestNanoseconds, 1)),"#
                 + #""medianNanoseconds":\#(decimal(row.medianNanoseconds, 1)),"allocations":\#(row.allocations.map { decimal($0, 2) } ?? "null")}"#
         }
+        let tails = tails.map { tail in
+            #"{"name":"\#(tail.name)","median":\#(decimal(tail.median, 1)),"p99":\#(decimal(tail.p99, 1)),"#
+                + #""p999":\#(decimal(tail.p999, 1)),"longest":\#(decimal(tail.longest, 1))}"#
+        }
         let stores = seenKeys.map { store in
             #"{"keys":\#(store.keys),"megabytes":\#(decimal(store.megabytes, 1)),"#
                 + #""beginNanoseconds":\#(decimal(store.nanosecondsToBegin, 1)),"#
@@ -44,7 +54,8 @@ struct Report {
                 + #""readMilliseconds":\#(decimal(rules.millisecondsToRead, 1)),"#
                 + #""loadMilliseconds":\#(decimal(rules.millisecondsToLoad, 1))}"#
         }
-        return #"{"stages":[\#(stages.joined(separator: ","))],"seenKeys":[\#(stores.joined(separator: ","))],"#
+        return #"{"stages":[\#(stages.joined(separator: ","))],"tails":[\#(tails.joined(separator: ","))],"#
+            + #""seenKeys":[\#(stores.joined(separator: ","))],"#
             + #""rules":\#(rules ?? "null")}"#
     }
 }
@@ -82,6 +93,7 @@ private func decimal(_ value: Double, _ digits: Int) -> String {
     let factor = (0..<digits).reduce(1) { power, _ in power * 10 }
     let scaled = Int((value * Double(factor)).rounded())
     let fraction = String(abs(scaled) % factor)
+    if digits == 0 { return "\(scaled)" }
     return "\(scaled < 0 ? "-" : "")\(abs(scaled) / factor)." + String(repeating: "0", count: digits - fraction.count)
         + fraction
 }

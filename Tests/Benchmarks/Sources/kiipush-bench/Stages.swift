@@ -1,12 +1,13 @@
+import CAllocationCounter
 @_spi(Benchmarks) import KiiPush
 
 /// The documented Push to App sample of 227 bytes; from message to message its time changes, and of its object the
 /// last three digits: nine hundred objects take turns.
-private func samplePayload(when: Int) -> RawPayload {
+private func samplePayload(when: Int, app: String) -> RawPayload {
     let object = "fedcba09-8765-4321-fedc-ba0987654\(100 + when % 900)"
     let text =
         #"{"aps":{"content-available":1},"bi":"bucketName","bt":"rw","oi":"\#(object)","#
-        + #""sa":"0123abcd","st":"APP_AND_USER","su":"01234567-89ab-cdef-0123-456789abcdef","#
+        + #""sa":"\#(app)","st":"APP_AND_USER","su":"01234567-89ab-cdef-0123-456789abcdef","#
         + #""t":"DATA_OBJECT_CREATED","w":"# + "\(when)}"
     // An array of its own for each, as from a transport, and not the spare room of one that grew.
     return RawPayload([UInt8](text.utf8), transport: .apns)
@@ -14,12 +15,16 @@ private func samplePayload(when: Int) -> RawPayload {
 
 /// Distinct payloads, no two of a run the same.
 struct Payloads {
+    /// The app that they name.
+    private let app: String
     private var when = 1_403_844_866_395
+
+    init(app: String = "0123abcd") { self.app = app }
 
     mutating func next(_ count: Int) -> [RawPayload] {
         (0..<count).map { _ in
             when += 1
-            return samplePayload(when: when)
+            return samplePayload(when: when, app: app)
         }
     }
 }
@@ -96,14 +101,24 @@ private let neverHeld = LoopSettings(rate: LoopRate(messages: 1_000_000_000))
 
 /// A receiver with `count` routes, each for a bucket of its own; the last one is the sample's.
 private func receiver(
-    routes count: Int, clock: any ReceiverClock = SystemClock(),
-    handler: @escaping @Sendable (BucketEvent, HandlerContext) async throws -> Void
+    routes count: Int, clock: any ReceiverClock = SystemClock(), stages: Int = 0,
+    handler: (@Sendable (BucketEvent, HandlerContext) async throws -> Void)?
 ) -> PushReceiver {
-    let receiver = PushReceiver(
-        app: app, me: [.thing(id: "th.1")], serving: [.app, .user("*")], loop: neverHeld, clock: clock)
+    let receiver = PushReceiver(app: app, clock: clock) {
+        Deduplicator()
+        LoopGuard(me: [.thing(id: "th.1")], settings: neverHeld)
+        ScopeFilter(serving: [.app, .user("*")])
+        for _ in 0..<stages { OwnStage() }
+    }
     for number in 1..<count { receiver.onPushToApp(bucket: .exactly("bucket\(number)")) { _, _ in } }
-    receiver.onPushToApp("wanted", bucket: "bucketName", handler: handler)
+    if let handler { receiver.onPushToApp("wanted", bucket: "bucketName", handler: handler) }
     return receiver
+}
+
+/// A stage as a user may write it: it looks at the message, and is told the outcome.
+private struct OwnStage: Middleware {
+    func admit(_ message: inout RoutedMessage) -> Verdict { message.id == 0 ? .refuse("no number") : .pass }
+    func settle(_ message: RoutedMessage, _ outcome: Outcome) { use(message.id) }
 }
 
 func routeStages(_ options: Options) throws -> [Row] {
@@ -121,28 +136,83 @@ func routeStages(_ options: Options) throws -> [Row] {
 // MARK: The whole
 
 /// A receiver whose handler reads bucket, object and scope.
-func readingReceiver(clock: any ReceiverClock = SystemClock()) -> PushReceiver {
-    receiver(routes: 100, clock: clock) { event, _ in
+func readingReceiver(clock: any ReceiverClock = SystemClock(), stages: Int = 0) -> PushReceiver {
+    receiver(routes: 100, clock: clock, stages: stages) { event, _ in
         use(event.bucket)
         use(event.object)
         use(event.scope)
     }
 }
 
+/// The same with a handler that borrows and may wait, or does not.
+func borrowingReceiver(waits: Bool, clock: any ReceiverClock = SystemClock()) -> PushReceiver {
+    let receiver = receiver(routes: 100, clock: clock, handler: nil)
+    if waits {
+        receiver.onLent("wanted", kind: .pushToApp, bucket: "bucketName") { event async in read(event) }
+    } else {
+        receiver.onLent("wanted", kind: .pushToApp, bucket: "bucketName") { event in read(event) }
+    }
+    return receiver
+}
+
+private func read(_ event: borrowing LentEvent) {
+    use(event.withBytes(of: .bucket) { $0.count })
+    use(event.withBytes(of: .object) { $0.count })
+    use(event.withBytes(of: .scopeID) { $0.count })
+}
+
 func wholeStages(_ options: Options) async throws -> [Row] {
     [
         try await whole("whole, handler reads nothing", options, receiver(routes: 100) { _, _ in }),
         try await whole("whole", options, readingReceiver()),
+        try await whole("whole, handler borrows", options, borrowingReceiver(waits: true)),
+        try await whole("whole, with a stage of one's own", options, readingReceiver(stages: 1)),
+        try await whole("whole, with two stages of one's own", options, readingReceiver(stages: 2)),
+        try await whole("one of another app", options, readingReceiver(), app: "other567", ends: "refused"),
+        try await duplicates(options),
+        try await loop("loop, handler keeps", options, readingReceiver()),
+        try await loop("loop, handler borrows and may wait", options, borrowingReceiver(waits: true)),
+        try await loop("loop, handler borrows", options, borrowingReceiver(waits: false)),
     ]
 }
 
-private func whole(_ name: String, _ options: Options, _ receiver: PushReceiver) async throws -> Row {
+/// Times a loop of its own, in batches of 100.
+private func loop(_ name: String, _ options: Options, _ receiver: PushReceiver) async throws -> Row {
     var source = Payloads()
+    let count = 2000
+    var loop = ReceiveLoop(receiver)
+    var times: [Double] = []
+    var allocations = 0
+    for round in 0...options.rounds {
+        let batches = (0..<count / 100).map { _ in source.next(100) }
+        if round == options.rounds { allocation_counter_start() }
+        let start = ContinuousClock.now
+        for batch in batches { use(await loop.receive(contentsOf: batch)) }
+        let time = start.duration(to: .now).nanoseconds / Double(count)
+        if round < options.rounds { times.append(time) } else { allocations = allocation_counter_stop() }
+    }
+    try check(receiver.metrics.count("handled") == (options.rounds + 1) * count, "every message handled")
+    return Row(name, times, allocations: Double(allocations) / Double(count))
+}
+
+private func whole(
+    _ name: String, _ options: Options, _ receiver: PushReceiver, app: String = "0123abcd", ends: String = "handled"
+) async throws -> Row {
+    var source = Payloads(app: app)
     let count = 2000
     let row = await measure(name, rounds: options.rounds, messages: count, receiver) { source.next(count) }
     let sent = (options.rounds + 1) * count
     try check(receiver.metrics.received == sent, "every message received")
-    try check(receiver.metrics.count("handled") == sent, "every message handled")
-    try check(receiver.metrics.routes.last?.handled == sent, "every message handled by its route")
+    try check(receiver.metrics.count(ends) == sent, "every message \(ends)")
+    return row
+}
+
+/// Times messages that have been handled before.
+private func duplicates(_ options: Options) async throws -> Row {
+    var source = Payloads()
+    let (receiver, payloads) = (readingReceiver(), source.next(2000))
+    for payload in payloads { use(await receiver.receive(payload)) }
+    let row = await measure("a duplicate", rounds: options.rounds, messages: 2000, receiver) { payloads }
+    try check(receiver.metrics.count("duplicate") == (options.rounds + 1) * 2000, "every message a duplicate")
     return row
 }

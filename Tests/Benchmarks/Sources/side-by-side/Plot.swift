@@ -35,13 +35,27 @@ struct Plot {
         ]
     }
 
+    /// The rules of its style sheet for a viewer that asks for dark pictures: each color's place is taken by another.
+    private static var dark: String {
+        let lines = [
+            ("#00695c", "#4fd3a5"), ("#8a5a00", "#f0c04a"), ("#3d7a1f", "#9ccc65"), ("#5b3fa0", "#c3a6ff"),
+            ("#1f5f9e", "#74b6ff"), ("#b3261e", "#ff9a62"), ("#77777f", "#b4bcc6"),
+        ].map { light, dark in
+            "path[stroke=\"\(light)\"] { stroke: \(dark) } circle[fill=\"\(light)\"] { fill: \(dark) } "
+                + "text[style=\"fill:\(light)\"] { fill: \(dark) !important }"
+        }
+        return "@media (prefers-color-scheme: dark) { text { fill: #e8ecf1 } .s { fill: #a3adb9 } "
+            + "rect { fill: #14171b; stroke: #3a424d } [stroke=\"#efefea\"] { stroke: #232931 } "
+            + "[stroke=\"#e0e0da\"] { stroke: #2e353f } \(lines.joined(separator: " ")) }"
+    }
+
     var svg: String {
         """
         <svg xmlns="http://www.w3.org/2000/svg" width="1080" height="430" viewBox="0 0 1080 430" role="img" aria-labelledby="t d">
         <title id="t">What a message costs, by size of the payload and by number of routes</title>
         <desc id="d">\(panels.map(\.description).joined(separator: " "))</desc>
         <style>text { font: 13px system-ui, sans-serif; fill: #1d1d1f } .s { fill: #5c5c66; font-size: 12px }
-        .b { font-weight: 600 }</style>
+        .b { font-weight: 600 } \(Self.dark)</style>
         <rect width="1080" height="430" rx="10" fill="#fcfcfa" stroke="#d9d9d4"/>
         <text x="20" y="28" class="b" style="font-size:15px">What a message costs, from bytes to the handler's return</text>
         <text x="20" y="48" class="s">time of one message on one core; all scales in powers of ten</text>

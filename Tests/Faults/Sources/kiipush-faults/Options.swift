@@ -9,6 +9,7 @@ struct Options {
         case idle
         case soak
         case traffic
+        case fleet
     }
 
     private var task = Task.faults
@@ -24,6 +25,7 @@ struct Options {
     private var only: String?
     private var minutes: Int?
     private var seed = 1
+    private var devices = 4
 
     static let usage = """
         usage: kiipush-faults [--long] [--tool PATH] [--only WORDS]
@@ -33,6 +35,7 @@ struct Options {
                kiipush-faults --idle [--tool PATH]
                kiipush-faults --soak [--durable] [--messages M]
                kiipush-faults --traffic --tool PATH [--only WORDS] [--seed N]
+               kiipush-faults --fleet --tool PATH [--devices N] [--only WORDS]
                kiipush-faults --traffic-long MINUTES --tool PATH [--only WORDS] [--seed N]
 
         Runs agents on a mosquitto of its own, makes faults, and checks that nothing acknowledged is lost and nothing is
@@ -50,6 +53,8 @@ struct Options {
           --soak     ten million messages through a service in this process; --durable: with the inbox on disk
           --traffic  plays the cloud against a kiipush that was built with -c release and all traits: honest traffic, loops
                      and floods, over its Unix socket and over MQTT; --seed: what chance depends on
+          --fleet    several real agents at a cloud of this program, over a real broker, whose handlers write to what they
+                     listen to; the tool needs all traits. --devices: how many, 4 if not given
           --traffic-long  the same, streams and loops for so many minutes each, and a flood of ten minutes
         """
 
@@ -73,6 +78,8 @@ struct Options {
             case "--tool": tool = .tool(try Self.text(option, &rest))
             case "--traffic": task = .traffic
             case "--traffic-long": (task, minutes) = (.traffic, try Self.number(option, &rest))
+            case "--fleet": task = .fleet
+            case "--devices": devices = try Self.number(option, &rest)
             case "--seed": seed = try Self.number(option, &rest)
             case "--only": only = try Self.text(option, &rest)
             default: throw Trouble("unknown option '\(option)'\n\(Self.usage)")
@@ -118,6 +125,9 @@ struct Options {
         case .traffic:
             guard case .tool(let path)? = tool else { throw Trouble("--traffic needs --tool PATH") }
             return try TrafficPlan(tool: path, minutes: minutes, only: only, seed: UInt64(seed)).run()
+        case .fleet:
+            guard case .tool(let path)? = tool else { throw Trouble("--fleet needs --tool PATH") }
+            return try await FleetPlan(tool: path, devices: devices, only: only).run()
         case .faults: return try await Plan(isLong: isLong, tool: tool, only: only).run()
         }
     }

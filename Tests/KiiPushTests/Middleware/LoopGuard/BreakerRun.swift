@@ -10,6 +10,8 @@ struct BreakerRun {
         var after: Int64
         /// Nothing that is handled later causes anything.
         var until: Int64 = .max
+        /// Whether what comes from outside causes them, too.
+        var answersOutside = true
     }
 
     private let limit: RateLimit
@@ -45,6 +47,9 @@ struct BreakerRun {
     /// The longest that a message from outside waited.
     var latest: Int64 { outside.map(\.late).max() ?? 0 }
     var handled: Int { outside.count + caused.count }
+
+    /// Begins a loop with so many messages, which come now.
+    mutating func beginLoop(_ count: Int) { waiting.append(contentsOf: repeatElement(now, count: count)) }
 
     /// Goes on until a time, with messages from outside at the given ones.
     mutating func run(_ arrivals: [Int64], until end: Int64, _ kind: Arrival.Kind = .new) throws {
@@ -96,7 +101,7 @@ struct BreakerRun {
 
     private mutating func handle(_ arrivedAt: Int64, _ isOutside: Bool) {
         if isOutside { outside.append((now, now - arrivedAt)) } else { caused.append(now) }
-        guard let answers, now < answers.until else { return }
+        guard let answers, now < answers.until, !isOutside || answers.answersOutside else { return }
         for _ in 0..<answers.count { waiting.append(now + answers.after) }
     }
 }

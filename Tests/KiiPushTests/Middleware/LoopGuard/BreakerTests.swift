@@ -84,6 +84,23 @@ struct BreakerTests {
         #expect(run.handled <= 40)
     }
 
+    @Test(
+        "a loop beside a stream, which looks like it while it is held, runs away ever more rarely",
+        arguments: [(0.7, 170), (2.5, 170), (10, 270)])
+    func breaches(pace: Double, most: Int) throws {
+        var run = BreakerRun(answers: .init(after: .seconds(0.1), answersOutside: false))
+        let stream = { (range: Range<Double>) in
+            stride(from: range.lowerBound, to: range.upperBound, by: 1 / pace).map { Int64.seconds($0) }
+        }
+        try run.run(stream(0..<110), until: .seconds(110))
+        #expect(run.caused.isEmpty && run.outside.count == stream(0..<110).count)
+        run.beginLoop(2)
+        try run.run(stream(110..<3710), until: .seconds(3710))
+        #expect(run.caused.count <= most)
+        // Of these hardly any in the second half of the hour.
+        #expect(run.caused.count { $0 > .seconds(1910) } <= 40)
+    }
+
     @Test("after each loop it waits twice as long, up to an hour")
     func waits() throws {
         var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(0.2)))

@@ -5,8 +5,8 @@ import Testing
 
 /// The breakers of the four levels together.
 struct RateBreakersTests {
-    /// How many messages of new buckets a route lets pass after a stream in one bucket was shown to be independent, and so
-    /// many of that stream are taken back.
+    /// How many messages of new buckets a route lets pass after a stream in one bucket was shown to be independent, and
+    /// so many of that stream are taken back.
     private func passed(takingBack count: Int) throws -> Int {
         let limits = RateLimits(LoopRate(messages: 2, window: .seconds(10)))
         let owner = PushReceiver {}

@@ -226,7 +226,8 @@ struct RateTests {
         }
         var message = try RoutedMessage(payload, routes: [Route("r")])
         #expect(loopGuard.admit(&message) == .pass)
-        // The handler ran, and what it wanted to write was refused: it may do so for ever, and all the while others run.
+        // The handler ran, and what it wanted to write was refused: it may do so for ever, and all the while others
+        // run.
         loopGuard.settle(message, .looped(.ownBucket))
         #expect(try loopGuard.judge(payload, at: clock.now) == "held")
     }

@@ -1,6 +1,7 @@
 @testable import KiiPush
 
-/// As much of JSON Schema, draft 2020-12, as the schema of the rules file uses; it stops at a keyword that it does not know.
+/// As much of JSON Schema, draft 2020-12, as the schema of the rules file uses; it stops at a keyword that it does not
+/// know.
 struct JSONSchema {
     struct UnknownKeyword: Error {
         let keyword: String
@@ -30,6 +31,9 @@ struct JSONSchema {
         case "$ref": return try accepts(value, resolve(operand.string ?? ""))
         case "anyOf": return try elements(operand).contains { try accepts(value, $0) }
         case "oneOf": return try elements(operand).count { try accepts(value, $0) } == 1
+        case "propertyNames":
+            guard case .object(let members) = value else { return true }
+            return try members.allSatisfy { try accepts(.string($0.key), operand) }
         case "not": return try !accepts(value, operand)
         case "const": return value == operand
         case "enum": return elements(operand).contains(value)

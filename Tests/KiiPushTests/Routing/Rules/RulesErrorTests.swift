@@ -117,10 +117,10 @@ struct RulesErrorTests {
                 #"{"id":"a","then":{"print":true}},{"id":"a","then":{"print":true}}"#,
                 "2:40: a second rule 'a'; the first is at 2:7"
             ),
-            (#"{"id":"a","then":{}}"#, "2:18: expected exactly one of handler, run and print, found 0"),
+            (#"{"id":"a","then":{}}"#, "2:18: expected exactly one of handler, run, print, write and send, found 0"),
             (
                 #"{"id":"a","then":{"print":true,"handler":"h"}}"#,
-                "2:18: expected exactly one of handler, run and print, found 2"
+                "2:18: expected exactly one of handler, run, print, write and send, found 2"
             ),
             (#"{"id":"a","then":{"handlr":"h"}}"#, "2:19: unknown key 'handlr'; did you mean 'handler'?"),
             (
@@ -134,7 +134,10 @@ struct RulesErrorTests {
             (#"{"id":"a","then":{"run":[]}}"#, "2:25: expected a program and its arguments, found an empty list"),
             (#"{"id":"a","then":{"run":["ls","\u0000"]}}"#, "2:31: an argument cannot hold a zero byte"),
             (#"{"id":"a","then":{"run":["ls",1]}}"#, "2:31: expected an argument, a string, found a number"),
-            (#"{"id":"a","then":"h"}"#, "2:18: expected an object with handler, run or print, found a string"),
+            (
+                #"{"id":"a","then":"h"}"#,
+                "2:18: expected an object with handler, run, print, write or send, found a string"
+            ),
             (#"{"id":"a","then":{"print":true},"continue":"yes"}"#, "2:44: expected true or false, found a string"),
             (
                 #"{"id":"a","then":{"print":true},"writes":["users/U1"]}"#,

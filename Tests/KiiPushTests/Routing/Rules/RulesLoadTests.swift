@@ -80,6 +80,19 @@ struct RulesLoadTests {
         #expect(await receiver.receive(push()).name == "handled")
     }
 
+    @Test("a rule with a handler, loaded where no handler is registered, says what to do")
+    func nothingRegistered() throws {
+        let receiver = PushReceiver()
+        let error = #expect(throws: RulesError.self) {
+            try receiver.load(rules(#"{"id":"a","then":{"handler":"reload"}}"#))
+        }
+        #expect(
+            error?.description == """
+                r.json:2:29: no handler 'reload' is registered, nor any other: register it in the program, or let the rule \
+                run, print, write or send
+                """)
+    }
+
     @Test("the generation counts the loads, and a trace says under which one its routes were found")
     func generation() async throws {
         let receiver = receiver()

@@ -30,6 +30,9 @@ struct RulesSchemaTests {
         #expect(keys(root) == Set(RoutingRules.keys))
         #expect(keys(definitions["rule"]) == Set(RulesReader.ruleKeys))
         #expect(keys(definitions["rule"]?["properties"]?["then"]) == Set(RulesReader.actions))
+        #expect(keys(definitions["write"]) == Set(RulesReader.writeKeys))
+        let ofSend = keys(definitions["send"])
+        #expect(ofSend.isSuperset(of: RulesReader.besideBody) && ofSend.count == 17)
         #expect(keys(definitions["when"]) == Set(RulesReader.whenKeys))
         #expect(Set(RulesReader.whenKeys) == Set(WhenCondition.allCases.map(\.rawValue) + ["data"]))
         #expect(keys(definitions["test"]) == Set(RulesReader.testKeys))
@@ -96,6 +99,15 @@ struct RulesSchemaTests {
             ("step", #"{"at":"1.5s","raw":"","transport":"x","fail":["h"],"expect":{}}"#),
             ("step", #"{"kill":"r"},{"kill":"kiicloud://users/u/buckets/b"},{"revive":"*"}"#),
             ("step", #"{"write":"kiicloud://buckets/b/objects/o"},{"payload":null,"expect":{"rules":[]}}"#),
+            ("step", #"{"payload":1,"expect":{"cloud":[{"write":{}},{"send":{"topic":"t"}}]}}"#),
+            (
+                "rule",
+                #"{"id":"a","then":{"write":{"object":"kiicloud://users/${scopeID}/buckets/b/objects/${object}","fields":{"":1},"replace":true}}}"#
+            ),
+            (
+                "rule",
+                #"{"id":"a","then":{"send":{"topic":"kiicloud://a/topics/${topic}","as":"user:u","data":null,"gcm":{},"sendWhen":true}}}"#
+            ),
         ])
     func accepted(place: String, part: String) throws {
         let text = file(part, in: place)
@@ -134,6 +146,16 @@ struct RulesSchemaTests {
             ("rule", #"{"id":"a","then":{"print":false}}"#),
             ("rule", #"{"id":"a","then":{"run":[]}}"#), ("rule", #"{"id":"a","then":{"run":[""]}}"#),
             ("rule", #"{"id":"a","then":{"run":["a","\u0000"]}}"#), ("rule", #"{"id":"a","then":{"shell":"ls"}}"#),
+            ("rule", #"{"id":"a","then":{"write":{"object":"kiicloud://buckets/b","fields":{"n":1}}}}"#),
+            ("rule", #"{"id":"a","then":{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{}}}}"#),
+            ("rule", #"{"id":"a","then":{"write":{"object":"kiicloud://buckets/b/objects/o","fields":{"_v":1}}}}"#),
+            ("rule", #"{"id":"a","then":{"write":{"object":"kiicloud://buckets/b/objects/o"}}}"#),
+            ("rule", #"{"id":"a","then":{"send":{"topic":"kiicloud://buckets/b/objects/o","as":"user:u"}}}"#),
+            ("rule", #"{"id":"a","then":{"send":{"topic":"kiicloud://topics/t","as":"u"}}}"#),
+            ("rule", #"{"id":"a","then":{"send":{"topic":"kiicloud://topics/t","as":"user:u","data":1}}}"#),
+            ("rule", #"{"id":"a","then":{"send":{"topic":"kiicloud://topics/t","as":"user:u","more":1}}}"#),
+            ("step", #"{"payload":1,"expect":{"cloud":[{}]}}"#),
+            ("step", #"{"payload":1,"expect":{"cloud":[{"put":{}}]}}"#),
             ("rule", "[]"), ("member", #""continue":1"#), ("member", #""writes":["kiicloud://users/u"]"#),
             ("member", #""writes":["http://a/buckets/b"]"#), ("member", #""loop":{"rate":true}"#),
             ("member", #""loop":{"ownBucket":"stop"}"#), ("member", #""priority":1"#), ("member", #""when":[]"#),

@@ -18,7 +18,7 @@ pub enum Outcome {
 }
 
 /// The last 20,000 messages of 10 minutes; 5 seconds for those that are known by their bytes alone.
-struct Seen {
+pub struct Seen {
     hasher: RandomState,
     until: HashMap<u64, Instant>,
     order: VecDeque<u64>,
@@ -27,11 +27,11 @@ struct Seen {
 impl Seen {
     const COUNT: usize = 20_000;
 
-    fn new() -> Self {
+    pub fn new() -> Self {
         Seen { hasher: RandomState::new(), until: HashMap::new(), order: VecDeque::new() }
     }
 
-    fn key(&self, message: &Message) -> (u64, Duration) {
+    pub fn key(&self, message: &Message) -> (u64, Duration) {
         let mut key = self.hasher.build_hasher();
         message.kind.hash(&mut key);
         match (message.kind, message.when) {
@@ -51,11 +51,11 @@ impl Seen {
         (key.finish(), Duration::from_secs(600))
     }
 
-    fn contains(&self, key: u64, now: Instant) -> bool {
+    pub fn contains(&self, key: u64, now: Instant) -> bool {
         self.until.get(&key).map_or(false, |until| now < *until)
     }
 
-    fn remember(&mut self, key: u64, until: Instant) {
+    pub fn remember(&mut self, key: u64, until: Instant) {
         if self.until.insert(key, until).is_none() {
             self.order.push_back(key);
         }
@@ -68,7 +68,7 @@ impl Seen {
 }
 
 /// Messages of one object, or of one topic and sender, counted in windows of 10 seconds.
-struct Rate {
+pub struct Rate {
     hasher: RandomState,
     counts: HashMap<u64, (Instant, u32)>,
     limit: u32,
@@ -78,7 +78,11 @@ impl Rate {
     const WINDOW: Duration = Duration::from_secs(10);
     const KEYS: usize = 10_000;
 
-    fn passes(&mut self, route: usize, message: &Message, now: Instant) -> bool {
+    pub fn new(limit: u32) -> Self {
+        Rate { hasher: RandomState::new(), counts: HashMap::new(), limit }
+    }
+
+    pub fn passes(&mut self, route: usize, message: &Message, now: Instant) -> bool {
         let mut key = self.hasher.build_hasher();
         (route, message.bucket, message.object, message.topic, message.sender).hash(&mut key);
         if self.counts.len() >= Self::KEYS {
@@ -124,7 +128,7 @@ impl<'h> Receiver<'h> {
             direct: None,
             handlers: Vec::new(),
             seen: Seen::new(),
-            rate: Rate { hasher: RandomState::new(), counts: HashMap::new(), limit },
+            rate: Rate::new(limit),
         }
     }
 

@@ -56,6 +56,7 @@ struct FaultyAgent {
 
     /// Receives until SIGTERM.
     func run() async throws {
+        var settings = service
         let database = try SQLiteDatabase(directory: state)
         let inbox = try SQLiteInbox(database)
         let seen = try SQLiteSeenStore(writtenBy: inbox)
@@ -67,18 +68,24 @@ struct FaultyAgent {
             ScopeFilter()
         }
         try handle(receiver)
-        var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: topic, usesTLS: usesTLS)
-        settings.clientID = topic
-        settings.keepAlive = 5
-        settings.backoff = .milliseconds(50)
-        settings.maxBackoff = .seconds(1)
-        let transport = try MQTTTransport(settings)
+        // All are of one bucket, and each is to be handled: at the shares of a bucket newer changes would replace older
+        // ones.
+        settings.messagesOnDisk = 1_000_000
+        settings.messagesOnDiskPerKey = 1_000_000
+        settings.bytesOnDisk = 1 << 30
+        settings.bytesOnDiskPerKey = 1 << 30
+        var link = MQTTSettings(host: "127.0.0.1", port: port, topic: topic, usesTLS: usesTLS)
+        link.clientID = topic
+        link.keepAlive = 5
+        link.backoff = .milliseconds(50)
+        link.maxBackoff = .seconds(1)
+        let transport = try MQTTTransport(link)
         var delivery = DeliverySettings()
         delivery.attempts = 2
         delivery.backoff = .milliseconds(1)
         let service = PushService(
             receiver, [transport],
-            inbox: isInMemory ? InMemoryInbox() : DeadlyInbox(inbox: inbox, deaths: deaths), settings: service,
+            inbox: isInMemory ? InMemoryInbox() : DeadlyInbox(inbox: inbox, deaths: deaths), settings: settings,
             delivery: delivery)
         service.onEvent { complain("\($0)") }
         if deaths.countsAcknowledgements { watch(transport) }
@@ -87,6 +94,7 @@ struct FaultyAgent {
         let report = try await run.value
         withExtendedLifetime(signals) {}
         complain("stopped: \(report.finished) finished, \(report.cancelled) cancelled, \(report.left) left")
+        complain("\(receiver.metrics)")
     }
 
     private func handle(_ receiver: PushReceiver) throws {

@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushDelivery
 
 /// One agent over all its processes: its session at the broker, its state directory, and the books.
 final class Session {
@@ -200,8 +201,9 @@ final class Session {
         if !inOneRun.isEmpty { broken.append("handled twice by one process: \(inOneRun.prefix(10))") }
         for (run, count) in again {
             if !killed.contains(run) { broken.append("\(count) handled again that run \(run) had ended, unkilled") }
-            if count > concurrency {
-                broken.append("\(count) handled again of run \(run), beyond the \(concurrency) in flight")
+            let inFlight = max(ServiceSettings.standard.inFlight, concurrency)
+            if count > inFlight {
+                broken.append("\(count) handled again of run \(run), beyond the \(inFlight) in flight")
             }
         }
         let outOfOrder = book.outOfOrder

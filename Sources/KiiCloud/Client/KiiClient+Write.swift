@@ -1,0 +1,159 @@
+public import KiiPush
+
+/// Nobody knows whether a write happened: its answer was lost, and the object does not tell.
+///
+/// Read the object and decide anew. The error holds no value of the object.
+public struct UncertainWrite: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Makes the error, for transports and tests of handlers.
+    public init() {}
+
+    /// What is known, and what to do.
+    public var description: String {
+        "it is not known whether the write happened, since an answer was lost; read the object and decide anew"
+    }
+}
+
+extension KiiClient {
+    /// Writes an object, and finds out whether that happened where an answer is lost.
+    ///
+    /// A write that cannot happen twice is made again when there is no answer, after growing pauses: one that creates
+    /// the object, and one that names a version. When Kii then refuses it, the object is read: if it has just these
+    /// fields, the write had happened, and is reported so. Any other write is sent once, as by ``perform(_:)``.
+    ///
+    /// - Parameters:
+    ///   - object: the object.
+    ///   - write: what to do to it.
+    /// - Returns: what was written.
+    /// - Throws: ``UncertainWrite`` when an answer was lost and the object does not tell; otherwise what
+    ///   ``perform(_:)`` throws. Behind any error but ``UncertainWrite`` and a `CancellationError`, a write that cannot
+    ///   happen twice has not happened.
+    @discardableResult
+    public func write(_ object: KiiObject, _ write: ObjectWrite) async throws -> Written {
+        try await self.write(object, renewingAfter: nil) { write }
+    }
+
+    /// Writes an object with fields that hold only for a while, such as a stamp.
+    func write(
+        _ object: KiiObject, renewingAfter age: Duration?, _ make: () throws -> ObjectWrite
+    ) async throws -> Written {
+        var attempts = WriteAttempts(settings)
+        while true {
+            do {
+                return try await perform(renewingAfter: age, whileOut: { attempts.isOut = $0 }) {
+                    let write = try make()
+                    attempts.made.append(write)
+                    return write.call(object)
+                }
+            } catch {
+                switch attempts.step(after: error, jitter: .random(in: -1...1)) {
+                case .fail: throw error
+                case .wait(let pause): try await clock.sleep(for: pause)
+                case .look(let isCertain):
+                    if let written = try await written(object, attempts.made) { return written }
+                    throw isCertain ? error : UncertainWrite()
+                }
+            }
+        }
+    }
+
+    /// Reads an object, again where there is no answer; nil unless it is as one of these writes made it.
+    ///
+    /// - Throws: ``UncertainWrite`` when it cannot be read.
+    private func written(_ object: KiiObject, _ writes: [ObjectWrite]) async throws -> Written? {
+        for sent in 1...settings.attempts {
+            do {
+                guard let record = try await refresh(object) else { return nil }
+                return writes.last { $0.isDone(in: record) }.map { Written(record, isNew: $0.creates) }
+            } catch let error as CancellationError {
+                throw error
+            } catch is CloudError {
+                break
+            } catch {
+                try await clock.sleep(for: settings.pause(behind: sent, jitter: .random(in: -1...1)))
+            }
+        }
+        throw UncertainWrite()
+    }
+}
+
+/// What is done about a write that failed: tells, and does nothing itself.
+struct WriteAttempts {
+    enum Step: Equatable {
+        /// The error is the caller's.
+        case fail
+        /// The same again, after a pause.
+        case wait(Duration)
+        /// The object says whether the write had happened; if it does not, the error is certain, or it is not.
+        case look(isCertain: Bool)
+    }
+
+    /// What was sent, in order; at most as many as there are attempts, and one more for each stamp that grew old.
+    var made: [ObjectWrite] = []
+    /// Whether a request is on its way, without an answer.
+    var isOut = false
+
+    private let settings: RetrySettings
+    private var sent = 0
+    /// Whether an answer was lost, so that the write may have happened.
+    private var hasLost = false
+
+    init(_ settings: RetrySettings) { self.settings = settings }
+
+    /// What to do behind a failed attempt.
+    ///
+    /// - Parameters:
+    ///   - error: why it failed.
+    ///   - jitter: a number from -1 to 1, by which the pause varies by up to a fifth.
+    /// - Returns: the next step.
+    mutating func step(after error: any Error, jitter: Double) -> Step {
+        guard made.last?.happensOnce == true, !(error is CancellationError) else { return .fail }
+        let isAnswer = error is CloudError
+        if let error = error as? CloudError, error.isConflict { return .look(isCertain: !hasLost) }
+        if let error = error as? CloudError, error.leavesOpen { hasLost = true }
+        if !isAnswer, isOut, (error as? any TransportError)?.wasSent ?? true { hasLost = true }
+        // Nothing has come of it for certain.
+        guard hasLost else { return .fail }
+        sent += 1
+        let mayHelp = !isAnswer || (error as? CloudError)?.leavesOpen == true
+        guard mayHelp, sent < settings.attempts else { return .look(isCertain: false) }
+        return .wait(settings.pause(behind: sent, jitter: jitter))
+    }
+}
+
+extension ObjectWrite {
+    /// Whether the server does it once at most, however often it is sent.
+    fileprivate var happensOnce: Bool {
+        switch self {
+        case .create: true
+        case .replace(_, let version), .patch(_, let version): version != nil
+        }
+    }
+
+    fileprivate var creates: Bool {
+        if case .create = self { true } else { false }
+    }
+
+    /// Whether an object is as this write makes it.
+    fileprivate func isDone(in record: ObjectRecord) -> Bool {
+        switch self {
+        case .create(let fields), .replace(let fields, _): record.fields == fields
+        case .patch(let fields, _): fields.members.allSatisfy { record[$0.key] == $0.value }
+        }
+    }
+
+    fileprivate func call(_ object: KiiObject) -> CloudRequest<Written> {
+        switch self {
+        case .create(let fields): .createObject(object, fields)
+        case .replace(let fields, let version): .replaceObject(object, fields, ifMatch: version)
+        case .patch(let fields, let version): .patchObject(object, fields, ifMatch: version)
+        }
+    }
+}
+
+extension CloudError {
+    /// Whether the object is not as the write takes it to be; the write itself may have made it so.
+    fileprivate var isConflict: Bool { code == .objectVersionIsStale || code == .objectAlreadyExists }
+
+    /// Whether the answer does not say if the write happened: a fault of the server, or of what stands before it.
+    fileprivate var leavesOpen: Bool { status >= 500 && status != 503 || code == .notUnderstood }
+}

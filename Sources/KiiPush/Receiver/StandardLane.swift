@@ -1,0 +1,211 @@
+import Synchronization
+
+/// The built-in chain as one step, for the messages that are like most: one route takes it, it repeats none, nothing
+/// holds it, and its scope is served.
+///
+/// It asks the same stages for the same things, by their types and without a message that carries what each of them may
+/// need. Where one of them has more to say, the message goes the long way, from the stage on that it had come to.
+final class StandardLane: Sendable {
+    private let store: InMemorySeenStore
+    private let waiters: InFlightWaiters
+    private let handledRoutes: HandledRoutes
+    let loopGuard: LoopGuard
+    private let filter: ScopeFilter
+    private let secret: DedupeSecret
+
+    /// How many stages there are.
+    static let stages = 3
+
+    /// Nil for any chain but the three built-in stages in their order, with keys and a store of the kind that they have
+    /// unless told.
+    init?(_ middleware: [any Middleware]) {
+        guard middleware.count == Self.stages, let deduplicator = middleware[0] as? Deduplicator,
+            let loopGuard = middleware[1] as? LoopGuard, let filter = middleware[2] as? ScopeFilter,
+            let store = deduplicator.leases.store as? InMemorySeenStore, deduplicator.keys.isAutomatic,
+            deduplicator.secret == loopGuard.secret
+        else { return nil }
+        self.store = store
+        waiters = deduplicator.leases.waiters
+        handledRoutes = deduplicator.handledRoutes
+        self.loopGuard = loopGuard
+        self.filter = filter
+        secret = deduplicator.secret
+    }
+
+    /// What the stages say to a message.
+    enum Answer {
+        /// All of them let it pass, for this route.
+        case pass(Route, SeenLease)
+        /// It goes on from the stage that it has come to.
+        indirect case longWay(Rest)
+    }
+
+    /// How far a message has come that is not like most.
+    struct Rest {
+        var passed = 0
+        var lease: SeenLease?
+        var place: ResourceDigest?
+        var hold: BreakerID?
+        var isCounted = false
+    }
+
+    /// Asks all stages for a message.
+    ///
+    /// - Parameters:
+    ///   - storage: the message.
+    ///   - table: the routes.
+    ///   - app: the app that is served.
+    ///   - arrivedAt: when it arrived.
+    ///   - now: the present moment.
+    ///   - ended: a message that was handled by `now`, which the store is told on the way.
+    /// - Returns: whether it is to be handled.
+    @inline(__always)
+    func admit(
+        _ storage: MessageStorage, _ table: RouteTable, app: String?, arrivedAt: MonotonicInstant,
+        now: MonotonicInstant, ended: SeenLease? = nil
+    ) -> Answer {
+        let classified = storage.classified
+        let hasKeys = classified.hasObject || classified.hasTopic && classified.senderKind != .none
+        guard storage.certainty != .ambiguous, hasKeys, handledRoutes.count == 0, waiters.untold.count == 0,
+            case let buffer = storage.buffer, let place = ResourceDigest(of: storage, buffer.span, secret)
+        else { return longWay(ended, now) }
+        let number = table.onlyMatch(storage, buffer.span)
+        guard number >= 0 else { return longWay(ended, now) }
+        let route = table.routes[number]
+        guard let keys = PushMessage(storage: storage).placedKeys(app, buffer.span, secret, at: place) else {
+            return longWay(ended, now)
+        }
+        let state = store.state.withLock { state in
+            if let ended { state.commit(ended, now) }
+            return state.begin(keys, arrivedAt)
+        }
+        if let ended { waiters.finish(ended, .accept) }
+        guard case .fresh(let lease) = state else { return .longWay(Rest(place: place)) }
+        let arrival = Arrival(time: arrivedAt.nanoseconds, now: now.nanoseconds, kind: storage.arrivalKind)
+        let judged = loopGuard.judgePlain(storage, place, route, arrival)
+        guard let judged else { return .longWay(Rest(passed: 1, lease: lease, place: place)) }
+        if judged == .pass, filter.refusal(of: storage, buffer.span, app: app) == nil { return .pass(route, lease) }
+        return afterGuard(judged, lease, place)
+    }
+
+    @inline(never)
+    private func longWay(_ ended: SeenLease?, _ now: MonotonicInstant) -> Answer {
+        if let ended { commit(ended, now) }
+        return .longWay(Rest())
+    }
+
+    @inline(never)
+    private func afterGuard(_ answer: RateBreakers.Answer, _ lease: SeenLease, _ place: ResourceDigest) -> Answer {
+        var rest = Rest(passed: 2, lease: lease, place: place, isCounted: loopGuard.countsRate)
+        if case .hold(let breaker) = answer { rest.hold = breaker }
+        return .longWay(rest)
+    }
+
+    /// Remembers a message that was handled.
+    @inline(__always)
+    func commit(_ lease: SeenLease, _ now: MonotonicInstant) {
+        store.state.withLock { $0.commit(lease, now) }
+        if handledRoutes.count > 0 { handledRoutes.remove(lease) }
+        waiters.finish(lease, .accept)
+    }
+}
+
+extension LoopGuard {
+    /// Judges a message for its only route, where no layer but the rate has anything to say; nil where another may.
+    @inline(__always)
+    fileprivate func judgePlain(
+        _ storage: MessageStorage, _ place: ResourceDigest, _ route: Route, _ arrival: Arrival
+    ) -> RateBreakers.Answer? {
+        let (answer, hasChanges) = state.withLock { state in
+            (state.judgePlain(storage, place, route, arrival), state.breakers.hasChanges)
+        }
+        if hasChanges { writeChanges() }
+        return answer
+    }
+
+    fileprivate var countsRate: Bool { state.withLock { $0.countsRate } }
+}
+
+// MARK: A message on the lane
+
+extension PushReceiver {
+    /// Where a message stands when the stages were asked.
+    enum LaneStart {
+        /// All stages let it pass, under this lease.
+        case handle(HandlerContext, SeenLease)
+        case end(Outcome)
+        /// It goes the long way from the stage of this number on.
+        indirect case longWay(RoutedMessage, passed: Int)
+    }
+
+    /// Decodes a payload, looks up its route, and asks the stages at once.
+    @inline(never)
+    func start(_ lane: StandardLane, _ payload: consuming RawPayload) -> LaneStart {
+        let (table, listener) = currentSetup()
+        if listener != nil {
+            do throws(DecodeError) {
+                return .longWay(try prepare(payload), passed: 0)
+            } catch {
+                return .end(.undecodable(error))
+            }
+        }
+        let id = nextID()
+        // Looked at before the message takes the payload over, which spares a copy of it.
+        let arrival = payload.arrivedAt
+        let storage: MessageStorage
+        do throws(DecodeError) {
+            storage = try MessageStorage(payload, limits: limits, app: nil)
+        } catch {
+            end(nil, error, id, nil)
+            return .end(.undecodable(error))
+        }
+        let now = clock.now
+        switch lane.admit(storage, table, app: app, arrivedAt: arrival ?? now, now: now) {
+        case .pass(let route, let lease):
+            let context = HandlerContext(
+                PushMessage(storage: storage), id: id, arrivedAt: arrival ?? now, route, lane.loopGuard)
+            return .handle(context, lease)
+        case .longWay(let rest):
+            return .longWay(continued(rest, storage, id, arrival ?? now, now, table), passed: rest.passed)
+        }
+    }
+
+    /// A message for the long way, as far as it has come.
+    @inline(never)
+    func continued(
+        _ rest: StandardLane.Rest, _ storage: MessageStorage, _ id: UInt64, _ arrivedAt: MonotonicInstant,
+        _ now: MonotonicInstant, _ table: RouteTable
+    ) -> RoutedMessage {
+        var message = RoutedMessage(
+            PushMessage(storage: storage), id: id, arrivedAt: arrivedAt, admittedAt: now, app: app,
+            match: table.match(storage))
+        message.lease = rest.lease
+        message.place = rest.place
+        if let breaker = rest.hold, let route = message.routes.first { message.stop(route, .hold(breaker)) }
+        message.isCounted = rest.isCounted
+        return message
+    }
+
+    /// Ends a message that was handled.
+    @inline(__always)
+    func finish(_ context: HandlerContext, _ lease: SeenLease, _ lane: StandardLane) -> Outcome {
+        context.matched.handled.add(1, ordering: .relaxed)
+        lane.commit(lease, clock.now)
+        counters.countHandled()
+        return .handled(MatchedRoutes(only: context.matched))
+    }
+
+    /// Ends a message whose handler threw, as the long way does.
+    @inline(never)
+    func fail(_ context: HandlerContext, _ lease: SeenLease, _ lane: StandardLane, _ error: any Error) -> Outcome {
+        context.matched.failed.add(1, ordering: .relaxed)
+        var match = RouteMatch()
+        match.routes = MatchedRoutes(only: context.matched)
+        var message = RoutedMessage(
+            context.message, id: context.messageID, arrivedAt: context.arrivedAt, app: app, match: match)
+        message.lease = lease
+        message.isCounted = lane.loopGuard.countsRate
+        let outcome = outcome(of: [FailedCall(route: context.matched, error: error)], match.routes)
+        return settle(message, outcome, StandardLane.stages)
+    }
+}

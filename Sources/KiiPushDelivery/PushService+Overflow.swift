@@ -1,0 +1,183 @@
+// What waits in a durable inbox without a place: reading it back, ending what cannot wait, and what was put off.
+
+import KiiPush
+
+extension PushService {
+    // MARK: Reading
+
+    /// Reads payloads back whose turn it is.
+    func read(_ items: [Spill.Item]) { start { await self.readBack(items) } }
+
+    private func readBack(_ items: [Spill.Item]) async {
+        guard let (entries, standard) = await entries(of: items.map(\.number)) else { return await putBack(items) }
+        var (deliveries, gone): ([Delivery], [Spill.Item]) = ([], [])
+        for item in items {
+            do throws(DecodeError) {
+                guard let entry = entries[item.number] else {
+                    gone.append(item)
+                    continue
+                }
+                deliveries.append(try delivery(entry, standard, item))
+            } catch {
+                gone.append(item)
+                if let entry = entries[item.number] { await endUndecodable(entry, error) }
+                item.receipt.finish(.undecodable(error))
+            }
+        }
+        change { [deliveries, gone] state in
+            state.spill.haveRead(items)
+            for item in gone { state.places.leave(item.keys, item.bytes) }
+            for var delivery in deliveries {
+                delivery.hasPlace = true
+                state.queue(delivery)
+            }
+            (state.isReading, state.readPause) = (false, .zero)
+            state.ending -= 1
+        }
+        for item in gone { item.receipt.finish(nil) }
+    }
+
+    /// Reads payloads that wait in the inbox, and says how they are delivered; nil where they cannot be read.
+    private func entries(of numbers: [UInt64]) async -> ([UInt64: InboxEntry], DeliverySettings)? {
+        do {
+            var entries: [UInt64: InboxEntry] = [:]
+            for entry in try inbox.entries(of: numbers) { entries[entry.id] = entry }
+            return (entries, change { $0.delivery })
+        } catch {
+            tell(.storeFailed("payloads that wait in the inbox could not be read: \(error)"))
+            return nil
+        }
+    }
+
+    /// Puts payloads back that could not be read, and tries again after a pause.
+    private func putBack(_ items: [Spill.Item]) async {
+        let length = change { state in
+            state.spill.putBack(items, &state.places)
+            state.ending -= 1
+            state.readPause = min(max(state.readPause * 2, .milliseconds(100)), .seconds(10))
+            return state.readPause
+        }
+        if await pause(length) { change { $0.isReading = false } }
+    }
+
+    /// Puts a payload aside that is no message for this process; without room there, it stays for the next one.
+    func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
+        let (_, isKept) = reject(entry.payload, error, inboxID: isDurable ? entry.id : nil)
+        if isKept { _ = await record(.ended(entry.id)) }
+    }
+
+    // MARK: Ending
+
+    /// Ends what found neither a place nor room without one, and what it replaces.
+    func end(_ delivery: Delivery, _ answer: Spill.Answer) {
+        switch answer {
+        case .refused: startEnding { await self.endUnplaced(delivery) }
+        case .waits(let replaced): startEnding { await self.endReplaced(replaced) }
+        case .superseded(let replaced):
+            startEnding { await self.endReplaced(replaced + [Spill.Item(delivery)]) }
+        }
+    }
+
+    private func endUnplaced(_ delivery: Delivery) async {
+        // Of what no route takes nobody would handle a dead letter, now or later.
+        let isRouted = !delivery.walk.message.routes.isEmpty
+        await carryOut(isRouted ? .deadLetter(.backlogFull) : .end(.unrouted(.noRoute)), of: delivery)
+        change { $0.unplaced -= 1 }
+    }
+
+    /// Ends changes of an object that a newer one has replaced while they waited, which the chain never knew.
+    private func endReplaced(_ items: [Spill.Item]) async {
+        let isRecorded = await record(items.map { .ended($0.number) })
+        for item in items {
+            if isRecorded { receiver.counters.count(.superseded) }
+            item.receipt.finish(isRecorded ? .superseded : nil)
+        }
+    }
+}
+
+// MARK: - Put off
+
+/// A message that nobody is to handle any more and that the dead letters had no room for: it waits in the durable inbox
+/// and uses no place; only this stays in memory.
+struct PutOff: Sendable {
+    let number: UInt64
+    let reason: DeadLetter.Reason
+    /// The routes that did not handle it.
+    let routes: [String]
+    let attempts: Int
+    let cause: String?
+    let receipt: Receipt
+}
+
+extension PushService {
+    /// How many are read at once.
+    private static let atOnce = 16
+
+    /// Leaves a message in the inbox until the dead letters have room for it; the chain forgets that it came.
+    func putOff(_ delivery: inout Delivery, _ reason: DeadLetter.Reason) {
+        let (ticket, walk) = (delivery.ticket, delivery.walk)
+        let putOff = PutOff(
+            number: ticket.number, reason: reason, routes: openRoutes(of: walk), attempts: walk.attempts,
+            cause: walk.cause, receipt: ticket.receipt)
+        forget(walk)
+        let now = clock.now
+        change { state in
+            state.putOff.append(putOff)
+            state.storeAgain(after: now)
+            state.lanes.release(&delivery)
+            state.vacate(&delivery)
+        }
+    }
+
+    /// Dead-letters what was put off, one after another, until there is no room again.
+    func storeNext() async {
+        while true {
+            let some: [PutOff] = change { state in
+                guard state.isRunning else { return [] }
+                return (0..<Self.atOnce).compactMap { _ in state.putOff.popFirst() }
+            }
+            if some.isEmpty { return }
+            let left = await store(some)
+            if left.isEmpty { continue }
+            let now = clock.now
+            return change { state in
+                state.putOff.putFirst(left)
+                state.storeAgain(after: now)
+            }
+        }
+    }
+
+    /// Dead-letters messages; returns those that there is no room for.
+    private func store(_ some: [PutOff]) async -> [PutOff] {
+        guard let (entries, _) = await entries(of: some.map(\.number)) else { return some }
+        for (index, putOff) in some.enumerated() {
+            guard let entry = entries[putOff.number],
+                let message = try? PushMessage(entry.payload, limits: receiver.limits)
+            else {
+                putOff.receipt.finish(nil)
+                continue
+            }
+            let routed = receiver.prepare(message).message
+            let outcome = receiver.deadLetter(
+                routed, putOff.reason, putOff.routes, attempts: putOff.attempts, cause: putOff.cause,
+                inboxID: putOff.number)
+            if case .failed(let failure) = outcome {
+                tell(.storeFailed("a message could not be put among the dead letters: \(failure.error)"))
+                return Array(some[index...])
+            }
+            let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
+            receiver.conclude(routed, end, 0)
+            putOff.receipt.finish(await record(.ended(putOff.number)) ? end : nil)
+        }
+        return []
+    }
+}
+
+extension ServiceState {
+    /// Has the dead letters tried again after a pause, unless they are before that.
+    fileprivate mutating func storeAgain(after now: MonotonicInstant) {
+        let due = now.advanced(by: max(delivery.maxBackoff, .seconds(1)))
+        storeAgainAt = storeAgainAt ?? due
+        wakeTimer(by: due)
+    }
+}

@@ -1,0 +1,60 @@
+public import KiiPush
+
+/// The object or the topic that a rule writes or sends to: a URI whose ids and names may be filled in.
+///
+/// Each part is filled in by itself, so that no value of a message leads elsewhere: a slash in it stays within its
+/// part.
+public struct RuleTarget: Sendable, Hashable {
+    /// The URI as the file has it.
+    public let uri: KiiURI
+    /// The owner's id; nil for the app's own.
+    let owner: RuleTemplate?
+    /// The bucket's or the topic's name.
+    let name: RuleTemplate
+    /// The object's id; nil for a topic.
+    let object: RuleTemplate?
+
+    /// Takes a URI of an object or a topic.
+    ///
+    /// - Throws: ``RuleTemplateError``.
+    init(_ uri: KiiURI) throws(RuleTemplateError) {
+        self.uri = uri
+        switch uri.owner {
+        case .app: owner = nil
+        case .user(let id), .group(let id), .thing(let id), .admin(let id): owner = try RuleTemplate(id)
+        }
+        switch uri.resource {
+        case .object(let bucket, _, let id): (name, object) = (try RuleTemplate(bucket), try RuleTemplate(id))
+        case .bucket(let text, _), .topic(let text): (name, object) = (try RuleTemplate(text), nil)
+        case .none: throw RuleTemplateError(what: "a URI that names nothing to write or send to")
+        }
+    }
+
+    /// The fields that it fills in.
+    public var fields: [RuleField] { (owner?.fields ?? []) + name.fields + (object?.fields ?? []) }
+
+    /// The URI for a message.
+    ///
+    /// - Throws: ``MissingRuleValue``.
+    func filled(_ message: PushMessage) throws(MissingRuleValue) -> KiiURI {
+        let id = try owner?.text(message) ?? ""
+        let owner: KiiURI.Owner =
+            switch uri.owner {
+            case .app: .app
+            case .user: .user(id)
+            case .group: .group(id)
+            case .thing: .thing(id)
+            case .admin: .admin(id)
+            }
+        let name = try name.text(message)
+        let object = try object?.text(message) ?? ""
+        let resource: KiiURI.Resource =
+            switch uri.resource {
+            case .none: .none
+            case .topic: .topic(name)
+            case .bucket(_, let isEncrypted): .bucket(name: name, isEncrypted: isEncrypted)
+            case .object(_, let isEncrypted, _): .object(bucket: name, isEncrypted: isEncrypted, id: object)
+            }
+        return KiiURI(appID: uri.appID, owner: owner, resource: resource)
+    }
+}

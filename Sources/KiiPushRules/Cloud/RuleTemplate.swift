@@ -1,0 +1,133 @@
+public import KiiPush
+
+/// A text of a rule in which `${…}` stands for values of the message; `$${` is `${` itself.
+public struct RuleTemplate: Sendable, Hashable {
+    enum Part: Sendable, Hashable {
+        case text(String)
+        case field(RuleField)
+    }
+
+    let parts: [Part]
+    /// The text as the file has it.
+    public let source: String
+
+    /// Reads a text.
+    ///
+    /// - Throws: ``RuleTemplateError``.
+    init(_ source: String) throws(RuleTemplateError) {
+        self.source = source
+        var parts: [Part] = []
+        var text: [UInt8] = []
+        let bytes = Array(source.utf8)
+        let (dollar, open, close) = (UInt8(ascii: "$"), UInt8(ascii: "{"), UInt8(ascii: "}"))
+        var index = 0
+        func at(_ offset: Int) -> UInt8? { offset < bytes.count ? bytes[offset] : nil }
+        while index < bytes.count {
+            if bytes[index] == dollar, at(index + 1) == dollar, at(index + 2) == open {
+                text += [dollar, open]
+                index += 3
+            } else if bytes[index] == dollar, at(index + 1) == open {
+                guard let end = bytes[index...].firstIndex(of: close) else {
+                    throw RuleTemplateError(what: "a '${' without '}'; write '$${' for the two characters themselves")
+                }
+                if !text.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
+                text = []
+                parts.append(.field(try RuleField(String(decoding: bytes[(index + 2)..<end], as: UTF8.self))))
+                index = end + 1
+            } else {
+                text.append(bytes[index])
+                index += 1
+            }
+        }
+        if !text.isEmpty || parts.isEmpty { parts.append(.text(String(decoding: text, as: UTF8.self))) }
+        self.parts = parts
+    }
+
+    /// The fields that it fills in, in order.
+    public var fields: [RuleField] {
+        parts.compactMap { part in
+            if case .field(let field) = part { field } else { nil }
+        }
+    }
+
+    /// The text for a message; of one that is only a field, the field's value, a number or boolean too.
+    ///
+    /// - Throws: ``MissingRuleValue``.
+    func value(_ message: PushMessage) throws(MissingRuleValue) -> DataValue {
+        if parts.count == 1, case .field(let field) = parts[0] { return try field.value(message) }
+        return .string(try text(message))
+    }
+
+    /// The text for a message.
+    ///
+    /// - Throws: ``MissingRuleValue``.
+    func text(_ message: PushMessage) throws(MissingRuleValue) -> String {
+        var whole = ""
+        for part in parts {
+            switch part {
+            case .text(let text): whole += text
+            case .field(let field):
+                guard let text = try field.value(message).string else {
+                    throw MissingRuleValue(field: field.name, wanted: "text")
+                }
+                whole += text
+            }
+        }
+        return whole
+    }
+}
+
+/// A value of a rule with texts that are filled in, however deep they lie.
+public struct RuleValue: Sendable, Hashable {
+    indirect enum Content: Sendable, Hashable {
+        case fixed(DataValue)
+        case template(RuleTemplate)
+        case array([RuleValue])
+        case object([Member])
+    }
+
+    struct Member: Sendable, Hashable {
+        let key: String
+        let value: RuleValue
+    }
+
+    let content: Content
+
+    /// The value as the file has it.
+    public var source: DataValue {
+        switch content {
+        case .fixed(let value): value
+        case .template(let template): .string(template.source)
+        case .array(let values): .array(values.map(\.source))
+        case .object(let members): .object(members.map { (key: $0.key, value: $0.value.source) })
+        }
+    }
+
+    /// The fields that it fills in.
+    public var fields: [RuleField] {
+        switch content {
+        case .fixed: []
+        case .template(let template): template.fields
+        case .array(let values): values.flatMap(\.fields)
+        case .object(let members): members.flatMap(\.value.fields)
+        }
+    }
+
+    /// The value for a message.
+    ///
+    /// - Throws: ``MissingRuleValue``.
+    func filled(_ message: PushMessage) throws(MissingRuleValue) -> DataValue {
+        switch content {
+        case .fixed(let value): return value
+        case .template(let template): return try template.value(message)
+        case .array(let values):
+            var filled: [DataValue] = []
+            for value in values { filled.append(try value.filled(message)) }
+            return .array(filled)
+        case .object(let members):
+            var filled: [(key: String, value: DataValue)] = []
+            for member in members { filled.append((member.key, try member.value.filled(message))) }
+            return .object(filled)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// What a rule writes to Kii's cloud, and sends.
+
+import KiiCloud
+import KiiPush
+
+extension RulesReader {
+    static let writeKeys = ["object", "fields", "replace"]
+
+    /// The key `write` of `then`: which object is to have which fields.
+    mutating func write(_ node: RulesNode) -> (write: RuleWrite, offset: Int)? {
+        guard let object = object(node, "an object with object and fields", keys: Self.writeKeys) else { return nil }
+        let place = required("object", of: object)
+        let target = place.flatMap { cloudTarget($0, "the kiicloud:// URI of an object") { $0.object != nil } }
+        let fields = required("fields", of: object).flatMap { objectFields($0) }
+        let replaces = object["replace"].flatMap { bool($0) } ?? false
+        guard let place, let target, let fields else { return nil }
+        return (RuleWrite(object: target, fields: fields, replaces: replaces), place.offset)
+    }
+
+    /// The key `send` of `then`: the body that Kii's REST API takes, and beside it to which topic and as whom.
+    mutating func send(_ node: RulesNode, _ standard: Sender?) -> (push: RuleSend, offset: Int)? {
+        guard let object = object(node, "an object with topic and data") else { return nil }
+        let place = required("topic", of: object)
+        let target = place.flatMap { cloudTarget($0, "the kiicloud:// URI of a topic") { $0.topic != nil } }
+        let stated = object["as"].flatMap { identity($0) }
+        checkBody(object)
+        let members = object.members.filter { !Self.besideBody.containsExactly($0.key) }
+        let message = ruleValue(members)
+        guard let place, let target, let message else { return nil }
+        guard let sender = stated ?? standard else {
+            if object["as"] == nil {
+                report(node.offset, "expected who sends: add \"as\": \"user:ID\" or \"thing:ID\", or 'me' to the file")
+            }
+            return nil
+        }
+        return (
+            RuleSend(topic: target, sender: sender, statesSender: stated != nil, message: message), place.offset
+        )
+    }
+
+    /// The keys of `send` that are not in the body.
+    static let besideBody = ["topic", "as"]
+
+    /// Reports what is no such body; a text that is filled in counts as a text.
+    private mutating func checkBody(_ object: RulesObject) {
+        let start = object.node.offset
+        do throws(MessageBodyError) {
+            _ = try OutgoingMessage(body: Array(source.bytes[object.node.token.range]), beside: Self.besideBody)
+        } catch {
+            let path = error.path.isEmpty ? "" : "\(error.path): "
+            report(start + error.offset, "\(path)\(error.detail)")
+        }
+    }
+
+    private mutating func cloudTarget(
+        _ node: RulesNode, _ what: String, _ accepts: (KiiURI) -> Bool
+    ) -> RuleTarget? {
+        guard let uri = target(node, what, { _ in true }) else { return nil }
+        guard accepts(uri) else {
+            report(node.offset, "expected \(what), found '\(Suggestion.shown(uri.description))'")
+            return nil
+        }
+        do throws(RuleTemplateError) { return try RuleTarget(uri) } catch {
+            report(node.offset, error.what)
+            return nil
+        }
+    }
+
+    // MARK: Values
+
+    private mutating func objectFields(_ node: RulesNode) -> RuleValue? {
+        guard let object = object(node, "an object with fields") else { return nil }
+        if object.members.isEmpty { report(node.offset, "expected at least one field, found none") }
+        for member in object.members where member.key.begins(exactlyWith: "_") {
+            report(member.keyOffset, "a field whose name begins with '_' belongs to Kii or to the loop guard")
+        }
+        return ruleValue(object.members)
+    }
+
+    private mutating func ruleValue(_ members: [RulesMember]) -> RuleValue? {
+        var values: [RuleValue.Member] = []
+        for member in members {
+            guard let value = ruleValue(member.value) else { continue }
+            values.append(RuleValue.Member(key: member.key, value: value))
+        }
+        return values.count == members.count ? RuleValue(content: .object(values)) : nil
+    }
+
+    private mutating func ruleValue(_ node: RulesNode) -> RuleValue? {
+        switch node.token.kind {
+        case .string:
+            do throws(RuleTemplateError) {
+                return RuleValue(content: .template(try RuleTemplate(text(node))))
+            } catch {
+                report(node.offset, error.what)
+                return nil
+            }
+        case .number, .true, .false, .null, .absent:
+            return RuleValue(content: .fixed(DataValue(source.bytes.span, node.token)))
+        case .array:
+            let nodes = elements(node)
+            let values = nodes.compactMap { ruleValue($0) }
+            return values.count == nodes.count ? RuleValue(content: .array(values)) : nil
+        case .object: return object(node, "an object").flatMap { ruleValue($0.members) }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+public import KiiPush
+
+/// What a rules file's own test expected and did not get.
+public struct RuleTestFailure: Error, Sendable {
+    /// The file, as it was called when it was read.
+    public let file: String
+    /// Where the expectation stands; the step or the test, when that is what is wrong.
+    public let position: SourcePosition
+    /// The test's name; nil when it is the file that fails.
+    public let test: String?
+    /// The step's number in the test, from 1; nil when no step is to blame.
+    public let step: Int?
+    /// Where the step begins.
+    public let stepPosition: SourcePosition?
+    /// The key of `expect`; nil when something else is wrong.
+    public let key: String?
+    /// What the test expects there; nil without a key.
+    public let expected: RuleTestValue?
+    /// What came instead; nil without a key.
+    public let actual: RuleTestValue?
+    /// What is wrong, in words.
+    public let what: String
+    /// What each stage said of the message, in order, as `stage: verdict`; empty when nothing was received.
+    public let stages: [String]
+    /// What each rule said of the message, in order; empty when nothing was received or decoded.
+    public let rules: [RuleVerdict]
+}
+
+extension RuleTestFailure: CustomStringConvertible {
+    /// `file:line:column: test 'NAME', step 2 (line 24): outcome: expected "duplicate", found "handled"`, on one line.
+    public var description: String { "\(file):\(position): \(reason)" }
+
+    /// The same without the place.
+    public var reason: String {
+        guard let test else { return what }
+        let step = step.map { ", step \($0) (line \(stepPosition?.line ?? 0))" } ?? ""
+        return "test '\(test)'\(step): \(what)"
+    }
+
+    /// Why, in lines for people: the stages, then each rule up to the 40th.
+    public var explanation: [String] {
+        guard !stages.isEmpty else { return [] }
+        var lines = stages.map { "stage \($0)" }
+        // Who has ten thousand rules would not read that many lines.
+        let most = 40
+        lines += rules.prefix(most).map { "rule \($0.description(in: file))" }
+        if rules.count > most { lines.append("and \(counted(rules.count - most, "more rule"))") }
+        return lines
+    }
+}
+
+/// A value that a test compares.
+public enum RuleTestValue: Sendable, Hashable, CustomStringConvertible {
+    /// There is none.
+    case none
+    /// A name.
+    case text(String)
+    /// Names, in order.
+    case list([String])
+    /// Values of JSON, in order.
+    case values([DataValue])
+
+    /// The value as the rules file writes it; `nothing` when there is none.
+    public var description: String {
+        guard self != .none else { return "nothing" }
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.text
+    }
+
+    /// Writes the value; null when there is none.
+    package func write(to writer: inout JSONWriter) {
+        switch self {
+        case .none: writer.null()
+        case .text(let text): writer.string(text)
+        case .list(let texts):
+            writer.array { writer in
+                for text in texts { writer.string(text) }
+            }
+        case .values(let values): writer.value(.array(values))
+        }
+    }
+
+    /// Whether two values are the same, to the byte.
+    public static func == (left: RuleTestValue, right: RuleTestValue) -> Bool {
+        switch (left, right) {
+        case (.none, .none): true
+        case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.list(let left), .list(let right)): left.elementsEqual(right) { $0.utf8.elementsEqual($1.utf8) }
+        case (.values(let left), .values(let right)): left == right
+        default: false
+        }
+    }
+
+    /// Hashes the value's bytes.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .none: hasher.combine(0)
+        case .text(let text): hasher.combine(Array(text.utf8))
+        case .list(let texts): hasher.combine(texts.map { Array($0.utf8) })
+        case .values(let values): hasher.combine(values)
+        }
+    }
+}
+
+/// What one rule said of a message.
+public struct RuleVerdict: Sendable {
+    /// What it said.
+    public enum Answer: Sendable {
+        /// All its conditions hold.
+        case takes
+        /// The first condition that does not hold.
+        case misses(RouteCheck)
+        /// An earlier rule had taken the message, and lets no later one try.
+        case notTried(after: String)
+    }
+
+    /// The rule's id.
+    public let rule: String
+    /// Where the rule begins, or the condition that does not hold.
+    public let position: SourcePosition
+    /// What it said.
+    public let answer: Answer
+
+    /// The verdict with its place.
+    func description(in file: String) -> String {
+        switch answer {
+        case .takes: "'\(rule)' takes it (\(file):\(position))"
+        case .notTried(let earlier): "'\(rule)' is not tried: '\(earlier)' took it"
+        case .misses(let check):
+            "'\(rule)' misses \(check.key.map { "\(check.name) \($0.quotedAsJSON)" } ?? check.name): "
+                + "expected \(check.expected), found \(check.actual ?? "nothing")"
+                + "\(check.reason.map { ": \($0)" } ?? "") (\(file):\(position))"
+        }
+    }
+
+    /// What each rule says of a message, in order.
+    static func all(_ message: PushMessage, _ rules: [RoutingRule]) -> [RuleVerdict] {
+        var taker: String?
+        return rules.map { rule in
+            if let taker { return RuleVerdict(rule: rule.id, position: rule.position, answer: .notTried(after: taker)) }
+            guard let missed = rule.explain(message).first(where: { !$0.holds }) else {
+                if rule.flow == .stop { taker = rule.id }
+                return RuleVerdict(rule: rule.id, position: rule.position, answer: .takes)
+            }
+            let place = rule.conditions.first { condition in
+                condition.name == missed.name
+                    && condition.key.map { Array($0.utf8) } == missed.key.map { Array($0.utf8) }
+            }
+            return RuleVerdict(rule: rule.id, position: place?.position ?? rule.position, answer: .misses(missed))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import KiiPush
+
+/// One test while it runs.
+struct RuleTestRun {
+    private let rules: RoutingRules
+    private let test: RuleTest
+    private let clock = RuleTestClock()
+    private let harness: ReceiverHarness
+    private(set) var coverage: RuleCoverage?
+    private var failures: [RuleTestFailure] = []
+    private var elapsed = Duration.zero
+    private var done: [RuleTestResult.Done] = []
+
+    /// Makes a run through a receiver of its own, with the routes of one that has loaded the rules with stand-ins.
+    init(_ rules: RoutingRules, _ test: RuleTest, routesOf compiled: PushReceiver, coverage: RuleCoverage?) {
+        (self.rules, self.test, self.coverage) = (rules, test, coverage)
+        let receiver = PushReceiver(rules: rules, clock: clock)
+        receiver.takeRoutes(of: compiled)
+        harness = ReceiverHarness(receiver, clock: clock) { StandInFailure(handler: $0) }
+    }
+
+    mutating func result() async -> RuleTestResult {
+        clock.wallNow = test.now
+        if test.steps.isEmpty { fail(test.position, nil, "the test has no steps, so it shows nothing") }
+        for (index, step) in test.steps.enumerated() { await take(step, number: index + 1) }
+        return RuleTestResult(test: test, failures: failures, cloud: done)
+    }
+
+    private mutating func take(_ step: RuleTestStep, number: Int) async {
+        if step.at > elapsed {
+            note(await harness.advance(by: step.at - elapsed), number)
+            elapsed = step.at
+        }
+        let place = StepPlace(number: number, position: step.position)
+        switch step.action {
+        case .receive(let incoming):
+            let payload = RawPayload(incoming.bytes, transport: incoming.transport)
+            harness.startWallClock(with: payload)
+            let receipt = await harness.send(payload, failing: .named(incoming.fail))
+            if let message = receipt.trace.message { coverage?.count(message) }
+            note([receipt] + receipt.caused, number)
+            guard let expect = step.expect, !expect.isEmpty else {
+                return fail(
+                    step.expect?.position ?? step.position, place,
+                    "nothing is expected of the message; it was \(receipt.trace.outcome), so expect at least its "
+                        + "outcome")
+            }
+            compare(receipt, expect, place)
+        case .write(let uri):
+            guard let object = uri.object else {
+                return fail(
+                    step.position, place,
+                    "a write to \(uri) announces nothing: an event is known by its object; name a bucket's object")
+            }
+            let isOfOtherApp = uri.appID != nil && rules.app != nil && uri.appID != rules.app
+            if !isOfOtherApp { harness.receiver.loopGuard?.announce(object).done() }
+        case .kill(let target): note(await harness.kill(target), number)
+        case .revive(let target): harness.receiver.loopGuard?.revive(target)
+        }
+    }
+
+    private mutating func note(_ receipts: [ReceiverHarness.Ended], _ step: Int) {
+        for receipt in receipts {
+            coverage?.count(receipt.trace.outcome)
+            done += receipt.cloud.map { RuleTestResult.Done(step: step, action: $0) }
+        }
+    }
+
+    // MARK: Comparing
+
+    private mutating func compare(_ receipt: ReceiverHarness.Ended, _ expect: RuleExpectation, _ place: StepPlace) {
+        let outcome = receipt.trace.outcome
+        let message = receipt.trace.message
+        let isLooped = outcome.name == "looped" || outcome.name == "held"
+        func text(_ text: String?) -> RuleTestValue { text.map { .text($0) } ?? .none }
+        let compared: [(key: String, expected: RuleTestValue?, actual: RuleTestValue)] = [
+            ("outcome", expect.outcome.map { .text($0) }, .text(outcome.name)),
+            ("reason", expect.reason.map { .text($0) }, text(outcome.reason)),
+            ("layer", expect.layer.map { .text($0) }, text(isLooped ? outcome.reason : nil)),
+            ("code", expect.code.map { .text($0) }, text(outcome.name == "undecodable" ? outcome.reason : nil)),
+            ("rules", expect.rules.map { .list($0) }, .list(receipt.trace.routes)),
+            ("handlers", expect.handlers.map { .list($0) }, .list(receipt.trace.handlers)),
+            ("cloud", expect.cloud.map { .values($0) }, .values(receipt.cloud.map(\.value))),
+            ("kind", expect.kind.map { .text($0.rawValue) }, text(message?.kind.rawValue)),
+            ("certainty", expect.certainty.map { .text($0.rawValue) }, text(message?.certainty.rawValue)),
+        ]
+        let wrong = compared.filter { $0.expected != nil && $0.expected != $0.actual }
+        guard !wrong.isEmpty else { return }
+        // Once a step, and only when it fails: it reads the message again for each condition of each rule.
+        let verdicts = message.map { RuleVerdict.all($0, rules.rules) } ?? []
+        let stages = receipt.trace.stages.map { "\($0.name): \($0.verdict)" }
+        for (key, expected, actual) in wrong {
+            guard let expected else { continue }
+            failures.append(
+                RuleTestFailure(
+                    file: rules.file, position: expect.positions[key] ?? expect.position, test: test.name,
+                    step: place.number, stepPosition: place.position, key: key, expected: expected, actual: actual,
+                    what: "\(key): expected \(expected), found \(actual)\(unknownName(key, expect))", stages: stages,
+                    rules: verdicts))
+        }
+    }
+
+    /// What to say of a name that no rule has, since no run can ever give it.
+    private func unknownName(_ key: String, _ expect: RuleExpectation) -> String {
+        guard key == "rules" || key == "handlers" else { return "" }
+        let known = RuleNames(rules.rules, isComplete: true)
+        let isOfRules = key == "rules"
+        let unknown = (isOfRules ? expect.rules : expect.handlers)?.first { name in
+            isOfRules ? !known.hasRule(name) : !known.hasHandler(name)
+        }
+        return unknown.map { name in
+            let what = isOfRules ? "rule" : "handler"
+            return "; " + Suggestion.unknown(what, name, known: isOfRules ? known.rules : known.handlers)
+        } ?? ""
+    }
+
+    private mutating func fail(_ position: SourcePosition, _ place: StepPlace?, _ what: String) {
+        failures.append(
+            RuleTestFailure(
+                file: rules.file, position: position, test: test.name, step: place?.number,
+                stepPosition: place?.position, key: nil, expected: nil, actual: nil, what: what, stages: [], rules: []))
+    }
+}
+
+private struct StepPlace {
+    let number: Int
+    let position: SourcePosition
+}

@@ -1,0 +1,67 @@
+import KiiCloud
+import KiiPush
+import KiiPushRules
+import Synchronization
+
+/// What calls Kii's cloud for an agent's rules, where an account is named.
+struct AgentCloud: Sendable {
+    /// What does `write` and `send`; nil without an account.
+    let calls: (any RuleCloud)?
+    /// Ends all connections.
+    let close: @Sendable () async -> Void
+
+    /// Reads the account that the options name.
+    ///
+    /// - Throws: ``AgentError``, or why no connection can be made.
+    init(_ options: ReceiveOptions, _ rules: RoutingRules) throws {
+        guard let path = options.account else {
+            (calls, close) = (nil, {})
+            return
+        }
+        #if HTTP
+        let account = try CloudAccount(path)
+        let connection = try CloudConnection.Open(account, tokens: AccountTokens(path, account.token))
+        (calls, close) = (ClientRuleCloud(connection.client), connection.close)
+        if let own = options.app ?? rules.app, own != account.app.id {
+            throw AgentError("the account is of another app than the rules; name one app")
+        }
+        #else
+        throw AgentError("\(escaped(path)): \(CloudConnection.missing)")
+        #endif
+    }
+
+    /// Finds the rules that cannot call the cloud here, each with what to do about it.
+    func problems(of rules: RoutingRules) -> [RulesError.Problem] {
+        if calls != nil { return [] }
+        let advice =
+            CloudConnection.isBuilt
+            ? "name the account with --account FILE"
+            : "\(CloudConnection.missing), and name the account with --account FILE"
+        return rules.rules.filter { $0.ownTarget != nil }.prefix(RulesError.mostProblems).map { rule in
+            RulesError.Problem(
+                file: rules.file, position: rule.actionPosition,
+                what: "the rule '\(Suggestion.shown(rule.id))' calls Kii's cloud; \(advice)")
+        }
+    }
+}
+
+#if HTTP
+/// The token of an account's file, which is read again when Kii refuses the token: somebody may have put a new one in.
+private final class AccountTokens: TokenSource {
+    private let path: String
+    private let current: Mutex<Secret>
+
+    init(_ path: String, _ token: Secret) {
+        self.path = path
+        current = Mutex(token)
+    }
+
+    func token(replacing ended: Secret?) throws -> Secret {
+        let token = current.withLock { $0 }
+        guard ended == token else { return token }
+        let read = try CloudAccount(path).token
+        current.withLock { $0 = read }
+        return read
+    }
+}
+#endif

@@ -1,0 +1,48 @@
+/// The colors of a picture of rules: those of the pictures in the guides and of `kiipush report`.
+///
+/// They differ in lightness too, and no meaning has only a color: a loop's lines are thick, `continue` is a word.
+enum GraphInk: String, CaseIterable {
+    case ground = "#ffffff"
+    case text = "#1b1f24"
+    case quiet = "#57606a"
+    case box = "#f5f6f8"
+    case boxEdge = "#8b949e"
+    case stage = "#e3eef8"
+    case stageEdge = "#0b5cad"
+    case handler = "#dff3ec"
+    case handlerEdge = "#00694d"
+    case write = "#8a6100"
+    case loop = "#fdeee6"
+    case loopEdge = "#b3400a"
+
+    /// The color in a viewer that asks for dark pictures.
+    private var dark: String {
+        switch self {
+        case .ground: "#14171b"
+        case .text: "#e8ecf1"
+        case .quiet: "#a3adb9"
+        case .box: "#1e2329"
+        case .boxEdge: "#6b7683"
+        case .stage: "#10294a"
+        case .stageEdge: "#74b6ff"
+        case .handler: "#0e3328"
+        case .handlerEdge: "#4fd3a5"
+        case .write: "#f0c04a"
+        case .loop: "#3d2112"
+        case .loopEdge: "#ff9a62"
+        }
+    }
+
+    /// A picture that Graphviz drew, with a style sheet that turns it dark where the viewer asks for that.
+    static func adaptive(_ svg: String) -> String {
+        guard let start = svg.firstRange(of: "<svg")?.upperBound,
+            let end = svg[start...].firstIndex(of: ">")
+        else { return svg }
+        // Rules of a style sheet count more than the attributes that Graphviz writes.
+        let rules = allCases.map { ink in
+            "[fill=\"\(ink.rawValue)\"]{fill:\(ink.dark)}[stroke=\"\(ink.rawValue)\"]{stroke:\(ink.dark)}"
+        }
+        let style = "\n<style>@media (prefers-color-scheme: dark){\(rules.joined())}</style>"
+        return svg[...end] + style + svg[svg.index(after: end)...]
+    }
+}

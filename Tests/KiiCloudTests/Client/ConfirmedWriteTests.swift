@@ -1,0 +1,142 @@
+import KiiCloud
+import KiiCloudTesting
+import KiiPush
+import KiiPushTesting
+import Synchronization
+import Testing
+
+@Suite("a write whose answer is lost")
+struct ConfirmedWriteTests {
+    private let cloud = TestCloud()
+    private let clock = NotedClock()
+    private let object = KiiObject(bucket: KiiBucket(scope: .app, name: "settings"), id: "o-1")
+
+    private func client(attempts: Int = 3) -> KiiClient {
+        let tokens = FixedToken(cloud.logIn(.user(id: "u-1")))
+        let retries = RetrySettings(attempts: attempts)
+        return KiiClient(cloud.app, transport: cloud, tokens: tokens, retries: retries, clock: clock)
+    }
+
+    @Test(
+        "it is made again where it cannot happen twice, and reported as it happened",
+        arguments: [.close(.work), .close(.answer), .rubbish, .status(500), .status(502)] as [TestFault])
+    func again(fault: TestFault) async throws {
+        let client = client()
+        cloud.fail(fault)
+        let created = try await client.write(object, .create(["n": 1]))
+        #expect(created.isNew && created.version == "1" && created.modifiedAt != nil)
+        cloud.fail(fault)
+        #expect(try await client.write(object, .patch(["n": 2], ifMatch: "1")).version == "2")
+        cloud.fail(fault)
+        #expect(try await client.write(object, .replace(["n": 3], ifMatch: "2")).version == "3")
+        #expect(cloud.version(of: object) == 3 && cloud.fields(of: object) == ["n": 3])
+        #expect(clock.pauses.count == 3)
+    }
+
+    @Test("where it may happen twice it is sent once", arguments: [ObjectWrite.patch(["n": 2]), .replace(["n": 2])])
+    func once(write: ObjectWrite) async throws {
+        let client = client()
+        try await client.write(object, .create(["n": 1]))
+        cloud.fail(.close(.answer))
+        await #expect(throws: TestCloud.NoAnswer.self) { try await client.write(object, write) }
+        #expect(cloud.version(of: object) == 2 && clock.pauses == [])
+    }
+
+    @Test("a 503 behind which the work was done is no conflict")
+    func workBehind503() async throws {
+        let transport = Answering503(cloud)
+        let tokens = FixedToken(cloud.logIn(.user(id: "u-1")))
+        let client = KiiClient(cloud.app, transport: transport, tokens: tokens, clock: clock)
+        #expect(try await client.write(object, .create(["n": 1])).version == "1")
+        #expect(cloud.version(of: object) == 1)
+    }
+
+    @Test("somebody else's change is a conflict; behind a lost answer it is uncertain")
+    func conflict() async throws {
+        let client = client()
+        try await client.write(object, .create(["n": 1]))
+        try await client.perform(.patchObject(object, ["n": 5]))
+        let stale = await #expect(throws: CloudError.self) {
+            try await client.write(object, .patch(["n": 2], ifMatch: "1"))
+        }
+        #expect(stale?.code == .objectVersionIsStale)
+        cloud.fail(.close(.work))
+        await #expect(throws: UncertainWrite.self) { try await client.write(object, .patch(["n": 2], ifMatch: "1")) }
+        let there = await #expect(throws: CloudError.self) { try await client.write(object, .create(["n": 2])) }
+        #expect(there?.code == .objectAlreadyExists)
+    }
+
+    @Test("without an answer at last the object is read; where that fails too it is uncertain")
+    func noAnswer() async throws {
+        let client = client()
+        cloud.fail(.close(.answer), .close(.work), .close(.work))
+        #expect(try await client.write(object, .create(["n": 1])).version == "1", "the first one had happened")
+        cloud.fail(.close(.work), .close(.work), .close(.work))
+        await #expect(throws: UncertainWrite.self) { try await client.write(object, .patch(["n": 2], ifMatch: "1")) }
+        cloud.fail(.close(.answer), .close(.work), .close(.work), .close(.work), .close(.work), .close(.work))
+        await #expect(throws: UncertainWrite.self) { try await client.write(object, .patch(["n": 2], ifMatch: "1")) }
+        #expect(cloud.version(of: object) == 2)
+        #expect("\(UncertainWrite())".contains("read the object and decide anew"))
+    }
+
+    @Test("a handler's write with a lost answer is done: its own event is dropped")
+    func handler() async throws {
+        let (client, cloud, object) = (client(), cloud, object)
+        try await client.write(object, .create(["n": 1]))
+        let receiver = PushReceiver(app: cloud.app.id)
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            guard let record = try await context.refresh(event.object, with: client) else { return }
+            cloud.fail(.close(.answer))
+            try await context.write(record, .patch(["n": 2]), with: client)
+        }
+        func event(_ number: Int64, modifiedAt: Int64) async -> String {
+            let fixture = PayloadFixture.pushToApp(sender: nil, sentAt: number, modifiedAt: modifiedAt)
+            return "\(await receiver.receive(fixture.payload(.long)))"
+        }
+        #expect(await event(1, modifiedAt: 1) == "handled")
+        let record = try #require(try await client.refresh(object))
+        #expect(record.version == "2" && record[Lineage.key] != nil)
+        #expect(await event(2, modifiedAt: record.modifiedAt ?? 0) == "looped (echo)")
+    }
+
+    @Test("a handler reads what its message names")
+    func refresh() async throws {
+        let (client, cloud) = (client(), cloud)
+        let (user, group, thing) = (KiiUser(id: "u-1"), KiiGroup(id: "g-1"), KiiThing(id: "th.1"))
+        cloud.set(user, ["loginName": "ann"])
+        cloud.set(group, ["name": "home"])
+        cloud.set(thing, ["_vendorThingID": "v-1"])
+        try await client.write(object, .create(["n": 1]))
+        let found = Mutex<[String?]>([])
+        let receiver = PushReceiver(app: cloud.app.id)
+        receiver.onPushToApp("settings", bucket: "settings", object: "*") { event, context in
+            let object = try await context.refresh(event.object, with: client)
+            let names = [
+                try await context.refresh(user, with: client)?["loginName"]?.string,
+                try await context.refresh(group, with: client)?["name"]?.string,
+                try await context.refresh(thing, with: client)?["_vendorThingID"]?.string,
+                try await context.refresh(KiiUser(id: "gone"), with: client)?["loginName"]?.string,
+            ]
+            found.withLock { $0 = [object?["n"]?.string] + names }
+        }
+        #expect("\(await receiver.receive(PayloadFixture.pushToApp().payload(.long)))" == "handled")
+        #expect(found.withLock { $0 } == ["1", "ann", "home", "v-1", nil])
+    }
+}
+
+/// Does the first write, and says that it did not: as a gateway before the server may.
+private final class Answering503: HTTPTransport {
+    private let cloud: TestCloud
+    private let isFirst = Mutex(true)
+
+    init(_ cloud: TestCloud) { self.cloud = cloud }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let answer = try await cloud.send(request)
+        let isFirst = isFirst.withLock { first in
+            defer { first = false }
+            return first
+        }
+        return isFirst ? HTTPResponse(status: 503) : answer
+    }
+}
