@@ -4,6 +4,8 @@
 #   bash Tests/docs.sh                builds the site, and serves it on 127.0.0.1 until Ctrl-C
 #   bash Tests/docs.sh --build        builds it only; it is in .build/documentation/site
 #   bash Tests/docs.sh --port 8081    serves it on another port than 8080
+#
+# It needs Debian's libsqlite3-dev, libmosquitto-dev and libcurl4-openssl-dev, since all libraries are documented whole.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,8 +32,10 @@ for library in "${libraries[@]}"; do [ -f "$all/$library.symbols.json" ] || rm -
 rm -rf "$site" "$documented/all.doccarchive"
 mkdir -p "$all"
 for library in "${libraries[@]}"; do
-    swift build --quiet --scratch-path "$documented" --target "$library" \
-        -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$all"
+    # What it adds to the types of other libraries, such as `PushReceiver.load`, is part of the graph as blocks.
+    swift build --quiet --enable-all-traits --scratch-path "$documented" --target "$library" \
+        -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$all" \
+        -Xswiftc -emit-extension-block-symbols
 done
 archives=()
 for library in "${libraries[@]}"; do
@@ -39,16 +43,13 @@ for library in "${libraries[@]}"; do
     rm -rf "$graphs" && mkdir -p "$graphs"
     cp "$all/$library.symbols.json" "$graphs"
     find "$all" -name "$library@*.symbols.json" -exec cp {} "$graphs" \;
-    # DocC reads one library at a time: a link to another one's type is shown as code. Where there are guides, that and
-    # every other warning is an error, as in check.sh.
-    catalog=() strict=(--diagnostic-level error)
-    [ -d "Sources/$library/$library.docc" ] && catalog=("Sources/$library/$library.docc") strict=(--warnings-as-errors)
+    # DocC reads one library at a time: a link to another one's type is an error, and must be plain code.
     archive=$documented/$library.doccarchive
     rm -rf "$archive"
     echo "$library"
-    docc convert "${catalog[@]}" --fallback-display-name "$library" --fallback-bundle-identifier "$library" \
-        --fallback-default-module-kind Library --additional-symbol-graph-dir "$graphs" --output-path "$archive" \
-        "${strict[@]}"
+    docc convert "Sources/$library/$library.docc" --fallback-display-name "$library" \
+        --fallback-bundle-identifier "$library" --fallback-default-module-kind Library \
+        --additional-symbol-graph-dir "$graphs" --output-path "$archive" --warnings-as-errors
     archives+=("$archive")
 done
 docc merge "${archives[@]}" --synthesized-landing-page-name "KiiPush" --synthesized-landing-page-kind "Package" \

@@ -48,7 +48,8 @@ def lines(node, path, hidden):
     for child in node.get("children", []):
         if "declKind" not in child or child.get("isInternal") or child.get("implicit") and child["declKind"] != "Constructor":
             continue
-        if child["declKind"] in ("Import", "Accessor"):
+        # What only an import with @_spi sees is no part of the interface.
+        if child["declKind"] in ("Import", "Accessor") or child.get("spi_group_names"):
             continue
         own = f"{path}.{child['printedName']}" if path else child["printedName"]
         yield line(child, own)

@@ -9,3 +9,4 @@ if [ -n "${KIIPUSH_LONG:-}" ]; then
 else
     timeout 420 "$faults" --tool "$durable"
 fi
+"$faults" --fleet --tool "$durable"

@@ -1,6 +1,11 @@
 source "$(dirname "$0")/common.sh"
 
 swift build --quiet "${traits[@]}" --product kiipush
-python3 Tests/commands.py --build "$(swift build "${traits[@]}" --show-bin-path)/kiipush"
-codespell --skip "*.svg,*.json,*.jsonl,*/.build,expected-output.txt,codespell.txt" --ignore-words Tests/check/codespell.txt \
-    README.md Sources Samples Tests .ci
+tool=$(swift build "${traits[@]}" --show-bin-path)/kiipush
+python3 Tests/commands.py "$tool"
+python3 Tests/command_lines.py "$tool"
+# Each of these lines is wrong in another way.
+found=$(python3 Tests/command_lines.py "$tool" Tests/check/canary/commands.md || true)
+grep -q ': 12 problems$' <<<"$found" || fail "wrong command lines are not found: $found"
+codespell --skip "*/canary/*,*.svg,*.json,*.jsonl,*/.build,expected-output.txt,codespell.txt" --ignore-words Tests/check/codespell.txt \
+    README.md Package.swift Sources Samples Tests .ci
