@@ -18,6 +18,7 @@ final class TestIntake: IntakeService {
         var events: [TransportEvent] = []
         var waiter: (@Sendable () -> Void)?
         var hasRoom = true
+        var listener: (@Sendable (TransportEvent) -> Void)?
     }
 
     let isDurable: Bool
@@ -87,7 +88,16 @@ final class TestIntake: IntakeService {
         waiter?()
     }
 
-    func report(_ event: TransportEvent, _ transport: String) { state.withLock { $0.events.append(event) } }
+    /// Calls an action with each event, on the thread that reports it and before that goes on.
+    func onEvent(_ action: @escaping @Sendable (TransportEvent) -> Void) { state.withLock { $0.listener = action } }
+
+    func report(_ event: TransportEvent, _ transport: String) {
+        let listener = state.withLock { state in
+            state.events.append(event)
+            return state.listener
+        }
+        listener?(event)
+    }
 }
 
 /// Waits until a condition holds, for as long as a loaded machine may need; what happens in other processes has no

@@ -28,7 +28,7 @@ extension MQTTSession {
             do throws(IntakeRefusal) {
                 let receipts = try batches.submit(arrivals.payloads)
                 arrivals.removeFirst(receipts.count)
-                taken += receipts.count
+                unacknowledged += receipts.count
                 watch(receipts)
             } catch {
                 switch error {
@@ -46,7 +46,6 @@ extension MQTTSession {
     /// Has acknowledgements wait for what was taken in and is not safe yet.
     private func watch(_ receipts: [Receipt]) {
         guard settings.quality == .one, settings.acknowledges == .whenEnded else { return }
-        unacknowledged += receipts.count
         let signal = control.signal
         for receipt in receipts where !receipt.isStored { unended.add(receipt) { signal.raise() } }
     }

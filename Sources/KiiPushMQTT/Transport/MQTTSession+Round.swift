@@ -87,9 +87,8 @@ extension MQTTSession {
             let whence = settings.cleanSession ? "a clean session loses them" : "the broker sends all again"
             throw .lost("\(counted(retried, "message")) \(retried == 1 ? "was" : "were") not dealt with; \(whence)")
         }
+        let isTogether = unacknowledged > 1
         unacknowledged = 0
-        let isTogether = taken > 1
-        taken = 0
         try lost { () throws(MosquittoClient.Failure) in try link.write(isTogether: isTogether) }
         isSending = link.wantsWrite
     }

@@ -49,8 +49,7 @@ final class MQTTSession {
     var batches: BatchedIntake
     /// What the link has brought and no disk has.
     var unended = Unended()
-    /// How many messages were taken in since acknowledgements left, and how many of those may have to end before.
-    var taken = 0
+    /// How many messages were taken in since acknowledgements left.
     var unacknowledged = 0
 
     /// Whether something may lie in the socket that nobody has read for a while.
@@ -98,14 +97,16 @@ final class MQTTSession {
             do throws(End) {
                 try serveLink()
             } catch {
+                // Before the end is told: who hears of it may make room at once.
+                let wasFull = isFull
                 publish(arrivals.counts)
                 if case .final(let error) = error { return .failure(error) }
                 if case .renewed = error {
                     tellRenewal()
                     continue
                 }
-                if case .lost(let what, let isByBroker) = error, pause(tellLoss(what, isByBroker)) { continue }
-                if case .refused(let why) = error, pause(tellRefusal(why)) { continue }
+                if case .lost(let what, let isByBroker) = error, pause(tellLoss(what, isByBroker), wasFull) { continue }
+                if case .refused(let why) = error, pause(tellRefusal(why), wasFull) { continue }
                 reportLeft()
                 return .success(())
             }
@@ -115,9 +116,8 @@ final class MQTTSession {
     /// Waits before the next link, and hands over what nobody sends again; false when the transport is to end.
     ///
     /// Where there was no room, the wait is over when there is: that the link went says nothing of the broker then.
-    private func pause(_ pause: Duration) -> Bool {
+    private func pause(_ pause: Duration, _ wasFull: Bool) -> Bool {
         arrivals.removeWhatComesAgain()
-        let wasFull = isFull
         let end = Instant.now + pause
         while !control.isStopped, end > .now || !arrivals.payloads.isEmpty {
             if (try? handOver()) == nil { return false }
@@ -168,7 +168,7 @@ final class MQTTSession {
         try awaitRoom()
         let link = try makeLink()
         (isBehind, isSending, isAccepted, nextPing, subscription) = (false, false, false, nil, nil)
-        (unended, taken, unacknowledged) = (Unended(), 0, 0)
+        (unended, unacknowledged) = (Unended(), 0)
         var deadline = Instant.now + settings.connectLimit
         while true {
             // What the broker has answered lies unread while there is no room, and what it is asked unsent.
