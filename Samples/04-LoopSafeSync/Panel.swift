@@ -20,29 +20,29 @@ struct Panel {
     let note: String
     let left: Double
     let width: Double
+    let top: Double
+    let bottom: Double
     let times: Scale
     let messages: Scale
     let timeMarks: [(Double, String)]
     let messageMarks: [(Double, String)]
 
-    static let (top, bottom) = (96.0, 400.0)
-
     func x(_ seconds: Double) -> Double { left + times.share(seconds) * width }
-    func y(_ count: Double) -> Double { Self.bottom - messages.share(count) * (Self.bottom - Self.top) }
+    func y(_ count: Double) -> Double { bottom - messages.share(count) * (bottom - top) }
 
     /// The title, the lines at round numbers, and their names.
     var frame: String {
         let heads = [
-            "<text x=\"\(at(left - 44))\" y=\"52\" class=\"b\">\(title)</text>",
-            "<text x=\"\(at(left - 44))\" y=\"72\" class=\"s\">\(note)</text>",
+            "<text x=\"\(at(left - 52))\" y=\"\(at(top - 44))\" class=\"b\">\(title)</text>",
+            "<text x=\"\(at(left - 52))\" y=\"\(at(top - 24))\" class=\"s\">\(note)</text>",
         ]
         let levels = messageMarks.map { count, name in
             "<path d=\"M\(at(left)) \(at(y(count)))h\(at(width))\" class=\"mark\"/>"
-                + "<text x=\"\(at(left - 8))\" y=\"\(at(y(count) + 4))\" class=\"s\" text-anchor=\"end\">\(name)</text>"
+                + "<text x=\"\(at(left - 8))\" y=\"\(at(y(count) + 5))\" class=\"s\" text-anchor=\"end\">\(name)</text>"
         }
         let moments = timeMarks.map { second, name in
-            "<path d=\"M\(at(x(second))) \(at(Self.bottom))v5\" class=\"tick\"/>"
-                + "<text x=\"\(at(x(second)))\" y=\"\(at(Self.bottom + 20))\" class=\"s\" text-anchor=\"middle\">"
+            "<path d=\"M\(at(x(second))) \(at(bottom))v5\" class=\"tick\"/>"
+                + "<text x=\"\(at(x(second)))\" y=\"\(at(bottom + 20))\" class=\"s\" text-anchor=\"middle\">"
                 + "\(name)</text>"
         }
         return (heads + levels + moments).joined(separator: "\n")

@@ -2,7 +2,7 @@ import Glibc
 import KiiPush
 import KiiPushTesting
 
-/// The runs as a picture: on the left the loop, with and without the guard; on the right honest traffic.
+/// The runs as a picture: above the loop, with and without the guard; below honest traffic.
 struct Picture {
     struct NotWritten: Error {
         let file: String
@@ -10,13 +10,14 @@ struct Picture {
 
     private static let loop = Panel(
         title: "A loop: ten devices write back what they get", note: "messages handled by all ten; powers of ten",
-        left: 64, width: 400, times: Panel.Scale(first: 0.4, last: 3600, isLogarithmic: true),
+        left: 72, width: 600, top: 84, bottom: 344, times: Panel.Scale(first: 0.4, last: 3600, isLogarithmic: true),
         messages: Panel.Scale(first: 1, last: 20_000, isLogarithmic: true),
         timeMarks: [(1, "1 s"), (10, "10 s"), (60, "1 min"), (600, "10 min"), (3600, "1 h")],
         messageMarks: [(1, "1"), (10, "10"), (100, "100"), (1000, "1,000"), (10_000, "10,000")])
     private static let honest = Panel(
         title: "Honest traffic: ten changes a second", note: "messages of one object, one device",
-        left: 560, width: 320, times: Panel.Scale(first: 0, last: 60), messages: Panel.Scale(first: 0, last: 600),
+        left: 72, width: 600, top: 460, bottom: 690, times: Panel.Scale(first: 0, last: 60),
+        messages: Panel.Scale(first: 0, last: 600),
         timeMarks: [(0, "0"), (15, "15 s"), (30, "30 s"), (45, "45 s"), (60, "60 s")],
         messageMarks: [(0, "0"), (150, "150"), (300, "300"), (450, "450"), (600, "600")])
 
@@ -80,7 +81,7 @@ struct Picture {
         return [
             panel.steps(arrived, "arrived", width: 5), panel.steps(handled, "good"),
             panel.label("held while the guard looks", panel.x(end) + 26, panel.y(50), "", isSmall: true),
-            panel.label("for the cause", panel.x(end) + 26, panel.y(50) + 15, "", isSmall: true),
+            panel.label("for the cause", panel.x(end) + 26, panel.y(50) + 17, "", isSmall: true),
             panel.label(
                 "\(honestReport.handled) of \(HonestRun.changes) handled", panel.x(60), panel.y(600) - 10, "good",
                 anchor: "end"),
@@ -90,14 +91,15 @@ struct Picture {
 
     // MARK: Text
 
+    /// As wide as a page of the guides shows it, so that its text is not made smaller there.
     var svg: String {
         """
-        <svg xmlns="http://www.w3.org/2000/svg" width="910" height="440" viewBox="0 0 910 440" role="img" aria-labelledby="t d">
+        <svg xmlns="http://www.w3.org/2000/svg" width="700" height="728" viewBox="0 0 700 728" role="img" aria-labelledby="t d">
         <title id="t">What the loop guard does with a loop, and with honest traffic</title>
         <desc id="d">\(description)</desc>
         <style>
-        text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #1b1f24 } .b { font-weight: 600 }
-        text.s { fill: #57606a; font-size: 12px } .ground { fill: #fff; stroke: #d5d9e0 } .mark { stroke: #e3e6eb }
+        text { font: 14px system-ui, "DejaVu Sans", sans-serif; fill: #1b1f24 } .b { font-weight: 600 }
+        text.s { fill: #57606a; font-size: 13px } .ground { fill: #fff; stroke: #d5d9e0 } .mark { stroke: #e3e6eb }
         .line { fill: none; stroke-linejoin: round } .tick { stroke: #8b949e }
         path.bad { stroke: #b3400a } text.bad { fill: #b3400a } path.held { stroke: #0b5cad } text.held { fill: #0b5cad }
         path.good { stroke: #00694d } text.good { fill: #00694d } path.arrived { stroke: #b6bec8 } text.arrived { fill: #57606a }
@@ -108,7 +110,7 @@ struct Picture {
           text.arrived { fill: #a3adb9 }
         }
         </style>
-        <rect class="ground" x="0.5" y="0.5" width="909" height="439" rx="8"/>
+        <rect class="ground" x="0.5" y="0.5" width="699" height="727" rx="8"/>
         \(Self.loop.frame)
         \(loopLines)
         \(Self.honest.frame)
