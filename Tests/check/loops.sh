@@ -16,4 +16,8 @@ if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation"; fi
 # Swift's dictionaries have another order in each process, unless they are told not to: a seed must be the same run again.
 SWIFT_DETERMINISTIC_HASHING=1 "$simulation" --service --seeds "$([ -n "${KIIPUSH_LONG:-}" ] && echo 1000000 || echo 5000)"
 simulate 'update|create|ping-pong' --quick
+# Chance deceives the guard with these, and once did so for an hour: it revises its verdict within a minute.
+for seed in 57 67 69; do
+    "$simulation" --honest --seed "$seed" >/dev/null || fail "honest messages are later than a minute: --honest --seed $seed"
+done
 simulate 'one|a new|fifty|60|5,000|what' --honest --seeds 10

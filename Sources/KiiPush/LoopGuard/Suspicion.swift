@@ -260,6 +260,7 @@ struct Suspicion {
             phase = .waiting(until: now &+ .seconds(1))
             return
         }
+        budget.endRevision()
         compare(count, with: others, now)
         let usual = evidence.idle.seconds > 0 ? Double(evidence.idle.arrived) / evidence.idle.seconds * seconds : 0
         if usual > 0, Double(count) > 1.5 * usual + 4 * usual.squareRoot() + 4 {
@@ -285,7 +286,7 @@ struct Suspicion {
     private mutating func begin(_ now: Int64, atLeast least: Int = 1, isGrowing: Bool = false) {
         guard !held.isEmpty else { return close() }
         let (pace, watch) = (evidence.pace, watchSeconds)
-        let strength: Double = self.pace * 0.4 <= pace ? 8 : 4
+        let strength: Double = self.pace * 0.4 <= pace || isSteady && backoff > 0 ? 8 : 4
         let size = min(max(least, Int((strength * (pace * watch).squareRoot()).rounded(.up)), 1), held.count)
         if !isGrowing {
             guard let size = affordable(size, now) else { return }
@@ -308,26 +309,27 @@ struct Suspicion {
     private mutating func affordable(_ size: Int, _ now: Int64) -> Int? {
         let usual = evidence.pace * watchSeconds
         let left = budget.left(now)
-        if cost(of: size) <= left { return size }
+        // A stream that was taken for a loop may end; what it has left is tried one by one.
+        let reserve = backoff > 0 && size > 1 ? TryBudget.reserve : 0
+        if cost(of: size) <= left - reserve { return size }
         if logRatio > 1 {
             accept(now)
             return nil
         }
         // As many as show against the usual ones, which is never more than that; one more by rounding.
-        if isSteady, budget.mayRevise(now), size <= 33 + Int(usual / 2) {
-            budget.revise(now)
-            return size
-        }
+        if isSteady, size <= 33 + Int(usual / 2), budget.takeRevision(now) { return size }
         if left >= 1, evidence.pace < 0.2 { return left }
         quietSince = now
-        // Not for an hour at once, if it may still turn out to be a stream.
-        let refilled = budget.mayRevise(now) ? now : budget.refilled ?? now
-        phase = .waiting(until: max(refilled, now &+ .seconds(30)))
+        // Not for an hour at once, if it may still turn out to be a stream, or to be over.
+        let refilled = left >= 1 || budget.mayRevise(now) ? now : budget.refilled ?? now
+        phase = .waiting(until: max(refilled, now &+ .seconds(left >= 1 ? 15 : 30)))
         return nil
     }
 
     private mutating func watch(_ now: Int64) {
-        let seconds = watchSeconds * (batch.isGrowing && batch.size >= 64 ? 2.5 : 1)
+        let usual = watchSeconds
+        // Many at once show a slow loop, too; answers may take ten seconds.
+        let seconds = batch.isGrowing && batch.size >= 64 ? min(usual * 2.5, max(usual, 12)) : usual
         backlog.restart()
         phase = .watching(until: now &+ .seconds(seconds))
     }
@@ -368,7 +370,7 @@ struct Suspicion {
     }
 
     private mutating func wait(for time: Int64, _ now: Int64) {
-        backoff = min(time, max(Self.longestBackoff, limit.coolDown))
+        backoff = time
         isSteady = false
         quietSince = now
         backlog.restart()

@@ -7,8 +7,15 @@ struct TryBudget {
     /// How often in an hour more may be tried, to revise a verdict on what goes on arriving while nothing is handled.
     static let mostRevisions = 2
 
+    /// How many tries in a row a revision may take, while what comes says neither.
+    private static let triesOfRevision = 3
+    /// How many of the messages are left for tries of a single one, once there was a verdict.
+    static let reserve = 4
+
     private var tries: [(time: Int64, count: Int)] = []
     private var revisions: [Int64] = []
+    /// How many tries the present revision has had; zero when there is none.
+    private var revised = 0
 
     /// When the last try was; nil when there was none since a release.
     var latest: Int64? { tries.last?.time }
@@ -28,7 +35,19 @@ struct TryBudget {
         return revisions.count < Self.mostRevisions
     }
 
-    mutating func revise(_ now: Int64) { revisions.append(now) }
+    /// Takes a try that revises a verdict, the next one of its revision or the first of another; false if none is left.
+    mutating func takeRevision(_ now: Int64) -> Bool {
+        if revised == 0 {
+            guard mayRevise(now) else { return false }
+            revisions.append(now)
+        }
+        guard revised < Self.triesOfRevision else { return false }
+        revised += 1
+        return true
+    }
+
+    /// Has the next try that revises be the first of another revision.
+    mutating func endRevision() { revised = 0 }
 
     /// What was tried was released: it counts no more.
     mutating func release() { tries = [] }

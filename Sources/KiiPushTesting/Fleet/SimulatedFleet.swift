@@ -41,7 +41,9 @@ public final class SimulatedFleet {
     var random: SeededGenerator
     var queue = EventQueue<Step>()
     var log: FleetLog
-    var actions: [(SimulatedFleet) async -> Void] = []
+    /// What is to be done from outside, by number; what was done is forgotten, since it may hold the fleet itself.
+    private var actions: [Int32: (SimulatedFleet) async -> Void] = [:]
+    private var lastAction: Int32 = 0
     /// What handlers have put off, by number.
     var plans: [Int32: SimulatedCloud.Planned] = [:]
     var lastPlan: Int32 = 0
@@ -122,8 +124,9 @@ public final class SimulatedFleet {
     ///   - time: when, from the clock's beginning, in whole milliseconds; at once if it is over.
     ///   - action: what; everything that it writes is a cause of its own.
     public func at(_ time: Duration, _ action: @escaping (SimulatedFleet) async -> Void) {
-        actions.append(action)
-        queue.add(Step(kind: .act(Int32(actions.count - 1)), device: -1), at: max(time.inMilliseconds, now))
+        lastAction += 1
+        actions[lastAction] = action
+        queue.add(Step(kind: .act(lastAction), device: -1), at: max(time.inMilliseconds, now))
     }
 
     /// Runs until nothing happens any more, but not longer than it is told.
@@ -178,7 +181,7 @@ public final class SimulatedFleet {
             cloud.setCause(nil)
             send()
         case .act(let number):
-            await actions[Int(number)](self)
+            await actions.removeValue(forKey: number)?(self)
             send()
             for device in devices.indices { planLook(device) }
         }

@@ -51,7 +51,7 @@ struct DotText {
         let rows =
             node.conditions.map { row($0, .quiet) }
             + [row("→ \(graph.actions[node.action])", .handlerEdge, on: .handler)]
-            + node.writes.map { row("writes \($0)", feedInk(node.isInCycle)) }
+            + node.writes.map { row("writes \($0)", GraphInk.feed(isInCycle: node.isInCycle)) }
             + (node.isInCycle ? [row("part of a loop", .loopEdge)] : [])
         let (fill, edge): (GraphInk, GraphInk) = node.isInCycle ? (.loop, .loopEdge) : (.ground, .boxEdge)
         return
@@ -75,15 +75,12 @@ struct DotText {
     ///
     /// Each line is laid out downwards, and behind the line to the next rule, so that all of them are on the right.
     private static func feed(_ feed: RulesGraph.Feed) -> String {
-        let color = feedInk(feed.isInCycle).rawValue
+        let color = GraphInk.feed(isInCycle: feed.isInCycle).rawValue
         let (top, bottom) = (min(feed.from, feed.to), max(feed.from, feed.to))
         let direction = feed.to < feed.from ? "dir=back, " : ""
         return "  r\(top):e -> r\(bottom):e [\(direction)weight=0, style=dashed, penwidth=\(feed.isInCycle ? 2 : 1), "
             + "color=\"\(color)\", tooltip=\(quoted(feed.target))];"
     }
-
-    /// That of a loop for what comes back to where it began.
-    static func feedInk(_ isInCycle: Bool) -> GraphInk { isInCycle ? .loopEdge : .write }
 
     // MARK: Escaping
 

@@ -33,7 +33,7 @@ struct FeedStubs {
             "  { rank=same; r\(number); f\(number); }",
             // Without ports: at a port Graphviz leaves out the arrow head of such an edge's beginning.
             "  r\(number) -> f\(number) [dir=\(direction), weight=0, style=dashed, "
-                + "penwidth=\(isInCycle ? 2 : 1), color=\"\(DotText.feedInk(isInCycle).rawValue)\"];",
+                + "penwidth=\(isInCycle ? 2 : 1), color=\"\(GraphInk.feed(isInCycle: isInCycle).rawValue)\"];",
         ]
     }
 
@@ -45,7 +45,7 @@ struct FeedStubs {
         let others = Set(feeds.map { $0[keyPath: other] }).sorted()
         func row(_ text: String, _ isInCycle: Bool) -> String {
             "<tr><td align=\"left\"><font "
-                + "color=\"\(DotText.feedInk(isInCycle).rawValue)\">\(DotText.markup(text))</font></td></tr>"
+                + "color=\"\(GraphInk.feed(isInCycle: isInCycle).rawValue)\">\(DotText.markup(text))</font></td></tr>"
         }
         let rows = others.prefix(mostNames).map {
             row("\(verb) \($0 + 1)  \(graph.nodes[$0].id)", inCycle.contains($0))

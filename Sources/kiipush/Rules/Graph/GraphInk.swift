@@ -15,6 +15,9 @@ enum GraphInk: String, CaseIterable {
     case loop = "#fdeee6"
     case loopEdge = "#b3400a"
 
+    /// The color of what a rule writes, up to the rule that this feeds: that of a loop if it comes back.
+    static func feed(isInCycle: Bool) -> GraphInk { isInCycle ? .loopEdge : .write }
+
     /// The color in a viewer that asks for dark pictures.
     private var dark: String {
         switch self {

@@ -32,8 +32,8 @@ struct MermaidText {
         for feed in graph.feeds {
             edges.add(
                 "r\(feed.from) -.->|\"writes \(Self.escape(feed.target))\"| r\(feed.to)",
-                style: feed.isInCycle
-                    ? "stroke:\(GraphInk.loopEdge.rawValue),stroke-width:3px" : "stroke:\(GraphInk.write.rawValue)")
+                style: "stroke:\(GraphInk.feed(isInCycle: feed.isInCycle).rawValue)"
+                    + (feed.isInCycle ? ",stroke-width:3px" : ""))
         }
         lines += edges.lines
         lines += [

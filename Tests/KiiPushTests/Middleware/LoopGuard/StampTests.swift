@@ -124,11 +124,7 @@ struct StampTests {
             me: me ?? [.thing(id: "th.\(number)")], loop: LoopSettings().without(.rate), clock: clock)
         receiver.onPushToApp("answer", bucket: "thermostats", object: "*") { [clock] event, context in
             let fields = cloud.fields
-            let context =
-                switch manner {
-                case .plain: try context.continuing(fields[Lineage.key]?.string)
-                case .exact: try context.continuing(fields: fields)
-                }
+            let context = try manner.continuing(context, fields)
             clock.advance(by: duration)
             var changes = ["by": DataValue.string("th.\(number)")]
             context.stamp(&changes)
@@ -194,11 +190,7 @@ struct StampTests {
             let receiver = PushReceiver(me: [.thing(id: "th.\(number)")], clock: clock)
             receiver.onPushToApp("loop", bucket: "thermostats", object: "*") { event, context in
                 var fields = cloud.fields
-                let context =
-                    switch manner {
-                    case .plain: try context.continuing(fields[Lineage.key]?.string)
-                    case .exact: try context.continuing(fields: fields)
-                    }
+                let context = try manner.continuing(context, fields)
                 fields = ["by": .string("th.\(number)")]
                 context.stamp(&fields)
                 handled.withLock { $0 += 1 }

@@ -53,6 +53,14 @@ struct Rounder {
         case plain
         /// Gives the object's fields.
         case exact
+
+        /// The context of a handler that has read the object.
+        func continuing(_ context: HandlerContext, _ fields: [String: DataValue]) throws -> HandlerContext {
+            switch self {
+            case .plain: try context.continuing(fields[Lineage.key]?.string)
+            case .exact: try context.continuing(fields: fields)
+            }
+        }
     }
 
     init(_ number: Int, _ cloud: PatchedObject, _ clock: ManualClock, _ manner: Manner, reports: Bool = true) {
@@ -60,11 +68,7 @@ struct Rounder {
         receiver = PushReceiver(me: [.thing(id: "th.\(number)")], clock: clock)
         receiver.onPushToApp("round", bucket: "thermostats", object: "*") { event, context in
             let fields = cloud.fields
-            let context =
-                switch manner {
-                case .plain: try context.continuing(fields[Lineage.key]?.string)
-                case .exact: try context.continuing(fields: fields)
-                }
+            let context = try manner.continuing(context, fields)
             let target = fields["target"]?.double ?? 0
             guard target != target.rounded() else { return }
             var changes = ["target": DataValue.number("\(target.rounded())")]
