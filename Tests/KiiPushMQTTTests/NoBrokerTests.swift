@@ -113,7 +113,7 @@ struct NoBrokerTests {
         let start = ContinuousClock.now
         task.cancel()
         try await task.value
-        #expect(start.duration(to: .now) < .seconds(1))
+        #expect(start.duration(to: .now) < .seconds(10))
         #expect(intake.events.isEmpty)
     }
 

@@ -166,10 +166,10 @@ struct SocketServer: ~Copyable {
     /// Takes no more, and answers what was sent: how it ended if that comes soon, else whether it is stored.
     private mutating func stop() {
         listener = nil
-        let end = ContinuousClock.now + min(settings.answerAfter, SocketTransport.Settings.longestStop)
+        let end = ContinuousClock.now + min(settings.answerAfter, settings.longestStop)
         for index in clients.indices { clients[index].refuseRest() }
         // As long again for those who are slow to read.
-        let last = end + SocketTransport.Settings.longestStop
+        let last = end + settings.longestStop
         while !clients.isEmpty, ContinuousClock.now < last {
             for index in clients.indices {
                 clients[index].settle(at: .now, stoppingBy: end)

@@ -50,7 +50,7 @@ public struct SocketTransport: PushTransport {
         var shortages: Shortages?
 
         /// How long payloads may go on, and then answers be read, once the transport is stopped.
-        static let longestStop = Duration.seconds(1)
+        var longestStop = Duration.seconds(1)
 
         /// The socket's mode: where others may connect, the system would turn them away without it.
         var mode: mode_t { users.isSubset(of: [geteuid(), 0]) ? 0o600 : 0o666 }
@@ -88,10 +88,11 @@ public struct SocketTransport: PushTransport {
         self.name = name
     }
 
-    /// The same, with another limit for silent clients.
-    package func idle(_ limit: Duration) -> SocketTransport {
+    /// The same, with other limits for silent clients and for its end.
+    package func limits(idle: Duration, stop: Duration) -> SocketTransport {
         var other = self
-        other.settings.idleLimit = limit
+        other.settings.idleLimit = idle
+        other.settings.longestStop = stop
         return other
     }
 

@@ -78,16 +78,13 @@ extension Command {
 extension OptionText {
     /// The beginning of what it does, short enough for a menu.
     var brief: String {
-        let ends = ["; ", ". ", ": "].compactMap { end in help.firstRange(ofText: end) }
+        let ends = ["; ", ". ", ": "].compactMap { end in help.firstIndex(ofText: end) }
         let first = ends.min().map { String(help[..<$0]) } ?? help
         return first.count <= 72 ? first : first.prefix(71) + "…"
     }
 }
 
 extension String {
-    /// Where a text begins in this one; nil where it does not.
-    fileprivate func firstRange(ofText text: String) -> Index? { indices.first { self[$0...].hasPrefix(text) } }
-
     /// The text as one word of a POSIX shell.
     var shellQuoted: String {
         "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"

@@ -44,7 +44,7 @@ struct Ink: Sendable {
 
     /// A line that begins with its place in a file, `FILE:LINE:COLUMN: WHAT`: the place stands out.
     func located(_ line: String) -> String {
-        guard isOn, let end = line.indices.first(where: { line[$0...].hasPrefix(": ") }) else { return line }
+        guard isOn, let end = line.firstIndex(ofText: ": ") else { return line }
         return self(String(line[..<end]), .strong) + line[end...]
     }
 
@@ -53,7 +53,7 @@ struct Ink: Sendable {
         if line.hasPrefix("ROUTE"), header == nil || line == header {
             return self(line, header == nil ? .strong : .header)
         }
-        if line.hasPrefix("problem") || line.contains(": NOT HEALTHY") { return self(line, .bad) }
+        if line.hasPrefix("problem") || line.firstIndex(ofText: ": NOT HEALTHY") != nil { return self(line, .bad) }
         let warnings = ["shortage", "silent", "killed", "healed", "loop guard"]
         if warnings.contains(where: { line.hasPrefix($0 + " ") }) { return self(line, .warning) }
         guard line.hasPrefix("agent "), let place = line.firstIndex(of: ":") else { return line }

@@ -15,14 +15,14 @@ final class RunningSocket {
 
     init(
         isDurable: Bool = false, clients: Int = 16, limit: Int = 1000, answerAfter: Duration = .seconds(3600),
-        users: Set<UInt32>? = nil, idle: Duration = .seconds(30)
+        users: Set<UInt32>? = nil, idle: Duration = .seconds(30), stop: Duration = .seconds(1)
     ) async throws {
         folder = try Folder()
         path = folder["push.sock"]
         let intake = TrialIntake(isDurable: isDurable)
         let transport = SocketTransport(
             path: path, transport: .mqtt, users: users, clients: clients, limit: limit, answerAfter: answerAfter
-        ).idle(idle)
+        ).limits(idle: idle, stop: stop)
         task = Task { try await transport.run(intake.intake(for: transport.name)) }
         self.intake = intake
         #expect(await comes { intake.events.contains(.connected("listens at \(path)")) })
@@ -315,7 +315,7 @@ struct SocketTransportTests {
 
     @Test("what ends soon after it was cancelled is answered with its end")
     func endsWhileStopping() async throws {
-        let socket = try await RunningSocket()
+        let socket = try await RunningSocket(stop: .seconds(60))
         let peer = try SocketPeer(socket.path)
         peer.send("a\n")
         #expect(await comes { socket.intake.payloads.count == 1 })

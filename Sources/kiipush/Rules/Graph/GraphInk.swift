@@ -38,7 +38,7 @@ enum GraphInk: String, CaseIterable {
 
     /// A picture that Graphviz drew, with a style sheet that turns it dark where the viewer asks for that.
     static func adaptive(_ svg: String) -> String {
-        guard let start = svg.firstRange(of: "<svg")?.upperBound,
+        guard let start = svg.firstIndex(ofText: "<svg"),
             let end = svg[start...].firstIndex(of: ">")
         else { return svg }
         // Rules of a style sheet count more than the attributes that Graphviz writes.
