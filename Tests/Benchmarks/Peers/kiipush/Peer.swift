@@ -51,7 +51,7 @@ struct Peer {
     // MARK: Check
 
     private static func check(_ payloads: [[UInt8]], _ program: Program, routes: Int) async {
-        let receiver = makeReceiver(routes: routes, rate: .guards, Sum(), program.handler)
+        let receiver = makeReceiver(routes: routes, rate: .own(LoopRate()), Sum(), program.handler)
         var loop = ReceiveLoop(receiver)
         for bytes in payloads {
             let payload = RawPayload(bytes)
