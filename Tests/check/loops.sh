@@ -17,7 +17,7 @@ if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation"; fi
 SWIFT_DETERMINISTIC_HASHING=1 "$simulation" --service --seeds "$([ -n "${KIIPUSH_LONG:-}" ] && echo 1000000 || echo 5000)"
 simulate 'update|create|ping-pong' --quick
 # Chance deceives the guard with these, and once did so for an hour: it revises its verdict within a minute.
-for seed in 57 67 69; do
-    "$simulation" --honest --seed "$seed" >/dev/null || fail "honest messages are later than a minute: --honest --seed $seed"
-done
+deceived=57.67.69
+"$simulation" --honest --seed "$deceived" >/dev/null ||
+    fail "honest messages are lost or later than a minute: --honest --seed $deceived"
 simulate 'one|a new|fifty|60|5,000|what' --honest --seeds 10

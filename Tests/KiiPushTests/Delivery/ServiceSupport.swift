@@ -56,12 +56,20 @@ final class HandTransport: PushTransport {
 
 /// Lets other tasks run until a condition holds.
 ///
-/// - Throws: when it does not for a minute, in which this task had its turn a hundred thousand times: on a busy machine,
-///   or under a sanitizer, the others have theirs as seldom.
+/// - Throws: when it does not for as long as ``Patience`` lasts.
 func until(_ condition: () -> Bool) async throws {
-    let end = ContinuousClock.now.advanced(by: .seconds(60))
-    var turns = 0
-    while !condition() {
+    var patience = Patience()
+    while !condition() { try await patience.yield() }
+}
+
+/// How long a test lets other tasks run: a minute, and a hundred thousand turns, since on a busy machine, or under a
+/// sanitizer, the others have theirs as seldom.
+struct Patience {
+    private let end = ContinuousClock.now.advanced(by: .seconds(60))
+    private var turns = 0
+
+    /// Lets other tasks run once.
+    mutating func yield() async throws {
         guard ContinuousClock.now < end || turns < 100_000 else { throw NeverHeld() }
         turns += 1
         await Task.yield()
@@ -220,12 +228,9 @@ struct ServiceBench {
 
     /// Lets time pass, from one thing that waits for it to the next, until a condition holds.
     func passTime(_ condition: () -> Bool) async throws {
-        let end = ContinuousClock.now.advanced(by: .seconds(60))
-        var turns = 0
+        var patience = Patience()
         while !condition() {
-            for _ in 0..<20 where !condition() { await Task.yield() }
-            guard ContinuousClock.now < end || turns < 5_000 else { throw NeverHeld() }
-            turns += 1
+            for _ in 0..<20 where !condition() { try await patience.yield() }
             if let next = clock.nextWake, next > clock.now { clock.advance(by: clock.now.duration(to: next)) }
         }
     }
