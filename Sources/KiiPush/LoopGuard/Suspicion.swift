@@ -287,14 +287,13 @@ struct Suspicion {
         guard !held.isEmpty else { return close() }
         let (pace, watch) = (evidence.pace, watchSeconds)
         let strength: Double = self.pace * 0.4 <= pace || isSteady && backoff > 0 ? 8 : 4
-        let size = min(max(least, Int((strength * (pace * watch).squareRoot()).rounded(.up)), 1), held.count)
+        var size = min(max(least, Int((strength * (pace * watch).squareRoot()).rounded(.up)), 1), held.count)
         if !isGrowing {
-            guard let size = affordable(size, now) else { return }
+            guard let affordable = affordable(size, now) else { return }
+            size = affordable
             budget.use(cost(of: size), now)
-            batch = TryBatch(started: now, size: size, toGo: size)
-        } else {
-            batch = TryBatch(started: now, size: size, toGo: size, isGrowing: true)
         }
+        batch = TryBatch(started: now, size: size, toGo: size, isGrowing: isGrowing)
         phase = .trying
     }
 
