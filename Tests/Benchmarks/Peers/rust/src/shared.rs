@@ -75,7 +75,8 @@ impl Receiver {
             seen: Seen::new(),
             in_flight: HashSet::new(),
             objects: Rate::new(limit),
-            buckets: Rate::new(limit.saturating_mul(10)),
+            // As many as a rate of one's own lets pass of a bucket: see `LoopRate.ofBucket`.
+            buckets: Rate::new(limit.saturating_mul(100)),
         };
         Receiver {
             app: app.into(),
