@@ -12,6 +12,10 @@ enum HonestPattern: Hashable {
     case manyObjects(Double)
     /// So many at once of one object, and so many a second behind them.
     case burst(Int, behind: Double)
+    /// So many a second of one object on average, in clusters of about so many within seconds.
+    case clusters(Int, Double)
+    /// Of one object, from one in two seconds to twenty a second within so many seconds, and then so for two minutes.
+    case growing(Double)
     /// 5,000 new objects of a bucket, 200 a second.
     case importing
     /// What ten minutes brought of one object, so many a second, at once; six times.
@@ -24,6 +28,8 @@ enum HonestPattern: Hashable {
             "\(plain(pace))/s, new objects, \(isRegular ? "regular" : "by chance")"
         case .manyObjects(let pace): "\(plain(pace))/s, fifty objects, by chance"
         case .burst(let count, let pace): "\(count) at once, \(plain(pace))/s behind"
+        case .clusters(let size, let pace): "\(plain(pace))/s, in clusters of \(size)"
+        case .growing(let seconds): "from 0.5/s to 20/s in \(plain(seconds)) s"
         case .importing: "import: 5,000 new objects, 200/s"
         case .wakeUps(let pace): "wake-ups: 10 minutes of \(plain(pace))/s at once"
         }
@@ -33,9 +39,14 @@ enum HonestPattern: Hashable {
     var mostLate: Double {
         switch self {
         case .stream, .newObjects, .manyObjects, .importing: 8
-        case .burst, .wakeUps: 30
+        case .burst, .clusters, .growing, .wakeUps: 30
         }
     }
+
+    /// Whether a minute is promised where chance deceives the guard.
+    ///
+    /// It is not for clusters: they may come behind each try, as answers would.
+    var isBounded: Bool { if case .clusters = self { false } else { true } }
 
     static let paces = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200]
 
@@ -44,6 +55,8 @@ enum HonestPattern: Hashable {
         + paces.flatMap { pace in [true, false].map { .newObjects(pace, isRegular: $0) } }
         + paces.map { .manyObjects($0) }
         + [60, 400].flatMap { count in [0, 0.3, 3, 50].map { .burst(count, behind: $0) } }
+        + [3, 8, 20].flatMap { size in [1, 5].map { .clusters(size, $0) } }
+        + [20, 60, 300].map { .growing($0) }
         + [.importing] + [0.1, 0.3, 1].map { .wakeUps($0) }
 }
 
@@ -108,6 +121,27 @@ struct HonestRun {
             if pace > 0 {
                 stream(fleet, random, pace, false, from: 1.1, for: Self.length(pace)) { _ in ("sensors", "power") }
             }
+        case .clusters(let size, let pace):
+            var start = 0.1
+            while start < 600 {
+                var time = start
+                for _ in 0...random.next(2 * size - 1) {
+                    fleet.at(.milliseconds(Int(time * 1000))) { Self.put($0, "sensors", "power") }
+                    time += random.pause(5)
+                }
+                start += random.pause(pace / Double(size))
+            }
+        case .growing(let seconds):
+            func next(_ time: Double) {
+                guard time < seconds + 120 else { return }
+                fleet.at(.milliseconds(Int(time * 1000))) { fleet in
+                    Self.put(fleet, "sensors", "power")
+                    // Twice as fast again and again, five times and a bit.
+                    let doublings = 5.3 * min(time / seconds, 1)
+                    next(time + random.pause(0.5 * power(2, doublings)))
+                }
+            }
+            next(0.1)
         case .importing:
             stream(fleet, random, 200, true, from: 0.1, for: 25) { ("imported", "\($0)") }
         case .wakeUps(let pace):

@@ -63,6 +63,8 @@ extension HonestPattern {
         case .manyObjects(let pace) where pace <= 20: "fifty objects of ten buckets, 0.1 to 20 changes a second in all"
         case .manyObjects: "fifty objects of ten buckets, 50 to 200 changes a second in all"
         case .burst: "60 or 400 changes at once, with 0 to 50 a second behind them"
+        case .clusters: "one object, 1 or 5 changes a second on average, in clusters of 3 to 20"
+        case .growing: "one object, from 0.5 to 20 changes a second within 20 to 300 seconds"
         case .importing: "5,000 new objects of a bucket, 200 a second"
         case .wakeUps: "what ten minutes brought at once, after each sleep"
         }

@@ -16,7 +16,7 @@ struct Options {
     static let usage = """
         usage: kiipush-simulation [--quick | --storm] [--devices N] [--format text|json] [--help]
                kiipush-simulation --adversary [--seeds N] [--rounds N] [--cost N] [--seed PATH] [--allow N]
-               kiipush-simulation --honest [--seeds N] [--seed N]
+               kiipush-simulation --honest [--seeds N] [--seed N] [--only TEXT]
                kiipush-simulation --service [--seeds N] [--first N]
 
         Runs loops through fleets of devices, once with each layer of the loop guard, and honest traffic; exit 1 when a
@@ -34,7 +34,8 @@ struct Options {
           --service    the delivery service from one seed each: faults, crashes and stops, then peace; from seed --first
                        on so many; prints each seed that breaks a guarantee, and exits with 1
           --honest     honest streams, bursts, imports and wake-ups, so many seeds of each; exit 1 when a message is lost,
-                       or is later than a minute
+                       or one that does not come in clusters is later than a minute; --only tries the patterns whose
+                       name has this text
         """
 
     static func read(_ arguments: [String]) -> Result<Options, Problem> {
@@ -54,9 +55,11 @@ struct Options {
                 guard options.service?.read(argument, rest.popFirst() ?? "") == true else {
                     return .failure(.wrong("\(argument) takes a number from 1"))
                 }
-            case "--seed", "--seeds", "--rounds", "--cost", "--allow":
+            case "--seed", "--seeds", "--rounds", "--cost", "--allow", "--only":
                 guard options.adversary?.read(argument, rest.popFirst() ?? "") == true else {
-                    return .failure(.wrong("\(argument) takes a number, and comes behind --adversary or --honest"))
+                    let kind =
+                        argument == "--only" ? "a text, and comes behind" : "a number, and comes behind --adversary or"
+                    return .failure(.wrong("\(argument) takes \(kind) --honest"))
                 }
             case "--storm": isStorm = true
             case "--devices":

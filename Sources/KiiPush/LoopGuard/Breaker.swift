@@ -57,6 +57,11 @@ struct Breaker {
     /// When there is something to do; nil when nothing is, or messages of it run.
     var due: Int64? { opened.first?.due ?? nil }
 
+    /// Whether it may open by chance, in a stream of which its key has a part.
+    var isUnsuspected: Bool { opened.first?.isUnsuspected ?? true }
+    /// The pace with which a narrower key needs no look at it.
+    func partPace(of level: BreakerLevel) -> Double { opened.first?.partPace(of: level) ?? 0 }
+
     // MARK: Counting
 
     /// What a breaker says about a message that comes.
@@ -96,6 +101,11 @@ struct Breaker {
     /// Takes down that a message came which a narrower breaker has judged.
     mutating func note(_ arrival: Arrival) { if !opened.isEmpty { opened[0].note(arrival) } }
 
+    /// Takes down that it holds a message of narrower keys.
+    mutating func tally(_ keys: RateKeys, heldBy level: BreakerLevel) {
+        if !opened.isEmpty { opened[0].tally(keys, heldBy: level) }
+    }
+
     /// Takes back a message that passed and was not handled.
     mutating func takeBack() { passes.takeBack() }
 
@@ -123,12 +133,12 @@ struct Breaker {
 
     /// Takes out the held messages that a condition holds for.
     mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
-        opened.isEmpty ? [] : opened[0].removeHeld(where: condition)
+        opened.isEmpty ? [] : opened[0].held.remove(where: condition)
     }
 
     /// Takes the first message out that a condition holds for, among so many of the oldest.
     mutating func takeHeld(amongOldest most: Int, where condition: (HeldMessage) -> Bool) -> HeldMessage? {
-        opened.isEmpty ? nil : opened[0].takeHeld(amongOldest: most, where: condition)
+        opened.isEmpty ? nil : opened[0].held.take(amongOldest: most, where: condition)
     }
 
     /// The message whose turn it is, oldest first, where `others` were handled lately; nil when none is due.

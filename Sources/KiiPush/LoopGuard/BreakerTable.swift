@@ -79,14 +79,11 @@ struct BreakerTable {
     /// The breakers that are not closed, each time in the same order: a set has another one in each process.
     var trippedBreakers: [Breaker] { tripped.sorted().map { breakers[Int($0)] } }
 
-    /// Judges a message for a breaker, and counts it if it passes.
+    /// Counts a message that passes a breaker that never opened; else does nothing, and it is to be judged.
     // Each use checks that nobody shares the breakers: a message that passes takes one for each of its two, not two.
     @inline(__always)
-    mutating func judge(
-        _ place: UInt32, _ limit: RateLimit, _ arrival: Arrival
-    ) -> Breaker.Answer {
-        if breakers[Int(place)].pass(arrival.now, limit) { return .pass }
-        return use(place) { $0.judge(arrival, limit) }
+    mutating func pass(_ place: UInt32, _ limit: RateLimit, _ now: Int64) -> Bool {
+        breakers[Int(place)].pass(now, limit)
     }
 
     /// Takes down that a message of a key came which a narrower breaker has judged.

@@ -13,7 +13,8 @@ struct CauseEvidence {
 
     private(set) var stretches: [Stretch]
 
-    init(_ idle: Stretch) { stretches = [idle] }
+    /// That of a stretch in which nothing was handled.
+    init(arrived: Int, seconds: Double) { stretches = [Stretch(handled: 0, arrived: arrived, seconds: seconds)] }
 
     mutating func add(_ stretch: Stretch) { stretches.append(stretch) }
 
@@ -30,6 +31,15 @@ struct CauseEvidence {
     var highestPace: Double {
         let count = Double(arrived)
         return (count + 3 * count.squareRoot() + 3) / seconds
+    }
+
+    /// How much likelier it is that what came later had a higher pace of its own, as a logarithm; zero for a lower one.
+    func rise(to later: Stretch) -> Double {
+        let (before, after) = (Double(arrived) + 0.5, Double(later.arrived))
+        guard after / later.seconds > before / seconds else { return 0 }
+        let pooled = (before + after) / (seconds + later.seconds)
+        return before * naturalLogarithm(before / seconds / pooled)
+            + after * naturalLogarithm(after / later.seconds / pooled)
     }
 
     /// Whether only some of the messages may cause one, as those of a loop that goes on by other keys, too.

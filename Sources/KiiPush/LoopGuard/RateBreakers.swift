@@ -89,24 +89,68 @@ struct RateBreakers {
     ) -> Answer {
         let now = arrival.now
         let narrowPlace = narrow.place(of: keys.narrow, limits.narrow, now)
-        let ofNarrow = narrowPlace.map { narrow.judge($0, limits.narrow, arrival) } ?? .pass
+        let ofNarrow =
+            narrowPlace.map { place in
+                narrow.pass(place, limits.narrow, now) ? .pass : judge(place, .object, limits.narrow, keys, arrival)
+            } ?? .pass
         guard ofNarrow == .pass else { return decided(ofNarrow, .object, keys, nil, nil, arrival) }
         let widePlace = keys.wide.flatMap { wide.place(of: $0, limits.wide, now) }
-        let ofWide = widePlace.map { wide.judge($0, limits.wide, arrival) } ?? .pass
+        let ofWide =
+            widePlace.map { place in
+                wide.pass(place, limits.wide, now) ? .pass : judge(place, .bucket, limits.wide, keys, arrival)
+            } ?? .pass
         guard ofWide == .pass else { return decided(ofWide, .bucket, keys, narrowPlace, nil, arrival) }
         let routePlace = broad.place(of: keys.route, limits.route, now)
-        let ofRoute = routePlace.map { broad.judge($0, limits.route, arrival) } ?? .pass
+        let ofRoute =
+            routePlace.map { place in
+                broad.pass(place, limits.route, now) ? .pass : judge(place, .route, limits.route, keys, arrival)
+            } ?? .pass
         guard ofRoute == .pass else {
             return decided(ofRoute, .route, keys, narrowPlace, widePlace, arrival)
         }
         let devicePlace = broad.place(of: .device, device, now)
-        let ofDevice = devicePlace.map { broad.judge($0, device, arrival) } ?? .pass
+        let ofDevice =
+            devicePlace.map { place in
+                broad.pass(place, device, now) ? .pass : judge(place, .device, device, keys, arrival)
+            } ?? .pass
         guard ofDevice == .pass else {
             if ofDevice == .hold, let place = routePlace { broad.use(place) { $0.takeBack() } }
             return decided(ofDevice, .device, keys, narrowPlace, widePlace, arrival)
         }
         handled.add(now)
         return .pass
+    }
+
+    /// Judges a message by a breaker that has opened before, or is about to.
+    // Never inlined: few messages come here.
+    @inline(never)
+    private mutating func judge(
+        _ place: UInt32, _ level: BreakerLevel, _ limit: RateLimit, _ keys: RateKeys, _ arrival: Arrival
+    ) -> Breaker.Answer {
+        func judge(_ breaker: inout Breaker, _ partPace: Double) -> Breaker.Answer {
+            let answer = breaker.judge(arrival, breaker.isUnsuspected ? limit.raised(by: partPace) : limit)
+            if answer == .hold, arrival.kind != .again { breaker.tally(keys, heldBy: level) }
+            return answer
+        }
+        let pace = partPace(of: level, keys)
+        return switch level {
+        case .object: narrow.use(place) { judge(&$0, pace) }
+        case .bucket: wide.use(place) { judge(&$0, pace) }
+        case .route, .device: broad.use(place) { judge(&$0, pace) }
+        }
+    }
+
+    /// The highest pace that a wider breaker trusts a narrower key with.
+    private func partPace(of level: BreakerLevel, _ keys: RateKeys) -> Double {
+        func pace(_ table: BreakerTable, _ key: ResourceKey?) -> Double {
+            key.flatMap { table.find($0) }.map { table[$0].partPace(of: level) } ?? 0
+        }
+        return switch level {
+        case .object: max(pace(wide, keys.wide), pace(broad, keys.route), pace(broad, .device))
+        case .bucket: max(pace(broad, keys.route), pace(broad, .device))
+        case .route: pace(broad, .device)
+        case .device: 0
+        }
     }
 
     /// What a breaker says that holds a message, or trusts it: narrower ones do not count what is held, and wider ones are

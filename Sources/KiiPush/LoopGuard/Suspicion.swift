@@ -16,7 +16,7 @@
 /// seconds, then 2, 8 and 32 minutes.
 struct Suspicion {
     private(set) var phase = Breaker.Phase.closed
-    private(set) var held = HeldQueue()
+    var held = HeldQueue()
     /// Places that were promised to messages which are about to be held.
     private var promised = 0
     private var limit: RateLimit
@@ -30,9 +30,10 @@ struct Suspicion {
     private var quietSince: Int64 = .min
     /// The pace at which it opened, in messages a second.
     private var pace = 0.0
-    private var evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: 0, seconds: 0.5))
+    private var evidence = CauseEvidence(arrived: 0, seconds: 0.5)
     private var logRatio = 0.0
     private var batch = TryBatch()
+    private var parts = PartTallies()
     private var backlog = Backlog()
     /// How many of the released messages run.
     private var running = 0
@@ -46,6 +47,8 @@ struct Suspicion {
     /// Whether so much else was handled while it listened that this may have caused what came.
     private var isMixed = false
     private var trust = Trust()
+    /// The most that came within two seconds while nothing was handled.
+    private var peak = 0
     /// How often trust was broken since it was last proven.
     private var breaches = 0
 
@@ -74,9 +77,7 @@ struct Suspicion {
     // MARK: Messages that come
 
     /// Judges a message, and counts it among `passes` if it passes.
-    mutating func judge(
-        _ arrival: Arrival, _ limit: RateLimit, _ passes: inout PassWindow
-    ) -> Breaker.Answer {
+    mutating func judge(_ arrival: Arrival, _ limit: RateLimit, _ passes: inout PassWindow) -> Breaker.Answer {
         let now = arrival.now
         self.limit = limit
         note(arrival)
@@ -102,6 +103,18 @@ struct Suspicion {
         backlog.note(arrival)
     }
 
+    /// Takes down that it holds a message of narrower keys.
+    mutating func tally(_ keys: RateKeys, heldBy level: BreakerLevel) { parts.add(keys, heldBy: level) }
+
+    /// The pace with which a narrower key needs no look at it: infinite while this one holds all of them.
+    func partPace(of level: BreakerLevel) -> Double {
+        guard phase == .closed else { return .infinity }
+        return isIndependent ? trust.parts[level] : 0
+    }
+
+    /// Whether it may open by chance, in a stream of which its key has a part.
+    var isUnsuspected: Bool { phase == .closed && !isTrusted && backoff == 0 }
+
     private mutating func mayPass(_ now: Int64, _ passes: inout PassWindow) -> Bool {
         guard isTrusted else { return limit.lets(&passes, now) }
         if passes.count(limit.slowSpan, now) > limit.slowMessages / 2 { trust.lastUsed = now }
@@ -114,7 +127,9 @@ struct Suspicion {
         guard let start = trust.comparedFrom, now >= trust.nextLook else { return false }
         trust.nextLook = now &+ .seconds(1)
         let following = record.following(since: start, now)
-        if following >= 7 {
+        // What comes in clusters may follow by chance: only more at once than ever comes by itself tells something.
+        let isMore = record.peak(within: 2, since: trust.since) > peak * 3 / 2
+        if following >= 7 && isMore || isRising(now) {
             distrust(now)
             return true
         }
@@ -133,6 +148,13 @@ struct Suspicion {
         return true
     }
 
+    /// Whether far more come since the release than while nothing was handled.
+    private func isRising(_ now: Int64) -> Bool {
+        let (count, seconds) = record.arrivals(from: trust.since &+ TimeBins.bin, to: now)
+        guard count >= max(8, 2 * peak), seconds > 0 else { return false }
+        return evidence.rise(to: CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds)) > 7
+    }
+
     /// Takes down that arrivals followed what was handled, or came faster than the pace that was trusted and not proven.
     private mutating func breach() { breaches = min(breaches + 1, Self.mostBreaches) }
 
@@ -146,7 +168,7 @@ struct Suspicion {
     }
 
     private mutating func doubt(_ now: Int64) {
-        doubts = min(doubts + 1, Self.listens.count - 1)
+        doubts = min(doubts + 1, ListeningTimes.byDoubts.count - 1)
         doubtedAt = now
     }
 
@@ -166,9 +188,13 @@ struct Suspicion {
         }
         pace = limit.pace(passes, now)
         openedAt = now
+        parts = PartTallies()
         listen(now)
         // A loop beside honest messages of its key looks like them while it is held, and runs away once it is released.
-        if breaches > 1 { wait(for: Int64.seconds(30) << Int64(2 * (breaches - 2)), now) }
+        if breaches > 1 {
+            backoff = max(backoff, limit.coolDown)
+            wait(for: Int64.seconds(30) << Int64(2 * (breaches - 2)), now)
+        }
     }
 
     private mutating func listen(_ now: Int64) {
@@ -176,18 +202,12 @@ struct Suspicion {
         backlog.restart()
         logRatio = 0
         batch = TryBatch()
-        phase = .listening(until: now &+ .seconds(Self.listens[doubts].time))
+        phase = .listening(until: now &+ .seconds(times.time))
     }
 
     // MARK: Steps
 
-    /// For how long it listens and watches, by the number of doubts; what comes in the first `skip` seconds of
-    /// listening may be answers to what was handled before.
-    private static let listens: [(time: Double, skip: Double, watch: Double)] = [
-        (4.5, 1.5, 1.8), (10, 4, 4), (16, 5, 8), (20, 5, 12), (24, 8, 16),
-    ]
-
-    private var watchSeconds: Double { Self.listens[doubts].watch }
+    private var times: ListeningTimes { ListeningTimes.byDoubts[doubts] }
 
     /// When there is something to do; nil when nothing is, or messages of it run.
     var due: Int64? {
@@ -220,29 +240,23 @@ struct Suspicion {
     }
 
     private mutating func endListening(_ now: Int64, _ others: TimeBins) {
-        let listen = Self.listens[doubts]
         if let end = backlog.takeEnd(now) {
             // Only what comes from now on tells anything.
             quietSince = end
-            phase = .listening(until: end &+ .seconds(listen.time))
+            phase = .listening(until: end &+ .seconds(times.time))
             return
         }
-        let (first, second) = record.halves(since: quietSince &+ .seconds(listen.skip), now)
-        let count = first.count + second.count
-        let seconds = max(first.seconds + second.seconds, 0.25)
+        let halves = record.halves(since: quietSince &+ .seconds(times.skip), now)
         // What grows or dies away is on its way still, or answers what others handle.
-        let isGrowing = Double(count) / seconds > 4 * pace + 5
-        let isChanging =
-            first.count >= 8 && second.count * 3 < first.count || second.count >= 12 && first.count * 3 < second.count
-        if isGrowing || isChanging, now.since(quietSince) < .seconds(max(16, listen.time + 6)) {
+        let isGrowing = Double(halves.count) / max(halves.seconds, 0.25) > 4 * pace + 5
+        if isGrowing || halves.isChanging, now.since(quietSince) < .seconds(max(16, times.time + 6)) {
             phase = .listening(until: now &+ .seconds(1.5))
             return
         }
-        let steady = isChanging ? second : (count, seconds)
-        evidence = CauseEvidence(
-            CauseEvidence.Stretch(handled: 0, arrived: steady.0, seconds: max(steady.1, 0.25)))
+        let steady = halves.isChanging ? halves.second : halves.whole
+        evidence = CauseEvidence(arrived: steady.count, seconds: max(steady.seconds, 0.25))
         logRatio = 0
-        compare(count, with: others, now)
+        compare(halves.count, with: others, now)
         begin(now)
     }
 
@@ -252,9 +266,9 @@ struct Suspicion {
             phase = .waiting(until: end &+ .seconds(2))
             return
         }
-        let (first, second) = record.halves(since: max(quietSince, now &- .seconds(60)), now)
-        var (count, seconds) = (first.count + second.count, max(first.seconds + second.seconds, 0.5))
-        isSteady = count >= 2 && first.count <= 2 * second.count + 4 && second.count <= 2 * first.count + 4
+        let halves = record.halves(since: max(quietSince, now &- .seconds(60)), now)
+        var (count, seconds) = (halves.count, max(halves.seconds, 0.5))
+        isSteady = halves.isSteady(peak)
         // A slow stream needs some time to be seen as one.
         if count >= 2, count < 8, seconds < 6, budget.mayRevise(now) {
             phase = .waiting(until: now &+ .seconds(1))
@@ -265,7 +279,7 @@ struct Suspicion {
         let usual = evidence.idle.seconds > 0 ? Double(evidence.idle.arrived) / evidence.idle.seconds * seconds : 0
         if usual > 0, Double(count) > 1.5 * usual + 4 * usual.squareRoot() + 4 {
             // More and more come while nothing is handled: others cause it still, and a try would tell nothing.
-            evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds))
+            evidence = CauseEvidence(arrived: count, seconds: seconds)
             quietSince = now
             phase = .waiting(until: now &+ max(backoff, limit.coolDown))
             return
@@ -274,7 +288,7 @@ struct Suspicion {
             count += evidence.idle.arrived
             seconds += evidence.idle.seconds
         }
-        evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds))
+        evidence = CauseEvidence(arrived: count, seconds: seconds)
         // It was a loop the last time.
         logRatio = -1.5
         begin(now)
@@ -285,7 +299,7 @@ struct Suspicion {
     /// Tries as many as show against what comes anyway, but at least so many.
     private mutating func begin(_ now: Int64, atLeast least: Int = 1, isGrowing: Bool = false) {
         guard !held.isEmpty else { return close() }
-        let (pace, watch) = (evidence.pace, watchSeconds)
+        let (pace, watch) = (evidence.pace, times.watch)
         let strength: Double = self.pace * 0.4 <= pace || isSteady && backoff > 0 ? 8 : 4
         var size = min(max(least, Int((strength * (pace * watch).squareRoot()).rounded(.up)), 1), held.count)
         if !isGrowing {
@@ -301,12 +315,12 @@ struct Suspicion {
     private func cost(of size: Int) -> Int {
         if backoff > 0 { return size }
         let idle = evidence.idle
-        return max(size - Int(2 * Double(idle.arrived) / max(idle.seconds, 0.1) * watchSeconds), 1)
+        return max(size - Int(2 * Double(idle.arrived) / max(idle.seconds, 0.1) * times.watch), 1)
     }
 
     /// How many of a try the budget allows; nil when it allows none, and the key is released or waits.
     private mutating func affordable(_ size: Int, _ now: Int64) -> Int? {
-        let usual = evidence.pace * watchSeconds
+        let usual = evidence.pace * times.watch
         let left = budget.left(now)
         // A stream that was taken for a loop may end; what it has left is tried one by one.
         let reserve = backoff > 0 && size > 1 ? TryBudget.reserve : 0
@@ -326,7 +340,7 @@ struct Suspicion {
     }
 
     private mutating func watch(_ now: Int64) {
-        let usual = watchSeconds
+        let usual = times.watch
         // Many at once show a slow loop, too; answers may take ten seconds.
         let seconds = batch.isGrowing && batch.size >= 64 ? min(usual * 2.5, max(usual, 12)) : usual
         backlog.restart()
@@ -336,7 +350,7 @@ struct Suspicion {
     /// Weighs what came since the batch was handled.
     private mutating func weigh(_ now: Int64) {
         if let end = backlog.takeEnd(now) {
-            phase = .watching(until: end &+ .seconds(watchSeconds))
+            phase = .watching(until: end &+ .seconds(times.watch))
             return
         }
         let seconds = Double(now.since(batch.started)) / 1e9
@@ -365,32 +379,36 @@ struct Suspicion {
     private mutating func hold(for now: Int64) {
         doubt(now)
         let doubled = min(backoff.multipliedReportingOverflow(by: 2).partialValue, Self.longestBackoff)
-        wait(for: max(doubled, limit.coolDown), now)
+        backoff = max(doubled, limit.coolDown)
+        wait(for: backoff, now)
     }
 
     private mutating func wait(for time: Int64, _ now: Int64) {
-        backoff = time
         isSteady = false
         quietSince = now
         backlog.restart()
-        phase = .waiting(until: now &+ backoff)
+        phase = .waiting(until: now &+ time)
     }
 
     private static let longestBackoff = LoopRate.longestCoolDown.inNanoseconds
 
     /// Handling causes nothing: releases what is held, or as much of it as is safe.
     private mutating func accept(_ now: Int64) {
-        if backoff == 0 { budget.release() }
+        if backoff == 0 || logRatio > 8 { budget.release() }
         let explained = 1.5 * evidence.pace * Double(now.since(openedAt)) / 1e9 + 4
         guard Double(held.count) <= explained else {
             return begin(now, atLeast: batch.size * 4, isGrowing: true)
         }
         trust.pace = max(evidence.pace, min(evidence.highestPace, pace))
         (trust.since, trust.lastUsed, trust.nextLook) = (now, now, now)
+        peak = max(peak, record.idlePeak(within: 2, after: times.skip, now))
+        trust.peak = peak
         trust.isIndependent = !isMixed
+        trust.parts = parts.paces(in: Double(now.since(openedAt)) / 1e9)
         trust.breaches = breaches
         // Slower than its limit is no stream that would need trust, but a burst or a loop that is found again.
         if trust.pace * Double(limit.slowSpan) / 1e9 < Double(limit.slowMessages) { trust.pace = 0 }
+        parts = PartTallies()
         isPassesReset = backoff == 0
         backoff /= 2
         phase = .releasing
@@ -419,14 +437,6 @@ struct Suspicion {
         held.insert(message)
         // Everything before it may have been released meanwhile; then it is due at once.
         if phase == .closed { phase = .releasing }
-    }
-
-    /// Takes out the held messages that a condition holds for.
-    mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] { held.remove(where: condition) }
-
-    /// Takes the first message out that a condition holds for, among so many of the oldest.
-    mutating func takeHeld(amongOldest most: Int, where condition: (HeldMessage) -> Bool) -> HeldMessage? {
-        held.take(amongOldest: most, where: condition)
     }
 
     /// The message whose turn it is, oldest first; nil when none is due.

@@ -2,6 +2,10 @@
 struct Trust {
     /// The pace that was measured, in messages a second; none where it is zero.
     var pace = 0.0
+    /// The most that came within two seconds while nothing was handled: what comes in clusters does so by itself.
+    var peak = 0
+    /// What is trusted of the narrower keys that have their part in it.
+    var parts = PartPaces()
     var since: Int64 = .min
     var lastUsed: Int64 = .min
     /// Whether it was measured while the device handled next to nothing else that may cause messages.
@@ -30,7 +34,8 @@ struct Trust {
         guard !isProven || breaches > 0 else { return true }
         let usual = 2 * pace
         let room = max(limit.messages >> (breaches + 1), 4)
-        return passes.count(since: now.since(.seconds(2))).count < Int(usual + 4 * usual.squareRoot()) + room
+        return passes.count(since: now.since(.seconds(2))).count
+            < max(Int(usual + 4 * usual.squareRoot()), peak * 3 / 2) + room
     }
 
     private func most(in span: Int64, _ messages: Int) -> Int {

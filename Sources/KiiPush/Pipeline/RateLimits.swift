@@ -14,6 +14,29 @@ struct RateLimit {
         slowSpan = slow?.window.inNanoseconds ?? span
         self.coolDown = coolDown.inNanoseconds
     }
+
+    private init(messages: Int, slowMessages: Int, like other: RateLimit) {
+        self.messages = messages
+        span = other.span
+        self.slowMessages = slowMessages
+        slowSpan = other.slowSpan
+        coolDown = other.coolDown
+    }
+
+    /// The limit of one of many keys that share a stream which nobody here causes.
+    ///
+    /// It is the key's part, with room for chance and for half of the limit; none for an infinite pace.
+    func raised(by pace: Double) -> RateLimit {
+        guard pace > 0 else { return self }
+        let (fast, slow) = (Self.most(messages, span, pace), Self.most(slowMessages, slowSpan, pace))
+        return RateLimit(messages: fast, slowMessages: slow, like: self)
+    }
+
+    private static func most(_ messages: Int, _ span: Int64, _ pace: Double) -> Int {
+        guard pace < 1e6 else { return .max }
+        let usual = pace * Double(span) / 1e9
+        return max(messages, Int(usual + 4 * usual.squareRoot()) + messages / 2)
+    }
 }
 
 /// The limits of a rate's breakers; made once, since a `Duration` is divided to be one number.

@@ -21,7 +21,7 @@ struct BreakerTableTests {
                 unplaced += 1
                 continue
             }
-            _ = table.judge(place, limit, Arrival(time: 0, now: 0))
+            _ = table.use(place) { $0.judge(Arrival(time: 0, now: 0), limit) }
         }
         #expect(unplaced == 0)
         #expect(table.count == 1000)
@@ -36,7 +36,7 @@ struct BreakerTableTests {
             // One in 20 ms: of each key nothing counts after ten seconds, or 500 others.
             let now = Int64(number) * 20_000_000
             if let place = table.place(of: ResourceKey(number), limit, now) {
-                _ = table.judge(place, limit, Arrival(time: now, now: now))
+                _ = table.use(place) { $0.judge(Arrival(time: now, now: now), limit) }
             }
         }
         #expect(table.forgottenEarly == 0)
@@ -49,12 +49,12 @@ struct BreakerTableTests {
         for number in 0..<7 {
             let found = table.place(of: ResourceKey(-1 - number), limit, 0)
             let place = try #require(found)
-            for _ in 0..<2 { _ = table.judge(place, limit, Arrival(time: 0, now: 0)) }
+            for _ in 0..<2 { _ = table.use(place) { $0.judge(Arrival(time: 0, now: 0), limit) } }
         }
         for number in 0..<10_000 {
             let found = table.place(of: ResourceKey(number), limit, 0)
             let place = try #require(found)
-            _ = table.judge(place, limit, Arrival(time: 0, now: 0))
+            _ = table.use(place) { $0.judge(Arrival(time: 0, now: 0), limit) }
         }
         #expect(table.trippedBreakers.count == 7)
         for number in 0..<7 { #expect(table.find(ResourceKey(-1 - number)) != nil) }
@@ -69,7 +69,7 @@ struct BreakerTableTests {
         for number in 0..<20 {
             let found = table.place(of: ResourceKey(number), limit, 0)
             let place = try #require(found)
-            for _ in 0..<2 { _ = table.judge(place, limit, Arrival(time: 0, now: 0)) }
+            for _ in 0..<2 { _ = table.use(place) { $0.judge(Arrival(time: 0, now: 0), limit) } }
         }
         let (new, known) = (table.place(of: ResourceKey(20), limit, 0), table.place(of: ResourceKey(3), limit, 0))
         #expect(new == nil)
