@@ -134,7 +134,7 @@ struct Suspicion {
             return true
         }
         guard now.since(trust.since) > .seconds(24) else { return false }
-        if following < (trust.isSecondPause ? 3 : 2) || trust.pace < 2 {
+        if following < 3.5 || trust.pace < 2 {
             (trust.comparedFrom, trust.isProven) = (nil, true)
             // So few messages prove nothing.
             guard trust.pace >= 2 || trust.pace > 0 && backoff == 0 else { return false }
