@@ -129,7 +129,7 @@ struct Suspicion {
         let following = record.following(since: start, now)
         // What comes in clusters may follow by chance: only more at once than ever comes by itself tells something.
         let isMore = record.peak(within: 2, since: trust.since) > peak * 3 / 2
-        if following >= 7 && isMore || isRising(now) {
+        if following >= 9 && isMore || isRising(now) {
             distrust(now)
             return true
         }
@@ -152,7 +152,7 @@ struct Suspicion {
     private func isRising(_ now: Int64) -> Bool {
         let (count, seconds) = record.arrivals(from: trust.since &+ TimeBins.bin, to: now)
         guard count >= max(8, 2 * peak), seconds > 0 else { return false }
-        return evidence.rise(to: CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds)) > 7
+        return evidence.rise(to: CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds)) > 9
     }
 
     /// Takes down that arrivals followed what was handled, or came faster than the pace that was trusted and not proven.
