@@ -366,7 +366,7 @@ struct Suspicion {
         evidence.add(CauseEvidence.Stretch(handled: batch.size, arrived: batch.answers, seconds: seconds))
         let gain = evidence.logRatio - before
         logRatio += gain
-        if logRatio <= -2.5 || gain <= -4 {
+        if logRatio <= -3.5 || gain <= -5 {
             hold(for: now)
         } else if logRatio >= 2.2 {
             accept(now)
