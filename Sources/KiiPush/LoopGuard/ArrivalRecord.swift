@@ -111,7 +111,7 @@ struct ArrivalHalves {
 
     /// Whether far more came in one of them than in the other.
     var isChanging: Bool {
-        first.count >= 8 && second.count * 3 < first.count || second.count >= 12 && first.count * 3 < second.count
+        first.count >= 12 && second.count * 3 < first.count || second.count >= 12 && first.count * 3 < second.count
     }
 
     /// Whether about as many came in both, give or take what comes at once.
