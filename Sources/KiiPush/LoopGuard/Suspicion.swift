@@ -152,7 +152,7 @@ struct Suspicion {
     private func isRising(_ now: Int64) -> Bool {
         let (count, seconds) = record.arrivals(from: trust.since &+ TimeBins.bin, to: now)
         guard count >= max(8, 2 * peak), seconds > 0 else { return false }
-        return evidence.rise(to: CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds)) > 9
+        return evidence.rise(to: CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds)) > 7
     }
 
     /// Takes down that arrivals followed what was handled, or came faster than the pace that was trusted and not proven.
