@@ -129,12 +129,13 @@ struct Suspicion {
         let following = record.following(since: start, now)
         // What comes in clusters may follow by chance: only more at once than ever comes by itself tells something.
         let isMore = record.peak(within: 2, since: trust.since) > peak * 3 / 2
-        if following >= 9 && isMore || isRising(now) {
+        let (rise, isComplete) = (rise(now), now.since(trust.since) > .seconds(24))
+        if following >= 9 && isMore || rise > (isComplete && trust.isSecondPause ? 2 : 7) {
             distrust(now)
             return true
         }
-        guard now.since(trust.since) > .seconds(24) else { return false }
-        if following < 3.5 || trust.pace < 2 {
+        guard isComplete else { return false }
+        if following < 3.5 && rise <= 2 || trust.pace < 2 {
             (trust.comparedFrom, trust.isProven) = (nil, true)
             // So few messages prove nothing.
             guard trust.pace >= 2 || trust.pace > 0 && backoff == 0 else { return false }
@@ -148,11 +149,11 @@ struct Suspicion {
         return true
     }
 
-    /// Whether far more come since the release than while nothing was handled.
-    private func isRising(_ now: Int64) -> Bool {
+    /// How much likelier it is that more come since the release than while nothing was handled.
+    private func rise(_ now: Int64) -> Double {
         let (count, seconds) = record.arrivals(from: trust.since &+ TimeBins.bin, to: now)
-        guard count >= max(8, 2 * peak), seconds > 0 else { return false }
-        return evidence.rise(to: CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds)) > 7
+        guard count >= max(8, 2 * peak), seconds > 0 else { return 0 }
+        return evidence.rise(to: CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds))
     }
 
     /// Takes down that arrivals followed what was handled, or came faster than the pace that was trusted and not proven.
