@@ -130,12 +130,12 @@ struct Suspicion {
         // What comes in clusters may follow by chance: only more at once than ever comes by itself tells something.
         let isMore = record.peak(within: 2, since: trust.since) > peak * 3 / 2
         let (rise, isComplete) = (rise(now), now.since(trust.since) > .seconds(24))
-        if following >= 9 && isMore || rise > (isComplete && trust.isSecondPause ? 2 : 7) {
+        if following >= 9 && isMore || rise > 7 {
             distrust(now)
             return true
         }
         guard isComplete else { return false }
-        if following < 3.5 && rise <= 2 || trust.pace < 2 {
+        if following < 3.5 && (rise <= 2 || trust.isSecondPause) || trust.pace < 2 {
             (trust.comparedFrom, trust.isProven) = (nil, true)
             // So few messages prove nothing.
             guard trust.pace >= 2 || trust.pace > 0 && backoff == 0 else { return false }
@@ -367,7 +367,7 @@ struct Suspicion {
         evidence.add(CauseEvidence.Stretch(handled: batch.size, arrived: batch.answers, seconds: seconds))
         let gain = evidence.logRatio - before
         logRatio += gain
-        if logRatio <= -3.5 || gain <= -5 {
+        if logRatio <= -2.5 || gain <= -4 {
             hold(for: now)
         } else if logRatio >= 2.2 {
             accept(now)
