@@ -14,39 +14,12 @@ struct ArrivalRecord {
         arrived.count(from: start, to: end)
     }
 
-    /// How many arrived from `start` on, in either half of the time up to now.
-    func halves(since start: Int64, _ now: Int64) -> ArrivalHalves {
+    /// How many arrived from `start` on in either half of the time up to now.
+    func halves(
+        since start: Int64, _ now: Int64
+    ) -> (first: (count: Int, seconds: Double), second: (count: Int, seconds: Double)) {
         let middle = start &+ now.since(start) / 2
-        return ArrivalHalves(first: arrivals(from: start, to: middle), second: arrivals(from: middle, to: now))
-    }
-
-    // MARK: How much comes at once
-
-    /// The most that arrived within so many seconds from `start` on, in bins that are whole or not.
-    func peak(within seconds: Double, since start: Int64) -> Int {
-        let length = Int64((seconds * 4).rounded()), first = arrived.first(since: start)
-        var (peak, sum) = (0, 0)
-        for number in first...max(first, arrived.last) {
-            sum += arrived[number]
-            if number - first >= length { sum -= arrived[number - length] }
-            peak = max(peak, sum)
-        }
-        return peak
-    }
-
-    /// The most that arrived within so many seconds in which nothing was handled, nor in the `pause` before.
-    func idlePeak(within seconds: Double, after pause: Double, _ now: Int64) -> Int {
-        let length = Int64((seconds * 4).rounded()), quiet = Int64((pause * 4).rounded())
-        let oldest = max(arrived.first(since: .min), handled.first(since: .min))
-        var (peak, sum, first) = (0, 0, oldest)
-        for number in oldest...max(oldest, now / TimeBins.bin) {
-            if handled[number] > 0 { (first, sum) = (number + 1 + quiet, 0) }
-            guard number >= first else { continue }
-            sum += arrived[number]
-            if number - first >= length { sum -= arrived[number - length] }
-            peak = max(peak, sum)
-        }
-        return peak
+        return (arrivals(from: start, to: middle), arrivals(from: middle, to: now))
     }
 
     // MARK: Whether arrivals follow what was handled
@@ -97,25 +70,5 @@ struct ArrivalRecord {
             evidence = max(evidence, (covariance - square / 2) / variance)
         }
         return evidence
-    }
-}
-
-/// How many arrived in either half of some time, and for how many seconds that is.
-struct ArrivalHalves {
-    let first: (count: Int, seconds: Double)
-    let second: (count: Int, seconds: Double)
-
-    var count: Int { first.count + second.count }
-    var seconds: Double { first.seconds + second.seconds }
-    var whole: (count: Int, seconds: Double) { (count, seconds) }
-
-    /// Whether far more came in one of them than in the other.
-    var isChanging: Bool {
-        first.count >= 12 && second.count * 3 < first.count || second.count >= 12 && first.count * 3 < second.count
-    }
-
-    /// Whether about as many came in both, give or take what comes at once.
-    func isSteady(_ peak: Int) -> Bool {
-        count >= 2 && max(first.count, second.count) <= 2 * min(first.count, second.count) + max(4, peak)
     }
 }

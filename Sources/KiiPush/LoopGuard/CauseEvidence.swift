@@ -13,8 +13,7 @@ struct CauseEvidence {
 
     private(set) var stretches: [Stretch]
 
-    /// That of a stretch in which nothing was handled.
-    init(arrived: Int, seconds: Double) { stretches = [Stretch(handled: 0, arrived: arrived, seconds: seconds)] }
+    init(_ idle: Stretch) { stretches = [idle] }
 
     mutating func add(_ stretch: Stretch) { stretches.append(stretch) }
 
@@ -31,15 +30,6 @@ struct CauseEvidence {
     var highestPace: Double {
         let count = Double(arrived)
         return (count + 3 * count.squareRoot() + 3) / seconds
-    }
-
-    /// How much likelier it is that what came later had a higher pace of its own, as a logarithm; zero for a lower one.
-    func rise(to later: Stretch) -> Double {
-        let (before, after) = (Double(arrived) + 0.5, Double(later.arrived))
-        guard after / later.seconds > before / seconds else { return 0 }
-        let pooled = (before + after) / (seconds + later.seconds)
-        return before * naturalLogarithm(before / seconds / pooled)
-            + after * naturalLogarithm(after / later.seconds / pooled)
     }
 
     /// Whether only some of the messages may cause one, as those of a loop that goes on by other keys, too.

@@ -30,7 +30,7 @@ struct Suspicion {
     private var quietSince: Int64 = .min
     /// The pace at which it opened, in messages a second.
     private var pace = 0.0
-    private var evidence = CauseEvidence(arrived: 0, seconds: 0.5)
+    private var evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: 0, seconds: 0.5))
     private var logRatio = 0.0
     private var batch = TryBatch()
     private var parts = PartTallies()
@@ -47,8 +47,6 @@ struct Suspicion {
     /// Whether so much else was handled while it listened that this may have caused what came.
     private var isMixed = false
     private var trust = Trust()
-    /// The most that came within two seconds while nothing was handled.
-    private var peak = 0
     /// How often trust was broken since it was last proven.
     private var breaches = 0
 
@@ -127,15 +125,12 @@ struct Suspicion {
         guard let start = trust.comparedFrom, now >= trust.nextLook else { return false }
         trust.nextLook = now &+ .seconds(1)
         let following = record.following(since: start, now)
-        // What comes in clusters may follow by chance: only more at once than ever comes by itself tells something.
-        let isMore = record.peak(within: 2, since: trust.since) > peak * 3 / 2
-        let (rise, isComplete) = (rise(now), now.since(trust.since) > .seconds(24))
-        if following >= 9 && isMore || rise > 7 {
+        if following >= 7 {
             distrust(now)
             return true
         }
-        guard isComplete else { return false }
-        if following < 3.5 && (rise <= 2 || trust.isSecondPause) || trust.pace < 2 {
+        guard now.since(trust.since) > .seconds(24) else { return false }
+        if following < (trust.isSecondPause ? 3 : 1) || trust.pace < 2 {
             (trust.comparedFrom, trust.isProven) = (nil, true)
             // So few messages prove nothing.
             guard trust.pace >= 2 || trust.pace > 0 && backoff == 0 else { return false }
@@ -147,13 +142,6 @@ struct Suspicion {
         trust.isSecondPause = true
         trust.pace = 0
         return true
-    }
-
-    /// How much likelier it is that more come since the release than while nothing was handled.
-    private func rise(_ now: Int64) -> Double {
-        let (count, seconds) = record.arrivals(from: trust.since &+ TimeBins.bin, to: now)
-        guard count >= max(8, 2 * peak), seconds > 0 else { return 0 }
-        return evidence.rise(to: CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds))
     }
 
     /// Takes down that arrivals followed what was handled, or came faster than the pace that was trusted and not proven.
@@ -169,7 +157,7 @@ struct Suspicion {
     }
 
     private mutating func doubt(_ now: Int64) {
-        doubts = min(doubts + 1, ListeningTimes.byDoubts.count - 1)
+        doubts = min(doubts + 1, Self.listens.count - 1)
         doubtedAt = now
     }
 
@@ -192,10 +180,7 @@ struct Suspicion {
         parts = PartTallies()
         listen(now)
         // A loop beside honest messages of its key looks like them while it is held, and runs away once it is released.
-        if breaches > 1 {
-            backoff = max(backoff, limit.coolDown)
-            wait(for: Int64.seconds(30) << Int64(2 * (breaches - 2)), now)
-        }
+        if breaches > 1 { wait(for: Int64.seconds(30) << Int64(2 * (breaches - 2)), now) }
     }
 
     private mutating func listen(_ now: Int64) {
@@ -203,12 +188,18 @@ struct Suspicion {
         backlog.restart()
         logRatio = 0
         batch = TryBatch()
-        phase = .listening(until: now &+ .seconds(times.time))
+        phase = .listening(until: now &+ .seconds(Self.listens[doubts].time))
     }
 
     // MARK: Steps
 
-    private var times: ListeningTimes { ListeningTimes.byDoubts[doubts] }
+    /// For how long it listens and watches, by the number of doubts; what comes in the first `skip` seconds of
+    /// listening may be answers to what was handled before.
+    private static let listens: [(time: Double, skip: Double, watch: Double)] = [
+        (4.5, 1.5, 1.8), (10, 4, 4), (16, 5, 8), (20, 5, 12), (24, 8, 16),
+    ]
+
+    private var watchSeconds: Double { Self.listens[doubts].watch }
 
     /// When there is something to do; nil when nothing is, or messages of it run.
     var due: Int64? {
@@ -241,23 +232,29 @@ struct Suspicion {
     }
 
     private mutating func endListening(_ now: Int64, _ others: TimeBins) {
+        let listen = Self.listens[doubts]
         if let end = backlog.takeEnd(now) {
             // Only what comes from now on tells anything.
             quietSince = end
-            phase = .listening(until: end &+ .seconds(times.time))
+            phase = .listening(until: end &+ .seconds(listen.time))
             return
         }
-        let halves = record.halves(since: quietSince &+ .seconds(times.skip), now)
+        let (first, second) = record.halves(since: quietSince &+ .seconds(listen.skip), now)
+        let count = first.count + second.count
+        let seconds = max(first.seconds + second.seconds, 0.25)
         // What grows or dies away is on its way still, or answers what others handle.
-        let isGrowing = Double(halves.count) / max(halves.seconds, 0.25) > 4 * pace + 5
-        if isGrowing || halves.isChanging, now.since(quietSince) < .seconds(max(16, times.time + 6)) {
+        let isGrowing = Double(count) / seconds > 4 * pace + 5
+        let isChanging =
+            first.count >= 8 && second.count * 3 < first.count || second.count >= 12 && first.count * 3 < second.count
+        if isGrowing || isChanging, now.since(quietSince) < .seconds(max(16, listen.time + 6)) {
             phase = .listening(until: now &+ .seconds(1.5))
             return
         }
-        let steady = halves.isChanging ? halves.second : halves.whole
-        evidence = CauseEvidence(arrived: steady.count, seconds: max(steady.seconds, 0.25))
+        let steady = isChanging ? second : (count, seconds)
+        evidence = CauseEvidence(
+            CauseEvidence.Stretch(handled: 0, arrived: steady.0, seconds: max(steady.1, 0.25)))
         logRatio = 0
-        compare(halves.count, with: others, now)
+        compare(count, with: others, now)
         begin(now)
     }
 
@@ -267,9 +264,9 @@ struct Suspicion {
             phase = .waiting(until: end &+ .seconds(2))
             return
         }
-        let halves = record.halves(since: max(quietSince, now &- .seconds(60)), now)
-        var (count, seconds) = (halves.count, max(halves.seconds, 0.5))
-        isSteady = halves.isSteady(peak)
+        let (first, second) = record.halves(since: max(quietSince, now &- .seconds(60)), now)
+        var (count, seconds) = (first.count + second.count, max(first.seconds + second.seconds, 0.5))
+        isSteady = count >= 2 && first.count <= 2 * second.count + 4 && second.count <= 2 * first.count + 4
         // A slow stream needs some time to be seen as one.
         if count >= 2, count < 8, seconds < 6, budget.mayRevise(now) {
             phase = .waiting(until: now &+ .seconds(1))
@@ -280,7 +277,7 @@ struct Suspicion {
         let usual = evidence.idle.seconds > 0 ? Double(evidence.idle.arrived) / evidence.idle.seconds * seconds : 0
         if usual > 0, Double(count) > 1.5 * usual + 4 * usual.squareRoot() + 4 {
             // More and more come while nothing is handled: others cause it still, and a try would tell nothing.
-            evidence = CauseEvidence(arrived: count, seconds: seconds)
+            evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds))
             quietSince = now
             phase = .waiting(until: now &+ max(backoff, limit.coolDown))
             return
@@ -289,7 +286,7 @@ struct Suspicion {
             count += evidence.idle.arrived
             seconds += evidence.idle.seconds
         }
-        evidence = CauseEvidence(arrived: count, seconds: seconds)
+        evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds))
         // It was a loop the last time.
         logRatio = -1.5
         begin(now)
@@ -300,7 +297,7 @@ struct Suspicion {
     /// Tries as many as show against what comes anyway, but at least so many.
     private mutating func begin(_ now: Int64, atLeast least: Int = 1, isGrowing: Bool = false) {
         guard !held.isEmpty else { return close() }
-        let (pace, watch) = (evidence.pace, times.watch)
+        let (pace, watch) = (evidence.pace, watchSeconds)
         let strength: Double = self.pace * 0.4 <= pace || isSteady && backoff > 0 ? 8 : 4
         var size = min(max(least, Int((strength * (pace * watch).squareRoot()).rounded(.up)), 1), held.count)
         if !isGrowing {
@@ -316,12 +313,12 @@ struct Suspicion {
     private func cost(of size: Int) -> Int {
         if backoff > 0 { return size }
         let idle = evidence.idle
-        return max(size - Int(2 * Double(idle.arrived) / max(idle.seconds, 0.1) * times.watch), 1)
+        return max(size - Int(2 * Double(idle.arrived) / max(idle.seconds, 0.1) * watchSeconds), 1)
     }
 
     /// How many of a try the budget allows; nil when it allows none, and the key is released or waits.
     private mutating func affordable(_ size: Int, _ now: Int64) -> Int? {
-        let usual = evidence.pace * times.watch
+        let usual = evidence.pace * watchSeconds
         let left = budget.left(now)
         // A stream that was taken for a loop may end; what it has left is tried one by one.
         let reserve = backoff > 0 && size > 1 ? TryBudget.reserve : 0
@@ -341,7 +338,7 @@ struct Suspicion {
     }
 
     private mutating func watch(_ now: Int64) {
-        let usual = times.watch
+        let usual = watchSeconds
         // Many at once show a slow loop, too; answers may take ten seconds.
         let seconds = batch.isGrowing && batch.size >= 64 ? min(usual * 2.5, max(usual, 12)) : usual
         backlog.restart()
@@ -351,7 +348,7 @@ struct Suspicion {
     /// Weighs what came since the batch was handled.
     private mutating func weigh(_ now: Int64) {
         if let end = backlog.takeEnd(now) {
-            phase = .watching(until: end &+ .seconds(times.watch))
+            phase = .watching(until: end &+ .seconds(watchSeconds))
             return
         }
         let seconds = Double(now.since(batch.started)) / 1e9
@@ -380,30 +377,28 @@ struct Suspicion {
     private mutating func hold(for now: Int64) {
         doubt(now)
         let doubled = min(backoff.multipliedReportingOverflow(by: 2).partialValue, Self.longestBackoff)
-        backoff = max(doubled, limit.coolDown)
-        wait(for: backoff, now)
+        wait(for: max(doubled, limit.coolDown), now)
     }
 
     private mutating func wait(for time: Int64, _ now: Int64) {
+        backoff = time
         isSteady = false
         quietSince = now
         backlog.restart()
-        phase = .waiting(until: now &+ time)
+        phase = .waiting(until: now &+ backoff)
     }
 
     private static let longestBackoff = LoopRate.longestCoolDown.inNanoseconds
 
     /// Handling causes nothing: releases what is held, or as much of it as is safe.
     private mutating func accept(_ now: Int64) {
-        if backoff == 0 || logRatio > 8 { budget.release() }
+        if backoff == 0 { budget.release() }
         let explained = 1.5 * evidence.pace * Double(now.since(openedAt)) / 1e9 + 4
         guard Double(held.count) <= explained else {
             return begin(now, atLeast: batch.size * 4, isGrowing: true)
         }
         trust.pace = max(evidence.pace, min(evidence.highestPace, pace))
         (trust.since, trust.lastUsed, trust.nextLook) = (now, now, now)
-        peak = max(peak, record.idlePeak(within: 2, after: times.skip, now))
-        trust.peak = peak
         trust.isIndependent = !isMixed
         trust.parts = parts.paces(in: Double(now.since(openedAt)) / 1e9)
         trust.breaches = breaches

@@ -12,7 +12,7 @@ struct TimeBins {
     /// The number of the newest bin, when it ends, and its count.
     ///
     /// Kept here, since one is counted for each message: a look at the array for each would cost more than all else.
-    private(set) var last: Int64
+    private var last: Int64
     private var end: Int64
     private var newest = 0
 

@@ -2,8 +2,6 @@
 struct Trust {
     /// The pace that was measured, in messages a second; none where it is zero.
     var pace = 0.0
-    /// The most that came within two seconds while nothing was handled: what comes in clusters does so by itself.
-    var peak = 0
     /// What is trusted of the narrower keys that have their part in it.
     var parts = PartPaces()
     var since: Int64 = .min
@@ -34,8 +32,7 @@ struct Trust {
         guard !isProven || breaches > 0 else { return true }
         let usual = 2 * pace
         let room = max(limit.messages >> (breaches + 1), 4)
-        return passes.count(since: now.since(.seconds(2))).count
-            < max(Int(usual + 4 * usual.squareRoot()), peak * 3 / 2) + room
+        return passes.count(since: now.since(.seconds(2))).count < Int(usual + 4 * usual.squareRoot()) + room
     }
 
     private func most(in span: Int64, _ messages: Int) -> Int {
