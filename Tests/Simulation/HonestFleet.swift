@@ -45,8 +45,13 @@ enum HonestPattern: Hashable {
 
     /// Whether a minute is promised where chance deceives the guard.
     ///
-    /// It is not for clusters: they may come behind each try, as answers would.
-    var isBounded: Bool { if case .clusters = self { false } else { true } }
+    /// It is not for clusters, which may come behind each try as answers would, nor for a pace that grows, as a loop's.
+    var isBounded: Bool {
+        switch self {
+        case .clusters, .growing: false
+        default: true
+        }
+    }
 
     static let paces = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200]
 

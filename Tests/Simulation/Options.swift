@@ -34,8 +34,8 @@ struct Options {
           --service    the delivery service from one seed each: faults, crashes and stops, then peace; from seed --first
                        on so many; prints each seed that breaks a guarantee, and exits with 1
           --honest     honest streams, bursts, imports and wake-ups, so many seeds of each; exit 1 when a message is lost,
-                       or one that does not come in clusters is later than a minute; --only tries the patterns whose
-                       name has this text
+                       or one of a pattern for which that is promised is later than a minute; --only tries the
+                       patterns whose name has this text
         """
 
     static func read(_ arguments: [String]) -> Result<Options, Problem> {
