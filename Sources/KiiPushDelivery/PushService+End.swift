@@ -42,6 +42,11 @@ extension PushService {
     /// Does what ends a delivery in a task of its own, for which the service waits before it stops.
     func startEnding(_ body: @escaping @Sendable () async -> Void) {
         change { $0.ending += 1 }
+        startCounted(body)
+    }
+
+    /// Does what ends a delivery in a task of its own, which whoever calls has counted in ``ServiceState/ending``.
+    func startCounted(_ body: @escaping @Sendable () async -> Void) {
         start { [self] in
             await body()
             change { $0.ending -= 1 }

@@ -122,20 +122,18 @@ extension PushService {
 
     /// Puts deliveries of a transport into their lanes, as far as they find places.
     private func accept(_ deliveries: [Delivery]) {
-        let (isOver, without) = change { state in
+        let without = change { state in
             var without: [(delivery: Delivery, answer: Spill.Answer)] = []
-            if state.isDurable { state.arriving -= deliveries.count }
-            // Handed over by a transport that did not wait for its service.
-            if state.phase == .stopped { return (true, without) }
+            state.arriving -= deliveries.count
             for delivery in deliveries {
                 guard let answer = state.admit(delivery) else { continue }
                 if case .waits(let replaced) = answer, replaced.isEmpty { continue }
                 if case .refused = answer { state.unplaced += 1 }
+                state.ending += 1
                 without.append((delivery, answer))
             }
-            return (false, without)
+            return without
         }
-        if isOver { for delivery in deliveries { leave(delivery) } }
         for (delivery, answer) in without { end(delivery, answer) }
     }
 
@@ -153,7 +151,8 @@ extension PushService {
                 return .failure(.full)
             }
             if !state.refused.isEmpty { state.refused[intake] = nil }
-            if state.isDurable { state.arriving += use.messages } else { state.reserve(use, intake) }
+            state.arriving += use.messages
+            if !state.isDurable { state.reserve(use, intake) }
             return .success(state.delivery)
         }
         return try answer.get()
@@ -163,11 +162,8 @@ extension PushService {
     private func cancel(_ payloads: [RawPayload], _ intake: Int) {
         let use = Use(payloads)
         change { state in
-            if state.isDurable {
-                state.arriving -= use.messages
-            } else {
-                state.reserve(Use(messages: -use.messages, bytes: -use.bytes), intake)
-            }
+            state.arriving -= use.messages
+            if !state.isDurable { state.reserve(Use(messages: -use.messages, bytes: -use.bytes), intake) }
         }
     }
 

@@ -68,13 +68,13 @@ extension PushService {
 
     // MARK: Ending
 
-    /// Ends what found neither a place nor room without one, and what it replaces.
+    /// Ends what found neither a place nor room without one, and what it replaces; it is counted as ending already.
     func end(_ delivery: Delivery, _ answer: Spill.Answer) {
         switch answer {
-        case .refused: startEnding { await self.endUnplaced(delivery) }
-        case .waits(let replaced): startEnding { await self.endReplaced(replaced) }
+        case .refused: startCounted { await self.endUnplaced(delivery) }
+        case .waits(let replaced): startCounted { await self.endReplaced(replaced) }
         case .superseded(let replaced):
-            startEnding { await self.endReplaced(replaced + [Spill.Item(delivery)]) }
+            startCounted { await self.endReplaced(replaced + [Spill.Item(delivery)]) }
         }
     }
 
@@ -88,6 +88,7 @@ extension PushService {
     /// Ends changes of an object that a newer one has replaced while they waited, which the chain never knew.
     private func endReplaced(_ items: [Spill.Item]) async {
         let isRecorded = await record(items.map { .ended($0.number) })
+        if !isRecorded { change { $0.report.left += items.count } }
         for item in items {
             if isRecorded { receiver.counters.count(.superseded) }
             item.receipt.finish(isRecorded ? .superseded : nil)
@@ -167,7 +168,9 @@ extension PushService {
             }
             let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
             receiver.conclude(routed, end, 0)
-            putOff.receipt.finish(await record(.ended(putOff.number)) ? end : nil)
+            let isRecorded = await record(.ended(putOff.number))
+            if !isRecorded { change { $0.report.left += 1 } }
+            putOff.receipt.finish(isRecorded ? end : nil)
         }
         return []
     }

@@ -164,10 +164,7 @@ extension PushService: HeldKeeper {
     private func end(_ held: HeldMessage, _ purpose: DeliveryWalk.Purpose) {
         guard var (delivery, _) = unpark(held, { state, _ in state.ending += 1 }) else { return }
         delivery.walk.message = held.traced()
-        start { [self, delivery] in
-            await carryOut(purpose, of: delivery)
-            change { $0.ending -= 1 }
-        }
+        startCounted { [delivery] in await self.carryOut(purpose, of: delivery) }
     }
 
     /// Takes a delivery back from the loop guard, and does with it what `take` says; nil when the service has left it.

@@ -45,7 +45,7 @@ struct ServiceState {
     var places: Places
     /// What has places of each transport of a service whose inbox is not durable.
     var intakes = IntakePlaces()
-    /// How many payloads are on their way into a durable inbox, and how many are being dead-lettered without a place.
+    /// How many payloads are on their way into the inbox, and how many are being dead-lettered without a place.
     var arriving = 0
     var unplaced = 0
     /// What waits in the inbox without a place; whether some of it is being read, and how long to wait when that failed.
@@ -126,8 +126,8 @@ struct ServiceState {
     /// Whether nothing is left to do now; what is held may take an hour.
     var isIdle: Bool { !isRunning || messages == 0 && arriving == 0 && unplaced == 0 && onDisk == 0 }
 
-    /// Whether nobody does anything.
-    var isQuiet: Bool { inFlight == 0 && ending == 0 }
+    /// Whether nobody does anything; a payload on its way into the inbox is counted among those that are left there.
+    var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 }
 
     /// How many deliveries may walk at once.
     var window: Int { min(running.most + ahead, max(settings.inFlight, running.most)) }

@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushDelivery
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.oneByOne, .timeLimit(.minutes(1)))
 struct PushServiceTests {
     @Test("what a transport hands over is handled, and its receipt tells so")
     func handled() async throws {
@@ -13,8 +13,8 @@ struct PushServiceTests {
         let log = EventLog()
         receiver.onPushToApp("r", bucket: "settings") { event, _ in log.add(event.bucket.name) }
         let transport = HandTransport()
-        let service = PushService(receiver, [transport])
-        let run = Task { try await service.run() }
+        let service = PushService(receiver, [transport], executor: OneByOne.executor)
+        let run = OneByOne.start { try await service.run() }
         let intake = await transport.intake()
         let receipts = try intake.submit([PayloadFixture.pushToApp().payload(.long), RawPayload("nonsense")])
         #expect(await receipts[0].end()?.description == "handled")
@@ -38,15 +38,15 @@ struct PushServiceTests {
             throw TestError()
         }
         let transport = HandTransport()
-        let service = PushService(receiver, [transport], jitter: { 0 })
-        let run = Task { try await service.run() }
+        let service = PushService(receiver, [transport], jitter: { 0 }, executor: OneByOne.executor)
+        let run = OneByOne.start { try await service.run() }
         let receipt = try await transport.intake().submit([PayloadFixture.pushToApp().payload(.long)])[0]
-        let end = Task { await receipt.end() }
+        let end = OneByOne.start { await receipt.end() }
         for (attempt, pause) in [200, 400, 800, 1600].enumerated() {
             try await until { service.status.retrying == 1 && log.events.count == attempt + 2 }
             clock.advance(by: .milliseconds(pause))
         }
-        #expect(await end.value?.description == "deadLettered (failed)")
+        #expect(try await end.value?.description == "deadLettered (failed)")
         #expect(log.events == ["good", "bad at 0", "bad at 200", "bad at 600", "bad at 1400", "bad at 3000"])
         let letter = try #require(try receiver.deadLetters.letters().first)
         #expect(letter.routes == ["bad"])

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// How a service stops, at whatever moment.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct ServiceDrainTests {
     /// A transport that does what a test says.
     struct ClosureTransport: PushTransport {
@@ -119,8 +119,8 @@ struct ServiceDrainTests {
     }
 
     @Test(
-        "handlers that run may finish, then they are cancelled, then left; the next handler of a message does not begin"
-    )
+        "handlers that run may finish, then they are cancelled, then left; the next handler of a message does not begin",
+        .oneByOne)
     func drain() async throws {
         let inbox = SpyInbox()
         let clock = ManualClock()
@@ -148,7 +148,7 @@ struct ServiceDrainTests {
         try await until { bench.service.status.overrunning == 0 }
     }
 
-    @Test("transports that have no more end the service when all has ended, but for what is held")
+    @Test("transports that have no more end the service when all has ended, but for what is held", .oneByOne)
     func endsByItself() async throws {
         let bench = ServiceBench(rate: 1) { message, context in
             if message.number == 2, context.attempt == 1 { throw TestError() }
@@ -164,15 +164,17 @@ struct ServiceDrainTests {
         #expect(bench.receiver.metrics.received == 3)
     }
 
-    @Test("a transport that throws stops the service, also while another one would run for ever")
+    @Test("a transport that throws stops the service, also while another one would run for ever", .oneByOne)
     func transportThrows() async throws {
         let bench = ServiceBench(transports: [ClosureTransport { _ in throw TestError() }])
-        let run = Task { try await bench.service.run() }
+        let run = OneByOne.start { try await bench.service.run() }
         await #expect(throws: TestError.self) { try await run.value }
         #expect(!bench.service.status.isOpen)
     }
 
-    @Test("a transport that waits for room and lets the intake's end out has returned, and the report is there")
+    @Test(
+        "a transport that waits for room and lets the intake's end out has returned, and the report is there", .oneByOne
+    )
     func stoppedWhileFull() async throws {
         var settings = ServiceSettings()
         settings.messages = 1
@@ -191,14 +193,14 @@ struct ServiceDrainTests {
         #expect(try await run.value == report)
     }
 
-    @Test("a service whose task was cancelled before takes nothing in, and leaves what there was")
+    @Test("a service whose task was cancelled before takes nothing in, and leaves what there was", .oneByOne)
     func cancelledBefore() async throws {
         let inbox = SpyInbox()
         _ = try inbox.add([ServiceBench.payload(1), ServiceBench.payload(2)])
         try await inbox.record(.begun(1, attempt: 1))
         let bench = ServiceBench(inbox: SpyInbox(inbox.disk))
         let gate = Gate()
-        let run = Task {
+        let run = OneByOne.start {
             await gate.wait()
             return try await bench.service.run()
         }
@@ -209,7 +211,7 @@ struct ServiceDrainTests {
         await #expect(throws: ServiceUsed.self) { try await bench.service.run() }
     }
 
-    @Test("when it has run, nothing keeps it, not even a transport that keeps its intake")
+    @Test("when it has run, nothing keeps it, not even a transport that keeps its intake", .oneByOne)
     func nothingIsKept() async throws {
         weak var service: PushService?
         weak var receiver: PushReceiver?

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// Whose turn it is, and that nobody has all workers.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.oneByOne, .timeLimit(.minutes(1)))
 struct ServiceFairTests {
     /// Messages that share nothing but a route, or not even that; all begin after those that wait before them.
     struct Quiet: Sendable, CustomTestStringConvertible {

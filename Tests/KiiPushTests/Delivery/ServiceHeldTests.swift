@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// What the loop guard holds, what is switched off, and copies.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.oneByOne, .timeLimit(.minutes(1)))
 struct ServiceHeldTests {
     /// A way for a held message to end.
     struct End: Sendable, CustomTestStringConvertible {

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// An inbox that fails, and what an earlier process left in it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.oneByOne, .timeLimit(.minutes(1)))
 struct ServiceInboxTests {
     /// Twelve messages, of which one fails once and one always.
     private static func act(_ message: PushMessage, _ context: HandlerContext) throws {
@@ -125,8 +125,8 @@ struct ServiceInboxTests {
         var delivery = DeliverySettings()
         delivery.attempts = 1
         let transport = HandTransport()
-        let service = PushService(receiver, [transport], inbox: inbox, delivery: delivery)
-        let run = Task { try await service.run() }
+        let service = PushService(receiver, [transport], inbox: inbox, delivery: delivery, executor: OneByOne.executor)
+        let run = OneByOne.start { try await service.run() }
         let intake = await transport.intake()
         let receipts = try intake.submit([ServiceBench.payload(1), RawPayload("{"), ServiceBench.payload(2, "p")])
         for receipt in receipts { _ = await receipt.end() }

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// What waits for what.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.oneByOne, .timeLimit(.minutes(1)))
 struct ServiceLaneTests {
     /// Two messages, and whether the second waits for the first.
     struct Pair: Sendable, CustomTestStringConvertible {

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// What is tried again, when, and what becomes of it at last.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.oneByOne, .timeLimit(.minutes(1)))
 struct ServiceRetryTests {
     /// Settings, a jitter, and the pauses that follow, in milliseconds.
     struct Pauses: Sendable {
@@ -307,13 +307,13 @@ struct ServiceRetryTests {
                 payload: ServiceBench.payload(1), reason: .failed, routes: ["r"], arrivedAt: .init(nanoseconds: 0)))
         let letter = try #require(bench.letters.letters().first)
         let ends = EventLog()
-        let replay = Task { ends.add("\(await bench.service.replay(letter))") }
+        let replay = OneByOne.start { ends.add("\(await bench.service.replay(letter))") }
         try await bench.calls(1)
         try await bench.passTime { !ends.events.isEmpty }
         #expect(ends.events == ["failed (r)"] && bench.clock.now >= .seconds(8))
         #expect(bench.letters.letters().map(\.id) == [id])
         gate.open()
-        await replay.value
+        try await replay.value
         try await until { bench.service.status.overrunning == 0 }
         #expect(try await bench.close(run) == DrainReport())
     }

@@ -206,14 +206,15 @@ struct ServiceBench {
             }
         }
         service = PushService(
-            receiver, [transport] + transports, inbox: inbox, settings: settings, delivery: delivery, jitter: { 0 })
+            receiver, [transport] + transports, inbox: inbox, settings: settings, delivery: delivery, jitter: { 0 },
+            executor: OneByOne.executor)
         let told = told
         service.onEvent { event in told.add("\(event)") }
     }
 
     /// Runs it, and waits until it is open.
     func open() async -> (intake: PushIntake, run: Task<DrainReport, any Error>) {
-        let run = Task { try await service.run() }
+        let run = OneByOne.start { try await service.run() }
         return (await transport.intake(), run)
     }
 
