@@ -21,5 +21,6 @@ program() {
     echo "$(swift build "${programs[@]}" --show-bin-path)/$1"
 }
 
-# Leaves out of the tests' report what went well: the run's last line counts it.
-failures_and_sum() { awk '!/^(◇|✔ (Suite|Test case|Test [^r]))/'; }
+# Runs a command of tests and leaves out of its report what went well, the run's last line counts it, and what was compiled.
+# Both outputs go one way and line by line: a failure stands where it happened, at the end when it ended the run.
+failures_and_sum() { "$@" 2>&1 | awk '!/^(◇|✔ (Suite|Test case|Test [^r])|\[[0-9]+\/[0-9]+\] )/ { print; fflush() }'; }

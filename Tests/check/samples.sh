@@ -12,4 +12,4 @@ picture=.build/loop-safety.svg
 cmp "$picture" Sources/KiiPush/KiiPush.docc/Resources/loop-safety.svg ||
     fail "the guide's picture is not what the sample draws; LoopSafeSync --svg makes it"
 
-swift test --skip-build --package-path Samples | failures_and_sum
+failures_and_sum swift test --skip-build --package-path Samples

@@ -1,3 +1,3 @@
 source "$(dirname "$0")/common.sh"
 
-bash Tests/sanitize.sh | failures_and_sum
+failures_and_sum bash Tests/sanitize.sh

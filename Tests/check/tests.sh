@@ -3,8 +3,8 @@ source "$(dirname "$0")/common.sh"
 swift build --quiet --build-tests "${plain[@]}" "${strict[@]}"
 # In two runs: what talks to processes and sockets waits for others, who must not stand behind a test that computes.
 waiting='KiiPushLinuxTests|KiiPushToolTests'
-swift test --skip-build "${plain[@]}" --parallel --skip "$waiting" | failures_and_sum
-swift test --skip-build "${plain[@]}" --parallel --filter "$waiting" | failures_and_sum
+failures_and_sum swift test --skip-build "${plain[@]}" --parallel --skip "$waiting"
+failures_and_sum swift test --skip-build "${plain[@]}" --parallel --filter "$waiting"
 
 bundle=$(echo "$(swift build "${plain[@]}" --show-bin-path)"/*.xctest)
 libraries=$(ldd "$bundle")

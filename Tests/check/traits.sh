@@ -2,11 +2,11 @@ source "$(dirname "$0")/common.sh"
 
 swift build --quiet --build-tests "${traits[@]}" "${strict[@]}"
 # What a trait adds; the step tests has all else. Those of MQTT wait for brokers most of the time, and wait together.
-swift test --skip-build "${traits[@]}" --parallel --filter KiiPushMQTTTests | failures_and_sum
-swift test --skip-build "${traits[@]}" --parallel --filter 'KiiCloudHTTPTests|CloudCommandTests' | failures_and_sum
+failures_and_sum swift test --skip-build "${traits[@]}" --parallel --filter KiiPushMQTTTests
+failures_and_sum swift test --skip-build "${traits[@]}" --parallel --filter 'KiiCloudHTTPTests|CloudCommandTests'
 # These one after the other: a process that one test starts shares the lock of another test's database until it runs its
 # own program.
-swift test --skip-build "${traits[@]}" --no-parallel --filter 'KiiPushSQLiteTests|AgentTests' | failures_and_sum
+failures_and_sum swift test --skip-build "${traits[@]}" --no-parallel --filter 'KiiPushSQLiteTests|AgentTests'
 
 bundle=$(echo "$(swift build "${traits[@]}" --show-bin-path)"/*.xctest)
 libraries=$(ldd "$bundle")
