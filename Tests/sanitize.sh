@@ -23,6 +23,8 @@ esac
 
 # A sanitizer's own report must end the process at once; Swift's backtracer hangs in it.
 export SWIFT_BACKTRACE=enable=no
+# As for the other tests: a limit of time says how long a test takes, and not how long others kept it waiting.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
 # What measures memory or time means nothing here. Of the transport over libcurl one test counts connections, and in so slow a
 # process the server has given up some before they are used again; those of TLS keep the servers that they start, which are
 # Foundation's processes and not ours.

@@ -5,7 +5,7 @@ import KiiCloudTesting
 import KiiPush
 import Testing
 
-@Suite("a server that fails at every point", .timeLimit(.minutes(2)))
+@Suite("a server that fails at every point", .timeLimit(.minutes(1)))
 struct FaultTests {
     private func bench() throws -> Bench {
         try Bench { settings in

@@ -7,7 +7,10 @@ import KiiPush
 import Synchronization
 import Testing
 
-@Suite("writes over a connection that is cut, delayed and doubled", .timeLimit(.minutes(10)))
+/// Whether the environment asks for long runs.
+private let isLong = unsafe getenv("KIIPUSH_LONG") != nil
+
+@Suite("writes over a connection that is cut, delayed and doubled", .timeLimit(.minutes(isLong ? 10 : 1)))
 struct RoughProxyTests {
     /// What writers were told, and about which writes.
     private struct Told {
@@ -16,8 +19,7 @@ struct RoughProxyTests {
         var uncertain = 0
     }
 
-    /// How many writes there are; all of them where the environment asks for long runs.
-    private static let writes = unsafe getenv("KIIPUSH_LONG") == nil ? 400 : 10_000
+    private static let writes = isLong ? 10_000 : 400
     private static let writesOfOne = 50
     private static let writers = 8
 

@@ -7,7 +7,7 @@ import KiiPushTesting
 import Testing
 
 /// The code of doc comments, so that it compiles.
-@Suite("Documented code of KiiPushLinux", .timeLimit(.minutes(5)))
+@Suite("Documented code of KiiPushLinux", .timeLimit(.minutes(1)))
 struct DocumentedCodeTests {
     @Test("an alert is shown by a handler")
     func presenter() async {

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// What is acknowledged, and when.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(1)))
 struct DeliveryTests {
     @Test("messages arrive in order, and nothing is left at the broker", arguments: MQTTSettings.Version.allCases)
     func order(version: MQTTSettings.Version) async throws {

@@ -6,7 +6,7 @@ import KiiPushMQTT
 import Testing
 
 /// Hosts that answer wrongly or not at all.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(1)))
 struct NoBrokerTests {
     @Test("a port that nobody listens at is tried again, with growing pauses", arguments: MQTTSettings.Version.allCases)
     func refused(version: MQTTSettings.Version) async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import KiiPushSQLite
 
 /// What becomes of commits that one write takes to the disk together.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct SharedWriteTests {
     private let database: SQLiteDatabase
     private let store: SQLiteSeenStore

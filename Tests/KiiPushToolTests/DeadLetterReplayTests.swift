@@ -6,7 +6,7 @@ import Testing
 
 @testable import kiipush
 
-@Suite("kiipush dead-letters replay", .timeLimit(.minutes(5)))
+@Suite("kiipush dead-letters replay", .timeLimit(.minutes(1)))
 struct DeadLetterReplayTests {
     /// A transport that has nothing until its task is cancelled.
     private struct Idle: PushTransport {

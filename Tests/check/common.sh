@@ -15,6 +15,9 @@ traits=(--enable-all-traits --scratch-path .build/check-traits)
 # The package of the programs beside the tests; it builds the tool too, of the library that it has compiled already.
 programs=(-c release --package-path Tests)
 
+# So many tests at once: a limit of time says then how long a test takes, and not how long others kept it waiting.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
+
 # program NAME: builds one of these programs, and prints its path.
 program() {
     swift build --quiet "${programs[@]}" --product "$1" >&2

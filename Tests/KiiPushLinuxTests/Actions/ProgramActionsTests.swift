@@ -7,7 +7,7 @@ import Testing
 
 @testable import KiiPushLinux
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct ProgramActionsTests {
     let folder: Folder
 

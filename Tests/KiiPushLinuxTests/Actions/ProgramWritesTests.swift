@@ -38,7 +38,7 @@ struct ProgramWritesTests {
         #expect(bucket.log == ["sh: what it announces is no URI of an object; a line is: delete kiicloud://…"])
     }
 
-    @Test("a write counts as announced at once, while the program runs", .timeLimit(.minutes(5)))
+    @Test("a write counts as announced at once, while the program runs", .timeLimit(.minutes(1)))
     func atOnce() async throws {
         #expect(unsafe mkfifo(folder["go"], 0o600) == 0)
         let run = ActionRun(

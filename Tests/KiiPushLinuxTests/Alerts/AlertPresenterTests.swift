@@ -4,7 +4,7 @@ import Testing
 
 @testable import KiiPushLinux
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct AlertPresenterTests {
     let pipe: Pipe
 

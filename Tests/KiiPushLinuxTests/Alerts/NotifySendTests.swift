@@ -95,7 +95,7 @@ struct NotifySendTests {
         #expect(try show(program) == .signaled(program: program, signal: signal))
     }
 
-    @Test("a program that does not end is killed when its time is over, and reaped", .timeLimit(.minutes(5)))
+    @Test("a program that does not end is killed when its time is over, and reaped", .timeLimit(.minutes(1)))
     func timeOut() throws {
         let record = directory.file("pid")
         // A time limit that a script on a busy machine may need to get as far as its first line.
@@ -118,7 +118,7 @@ struct NotifySendTests {
         #expect(try show(program, timeLimit: limit) == .timedOut(program: program, limit: limit))
     }
 
-    @Test("a program that leaves a child behind has ended all the same", .timeLimit(.minutes(5)))
+    @Test("a program that leaves a child behind has ended all the same", .timeLimit(.minutes(1)))
     func childLeftBehind() throws {
         let record = directory.file("pid")
         #expect(try show(program("sleep 1000 & echo $! >'\(record)'")) == nil)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KiiPushLinux
 
-@Suite("KillFile", .timeLimit(.minutes(5)))
+@Suite("KillFile", .timeLimit(.minutes(1)))
 struct KillFileTests {
     private let folder: Folder
     private let file: KillFile

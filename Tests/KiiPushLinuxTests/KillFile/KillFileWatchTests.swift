@@ -29,7 +29,7 @@ private final class Scene: Sendable {
     }
 }
 
-@Suite("KillFileWatch", .timeLimit(.minutes(5)))
+@Suite("KillFileWatch", .timeLimit(.minutes(1)))
 struct KillFileWatchTests {
     private let folder: Folder
     private let scene: Scene

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushDelivery
 @testable import KiiPushLinux
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct LatencyTests {
     @Test(
         "a histogram's share lies in the bucket that has it, and is never more than the longest",

@@ -7,7 +7,7 @@ import Testing
 @testable import KiiPushDelivery
 @testable import KiiPushLinux
 
-@Suite("the log's lines, as the journal, a terminal or a pipe has them", .timeLimit(.minutes(5)))
+@Suite("the log's lines, as the journal, a terminal or a pipe has them", .timeLimit(.minutes(1)))
 struct LogOutputTests {
     private let folder: Folder
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KiiPushLinux
 
-@Suite("a log whose reader is slow or gone", .timeLimit(.minutes(5)))
+@Suite("a log whose reader is slow or gone", .timeLimit(.minutes(1)))
 struct LogWriterTests {
     /// A reader that can be held up, and that can be gone.
     private final class Reader: Sendable {

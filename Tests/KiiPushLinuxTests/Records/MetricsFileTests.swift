@@ -7,7 +7,7 @@ import Testing
 @testable import KiiPushDelivery
 @testable import KiiPushLinux
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct MetricsFileTests {
     let folder: Folder
 

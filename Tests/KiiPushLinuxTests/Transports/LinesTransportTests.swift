@@ -5,7 +5,7 @@ import KiiPushDelivery
 import KiiPushLinux
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct LinesTransportTests {
     let pipe: Pipe
     let intake = TrialIntake()

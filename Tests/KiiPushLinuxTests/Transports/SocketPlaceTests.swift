@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushLinux
 
 /// Where a socket may lie, and what becomes of what lies there.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct SocketPlaceTests {
     let folder: Folder
 

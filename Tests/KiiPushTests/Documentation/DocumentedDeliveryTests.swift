@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The code of the guide to delivery, so that it compiles and does what the guide says.
-@Suite("Documented delivery", .timeLimit(.minutes(5)))
+@Suite("Documented delivery", .timeLimit(.minutes(1)))
 struct DocumentedDeliveryTests {
     private let payloads = ["settings", "firmware"].map { PayloadFixture.pushToApp(bucket: $0).payload(.long) }
 

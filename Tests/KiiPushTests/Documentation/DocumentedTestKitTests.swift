@@ -5,7 +5,7 @@ import KiiPushTesting
 import Testing
 
 /// The code of the test kit's doc comments.
-@Suite("Documented code of the test kit", .timeLimit(.minutes(5)))
+@Suite("Documented code of the test kit", .timeLimit(.minutes(1)))
 struct DocumentedTestKitTests {
     private static var path: String {
         URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Rules/settings.json").path

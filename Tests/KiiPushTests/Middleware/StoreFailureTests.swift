@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// A store that throws, at each of its calls, in the midst of duplicates, failures and copies that come at once.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct StoreFailureTests {
     static let calls: [Set<FaultyStore.Call>] = [
         [.begin], [.commit], [.release], [.isInFlight], [.commit, .release], Set(FaultyStore.Call.allCases),

@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPush
 
 /// The ends of messages that a store could not be told: what their copies meet, and how many are kept.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct UnreportedEndsTests {
     private let clock = ManualClock()
 

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// Messages with equal weak keys are told apart by when they arrived, however they are handled.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct WeakWindowTests {
     private let clock = ManualClock()
     private let log = EventLog()

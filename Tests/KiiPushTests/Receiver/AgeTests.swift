@@ -19,7 +19,7 @@ struct AgeCase: Sendable, CustomTestStringConvertible {
 }
 
 /// How old a message may be for a route, and what becomes of an older one.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct AgeTests {
     private let clock = ManualClock(wallNow: dayOfTest)
     private let store = SpyStore()

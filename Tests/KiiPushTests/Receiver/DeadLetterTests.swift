@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushRules
 
 /// What is put aside since it could not be held, and what becomes of it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct DeadLetterTests {
     @Test("beyond a hundred of a key the newest is put aside; when one has gone there is room again")
     func fullKey() async {

@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPush
 
 /// Messages that are held, through the receiver: how each ends, and what is told of it meanwhile.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct HeldMessageTests {
     @Test("held, then handled one after the other, oldest first, with every count right at every step")
     func lifeOfOne() async {

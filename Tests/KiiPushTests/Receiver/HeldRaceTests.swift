@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// Everything at once: whatever the order, each message gets exactly one end.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct HeldRaceTests {
     @Test("what comes, follows, and is released, dropped and killed from many tasks ends once each", arguments: [1, 2])
     func storm(routes: Int) async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPush
 
 /// Messages of several routes, of which the guard lets some pass and holds others.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct HeldRemainderTests {
     /// One route that passes as many as come, one that passes one in ten seconds.
     private static let freeAndTight: [(id: String, loop: RouteLoopPolicy)] = [

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// What a copy of a message does that comes while the message is being handled.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct InFlightTests {
     @Test("a copy waits for the end of the first one and shares what its transport is told", arguments: [true, false])
     func shares(succeeds: Bool) async {

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// What a handler that borrows can read, keep and do.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct LentEventTests {
     private let log = EventLog()
     private let event = PayloadFixture.pushToApp(

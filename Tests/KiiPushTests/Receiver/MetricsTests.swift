@@ -3,7 +3,7 @@ import Testing
 
 @testable import KiiPush
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct MetricsTests {
     @Test("every message is counted once, under its outcome and reason, and the sum is what was received")
     func sum() async {

@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPush
 
 /// Each row of the table of outcomes, from payload to store, transport, metrics and trace.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct ReceiverOutcomeTests {
     /// One way for a message to end, and everything that must follow from it.
     struct Row: Sendable, CustomTestStringConvertible {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KiiPush
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct ReceiverRobustnessTests {
     @Test("a payload that is cut anywhere is undecodable, and the whole one is handled all the same")
     func cutAnywhere() async {

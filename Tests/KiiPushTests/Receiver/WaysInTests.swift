@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPush
 
 /// Each way into a receiver does the same: stage by stage, by the lane of the built-in stages, by a loop, in batches.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct WaysInTests {
     /// How a payload comes in.
     enum Way: CaseIterable {

@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushLinux
 @testable import kiipush
 
-@Suite("an agent with few open files", .timeLimit(.minutes(5)))
+@Suite("an agent with few open files", .timeLimit(.minutes(1)))
 struct FewDescriptorsTests {
     /// A line for each message that a program has had.
     private let handled: TemporaryFile

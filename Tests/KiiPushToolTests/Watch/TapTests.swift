@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushLinux
 @testable import kiipush
 
-@Suite("kiipush tap, and the agent that it watches", .timeLimit(.minutes(5)))
+@Suite("kiipush tap, and the agent that it watches", .timeLimit(.minutes(1)))
 struct TapTests {
     private let folder: TemporaryFile
     private let state: String

@@ -6,7 +6,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// What a guard knows of the breakers of the guard before it, on one store.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct BreakerRestartTests {
     private let clock = ManualClock(start: .seconds(1000))
     private let store = SpyBreakerStore()

@@ -4,7 +4,7 @@ import Testing
 @testable import KiiPush
 
 /// One breaker: what it lets pass, and what it finds out about the rest.
-@Suite("Breaker", .timeLimit(.minutes(5)))
+@Suite("Breaker", .timeLimit(.minutes(1)))
 struct BreakerTests {
     // MARK: Honest traffic
 

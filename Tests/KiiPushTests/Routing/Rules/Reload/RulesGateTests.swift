@@ -5,7 +5,7 @@ import Testing
 @testable import KiiPushRules
 
 /// New rules for a running receiver.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(1)))
 struct RulesGateTests {
     private let clock = ManualClock()
     private let log = EventLog()
