@@ -127,16 +127,23 @@ struct RateBreakers {
     private mutating func judge(
         _ place: UInt32, _ level: BreakerLevel, _ limit: RateLimit, _ keys: RateKeys, _ arrival: Arrival
     ) -> Breaker.Answer {
-        func judge(_ breaker: inout Breaker, _ partPace: Double) -> Breaker.Answer {
-            let answer = breaker.judge(arrival, breaker.isUnsuspected ? limit.raised(by: partPace) : limit)
+        let isUnsuspected =
+            switch level {
+            case .object: narrow[place].isUnsuspected
+            case .bucket: wide[place].isUnsuspected
+            case .route, .device: broad[place].isUnsuspected
+            }
+        // A key that is trusted itself, as that of a busy stream, needs no look at the wider ones.
+        let limit = isUnsuspected ? limit.raised(by: partPace(of: level, keys)) : limit
+        func judge(_ breaker: inout Breaker) -> Breaker.Answer {
+            let answer = breaker.judge(arrival, limit)
             if answer == .hold, arrival.kind != .again { breaker.tally(keys, heldBy: level) }
             return answer
         }
-        let pace = partPace(of: level, keys)
         return switch level {
-        case .object: narrow.use(place) { judge(&$0, pace) }
-        case .bucket: wide.use(place) { judge(&$0, pace) }
-        case .route, .device: broad.use(place) { judge(&$0, pace) }
+        case .object: narrow.use(place, judge)
+        case .bucket: wide.use(place, judge)
+        case .route, .device: broad.use(place, judge)
         }
     }
 
