@@ -88,11 +88,11 @@ extension [ResourceKey: Use] {
 
 // MARK: - Filling
 
-/// Chooses what is read back: of groups and lanes that have fallen to three quarters of their share, as much as makes that
-/// full, so that each read brings many payloads.
+/// Chooses what is read back: of groups and lanes that have fallen to three quarters of their share, as much as makes
+/// that full, so that each read brings many payloads.
 ///
-/// It refuses only routes that have three quarters of all places, groups that have more than three eighths, and lanes that
-/// have more than three sixteenths, so it refuses few.
+/// It refuses only routes that have three quarters of all places, groups that have more than three eighths, and lanes
+/// that have more than three sixteenths, so it refuses few.
 extension Places: TurnJudge {
     /// Who has begun to be filled.
     enum Filled: Hashable {
@@ -129,8 +129,8 @@ extension Places: TurnJudge {
 
 /// How many places each transport of a service has whose inbox is not durable, so that none takes all.
 ///
-/// Half of all places are divided among the transports that run, and kept for each; the others are for anybody. Nothing of
-/// a message can be known before it has a place, so a transport waits whose messages are many, whatever their keys.
+/// Half of all places are divided among the transports that run, and kept for each; the others are for anybody. Nothing
+/// of a message can be known before it has a place, so a transport waits whose messages are many, whatever their keys.
 struct IntakePlaces {
     private var uses: [Int: Use] = [:]
     private var running: Set<Int> = []

@@ -102,7 +102,8 @@ extension PushService {
 
     /// Puts a payload aside that no delivery will make a message; whether the dead letters had room for it.
     ///
-    /// One that came now and that there is no room for is told of and let go: garbage must not keep messages from coming.
+    /// One that came now and that there is no room for is told of and let go: garbage must not keep messages from
+    /// coming.
     func reject(
         _ payload: RawPayload, _ error: DecodeError, inboxID: UInt64? = nil
     ) -> (outcome: Outcome, isKept: Bool) {

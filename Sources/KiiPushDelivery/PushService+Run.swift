@@ -6,10 +6,11 @@ extension PushService {
     /// Takes payloads in and delivers them, until the task is cancelled or the transports have no more.
     ///
     /// First it handles what an earlier process left in the inbox; what was in flight when that ended, one at a time.
-    /// Then it takes new payloads in. When all transports have returned, it goes on until all messages have ended, but for
-    /// those that the loop guard holds. When the task is cancelled, or a transport throws, it takes nothing more in, lets
-    /// the handlers that run finish for as long as ``ServiceSettings/drain`` says, then cancels them, and leaves the rest:
-    /// in a durable inbox for the next process, else for their transports, whose receipts end with nil.
+    /// Then it takes new payloads in. When all transports have returned, it goes on until all messages have ended, but
+    /// for those that the loop guard holds. When the task is cancelled, or a transport throws, it takes nothing more
+    /// in, lets the handlers that run finish for as long as ``ServiceSettings/drain`` says, then cancels them, and
+    /// leaves the rest: in a durable inbox for the next process, else for their transports, whose receipts end with
+    /// nil.
     ///
     /// When it has returned, nothing of it runs any more but handlers that did not return when they were cancelled. It
     /// waits for each transport, and for a note that the inbox is writing, however long that takes.

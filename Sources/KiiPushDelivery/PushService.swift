@@ -55,7 +55,8 @@ public final class PushService: Sendable {
     ///   - delivery: how messages are delivered whose route says nothing else.
     ///   - jitter: by how much a pause is made longer or shorter, from -1 to 1, of which a fifth counts.
     ///   - executor: runs every task of the service: its own, the transports' and the handlers'; nil is Swift's pool of
-    ///     threads. A test passes one that runs the tasks in an order of its choice, so that a whole run follows from a seed.
+    ///     threads. A test passes one that runs the tasks in an order of its choice, so that a whole run follows from a
+    ///     seed.
     public init(
         _ receiver: PushReceiver, _ transports: [any PushTransport], inbox: any Inbox = InMemoryInbox(),
         settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(),

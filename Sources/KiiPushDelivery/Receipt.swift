@@ -39,7 +39,8 @@ public final class Receipt: Sendable {
     ///
     /// It waits whether or not the task is cancelled: the service ends each receipt when it stops, at the latest.
     ///
-    /// - Returns: how it ended; nil when the service stopped before it did, and will go on with it only if it is stored.
+    /// - Returns: how it ended; nil when the service stopped before it did, and will go on with it only if it is
+    ///   stored.
     public func end() async -> Outcome? {
         await withCheckedContinuation { waiter in onEnd { waiter.resume(returning: $0) } }
     }

@@ -48,7 +48,8 @@ struct ServiceState {
     /// How many payloads are on their way into the inbox, and how many are being dead-lettered without a place.
     var arriving = 0
     var unplaced = 0
-    /// What waits in the inbox without a place; whether some of it is being read, and how long to wait when that failed.
+    /// What waits in the inbox without a place; whether some of it is being read, and how long to wait when that
+    /// failed.
     var spill: Spill
     var isReading = false
     var readPause = Duration.zero

@@ -2,9 +2,9 @@ import KiiPush
 
 /// What waits in a durable inbox outside the places of its service: numbers and keys, no payloads.
 ///
-/// A value without locks, as ``Lanes`` is. What waits of one lane keeps its order; among lanes it is read back in turns. Of
-/// all that may wait, a group gets a quarter at most, and no more than half of what is free; a route no more than what is
-/// free. So whoever waits first leaves room for others, whatever their number.
+/// A value without locks, as ``Lanes`` is. What waits of one lane keeps its order; among lanes it is read back in
+/// turns. Of all that may wait, a group gets a quarter at most, and no more than half of what is free; a route no more
+/// than what is free. So whoever waits first leaves room for others, whatever their number.
 struct Spill {
     /// A payload that waits.
     struct Item: Sendable {

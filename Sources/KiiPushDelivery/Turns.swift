@@ -7,10 +7,11 @@ protocol TurnJudge {
     mutating func mayTake(lane: LaneKey) -> Bool
 }
 
-/// The lanes that wait for their turn: each route has its turn, of a route each group, of a group one lane after another.
+/// The lanes that wait for their turn: each route has its turn, of a route each group, of a group one lane after
+/// another.
 ///
-/// So the message of a quiet key is next, however many of a busy one wait. A turn costs the same however many wait, as long
-/// as a judge refuses only those that have more than a share: then it refuses few.
+/// So the message of a quiet key is next, however many of a busy one wait. A turn costs the same however many wait, as
+/// long as a judge refuses only those that have more than a share: then it refuses few.
 struct Turns {
     private struct Group {
         var lanes = ShortQueue<LaneKey>()

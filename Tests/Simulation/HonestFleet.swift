@@ -77,8 +77,8 @@ struct HonestRun {
         var messages = 0
         /// How many were not handled in the end, and how many of these are dead letters.
         var lost = 0, deadLetters = 0
-        /// The longest delay, in seconds; how many were late by more than a second, and how often that began after eight
-        /// seconds without one.
+        /// The longest delay, in seconds; how many were late by more than a second, and how often that began after
+        /// eight seconds without one.
         var latest = 0.0
         var late = 0, times = 0
     }

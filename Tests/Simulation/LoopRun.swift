@@ -109,8 +109,8 @@ struct LoopRun {
 
     private var mostUnderRate: Int? {
         let time = Duration.seconds(seconds)
-        // A fleet whose messages need up to two seconds, are lost or come twice deceives it where keys cause each other:
-        // each key's messages seem to come anyway.
+        // A fleet whose messages need up to two seconds, are lost or come twice deceives it where keys cause each
+        // other: each key's messages seem to come anyway.
         if loop == .pingPong, chaos == .rough, devices > 2 { return nil }
         // One or two devices on a slow network need not reach the rate.
         if chaos != .none { return loop.bound(\.anything, devices: devices, in: time) }

@@ -62,7 +62,8 @@ struct Plan {
                 // What a thousand devices write reaches a thousand each: a storm of theirs is cut off, too.
                 var run = LoopRun(
                     loop: loop, keys: keys, devices: 1000, cap: 2000, capOfRate: isQuick ? 10_000 : 50_000)
-                // A kill ends what was on its way, one by one: two million messages here, which one run shows as well as six.
+                // A kill ends what was on its way, one by one: two million messages here, which one run shows as well
+                // as six.
                 if loop != .update || keys == .short { run.protections.removeAll { $0 == .killSwitch } }
                 if isQuick { run.protections = [.off, .lineage, .careless] }
                 if !isQuick || loop == .update { loops.append(run) }

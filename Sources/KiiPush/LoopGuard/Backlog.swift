@@ -22,7 +22,8 @@ struct Backlog {
     /// Begins to count anew.
     mutating func restart() { (new, waited) = (0, 0) }
 
-    /// When the last message came that had waited, if most had and a decision may be put off; counting begins anew then.
+    /// When the last message came that had waited, if most had and a decision may be put off; counting begins anew
+    /// then.
     mutating func takeEnd(_ now: Int64) -> Int64? {
         defer { restart() }
         guard waited > new else { return nil }

@@ -31,8 +31,8 @@ struct Breaker {
     private var span: Int64
     /// What is known of one that has opened: none, or one.
     ///
-    /// An array, so that the many that never have carry one empty reference. A message of another object each time finds
-    /// its breaker out of the cache and pays for each line of it: with 80 bytes in place of 176, some 20 ns less.
+    /// An array, so that the many that never have carry one empty reference. A message of another object each time
+    /// finds its breaker out of the cache and pays for each line of it: with 80 bytes in place of 176, some 20 ns less.
     private var opened: [Suspicion] = []
 
     init(_ key: ResourceKey, _ limit: RateLimit) {
@@ -72,8 +72,8 @@ struct Breaker {
         case hold
     }
 
-    /// Counts a message that passes a breaker that never opened, as nearly each does; else does nothing, and it is to be
-    /// judged.
+    /// Counts a message that passes a breaker that never opened, as nearly each does; else does nothing, and it is to
+    /// be judged.
     @inline(__always)
     mutating func pass(_ now: Int64, _ limit: RateLimit) -> Bool {
         guard opened.isEmpty, passes.count(limit.slowSpan, now) < limit.messages else { return false }

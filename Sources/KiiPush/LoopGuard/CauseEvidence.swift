@@ -1,8 +1,8 @@
 /// What speaks for and against that handling a key's messages causes new ones.
 ///
-/// Each stretch of time has a number of messages that were handled at its beginning, and of those that arrived in it. If
-/// nothing is caused here, all stretches have one pace of arrivals. If each handled message causes one, few of which are
-/// lost, or several, as in a fleet, there are as many more in those that follow them. The evidence is how much
+/// Each stretch of time has a number of messages that were handled at its beginning, and of those that arrived in it.
+/// If nothing is caused here, all stretches have one pace of arrivals. If each handled message causes one, few of which
+/// are lost, or several, as in a fleet, there are as many more in those that follow them. The evidence is how much
 /// likelier the first is than the second, as the logarithm of the ratio; the paces are those that fit best.
 struct CauseEvidence {
     struct Stretch {

@@ -38,7 +38,8 @@ package struct Identities {
         message.storage.classified.senderKind == .none || Self.contains(own, message) || Self.contains(shared, message)
     }
 
-    /// Whether the message names somebody that this device does not write as; of a device without identities nobody knows.
+    /// Whether the message names somebody that this device does not write as; of a device without identities nobody
+    /// knows.
     func isStranger(_ message: PushMessage) -> Bool {
         !(own.isEmpty && shared.isEmpty) && !mayHaveWritten(message)
     }

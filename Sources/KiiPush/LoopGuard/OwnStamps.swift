@@ -1,7 +1,8 @@
 /// The last stamps that a guard made, each with the stamp that the object had before.
 ///
-/// The chain of predecessors tells which stamp an object had when a message was sent, although it has been stamped again
-/// since: of many messages that wait for one handler, none was caused by the writes that the handler makes meanwhile.
+/// The chain of predecessors tells which stamp an object had when a message was sent, although it has been stamped
+/// again since: of many messages that wait for one handler, none was caused by the writes that the handler makes
+/// meanwhile.
 struct OwnStamps {
     /// The stamp of an object.
     enum Content {

@@ -75,8 +75,8 @@ struct OwnWrites {
         return lastNumber
     }
 
-    /// Learns that an announced write was made, and when the object was modified, if the server has said so; whether its
-    /// event is still to come.
+    /// Learns that an announced write was made, and when the object was modified, if the server has said so; whether
+    /// its event is still to come.
     @discardableResult
     mutating func complete(_ number: UInt64, of key: ResourceKey, modifiedAt: Int64?, now: MonotonicInstant) -> Bool {
         guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return false }

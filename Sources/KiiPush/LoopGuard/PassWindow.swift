@@ -29,7 +29,8 @@ struct PassWindow {
         return total
     }
 
-    /// How many of those that count still passed after `time`, and when the first of them did; `time` where there is none.
+    /// How many of those that count still passed after `time`, and when the first of them did; `time` where there is
+    /// none.
     func count(since time: Int64) -> (count: Int, first: Int64) {
         var (count, first) = (0, time)
         if latest.count > 0, latest.time > time { (count, first) = (latest.count, latest.time) }

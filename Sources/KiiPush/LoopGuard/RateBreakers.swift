@@ -160,8 +160,8 @@ struct RateBreakers {
         }
     }
 
-    /// What a breaker says that holds a message, or trusts it: narrower ones do not count what is held, and wider ones are
-    /// not asked.
+    /// What a breaker says that holds a message, or trusts it: narrower ones do not count what is held, and wider ones
+    /// are not asked.
     // Never inlined: few messages come here.
     @inline(never)
     private mutating func decided(
@@ -179,8 +179,8 @@ struct RateBreakers {
         }
     }
 
-    /// Lets the wider breakers know of a message that a narrower one has judged: what comes of a key does not end for them
-    /// while that one holds it, or trusts it.
+    /// Lets the wider breakers know of a message that a narrower one has judged: what comes of a key does not end for
+    /// them while that one holds it, or trusts it.
     private mutating func note(_ keys: RateKeys, above level: BreakerLevel, _ arrival: Arrival) {
         if level == .object, let key = keys.wide { wide.note(key, arrival) }
         if level == .object || level == .bucket { broad.note(keys.route, arrival) }
@@ -192,8 +192,8 @@ struct RateBreakers {
         if let place = widePlace { wide.use(place) { $0.takeBack() } }
     }
 
-    /// Takes back a message that passed and was not handled, up to the breaker that let it pass as independent: no wider
-    /// one has counted it.
+    /// Takes back a message that passed and was not handled, up to the breaker that let it pass as independent: no
+    /// wider one has counted it.
     mutating func takeBack(_ keys: RateKeys) {
         func takeBack(_ breaker: inout Breaker) -> Bool {
             breaker.takeBack()

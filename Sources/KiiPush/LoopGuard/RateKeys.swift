@@ -61,8 +61,8 @@ extension ResourceKey {
     /// A place or a sender, for one route alone.
     ///
     /// Half a digest of each is enough, and takes three rounds in place of eight. The second half of the key tells the
-    /// routes apart; of one route the first half differs just where the places' digests do, and nobody who does not know
-    /// the secret can make two of those equal.
+    /// routes apart; of one route the first half differs just where the places' digests do, and nobody who does not
+    /// know the secret can make two of those equal.
     fileprivate init(_ place: UInt64, _ route: Route) {
         digest = DedupeKey(first: place ^ route.digest.first, second: route.digest.second)
     }

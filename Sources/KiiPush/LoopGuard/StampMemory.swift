@@ -84,7 +84,8 @@ struct StampMemory {
         writes.set(place, write)
     }
 
-    /// The stamp of the write that caused a message, where its handler has found a stamp in the object; see ``Lineage``.
+    /// The stamp of the write that caused a message, where its handler has found a stamp in the object; see
+    /// ``Lineage``.
     ///
     /// Where the object has come through more than `hops` handlers, that stamp stands for all that came before it, too:
     /// there is a loop.
@@ -136,7 +137,8 @@ struct StampMemory {
         // What had arrived before the stamp was made was not caused by the write.
         if finding.arrivedAt < entry.madeAt { return .earlier }
         guard entry.madeAt.duration(to: finding.arrivedAt) <= Lineage.lifetime else { return .later }
-        // Whether another change is earlier or later is not known here: of a later one, the predecessors say nothing new.
+        // Whether another change is earlier or later is not known here: of a later one, the predecessors say nothing
+        // new.
         return finding.isStrangers || write?.hasEvent == true ? .other : .event
     }
 
@@ -147,8 +149,8 @@ struct StampMemory {
 
 /// What the server's clock shows, as far as its times tell: the least that it can be ahead of the receiver's clock.
 ///
-/// A time that arrives was true a while before, so the highest difference of some hours is nearest to the truth; an older
-/// one is forgotten, since clocks drift apart.
+/// A time that arrives was true a while before, so the highest difference of some hours is nearest to the truth; an
+/// older one is forgotten, since clocks drift apart.
 struct ServerTime {
     /// How long a difference counts at least; at most twice as long.
     static let span = Duration.seconds(6 * 3600)

@@ -8,8 +8,8 @@
 /// 3. *Watching*: do more come than before? ``CauseEvidence`` weighs it. If it says neither, more are tried.
 /// 4. If handling caused nothing, all held messages follow: *releasing*. The key is trusted with the pace that was
 ///    measured. A queue that no stream explains is released in batches, each four times the last.
-/// 5. If it did, the key waits 2, 4, 8 … seconds, up to an hour, and one message is tried again. ``TryBudget`` bounds the
-///    tries that do not end in a release.
+/// 5. If it did, the key waits 2, 4, 8 … seconds, up to an hour, and one message is tried again. ``TryBudget`` bounds
+///    the tries that do not end in a release.
 ///
 /// Trust is provisional: for 24 seconds the breaker checks whether arrivals follow the pause that it made, at any delay
 /// up to ten seconds. A key that broke its trust is listened to for longer; from the second time on it waits first, 30
@@ -144,7 +144,8 @@ struct Suspicion {
         return true
     }
 
-    /// Takes down that arrivals followed what was handled, or came faster than the pace that was trusted and not proven.
+    /// Takes down that arrivals followed what was handled, or came faster than the pace that was trusted and not
+    /// proven.
     private mutating func breach() { breaches = min(breaches + 1, Self.mostBreaches) }
 
     private static let mostBreaches = 5

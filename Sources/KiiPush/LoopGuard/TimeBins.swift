@@ -46,7 +46,8 @@ struct TimeBins {
         number < last ? Int(counts[Self.place(number)]) : number == last ? newest : 0
     }
 
-    /// How many there were from the bin of `start` on, up to that of `end`, without it; and for how many seconds that is.
+    /// How many there were from the bin of `start` on, up to that of `end`, without it; and for how many seconds that
+    /// is.
     func count(from start: Int64, to end: Int64) -> (count: Int, seconds: Double) {
         let first = first(since: start), next = end / Self.bin
         guard first < next else { return (0, 0) }

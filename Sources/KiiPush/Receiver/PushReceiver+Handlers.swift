@@ -1,6 +1,6 @@
-// Registering handlers. Every argument but the id and the options is a condition. All of them must hold, and one that is
-// left out asks for nothing. The handler's type says what the conditions guarantee: a route that asks for a bucket gets
-// one that is not optional.
+// Registering handlers. Every argument but the id and the options is a condition. All of them must hold, and one that
+// is left out asks for nothing. The handler's type says what the conditions guarantee: a route that asks for a bucket
+// gets one that is not optional.
 
 extension PushReceiver {
     /// Calls `handler` for each Push to App, whether or not its bucket is known.

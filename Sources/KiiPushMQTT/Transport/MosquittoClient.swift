@@ -154,8 +154,8 @@ struct MosquittoClient: ~Copyable {
 
     /// Sends what is queued, as much as the socket takes: here the acknowledgements leave.
     ///
-    /// - Parameter isTogether: whether it is more than one packet. The library writes each by itself, and without delay;
-    ///   so the kernel is told to keep them for the last one, and they leave in one segment.
+    /// - Parameter isTogether: whether it is more than one packet. The library writes each by itself, and without
+    ///   delay; so the kernel is told to keep them for the last one, and they leave in one segment.
     /// - Throws: ``Failure``, when the link has ended.
     func write(isTogether: Bool = false) throws(Failure) {
         let link = descriptor

@@ -3,8 +3,8 @@ import Testing
 
 /// Runs a test, and all that it starts here, one piece at a time in the order in which the pieces can go on.
 ///
-/// What a test of the service expects to the word, such as the order of two handlers, depends then on no other thread. A
-/// test of what holds whatever the order is goes without, so that the thread sanitizer sees threads meet.
+/// What a test of the service expects to the word, such as the order of two handlers, depends then on no other thread.
+/// A test of what holds whatever the order is goes without, so that the thread sanitizer sees threads meet.
 struct OneByOne: SuiteTrait, TestTrait, TestScoping {
     /// Runs jobs in their order, one at a time, on whichever thread of the pool is free.
     final class Executor: TaskExecutor {

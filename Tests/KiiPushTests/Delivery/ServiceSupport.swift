@@ -96,7 +96,8 @@ final class SpyInbox: Inbox {
 
     let isDurable = true
     let disk: Disk
-    /// `add 2`, `begun 1 (1)`, `failed 1 [r]`, `ended 1`, `entries`, `read 2`, the notes of one call behind each other; those that failed too, with a question mark.
+    /// `add 2`, `begun 1 (1)`, `failed 1 [r]`, `ended 1`, `entries`, `read 2`, the notes of one call behind each other;
+    /// those that failed too, with a question mark.
     let log = EventLog()
     private let calls = Atomic<Int>(0)
     private let hasCrashed = Flag()

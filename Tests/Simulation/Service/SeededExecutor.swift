@@ -3,8 +3,8 @@ import Synchronization
 
 /// Runs tasks one at a time on the thread that drives it, in an order that a seed chooses.
 ///
-/// Two tasks that could run side by side may run in any order, a piece of one and then a piece of the other; so each seed
-/// is another schedule, and the same seed is the same schedule.
+/// Two tasks that could run side by side may run in any order, a piece of one and then a piece of the other; so each
+/// seed is another schedule, and the same seed is the same schedule.
 final class SeededExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []

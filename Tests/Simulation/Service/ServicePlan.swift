@@ -78,8 +78,9 @@ struct ServicePlan: Sendable {
 
     /// Whether nothing may be lost.
     ///
-    /// With an inbox in memory, something may be where a breaker holds a message for one route that others have handled:
-    /// at a crash, where the deduplication store survives, which knows it as handled; and where the dead letters fail.
+    /// With an inbox in memory, something may be where a breaker holds a message for one route that others have
+    /// handled: at a crash, where the deduplication store survives, which knows it as handled; and where the dead
+    /// letters fail.
     var isSafe: Bool { isDurable || rate == nil || !isSeenDurable && !isDiskFailing }
 
     func object(of number: Int) -> Int { number % objects }

@@ -5,9 +5,9 @@ import Synchronization
 
 /// One run of a service from one seed: traffic, faults, crashes and stops, then peace, in which all has to end.
 ///
-/// In the first phase the guarantees hold whatever happens: nothing acknowledged is lost, nothing is handled twice but what
-/// was in flight when a process ended, and messages of one object are handled in order. In the second phase nothing fails
-/// any more: then everything must end, in bounded time.
+/// In the first phase the guarantees hold whatever happens: nothing acknowledged is lost, nothing is handled twice but
+/// what was in flight when a process ended, and messages of one object are handled in order. In the second phase
+/// nothing fails any more: then everything must end, in bounded time.
 struct ServiceRun {
     let plan: ServicePlan
     private let executor: SeededExecutor

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The results as a section of the guide Performance: what was wanted and what was measured, and the programs beside each other.
+/// The results as a section of the guide Performance: what was wanted and what was measured, and the programs beside
+/// each other.
 struct MarkdownReport {
     struct NoPlace: Error, CustomStringConvertible {
         let description: String

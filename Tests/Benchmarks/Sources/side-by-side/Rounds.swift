@@ -94,7 +94,8 @@ struct Rounds {
 
     // MARK: Running
 
-    /// Finds out, in two steps, how many messages take as long as a run should; what compiles at run time is slow first.
+    /// Finds out, in two steps, how many messages take as long as a run should; what compiles at run time is slow
+    /// first.
     mutating func calibrate() throws {
         for index in cells.indices {
             for _ in 1...2 {

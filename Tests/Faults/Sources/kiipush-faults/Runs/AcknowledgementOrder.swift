@@ -56,7 +56,8 @@ struct AcknowledgementOrder {
         return row
     }
 
-    /// Looks each acknowledgement up: the message it is for, the write that has that message, and a sync between the two.
+    /// Looks each acknowledgement up: the message it is for, the write that has that message, and a sync between the
+    /// two.
     private static func judge(_ calls: [SystemCall], _ port: Int) -> Finding {
         var finding = Finding()
         // The broker's link is the socket that a message came over.

@@ -19,7 +19,8 @@ struct Drains {
             usleep(UInt32.random(in: 0...300_000))
             let logged = session.log.utf8.count
             let before = try Database.look(session.state).waiting
-            // It ends at once, but for what a disk takes that others use too: the time to drain, the grace, and then some.
+            // It ends at once, but for what a disk takes that others use too: the time to drain, the grace, and then
+            // some.
             try session.stop(within: .seconds(30))
             try check(session, String(session.log.utf8.dropFirst(logged)) ?? "", before)
         }

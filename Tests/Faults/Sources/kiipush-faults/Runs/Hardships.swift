@@ -1,7 +1,7 @@
 import Glibc
 
-/// Kills a `kiipush receive` at random moments, over TLS, and makes its life hard in between: nothing may be lost, and no
-/// message be put aside.
+/// Kills a `kiipush receive` at random moments, over TLS, and makes its life hard in between: nothing may be lost, and
+/// no message be put aside.
 struct Hardships {
     /// What is done to it between two kills.
     enum Kind: CaseIterable {

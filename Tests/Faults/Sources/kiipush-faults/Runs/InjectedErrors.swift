@@ -1,7 +1,7 @@
 import Glibc
 
-/// Has the system refuse the n-th call of a kind, or all from the n-th on, to every thread of a running `kiipush receive`:
-/// it must go on, use up no attempt, and when the system is well again handle all.
+/// Has the system refuse the n-th call of a kind, or all from the n-th on, to every thread of a running
+/// `kiipush receive`: it must go on, use up no attempt, and when the system is well again handle all.
 ///
 /// strace does so from outside; what the agent starts is traced too, so programs make none of the calls themselves.
 struct InjectedErrors {

@@ -16,7 +16,8 @@ struct TrafficRow: Sendable {
 
     /// Notes what the agent's stores have, and asks it to stop.
     ///
-    /// - Returns: how many messages are dead letters and how many payloads the inbox has; nil what the agent did not say.
+    /// - Returns: how many messages are dead letters and how many payloads the inbox has; nil what the agent did not
+    ///   say.
     @discardableResult
     mutating func close(_ cloud: Cloud, _ streams: Stream...) throws -> (letters: Int?, waiting: Int?) {
         let letters = try cloud.letters()?.messages

@@ -13,8 +13,8 @@ final class Broker {
     /// Starts a broker that keeps sessions and forgets no message for want of room.
     ///
     /// - Parameters:
-    ///   - savesAtOnce: whether it writes its sessions after each change, so that a kill of it loses none that has settled;
-    ///     else when it ends. It takes time in proportion to all that it keeps.
+    ///   - savesAtOnce: whether it writes its sessions after each change, so that a kill of it loses none that has
+    ///     settled; else when it ends. It takes time in proportion to all that it keeps.
     ///   - window: how many messages it sends before it waits for acknowledgements; mosquitto's own default is 20.
     ///   - security: what the devices on another port prove themselves with; nil for no such port.
     /// - Throws: why it does not answer.

@@ -23,8 +23,8 @@ struct Database {
     /// How many of them were quarantined.
     var quarantined: Int { letters.reduce(0) { $1.reason == "quarantined" ? $0 + $1.count - 1 : $0 } }
 
-    /// Reads a copy of the database of a state directory, so that its next process finds it as the last one left it, and
-    /// checks all of it.
+    /// Reads a copy of the database of a state directory, so that its next process finds it as the last one left it,
+    /// and checks all of it.
     ///
     /// - Throws: what is wrong with it.
     static func check(_ state: String, in folder: String) throws -> Database {

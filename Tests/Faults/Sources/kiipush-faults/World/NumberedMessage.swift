@@ -22,7 +22,8 @@ enum NumberedMessage {
     /// The number of a message that was sent at a time.
     static func number(sentAt time: Int64) -> Int { Int(time - start) }
 
-    /// The number in a text that has the time behind a key, as in a payload (`"when":`) or a printed line (`"sentAt":`).
+    /// The number in a text that has the time behind a key, as in a payload (`"when":`) or a printed line
+    /// (`"sentAt":`).
     static func number(in text: some Collection<UInt8>, behind key: String) -> Int? {
         let key = Array(key.utf8)
         let bytes = Array(text)

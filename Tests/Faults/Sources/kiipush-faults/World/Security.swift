@@ -1,7 +1,7 @@
 import Glibc
 
-/// An authority, a broker's certificate, and what a device proves itself with: a certificate and a password, each of which
-/// can be exchanged while all run.
+/// An authority, a broker's certificate, and what a device proves itself with: a certificate and a password, each of
+/// which can be exchanged while all run.
 final class Security {
     static let user = "device"
 
