@@ -1,3 +1,4 @@
+import Glibc
 import KiiPushTesting
 import Synchronization
 import Testing
@@ -98,6 +99,31 @@ struct ServiceDrainTests {
             step += 3
         }
         #expect(step > 60)
+    }
+
+    @Test("a payload on its way into the inbox when the service stops is counted among those that are left")
+    func onItsWay() async throws {
+        let (isOnItsWay, mayGoOn) = (Flag(), Flag())
+        let inbox = SpyInbox { _, what in
+            guard what.hasPrefix("add") else { return false }
+            isOnItsWay.set()
+            while !mayGoOn.isSet { sched_yield() }
+            return false
+        }
+        defer { mayGoOn.set() }
+        let bench = ServiceBench(inbox: inbox)
+        let (intake, run) = await bench.open()
+        let submitted = Task.detached { try intake.submit([ServiceBench.payload(1)]) }
+        try await until { isOnItsWay.isSet }
+        run.cancel()
+        for _ in 0..<200 { await Task.yield() }
+        mayGoOn.set()
+        let receipts = try await submitted.value
+        var report = DrainReport()
+        report.left = 1
+        #expect(try await run.value == report)
+        #expect(receipts.map(\.word) == ["left"])
+        #expect(inbox.disk.numbers.count == 1)
     }
 
     @Test("cancelled after any number of turns of the scheduler, the report adds up and the inbox has what is left")
