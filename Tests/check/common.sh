@@ -24,6 +24,9 @@ program() {
     echo "$(swift build "${programs[@]}" --show-bin-path)/$1"
 }
 
-# Runs a command of tests and leaves out of its report what went well, the run's last line counts it, and what was compiled.
-# Both outputs go one way and line by line: a failure stands where it happened, at the end when it ended the run.
-failures_and_sum() { NO_COLOR=1 "$@" 2>&1 | awk '!/^(◇|✔ (Suite|Test case|Test [^r])|\[[0-9]+\/[0-9]+\] )/ { print; fflush() }'; }
+# Runs a command of tests, and leaves out of its report what went well, since the last line counts it, and what was
+# compiled. Both outputs go one way and line by line: a failure stands where it happened, at the end when it ended the run.
+failures_and_sum() {
+    NO_COLOR=1 "$@" 2>&1 |
+        awk '!/^(◇|✔ (Suite|Test case|Test [^r])|\[[0-9]+\/[0-9]+\] )/ { print; fflush() }'
+}
