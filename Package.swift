@@ -59,7 +59,8 @@ let package = Package(
         .testTarget(
             name: "KiiPushTests",
             dependencies: [
-                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushTesting", "KiiPushContracts",
+                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting",
+                "KiiPushContracts",
             ],
             exclude: ["Documentation/Rules"]),
         .testTarget(

@@ -13,8 +13,8 @@ struct PushServiceTests {
         let log = EventLog()
         receiver.onPushToApp("r", bucket: "settings") { event, _ in log.add(event.bucket.name) }
         let transport = HandTransport()
-        let service = PushService(receiver, [transport], executor: OneByOne.executor)
-        let run = OneByOne.start { try await service.run() }
+        let service = PushService(receiver, [transport], executor: OwnThreads.executor)
+        let run = OwnThreads.start { try await service.run() }
         let intake = await transport.intake()
         let receipts = try intake.submit([PayloadFixture.pushToApp().payload(.long), RawPayload("nonsense")])
         #expect(await receipts[0].end()?.description == "handled")
@@ -38,10 +38,10 @@ struct PushServiceTests {
             throw TestError()
         }
         let transport = HandTransport()
-        let service = PushService(receiver, [transport], jitter: { 0 }, executor: OneByOne.executor)
-        let run = OneByOne.start { try await service.run() }
+        let service = PushService(receiver, [transport], jitter: { 0 }, executor: OwnThreads.executor)
+        let run = OwnThreads.start { try await service.run() }
         let receipt = try await transport.intake().submit([PayloadFixture.pushToApp().payload(.long)])[0]
-        let end = OneByOne.start { await receipt.end() }
+        let end = OwnThreads.start { await receipt.end() }
         for (attempt, pause) in [200, 400, 800, 1600].enumerated() {
             try await until { service.status.retrying == 1 && log.events.count == attempt + 2 }
             clock.advance(by: .milliseconds(pause))

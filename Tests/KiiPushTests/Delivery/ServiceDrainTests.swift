@@ -7,7 +7,7 @@ import Testing
 @testable import KiiPushDelivery
 
 /// How a service stops, at whatever moment.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.onTwoThreads, .timeLimit(.minutes(1)))
 struct ServiceDrainTests {
     /// A transport that does what a test says.
     struct ClosureTransport: PushTransport {
@@ -193,7 +193,7 @@ struct ServiceDrainTests {
     @Test("a transport that throws stops the service, also while another one would run for ever", .oneByOne)
     func transportThrows() async throws {
         let bench = ServiceBench(transports: [ClosureTransport { _ in throw TestError() }])
-        let run = OneByOne.start { try await bench.service.run() }
+        let run = OwnThreads.start { try await bench.service.run() }
         await #expect(throws: TestError.self) { try await run.value }
         #expect(!bench.service.status.isOpen)
     }
@@ -226,7 +226,7 @@ struct ServiceDrainTests {
         try await inbox.record(.begun(1, attempt: 1))
         let bench = ServiceBench(inbox: SpyInbox(inbox.disk))
         let gate = Gate()
-        let run = OneByOne.start {
+        let run = OwnThreads.start {
             await gate.wait()
             return try await bench.service.run()
         }

@@ -125,8 +125,8 @@ struct ServiceInboxTests {
         var delivery = DeliverySettings()
         delivery.attempts = 1
         let transport = HandTransport()
-        let service = PushService(receiver, [transport], inbox: inbox, delivery: delivery, executor: OneByOne.executor)
-        let run = OneByOne.start { try await service.run() }
+        let service = PushService(receiver, [transport], inbox: inbox, delivery: delivery, executor: OwnThreads.executor)
+        let run = OwnThreads.start { try await service.run() }
         let intake = await transport.intake()
         let receipts = try intake.submit([ServiceBench.payload(1), RawPayload("{"), ServiceBench.payload(2, "p")])
         for receipt in receipts { _ = await receipt.end() }

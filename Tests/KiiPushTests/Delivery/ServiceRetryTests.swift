@@ -307,7 +307,7 @@ struct ServiceRetryTests {
                 payload: ServiceBench.payload(1), reason: .failed, routes: ["r"], arrivedAt: .init(nanoseconds: 0)))
         let letter = try #require(bench.letters.letters().first)
         let ends = EventLog()
-        let replay = OneByOne.start { ends.add("\(await bench.service.replay(letter))") }
+        let replay = OwnThreads.start { ends.add("\(await bench.service.replay(letter))") }
         try await bench.calls(1)
         try await bench.passTime { !ends.events.isEmpty }
         #expect(ends.events == ["failed (r)"] && bench.clock.now >= .seconds(8))

@@ -44,7 +44,7 @@ struct ServiceRoomTests {
         let called = Atomic<Int>(0)
         intake.whenRoom { called.add(100, ordering: .relaxed) }
         intake.whenRoom { called.add(1, ordering: .relaxed) }
-        let waiting = OneByOne.start { try await intake.submitWaiting(ServiceBench.payload(17, "late")) }
+        let waiting = OwnThreads.start { try await intake.submitWaiting(ServiceBench.payload(17, "late")) }
         for _ in 0..<50 { await Task.yield() }
         #expect(called.load(ordering: .relaxed) == 0)
         for gate in gates { gate.open() }
@@ -77,7 +77,7 @@ struct ServiceRoomTests {
         #expect(throws: IntakeRefusal.self) { try intake.submit([wide]) }
         intake.whenRoom { called.set() }
         #expect(!called.isSet)
-        let waiting = [large, wide].map { payload in OneByOne.start { try await intake.submitWaiting(payload) } }
+        let waiting = [large, wide].map { payload in OwnThreads.start { try await intake.submitWaiting(payload) } }
         for _ in 0..<50 { await Task.yield() }
         #expect(bench.service.status.messages == 1)
         gate.open()
@@ -151,13 +151,13 @@ struct ServiceRoomTests {
         }
         let bench = ServiceBench(inbox: inbox, clock: clock)
         let (intake, run) = await bench.open()
-        let waiting = OneByOne.start { try await intake.submitWaiting(ServiceBench.payload(1)) }
+        let waiting = OwnThreads.start { try await intake.submitWaiting(ServiceBench.payload(1)) }
         try await bench.passTime { times.events.count == 10 }
         #expect(
             times.events == ["0", "100", "300", "700", "1500", "3100", "6300", "12700", "22700", "32700"])
         #expect(await (try waiting.value).end()?.name == "handled")
         inbox.fail { _, what in what == "add 1" }
-        let cancelled = OneByOne.start { try await intake.submitWaiting(ServiceBench.payload(2)) }
+        let cancelled = OwnThreads.start { try await intake.submitWaiting(ServiceBench.payload(2)) }
         try await until { inbox.log.events.last == "add 1?" }
         cancelled.cancel()
         await #expect(throws: IntakeRefusal.self) { try await cancelled.value }
@@ -169,7 +169,7 @@ struct ServiceRoomTests {
         let intake = TrialIntake()
         _ = try await intake.intake(for: "test").submitWaiting(ServiceBench.payload(1))
         intake.setRoom(0)
-        let waiting = OneByOne.start { try await intake.intake(for: "test").submitWaiting(ServiceBench.payload(2)) }
+        let waiting = OwnThreads.start { try await intake.intake(for: "test").submitWaiting(ServiceBench.payload(2)) }
         try await until { intake.isAwaited }
         intake.setRoom(.max)
         _ = try await waiting.value
@@ -185,7 +185,7 @@ struct ServiceRoomTests {
         let (intake, run) = await bench.open()
         let receipt = try intake.submit([ServiceBench.payload(1)])[0]
         let waiting = (2...4).map { number in
-            OneByOne.start { try await intake.submitWaiting(ServiceBench.payload(number)) }
+            OwnThreads.start { try await intake.submitWaiting(ServiceBench.payload(number)) }
         }
         waiting[0].cancel()
         await #expect(throws: IntakeRefusal.self) { try await waiting[0].value }

@@ -85,6 +85,7 @@ final class SpyInbox: Inbox {
     final class Disk: Sendable {
         fileprivate let state = Mutex(InboxTable())
 
+        var isEmpty: Bool { state.withLock { $0.rows.isEmpty } }
         var rows: [UInt64: InboxTable.Row] { state.withLock { $0.rows } }
         /// The numbers of the payloads that have not ended, in order.
         var numbers: [UInt64] { rows.keys.sorted() }
@@ -208,14 +209,14 @@ struct ServiceBench {
         }
         service = PushService(
             receiver, [transport] + transports, inbox: inbox, settings: settings, delivery: delivery, jitter: { 0 },
-            executor: OneByOne.executor)
+            executor: OwnThreads.executor)
         let told = told
         service.onEvent { event in told.add("\(event)") }
     }
 
     /// Runs it, and waits until it is open.
     func open() async -> (intake: PushIntake, run: Task<DrainReport, any Error>) {
-        let run = OneByOne.start { try await service.run() }
+        let run = OwnThreads.start { try await service.run() }
         return (await transport.intake(), run)
     }
 
