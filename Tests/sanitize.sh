@@ -8,12 +8,12 @@
 # use but should not (uninitialised), and the tests that measure memory or time, which the sanitizer changes.
 #
 # thread: the suites whose code is shared between tasks: receiver, service, middleware, stores, metrics, and libcurl's
-# loop. Swift's own libraries are not instrumented. Of Synchronization.Mutex the sanitizer sees the lock that is free and not the one that is waited for,
-# and so reports races in correct code; Sanitizers/mutex.c tells it of those two steps. Nothing is suppressed: before the
-# tests a correct program must pass and two with a planted race must fail, or the run means nothing. Not covered: races
-# on ways that no test takes, and those that a lock taken in between puts in order by chance each time.
-set -euo pipefail
-cd "$(dirname "$0")/.."
+# loop. Swift's own libraries are not instrumented. Of Synchronization.Mutex the sanitizer sees the lock that is free
+# and not the one that is waited for, and so reports races in correct code; Sanitizers/mutex.c tells it of those two
+# steps. Nothing is suppressed: before the tests a correct program must pass and two with a planted race must fail, or
+# the run means nothing. Not covered: races on ways that no test takes, and those that a lock taken in between puts in
+# order by chance each time.
+source "$(dirname "$0")/check/common.sh"
 
 case "${1:-both}" in
     both) runs="address thread" ;;
@@ -23,11 +23,9 @@ esac
 
 # A sanitizer's own report must end the process at once; Swift's backtracer hangs in it.
 export SWIFT_BACKTRACE=enable=no
-# As for the other tests: a limit of time says how long a test takes, and not how long others kept it waiting.
-export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
-# What measures memory or time means nothing here. Of the transport over libcurl one test counts connections, and in so slow a
-# process the server has given up some before they are used again; those of TLS keep the servers that they start, which are
-# Foundation's processes and not ours.
+# What measures memory or time means nothing here. Of the transport over libcurl one test counts connections, and in so
+# slow a process the server has given up some before they are used again; those of TLS keep the servers that they start,
+# which are Foundation's processes and not ours.
 skip=(--skip MemoryTests --skip CostTests --skip HostileInputTests --skip TransportContractTests --skip TLSTests
     --skip 'TransportTests/keepAlive')
 # With the thread of libcurl's loop; the other traits' tests need a broker, and are run by the step "traits".

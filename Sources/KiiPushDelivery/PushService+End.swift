@@ -28,12 +28,11 @@ extension PushService {
     /// One that is in the inbox still, since its end could not be recorded before the service stopped, is left there.
     func finish(_ ended: Ended, isRecorded: Bool) {
         var delivery = ended.delivery
-        if isRecorded {
-            change { state in
-                state.lanes.release(&delivery)
-                if !state.isRunning { state.report.finished += 1 }
-                state.vacate(&delivery)
-            }
+        change { state in
+            guard isRecorded else { return state.report.left += 1 }
+            state.lanes.release(&delivery)
+            if !state.isRunning { state.report.finished += 1 }
+            state.vacate(&delivery)
         }
         delivery.walk.held?.finish(ended.outcome)
         delivery.ticket.receipt.finish(isRecorded ? delivery.walk.told ?? ended.outcome : nil)
@@ -99,6 +98,7 @@ extension PushService {
 
     /// Leaves a message that has not ended, since the service stops; the chain forgets that it came.
     func leave(_ delivery: Delivery) {
+        change { $0.report.left += 1 + delivery.replaced.count }
         forget(delivery.walk)
         delivery.ticket.receipt.finish(nil)
         for replaced in delivery.replaced { replaced.ticket.receipt.finish(nil) }

@@ -131,9 +131,7 @@ extension PushService {
 
     /// Leaves what has not ended.
     private func leaveAll() -> (DrainReport, drain: Task<Void, Never>?) {
-        let (all, pauses, report, drain) = change { state in
-            (state.removeAll(), Array(state.pauses.values), state.report, state.drain)
-        }
+        let (all, pauses, drain) = change { state in (state.removeAll(), Array(state.pauses.values), state.drain) }
         for pause in pauses { pause.cancel() }
         for receipt in all.receipts { receipt.finish(nil) }
         for delivery in all.waiting {
@@ -145,7 +143,7 @@ extension PushService {
             held.abandon()
         }
         for delivery in all.parked.values { delivery.ticket.receipt.finish(nil) }
-        return (report, drain)
+        return (change { $0.report }, drain)
     }
 }
 
@@ -156,7 +154,7 @@ extension ServiceState {
         phase = .stopped
         reader = nil
         isOversleeping = true
-        report.left += messages + parked.count + onDisk
+        report.left += parked.count + onDisk
         let receipts = spill.removeAll().map(\.receipt) + putOff.removeAll().map(\.receipt)
         var waiting = lanes.removeAll() + retries.map(\.delivery) + copies.values
         if case .next(let delivery) = alone { waiting.append(delivery) }

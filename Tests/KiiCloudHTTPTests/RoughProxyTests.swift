@@ -25,7 +25,7 @@ struct RoughProxyTests {
 
     @Test("each write happens once, and none is reported wrongly", arguments: [1, 2, 3] as [UInt64])
     func writes(seed: UInt64) async throws {
-        let bench = try Bench { settings in settings.requestLimit = .milliseconds(400) }
+        let bench = try Bench { settings in settings.requestLimit = .seconds(1) }
         let proxy = try RoughProxy(to: bench.server.port, seed: seed)
         defer { proxy.stop() }
         let host = "127.0.0.1:\(proxy.port)"

@@ -100,7 +100,7 @@ struct TransportTests {
         let bench = try Bench {
             $0.mostAtOnce = 1
             $0.mostWaiting = 1
-            $0.requestLimit = .milliseconds(400)
+            $0.requestLimit = .seconds(2)
         }
         bench.cloud.fail(.stall(.work), .stall(.work))
         let first = Task { try await bench.client.perform(.createTopic(bench.topic)) }

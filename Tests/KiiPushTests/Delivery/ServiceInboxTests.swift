@@ -125,7 +125,8 @@ struct ServiceInboxTests {
         var delivery = DeliverySettings()
         delivery.attempts = 1
         let transport = HandTransport()
-        let service = PushService(receiver, [transport], inbox: inbox, delivery: delivery, executor: OwnThreads.executor)
+        let service = PushService(
+            receiver, [transport], inbox: inbox, delivery: delivery, executor: OwnThreads.executor)
         let run = OwnThreads.start { try await service.run() }
         let intake = await transport.intake()
         let receipts = try intake.submit([ServiceBench.payload(1), RawPayload("{"), ServiceBench.payload(2, "p")])
