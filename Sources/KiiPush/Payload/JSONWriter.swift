@@ -24,12 +24,18 @@ package struct JSONWriter {
     /// Writes a key; its value is what is written next.
     package mutating func key(_ key: String) {
         separate()
-        text += key.quotedAsJSON + ":"
+        text.append(quoted: key)
+        text += ":"
         needsComma = false
     }
 
     /// Writes a string, or null.
-    package mutating func string(_ string: String?) { token(string.map(\.quotedAsJSON) ?? "null") }
+    package mutating func string(_ string: String?) {
+        guard let string else { return null() }
+        separate()
+        text.append(quoted: string)
+        needsComma = true
+    }
 
     /// Writes a number, or null.
     package mutating func integer(_ number: Int64?) { token(number.map { String($0) } ?? "null") }

@@ -2,20 +2,38 @@ extension String {
     /// The text in quotes, with what JSON and a terminal cannot take escaped: quotes, backslashes, control characters
     /// of both sets, and the two line ends of Unicode.
     package var quotedAsJSON: String {
-        var quoted = "\""
-        for scalar in unicodeScalars {
+        var quoted = ""
+        quoted.append(quoted: self)
+        return quoted
+    }
+
+    /// Appends a text as ``quotedAsJSON`` has it.
+    package mutating func append(quoted text: String) {
+        self += "\""
+        if text.utf8.allSatisfy(\.isPlain) { self += text } else { append(escaped: text) }
+        self += "\""
+    }
+
+    private mutating func append(escaped text: String) {
+        for scalar in text.unicodeScalars {
             switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            case "\r": quoted += "\\r"
-            case "\t": quoted += "\\t"
+            case "\"": self += "\\\""
+            case "\\": self += "\\\\"
+            case "\n": self += "\\n"
+            case "\r": self += "\\r"
+            case "\t": self += "\\t"
             case "\u{00}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
                 let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
+                self += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: unicodeScalars.append(scalar)
             }
         }
-        return quoted + "\""
+    }
+}
+
+extension UInt8 {
+    /// Whether it is a character of ASCII that stands for itself in a string of JSON.
+    fileprivate var isPlain: Bool {
+        self >= 0x20 && self < 0x7F && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
     }
 }

@@ -29,8 +29,8 @@ import Synchronization
 ///
 /// *`{"print": true}`* prints the same JSON object on a line of its own, by one `write` call where the system takes it.
 ///
-/// Each runs on a thread of its own, and holds up no task but the handler's; how many at once is the service's
-/// business.
+/// Each program is waited for by a thread of its own, and all that is printed is written by one; they hold up no task but
+/// the handler's. How many run at once is the service's business.
 public final class ProgramActions: RuleActions {
     /// What does `write` and `send` of rules; nil refuses rules that ask for them.
     public let cloud: (any RuleCloud)?
@@ -39,6 +39,7 @@ public final class ProgramActions: RuleActions {
     private let log: @Sendable (String) -> Void
     private let note: @Sendable (String) -> Void
     private let printer: LinePrinter
+    private let printing = SerialThread()
     private let starts: ProgramStarts
     private let guardian = ProgramGuardian()
 
@@ -102,10 +103,7 @@ public final class ProgramActions: RuleActions {
     /// - Throws: ``ProgramError/cannotPrint(_:)``; ``ProgramShortage`` where there is no room for it now.
     public func print(_ message: PushMessage, _ context: HandlerContext) async throws {
         let line = line(message)
-        try await withThread { [printer] in
-            blockBrokenPipeSignal()
-            return Result { try printer.print(line) }
-        }.get()
+        try await printing.run { [printer] in Result { try printer.print(line) } }.get()
     }
 
     private func line(_ message: PushMessage) -> String {

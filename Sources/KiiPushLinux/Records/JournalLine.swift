@@ -57,7 +57,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         let carried = [carrier, size].compactMap { $0 }.joined(separator: ", ")
         if !carried.isEmpty { parts.append(carried) }
         parts.append(Self.milliseconds(trace.nanoseconds))
-        self.init(Self.priority(trace.outcome), parts.joined(separator: "; "))
+        self.init(Priority(trace.outcome), parts.joined(separator: "; "))
         fields = Self.fields(trace)
     }
 
@@ -97,15 +97,6 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
 
     // MARK: Words
 
-    private static func priority(_ outcome: Outcome) -> Priority {
-        switch outcome {
-        case .deadLettered, .quarantined: .error
-        case .failed, .held, .undecodable: .warning
-        case .handled, .duplicate, .looped, .superseded, .expired, .refused, .unrouted: .information
-        @unknown default: .information
-        }
-    }
-
     private static func words(_ outcome: Outcome) -> String {
         let reason = outcome.reason.map { " (\(Suggestion.shown($0)))" } ?? ""
         guard case .failed(let failure) = outcome else { return outcome.name + reason }
@@ -121,5 +112,18 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         let padded = String(repeating: "0", count: max(0, 3 - digits.count)) + digits
         let fraction = thousandths == 0 ? "" : ".\(padded)"
         return "\(nanoseconds / 1_000_000)\(fraction) ms"
+    }
+}
+
+extension JournalLine.Priority {
+    /// How urgent the line is of a message that ended so.
+    package init(_ outcome: Outcome) {
+        self =
+            switch outcome {
+            case .deadLettered, .quarantined: .error
+            case .failed, .held, .undecodable: .warning
+            case .handled, .duplicate, .looped, .superseded, .expired, .refused, .unrouted: .information
+            @unknown default: .information
+            }
     }
 }

@@ -22,14 +22,16 @@ struct AgentLog: Sendable {
 
     /// Says how a message ended, unless very many of its key have.
     func tell(_ trace: Trace) {
-        let line = JournalLine(trace)
-        if !isLeftOut(line) { write(quota.lines(LineQuota.Key(trace), priority: line.priority) { line }) }
+        let priority = JournalLine.Priority(trace.outcome)
+        if isLeftOut(priority) { return }
+        // Of very many messages no line is made at all.
+        write(quota.lines(LineQuota.Key(trace), priority: priority) { JournalLine(trace) })
     }
 
     /// Says what a service says, unless it says very much of that.
     func tell(_ event: ServiceEvent) {
         let line = JournalLine(event)
-        if !isLeftOut(line) { write(quota.lines(LineQuota.Key(event), priority: line.priority) { line }) }
+        if !isLeftOut(line.priority) { write(quota.lines(LineQuota.Key(event), priority: line.priority) { line }) }
     }
 
     /// Says what was left out until now; of all keys at the end.
@@ -45,10 +47,10 @@ struct AgentLog: Sendable {
 
     private func write(_ lines: [JournalLine]) { for line in lines { write(line) } }
 
-    private func isLeftOut(_ line: JournalLine) -> Bool { isQuiet && line.priority == .information }
+    private func isLeftOut(_ priority: JournalLine.Priority) -> Bool { isQuiet && priority == .information }
 
     func write(_ line: JournalLine) {
-        if !isLeftOut(line) { console.error(line.encoded) }
+        if !isLeftOut(line.priority) { console.error(line.encoded) }
     }
 
     /// Says that something is lacking, or is there again.
