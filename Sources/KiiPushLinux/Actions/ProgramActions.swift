@@ -29,8 +29,8 @@ import Synchronization
 ///
 /// *`{"print": true}`* prints the same JSON object on a line of its own, by one `write` call where the system takes it.
 ///
-/// Each program is waited for by a thread of its own, and all that is printed is written by one; they hold up no task but
-/// the handler's. How many run at once is the service's business.
+/// Each program is waited for by a thread of its own, and all that is printed is written by one; they hold up no task
+/// but the handler's. How many run at once is the service's business.
 public final class ProgramActions: RuleActions {
     /// What does `write` and `send` of rules; nil refuses rules that ask for them.
     public let cloud: (any RuleCloud)?

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Does work that blocks, one piece after another, on a thread of its own, so that it holds up no task but the caller's.
+/// Does work that blocks, one piece after another, on a thread of its own, so that it holds up no task but the
+/// caller's.
 ///
 /// The thread begins with the first piece and ends when there was none for a while: work that comes often does not pay
 /// for a thread each time. Signals of broken pipes are blocked on it.
