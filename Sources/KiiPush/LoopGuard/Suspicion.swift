@@ -130,9 +130,7 @@ struct Suspicion {
             return true
         }
         guard now.since(trust.since) > .seconds(24) else { return false }
-        // A stream that keys share seems to follow a little by chance; a loop that begins later in one of them is found
-        // by its own breaker.
-        if following < (trust.isSecondPause ? 3 : trust.parts.object > 0 ? 3.5 : 1) || trust.pace < 2 {
+        if following < trust.provenBelow || trust.pace < 2 {
             (trust.comparedFrom, trust.isProven) = (nil, true)
             // So few messages prove nothing.
             guard trust.pace >= 2 || trust.pace > 0 && backoff == 0 else { return false }

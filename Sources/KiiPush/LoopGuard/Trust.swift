@@ -21,6 +21,15 @@ struct Trust {
     /// How often such trust was broken; each time leaves less room beside the pace.
     var breaches = 0
 
+    /// Below how much evidence that arrivals follow what was handled the comparison shows that they do not.
+    ///
+    /// A stream that keys share seems to follow a little by chance; a loop that begins later in one of them is found by
+    /// its own breaker.
+    var provenBelow: Double {
+        if isSecondPause { return 3 }
+        return parts.object > 0 ? 3.5 : 1
+    }
+
     /// Whether one more may pass: the pace, with room for chance and half as much again, lately and in a limit's span.
     ///
     /// Lately, too: what a long span lets pass would else be a loop's all at once. Trust that is not proven, or was
