@@ -8,6 +8,7 @@ those that need root, a broker or Kii's cloud, that never end, or that name a fi
 
 - kiipush: the command exists, and has each option, as its own --help says;
 - swift: the package, the product and the traits exist;
+- PACKAGE/.build/release/PROGRAM: the package has the product, and its sources know each option;
 - apt-get: Debian has the package; bash and python3: the script exists;
 - a unit: `systemd-analyze verify` finds nothing wrong with it;
 - a block that begins with `$ `: the command is run, and prints what the block shows.
@@ -32,6 +33,8 @@ LEFT_OUT = {
     "mosquitto_pub": "is run by the step 'agent'", "Samples/.build/debug/MQTTAgent": "is run by the step 'agent'",
     "prometheus-node-exporter": "starts a server",
 }
+# A program that a line before it built: its package, and its product.
+BUILT = re.compile(r"(?:(.+)/)?\.build/(?:release|debug)/([\w-]+)")
 
 
 class Line:
@@ -92,6 +95,8 @@ class Line:
                 yield f"there is no {words[1]}"
         elif words[0] in LEFT_OUT:
             self.skipped.append((LEFT_OUT[words[0]], " ".join(words)))
+        elif built := BUILT.fullmatch(words[0]):
+            yield from self.built(*built.groups(), words[1:])
         elif name not in ("head", "source"):
             yield f"nobody knows '{words[0]}'; run the block as `sh`, or name the program in LEFT_OUT with a reason"
 
@@ -109,6 +114,20 @@ class Line:
             option = word.split("=")[0]
             if option.startswith("-") and option not in known:
                 yield f"'kiipush {' '.join(command)}' has no option {option}"
+
+    def built(self, path, product, words):
+        path = path or "."
+        if not os.path.exists(f"{ROOT}/{path}/Package.swift"):
+            yield f"there is no package in {path}"
+            return
+        if product not in self.package(path)[0]:
+            yield f"the package {path} has no product {product}"
+            return
+        sources = "".join(open(file, encoding="utf-8").read() for file in glob.glob(f"{ROOT}/{path}/Sources/{product}/**/*.swift", recursive=True))
+        for word in words:
+            option = word.strip("[]").split("=")[0]
+            if option.startswith("--") and f'"{option}"' not in sources:
+                yield f"'{product}' has no option {option}"
 
     def swift(self, words):
         values = {words[i]: words[i + 1] for i in range(len(words) - 1) if words[i].startswith("--")}
