@@ -23,4 +23,7 @@ deceived=57.67.69
 # Streams are late once: four of these seeds were late a second time.
 late=$("$simulation" --honest --seeds 25 --only '5/s, fifty' | awk -F'|' '/^5\/s/ { print $8 + 0 }')
 [ "$late" = 0 ] || fail "of 25 streams over fifty objects '$late' are late a second time"
+# Clusters look like answers: 27 of these seeds were later than a minute before the guard measured how arrivals vary.
+later=$("$simulation" --honest --seeds 25 --only clusters | awk -F'|' '/^[15]\/s/ { count += $7 } END { print count }')
+[ "$later" -le 11 ] || fail "of 150 runs with clusters '$later' are later than a minute"
 simulate 'one|a new|fifty|60|5,000|what' --honest --seeds 10

@@ -22,6 +22,14 @@ struct ArrivalRecord {
         return (arrivals(from: start, to: middle), arrivals(from: middle, to: now))
     }
 
+    /// How many arrived in each whole second from `start` on up to now.
+    func arrivalsOfSeconds(since start: Int64, _ now: Int64) -> [Int] {
+        let first = arrived.first(since: start), end = now / TimeBins.bin
+        return stride(from: first, through: end - 4, by: 4).map { second in
+            (second..<second + 4).reduce(0) { $0 + arrived[$1] }
+        }
+    }
+
     // MARK: Whether arrivals follow what was handled
 
     /// The delays that are tried: each from a tenth to a half earlier to as much later, in bins.
@@ -32,11 +40,14 @@ struct ArrivalRecord {
         }
     }
 
+    /// Four seconds, in bins.
+    private static let block = 16
+
     /// How much likelier it is that arrivals follow what was handled, at the likeliest delay, than that they do not.
     ///
     /// What is handled usually follows what arrives, so only the difference counts: a pause, and the messages that go
     /// together after it. If handling causes arrivals, they show the same pause a round trip later.
-    func following(since start: Int64, _ now: Int64) -> Double {
+    func following(since start: Int64, _ now: Int64, dispersion: Double) -> Double {
         // Both begin with the newer of them: one that nothing was added to for a while knows older bins.
         let first = max(arrived.first(since: start), handled.first(since: start))
         let count = Int(now / TimeBins.bin - first)
@@ -55,18 +66,24 @@ struct ArrivalRecord {
         var evidence = -Double.infinity
         for delay in Self.delays {
             let width = Double(delay.count)
-            var (covariance, square, squares) = (0.0, 0.0, 0.0)
+            // What comes in bursts varies more than by chance, clusters also from one four seconds to the next; what the
+            // delay explains is no such variation.
+            var (covariance, square, squares, block, blocks) = (0.0, 0.0, 0.0, 0.0, 0.0)
             for index in 0..<count {
-                let low = max(0, index - delay.upperBound), high = index - delay.lowerBound + 1
-                guard high > low else { continue }
+                let low = max(0, index - delay.upperBound), high = max(low, index - delay.lowerBound + 1)
                 let expected = (excess[high] - excess[low]) / width
-                covariance += (arrivals[index] - mean) * expected
+                let deviation = arrivals[index] - mean
+                covariance += deviation * expected
                 square += expected * expected
+                squares += (deviation - expected) * (deviation - expected)
+                block += deviation - expected
+                guard (index + 1) % Self.block == 0 else { continue }
+                blocks += block * block
+                block = 0
             }
-            for arrival in arrivals { squares += (arrival - mean) * (arrival - mean) }
-            // What comes in bursts varies more than by chance; what the delay explains is no such variation.
-            let unexplained = (squares - 2 * covariance + square) / Double(count)
-            let variance = max(mean, unexplained, 0.025)
+            if dispersion == 1 { blocks = 0 }
+            let unexplained = max(squares / Double(count), blocks / Double(count / Self.block * Self.block))
+            let variance = max(mean * dispersion, unexplained, 0.025)
             evidence = max(evidence, (covariance - square / 2) / variance)
         }
         return evidence

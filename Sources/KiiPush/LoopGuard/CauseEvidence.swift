@@ -12,8 +12,14 @@ struct CauseEvidence {
     }
 
     private(set) var stretches: [Stretch]
+    /// How much more arrivals vary than by chance; see ``Dispersion``.
+    let dispersion: Double
 
-    init(_ idle: Stretch) { stretches = [idle] }
+    /// Begins with the stretch in which nothing was handled.
+    init(arrived: Int, seconds: Double, dispersion: Double) {
+        stretches = [Stretch(handled: 0, arrived: arrived, seconds: seconds)]
+        self.dispersion = dispersion
+    }
 
     mutating func add(_ stretch: Stretch) { stretches.append(stretch) }
 
@@ -29,7 +35,7 @@ struct CauseEvidence {
     /// A pace that is hardly exceeded by chance.
     var highestPace: Double {
         let count = Double(arrived)
-        return (count + 3 * count.squareRoot() + 3) / seconds
+        return (count + 3 * (dispersion * count).squareRoot() + 3) / seconds
     }
 
     /// Whether only some of the messages may cause one, as those of a loop that goes on by other keys, too.
@@ -43,14 +49,14 @@ struct CauseEvidence {
 
     private var likelihoodOfNone: Double {
         let pace = (Double(arrived) + 0.25) / seconds
-        return stretches.reduce(0) { $0 + logPoisson($1.arrived, pace * $1.seconds) }
+        return stretches.reduce(0) { $0 + logChance($1.arrived, pace * $1.seconds) }
     }
 
     private var likelihoodOfOne: Double {
         let others = stretches.reduce(0) { $0 + max($1.arrived - $1.handled, 0) }
         let pace = (Double(others) + 0.25) / seconds
         return stretches.reduce(0) { sum, stretch in
-            sum + logPoisson(max(stretch.arrived - stretch.handled, 0), pace * stretch.seconds)
+            sum + logChance(max(stretch.arrived - stretch.handled, 0), pace * stretch.seconds)
                 + Double(max(stretch.handled - stretch.arrived, 0)) * Self.lost
         }
     }
@@ -66,9 +72,12 @@ struct CauseEvidence {
         // It fits anything better than one answer each does: that costs it something; and more where messages cause
         // less than one: a stream's pace varies.
         return stretches.reduce(each > 1.5 ? -2 : -5) {
-            $0 + logPoisson($1.arrived, pace * $1.seconds + each * Double($1.handled))
+            $0 + logChance($1.arrived, pace * $1.seconds + each * Double($1.handled))
         }
     }
+
+    /// The logarithm of the chance of `count` arrivals where `mean` are expected, up to what is the same for each mean.
+    private func logChance(_ count: Int, _ mean: Double) -> Double { logPoisson(count, mean) / dispersion }
 }
 
 /// The logarithm of the chance of `count` events where `mean` are expected.

@@ -30,7 +30,8 @@ struct Suspicion {
     private var quietSince: Int64 = .min
     /// The pace at which it opened, in messages a second.
     private var pace = 0.0
-    private var evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: 0, seconds: 0.5))
+    private var evidence = CauseEvidence(arrived: 0, seconds: 0.5, dispersion: 1)
+    private var dispersion = Dispersion()
     private var logRatio = 0.0
     private var batch = TryBatch()
     private var parts = PartTallies()
@@ -124,7 +125,7 @@ struct Suspicion {
     private mutating func compare(_ now: Int64) -> Bool {
         guard let start = trust.comparedFrom, now >= trust.nextLook else { return false }
         trust.nextLook = now &+ .seconds(1)
-        let following = record.following(since: start, now)
+        let following = record.following(since: start, now, dispersion: trust.dispersion)
         if following >= 7 {
             distrust(now)
             return true
@@ -158,7 +159,7 @@ struct Suspicion {
     }
 
     private mutating func doubt(_ now: Int64) {
-        doubts = min(doubts + 1, Self.listens.count - 1)
+        doubts = min(doubts + 1, Listening.byDoubts.count - 1)
         doubtedAt = now
     }
 
@@ -189,18 +190,12 @@ struct Suspicion {
         backlog.restart()
         logRatio = 0
         batch = TryBatch()
-        phase = .listening(until: now &+ .seconds(Self.listens[doubts].time))
+        phase = .listening(until: now &+ .seconds(Listening.byDoubts[doubts].time))
     }
 
     // MARK: Steps
 
-    /// For how long it listens and watches, by the number of doubts; what comes in the first `skip` seconds of
-    /// listening may be answers to what was handled before.
-    private static let listens: [(time: Double, skip: Double, watch: Double)] = [
-        (4.5, 1.5, 1.8), (10, 4, 4), (16, 5, 8), (20, 5, 12), (24, 8, 16),
-    ]
-
-    private var watchSeconds: Double { Self.listens[doubts].watch }
+    private var watchSeconds: Double { Listening.byDoubts[doubts].watch }
 
     /// When there is something to do; nil when nothing is, or messages of it run.
     var due: Int64? {
@@ -233,7 +228,7 @@ struct Suspicion {
     }
 
     private mutating func endListening(_ now: Int64, _ others: TimeBins) {
-        let listen = Self.listens[doubts]
+        let listen = Listening.byDoubts[doubts]
         if let end = backlog.takeEnd(now) {
             // Only what comes from now on tells anything.
             quietSince = end
@@ -252,8 +247,9 @@ struct Suspicion {
             return
         }
         let steady = isChanging ? second : (count, seconds)
+        dispersion.add(record.arrivalsOfSeconds(since: quietSince &+ .seconds(listen.skip), now))
         evidence = CauseEvidence(
-            CauseEvidence.Stretch(handled: 0, arrived: steady.0, seconds: max(steady.1, 0.25)))
+            arrived: steady.0, seconds: max(steady.1, 0.25), dispersion: dispersion.factor)
         logRatio = 0
         compare(count, with: others, now)
         begin(now)
@@ -265,7 +261,8 @@ struct Suspicion {
             phase = .waiting(until: end &+ .seconds(2))
             return
         }
-        let (first, second) = record.halves(since: max(quietSince, now &- .seconds(60)), now)
+        let start = max(quietSince, now &- .seconds(60))
+        let (first, second) = record.halves(since: start, now)
         var (count, seconds) = (first.count + second.count, max(first.seconds + second.seconds, 0.5))
         isSteady = count >= 2 && first.count <= 2 * second.count + 4 && second.count <= 2 * first.count + 4
         // A slow stream needs some time to be seen as one.
@@ -273,12 +270,13 @@ struct Suspicion {
             phase = .waiting(until: now &+ .seconds(1))
             return
         }
+        dispersion.add(record.arrivalsOfSeconds(since: start, now))
         budget.endRevision()
         compare(count, with: others, now)
         let usual = evidence.idle.seconds > 0 ? Double(evidence.idle.arrived) / evidence.idle.seconds * seconds : 0
         if usual > 0, Double(count) > 1.5 * usual + 4 * usual.squareRoot() + 4 {
             // More and more come while nothing is handled: others cause it still, and a try would tell nothing.
-            evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds))
+            evidence = CauseEvidence(arrived: count, seconds: seconds, dispersion: dispersion.factor)
             quietSince = now
             phase = .waiting(until: now &+ max(backoff, limit.coolDown))
             return
@@ -287,7 +285,7 @@ struct Suspicion {
             count += evidence.idle.arrived
             seconds += evidence.idle.seconds
         }
-        evidence = CauseEvidence(CauseEvidence.Stretch(handled: 0, arrived: count, seconds: seconds))
+        evidence = CauseEvidence(arrived: count, seconds: seconds, dispersion: dispersion.factor)
         // It was a loop the last time.
         logRatio = -1.5
         begin(now)
@@ -403,6 +401,7 @@ struct Suspicion {
         trust.isIndependent = !isMixed
         trust.parts = parts.paces(in: Double(now.since(openedAt)) / 1e9)
         trust.breaches = breaches
+        trust.dispersion = dispersion.factor
         // Slower than its limit is no stream that would need trust, but a burst or a loop that is found again.
         if trust.pace * Double(limit.slowSpan) / 1e9 < Double(limit.slowMessages) { trust.pace = 0 }
         parts = PartTallies()

@@ -20,6 +20,8 @@ struct Trust {
     var isProven = false
     /// How often such trust was broken; each time leaves less room beside the pace.
     var breaches = 0
+    /// How much more its messages vary than by chance; see ``Dispersion``.
+    var dispersion = 1.0
 
     /// Below how much evidence that arrivals follow what was handled the comparison shows that they do not.
     ///
@@ -40,12 +42,15 @@ struct Trust {
         else { return false }
         guard !isProven || breaches > 0 else { return true }
         let usual = 2 * pace
-        let room = max(limit.messages >> (breaches + 1), 4)
-        return passes.count(since: now.since(.seconds(2))).count < Int(usual + 4 * usual.squareRoot()) + room
+        let most = Int(usual + chance(usual)) + max(limit.messages >> (breaches + 1), 4)
+        return passes.count(since: now.since(.seconds(2))).count < most
     }
 
     private func most(in span: Int64, _ messages: Int) -> Int {
         let usual = pace * Double(span) / 1e9
-        return Int(1.5 * usual + 4 * usual.squareRoot()) + messages
+        return Int(1.5 * usual + chance(usual)) + messages
     }
+
+    /// By how many messages chance hardly exceeds so many.
+    private func chance(_ usual: Double) -> Double { 4 * (dispersion * usual).squareRoot() }
 }
