@@ -66,8 +66,8 @@ struct ArrivalRecord {
         var evidence = -Double.infinity
         for delay in Self.delays {
             let width = Double(delay.count)
-            // What comes in bursts varies more than by chance, clusters also from one four seconds to the next; what the
-            // delay explains is no such variation.
+            // What comes in bursts varies more than by chance, and clusters do from one four seconds to the next, too;
+            // what the delay explains is no such variation.
             var (covariance, square, squares, block, blocks) = (0.0, 0.0, 0.0, 0.0, 0.0)
             for index in 0..<count {
                 let low = max(0, index - delay.upperBound), high = max(low, index - delay.lowerBound + 1)
@@ -81,8 +81,8 @@ struct ArrivalRecord {
                 blocks += block * block
                 block = 0
             }
-            if dispersion == 1 { blocks = 0 }
-            let unexplained = max(squares / Double(count), blocks / Double(count / Self.block * Self.block))
+            let ofBlocks = dispersion > 1 ? blocks / Double(count / Self.block * Self.block) : 0
+            let unexplained = max(squares / Double(count), ofBlocks)
             let variance = max(mean * dispersion, unexplained, 0.025)
             evidence = max(evidence, (covariance - square / 2) / variance)
         }
