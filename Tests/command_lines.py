@@ -117,11 +117,9 @@ class Line:
 
     def built(self, path, product, words):
         path = path or "."
-        if not os.path.exists(f"{ROOT}/{path}/Package.swift"):
-            yield f"there is no package in {path}"
-            return
-        if product not in self.package(path)[0]:
-            yield f"the package {path} has no product {product}"
+        problems = list(self.swift(["build", "--package-path", path, "--product", product]))
+        yield from problems
+        if problems:
             return
         sources = "".join(open(file, encoding="utf-8").read() for file in glob.glob(f"{ROOT}/{path}/Sources/{product}/**/*.swift", recursive=True))
         for word in words:

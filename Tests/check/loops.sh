@@ -20,10 +20,14 @@ simulate 'update|create|ping-pong' --quick
 deceived=57.67.69
 "$simulation" --honest --seed "$deceived" >/dev/null ||
     fail "honest messages are lost or later than a minute: --honest --seed $deceived"
+# Adds up a column over the patterns of honest traffic whose names contain a text, 25 seeds of each.
+count() { # COLUMN TEXT
+    "$simulation" --honest --seeds 25 --only "$2" | awk -F'|' -v column="$1" '/^[0-9.]+\/s/ { sum += $column } END { print sum }'
+}
 # Streams are late once: four of these seeds were late a second time.
-late=$("$simulation" --honest --seeds 25 --only '5/s, fifty' | awk -F'|' '/^5\/s/ { print $8 + 0 }')
+late=$(count 8 '5/s, fifty')
 [ "$late" = 0 ] || fail "of 25 streams over fifty objects '$late' are late a second time"
 # Clusters look like answers: 27 of these seeds were later than a minute before the guard measured how arrivals vary.
-later=$("$simulation" --honest --seeds 25 --only clusters | awk -F'|' '/^[15]\/s/ { count += $7 } END { print count }')
+later=$(count 7 clusters)
 [ "$later" -le 11 ] || fail "of 150 runs with clusters '$later' are later than a minute"
 simulate 'one|a new|fifty|60|5,000|what' --honest --seeds 10

@@ -25,8 +25,8 @@ struct ArrivalRecord {
     /// How many arrived in each whole second from `start` on up to now.
     func arrivalsOfSeconds(since start: Int64, _ now: Int64) -> [Int] {
         let first = arrived.first(since: start), end = now / TimeBins.bin
-        return stride(from: first, through: end - 4, by: 4).map { second in
-            (second..<second + 4).reduce(0) { $0 + arrived[$1] }
+        return stride(from: first, through: end - 4, by: 4).map {
+            arrivals(from: $0 * TimeBins.bin, to: ($0 + 4) * TimeBins.bin).count
         }
     }
 

@@ -235,7 +235,8 @@ struct Suspicion {
             phase = .listening(until: end &+ .seconds(listen.time))
             return
         }
-        let (first, second) = record.halves(since: quietSince &+ .seconds(listen.skip), now)
+        let start = quietSince &+ .seconds(listen.skip)
+        let (first, second) = record.halves(since: start, now)
         let count = first.count + second.count
         let seconds = max(first.seconds + second.seconds, 0.25)
         // What grows or dies away is on its way still, or answers what others handle.
@@ -247,7 +248,7 @@ struct Suspicion {
             return
         }
         let steady = isChanging ? second : (count, seconds)
-        dispersion.add(record.arrivalsOfSeconds(since: quietSince &+ .seconds(listen.skip), now))
+        dispersion.add(record.arrivalsOfSeconds(since: start, now))
         evidence = CauseEvidence(
             arrived: steady.0, seconds: max(steady.1, 0.25), dispersion: dispersion.factor)
         logRatio = 0
