@@ -24,7 +24,7 @@ extension DeliveryWalk {
         case fail(Outcome.Failure)
         /// Record that the attempt is over, and which routes are done; then take another step.
         indirect case record(then: Step)
-        /// Dead-letter it for all routes that have not handled it: ``deadLettered(_:_:isDurable:)``.
+        /// Dead-letter it for all routes that have not handled it: ``deadLettered(_:_:_:isDurable:)``.
         case deadLetter(DeadLetter.Reason)
         /// Let the loop guard hold the message: ``notHeld()`` where it has no room.
         case hold(BreakerID, passed: Int)
@@ -80,7 +80,7 @@ extension DeliveryWalk {
         case switchedOff
         case deadLettered
 
-        /// Whether the route never has to see it again, in this process or in the next one.
+        /// Whether the route has had it: its handler has succeeded or ended a loop, or it was dead-lettered for it.
         var isDone: Bool {
             switch self {
             case .handled, .looped, .deadLettered: true

@@ -27,6 +27,8 @@ struct DeliveryWalk: Sendable {
     /// The routes that have ended for it, in the order in which they did.
     private var ends: [(route: String, end: RouteEnd)]
     private var attempt = Attempt()
+    /// Whether only routes that are held are still to have it.
+    private var hasRemainder = false
     /// What was thrown last: its type, or what it says of itself.
     private(set) var cause: String?
     /// What the loop guard held it as; told its end.
@@ -162,7 +164,7 @@ struct DeliveryWalk: Sendable {
         if case .failed(let failure) = outcome {
             attempt.failure = attempt.failure ?? failure
         } else {
-            for index in ends.indices where ends[index].end == .switchedOff { ends[index].end = .deadLettered }
+            endAsDeadLettered([])
         }
         return endAttempt()
     }
@@ -196,8 +198,12 @@ struct DeliveryWalk: Sendable {
 
     /// The loop guard had no room for what is left of it, which was dead-lettered, or found no room there either.
     mutating func notHeld(_ outcome: Outcome, isDurable: Bool) -> Step {
-        if case .failed(let failure) = outcome, isDurable { return failed(failure) }
-        return .end(outcome)
+        if case .failed(let failure) = outcome {
+            if isDurable { return failed(failure) }
+        } else {
+            endAsDeadLettered(message.held.ids)
+        }
+        return settle(outcome)
     }
 
     /// The loop guard holds it: whole, or what is left when the chain was told an end.
@@ -212,15 +218,36 @@ struct DeliveryWalk: Sendable {
     // MARK: The end
 
     /// Ends it, but for routes that are held: for those, it stays.
-    private func conclude(_ outcome: Outcome) -> Step {
+    private mutating func conclude(_ outcome: Outcome) -> Step {
+        guard message.hasHeld, outcome.leavesRemainder else { return settle(outcome) }
         // Recorded before the chain is told: after a crash the seen store may know the message, and only the inbox what
         // is left.
-        message.hasHeld && outcome.leavesRemainder ? .record(then: .holdRemainder(outcome)) : .end(outcome)
+        hasRemainder = true
+        return .record(then: .holdRemainder(outcome))
     }
 
-    /// It was dead-lettered, or found no room there.
-    func deadLettered(_ outcome: Outcome, _ reason: DeadLetter.Reason, isDurable: Bool) -> Step {
-        guard case .failed = outcome else { return .end(reason == .quarantined ? .quarantined : outcome) }
+    /// Ends it for the chain too, once its dead letter is on disk.
+    ///
+    /// A dead letter is written with the next record, and the end in the seen store perhaps before that: after a crash
+    /// in between the message would be a duplicate, and its dead letter gone.
+    private func settle(_ outcome: Outcome) -> Step {
+        let isTold = if case .passed(1...) = chain { true } else { false }
+        return isTold && ends.contains { $0.end == .deadLettered } ? .record(then: .end(outcome)) : .end(outcome)
+    }
+
+    private mutating func endAsDeadLettered(_ routes: [String]) {
+        for index in ends.indices where ends[index].end == .switchedOff { ends[index].end = .deadLettered }
+        for route in routes where !hasEnded(route) { ends.append((route, .deadLettered)) }
+    }
+
+    /// It was dead-lettered for these routes, or found no room there.
+    mutating func deadLettered(
+        _ outcome: Outcome, _ reason: DeadLetter.Reason, _ routes: [String], isDurable: Bool
+    ) -> Step {
+        guard case .failed = outcome else {
+            endAsDeadLettered(routes)
+            return settle(reason == .quarantined ? .quarantined : outcome)
+        }
         // Its transport brings it again.
         guard isDurable else { return .end(outcome) }
         // Nothing runs any more that could end the process.
@@ -258,9 +285,9 @@ extension DeliveryWalk {
     /// The routes that are to handle it still.
     var remaining: [Route] { message.routes.filter { !hasEnded($0.id) } }
 
-    /// The routes that are done with it: their handlers have succeeded or ended a loop, or it was dead-lettered for
-    /// them.
-    var done: [String] { ends.filter(\.end.isDone).map(\.route) }
+    /// The routes that never see it again, in this process or in the next one: those that are done with it, and those
+    /// for which it was too old when it ended for all that are not held.
+    var done: [String] { ends.filter { $0.end.isDone || hasRemainder && $0.end == .expired }.map(\.route) }
 
     /// Its routes that are done with it.
     var succeeded: MatchedRoutes { MatchedRoutes(message.routes.filter { isDone($0.id) }) }

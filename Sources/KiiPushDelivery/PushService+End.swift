@@ -64,11 +64,14 @@ extension PushService {
     /// Dead-letters a message for all routes that have not handled it.
     func deadLetter(_ delivery: inout Delivery, _ reason: DeadLetter.Reason) -> DeliveryWalk.Step {
         putBackReplaced(&delivery)
-        let outcome = deadLetter(delivery, reason, openRoutes(of: delivery.walk))
+        let routes = openRoutes(of: delivery.walk)
+        // An earlier process has dead-lettered it for all of them.
+        let isDone = routes.isEmpty && !delivery.walk.done.isEmpty
+        let outcome = isDone ? .deadLettered(reason) : deadLetter(delivery, reason, routes)
         if case .failed(let failure) = outcome {
             tell(.storeFailed("a message could not be put among the dead letters: \(failure.error)"))
         }
-        return delivery.walk.deadLettered(outcome, reason, isDurable: isDurable)
+        return delivery.walk.deadLettered(outcome, reason, routes, isDurable: isDurable)
     }
 
     func openRoutes(of walk: DeliveryWalk) -> [String] { walk.open { receiver.match(walk.message.message) } }

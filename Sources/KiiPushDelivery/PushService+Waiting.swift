@@ -30,7 +30,8 @@ extension PushService {
         let (number, message) = (delivery.ticket.number, delivery.walk.message)
         start { [self] in
             let outcome = await receiver.wait(for: lease, message)
-            let delivery = change { state in
+            let delivery: Delivery? = change { state in
+                guard state.phase != .stopped else { return nil }
                 let delivery = state.copies.removeValue(forKey: number)
                 if delivery != nil { state.ending += 1 }
                 return delivery

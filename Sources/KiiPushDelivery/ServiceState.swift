@@ -229,7 +229,11 @@ extension ServiceState {
             }
         }
         if isIdle, let waiter = idleWaiter.take() { effects.waiters.append(waiter) }
-        if isQuiet, let waiter = quietWaiter.take() { effects.waiters.append(waiter) }
+        if isQuiet, let waiter = quietWaiter.take() {
+            // At once: nobody begins anything between here and when that one goes on.
+            phase = .stopped
+            effects.waiters.append(waiter)
+        }
         if isOversleeping {
             isOversleeping = false
             effects.sleep = sleep?.task

@@ -67,6 +67,10 @@ public final class SQLiteSeenStore: SeenStore {
     /// - A commit throws only when 4,096 wait already and cannot be written; it blocks for a write then.
     /// - When a write fails, its commits stay in the queue and are written with the next.
     ///
+    /// A commit may be on disk before a dead letter that waits for a record of its payload, see
+    /// ``SQLiteDeadLetterStore/init(writtenBy:capacity:bytes:clock:)``. Record something of a dead-lettered payload
+    /// before the commit of its message, as `PushService` does, or a crash in between loses the dead letter.
+    ///
     /// - Parameters:
     ///   - inbox: the inbox; its database can have one deduplication store at a time.
     ///   - window: how long and how many messages are remembered; it may differ from an earlier process's.

@@ -73,11 +73,28 @@ struct DeliveryWalkTests {
             came: [
                 .judged(.handle), .begun(true), .ran(failure), .ran(failure), .failed(isRunning: true), .recorded,
                 .switchedOff(["a"]), .begun(true), .ran(handled), .deadLetteredKilled(.deadLettered(.killSwitch)),
+                .recorded,
             ],
             steps: [
                 "ask", "begin 1", "run a", "run b", "fail", "record retry", "retry", "lookForKills", "begin 2", "run b",
-                "deadLetterKilled a", "end handled",
+                "deadLetterKilled a", "record end handled", "end handled",
             ]),
+        Case(
+            testDescription: "what is dead-lettered ends for the chain only when its dead letter is recorded",
+            came: [
+                .judged(.handle), .begun(true), .ran(failure), .ran(handled), .failed(isRunning: true), .recorded,
+                .switchedOff([]), .begun(true), .ran(failure), .failed(isRunning: true),
+                .deadLettered(.deadLettered(.failed), isDurable: true), .recorded,
+            ],
+            steps: [
+                "ask", "begin 1", "run a", "run b", "fail", "record retry", "retry", "lookForKills", "begin 2", "run a",
+                "fail", "deadLetter failed", "record end deadLettered (failed)", "end deadLettered (failed)",
+            ]),
+        Case(
+            testDescription: "what an earlier process dead-lettered for all routes runs nowhere again",
+            done: ["a", "b"],
+            came: [.judged(.end(.duplicate(.done))), .judged(.handle), .begun(true)],
+            steps: ["ask", "ask seen", "begin 1", "end handled"]),
         Case(
             testDescription: "after the last attempt it is dead-lettered; without room a durable inbox keeps it",
             came: [
@@ -91,12 +108,37 @@ struct DeliveryWalkTests {
             ]),
     ]
 
-    @Test("what came of a step decides the next one", arguments: cases)
-    func steps(test: Case) throws {
+    @Test("where a route is held, those for which it was too old are written down before the chain is told")
+    func expiredBesideHeld() throws {
+        var walk = try Self.walk()
+        walk.message.stop(walk.message.routes[1], .hold(BreakerID(level: .device, key: .device)))
+        _ = walk.start()
+        _ = walk.judged(.handle, 3, .none)
+        _ = walk.begun(true)
+        #expect(walk.ran(walk.message.routes[0], .expired).words == "record holdRemainder")
+        #expect(walk.done == ["a"])
+    }
+
+    @Test("what the chain has not seen ends as soon as it is dead-lettered")
+    func unasked() throws {
+        var walk = try Self.walk()
+        walk.prepare(for: .deadLetter(.backlogFull))
+        let step = walk.start()
+        #expect(step.words == "deadLetter backlogFull")
+        let end = walk.deadLettered(.deadLettered(.backlogFull), .backlogFull, ["a", "b"], isDurable: true)
+        #expect(end.words == "end deadLettered (backlogFull)")
+    }
+
+    private static func walk(done: [String] = []) throws -> DeliveryWalk {
         let message = try PushMessage(ServiceBench.payload(1))
         let routed = RoutedMessage(
             message, id: 1, arrivedAt: MonotonicInstant(nanoseconds: 0), app: nil, routeIDs: ["a", "b"])
-        var walk = DeliveryWalk(routed, nil, killed: (false, []), mostTries: 2, done: test.done)
+        return DeliveryWalk(routed, nil, killed: (false, []), mostTries: 2, done: done)
+    }
+
+    @Test("what came of a step decides the next one", arguments: cases)
+    func steps(test: Case) throws {
+        var walk = try Self.walk(done: test.done)
         var step = walk.start()
         var steps = [step.words]
         for came in test.came {
@@ -121,7 +163,7 @@ struct DeliveryWalkTests {
         case (.fail(let failure), .failed(let isRunning)): walk.failed(failure, isRunning: isRunning)
         case (.record(let next), .recorded): next
         case (.deadLetter(let reason), .deadLettered(let outcome, let isDurable)):
-            walk.deadLettered(outcome, reason, isDurable: isDurable)
+            walk.deadLettered(outcome, reason, walk.remaining.map(\.id), isDurable: isDurable)
         case (.deadLetterKilled, .deadLetteredKilled(let outcome)): walk.deadLetteredKilled(outcome)
         default: .leave
         }

@@ -14,10 +14,13 @@ struct ServiceRun {
     private let clock = ManualClock()
     private let disk: SimulatedDisk
     private let broker: SimulatedBroker
-    private let seen = SimulatedSeenStore()
+    private let seen: SimulatedSeenStore
     private let ledger: ServiceLedger
     private var dice: SeededGenerator
     private let isPeace = Peace()
+    /// What an earlier process left that some of its routes had handled: without an order a copy may have its turn
+    /// first, and does not know which.
+    private var halfHandled: Set<Int> = []
 
     init(seed: UInt64, isDiskBroken: Bool) {
         let plan = ServicePlan(seed: seed)
@@ -25,7 +28,8 @@ struct ServiceRun {
         executor = SeededExecutor(seed: seed &+ 2)
         broker = SimulatedBroker(seed: seed &+ 4) { plan.payload($0) }
         ledger = ServiceLedger(plan)
-        disk = SimulatedDisk(seed: seed &+ 3, ledger, isBroken: isDiskBroken)
+        seen = SimulatedSeenStore(waitsForWrites: plan.isDurable)
+        disk = SimulatedDisk(seed: seed &+ 3, ledger, seen, isBroken: isDiskBroken)
         dice = SeededGenerator(seed: seed &+ 5)
     }
 
@@ -79,7 +83,7 @@ struct ServiceRun {
         let life = Life()
         let receiver = receiver(life)
         broker.reconnect()
-        seen.restart()
+        disk.restart()
         let link = SimulatedLink(broker: broker, life: life, clock: clock)
         let inbox = SimulatedInbox(disk: disk, life: life, clock: clock, slowness: plan.writing)
         let service = PushService(
@@ -159,7 +163,7 @@ struct ServiceRun {
         if pushed > 0, roll(100) < plan.copies {
             let copy = max(1, pushed - roll(5))
             // No process knows what an earlier one has handled, where the store is in memory.
-            if !plan.isSeenDurable { ledger.excuse([copy]) }
+            if !plan.isSeenDurable || halfHandled.contains(copy) { ledger.excuse([copy]) }
             ledger.tell([copy], "pushed again")
             return broker.push(copy)
         }
@@ -197,7 +201,7 @@ struct ServiceRun {
     }
 
     /// Ends a process: in the middle of its work, or as it is asked to.
-    private func end(_ process: Process, isCrash: Bool) {
+    private mutating func end(_ process: Process, isCrash: Bool) {
         if isCrash {
             // What is in flight may be handled again; what the broker has not heard of comes again.
             process.life.crash()
@@ -217,7 +221,7 @@ struct ServiceRun {
     }
 
     /// Excuses what was in flight when a process ended.
-    private func excuse() {
+    private mutating func excuse() {
         // With a deduplication store in memory, every copy that is still to come may be handled.
         let rows = disk.rows.values.filter { $0.isInFlight || !plan.isSeenDurable }
         var excused = Set(rows.compactMap { try? PushMessage($0.payload) }.map { ServicePlan.number(of: $0) })
@@ -226,6 +230,8 @@ struct ServiceRun {
         var copies: Set<Int> = []
         let left = disk.rows.values.compactMap { try? PushMessage($0.payload) }.map { ServicePlan.number(of: $0) }
         for number in left + broker.pending where !copies.insert(number).inserted { excused.insert(number) }
+        let half = disk.rows.values.filter { !$0.handled.isEmpty }.compactMap { try? PushMessage($0.payload) }
+        halfHandled = plan.delivery.order == .none ? Set(half.map { ServicePlan.number(of: $0) }) : []
         ledger.excuse(excused)
     }
 

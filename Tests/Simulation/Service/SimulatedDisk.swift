@@ -4,18 +4,25 @@ import KiiPushTesting
 import Synchronization
 
 /// What survives the processes of a run: the inbox, the dead letters and, of some runs, the deduplication store.
+///
+/// It writes as the library's database does: a commit with the next write of the inbox, whatever that is of, and a dead
+/// letter with the next record of its own payload. Until then a process knows them, and a crash forgets them.
 final class SimulatedDisk: Sendable {
     private struct State {
         var inbox = InboxTable()
         var dice: SeededGenerator
+        /// The dead letters that wait for a record of their payload, by its number.
+        var waiting: [UInt64: [UInt64]] = [:]
     }
 
     private let state: Mutex<State>
+    private let seen: SimulatedSeenStore
     fileprivate let ledger: ServiceLedger
-    let letters = InMemoryDeadLetterStore()
+    let letters = InMemoryDeadLetterStore(capacity: 100_000)
 
-    init(seed: UInt64, _ ledger: ServiceLedger, isBroken: Bool) {
+    init(seed: UInt64, _ ledger: ServiceLedger, _ seen: SimulatedSeenStore, isBroken: Bool) {
         self.isBroken = isBroken
+        self.seen = seen
         state = Mutex(State(dice: SeededGenerator(seed: seed)))
         self.ledger = ledger
     }
@@ -28,8 +35,19 @@ final class SimulatedDisk: Sendable {
 
     func roll(_ sides: Int) -> Int { state.withLock { Int($0.dice.next() % UInt64(sides)) } }
 
+    /// Begins anew for another process, which knows what was written.
+    func restart() {
+        seen.restart()
+        let lost = state.withLock { state in
+            defer { state.waiting = [:] }
+            return state.waiting.values.flatMap(\.self)
+        }
+        for letter in lost { letters.remove(letter) }
+    }
+
     fileprivate func add(_ payloads: [RawPayload]) -> [UInt64] {
-        state.withLock { state in
+        seen.write()
+        return state.withLock { state in
             payloads.map { payload in
                 let id = state.inbox.add(payload)
                 ledger.tell(payload, "row \(id)")
@@ -38,11 +56,22 @@ final class SimulatedDisk: Sendable {
         }
     }
 
+    fileprivate func add(_ letter: DeadLetter) throws -> UInt64 {
+        let number = try letters.add(letter)
+        if let payload = letter.inboxID {
+            ledger.tell(letter.payload, "letter \(number) waits")
+            state.withLock { $0.waiting[payload, default: []].append(number) }
+        }
+        return number
+    }
+
     fileprivate func record(_ records: [InboxRecord]) {
+        seen.write()
         state.withLock { state in
             for record in records {
                 if let row = state.inbox.rows[record.id] { ledger.tell(row.payload, "\(record)") }
                 state.inbox.record(record)
+                if case .begun = record {} else { state.waiting[record.id] = nil }
                 if isBroken, case .begun(let id, _) = record { state.inbox.lose(id) }
             }
         }
@@ -123,11 +152,7 @@ struct SimulatedDeadLetters: DeadLetterStore {
             disk.ledger.excuse(letter.payload)
             throw error
         }
-        // As a store that writes the letter together with the end of its payload: none twice after a crash.
-        if let inboxID = letter.inboxID, let known = disk.letters.letters().first(where: { $0.inboxID == inboxID }) {
-            return known.id
-        }
-        return try disk.letters.add(letter)
+        return try disk.add(letter)
     }
 
     func letters() throws -> [DeadLetter] { disk.letters.letters() }

@@ -1,22 +1,47 @@
 import KiiPush
 import Synchronization
 
-/// A deduplication store that survives the processes of a run, but for what they had reserved.
+/// A deduplication store that survives the processes of a run, but for what they had reserved, and for commits that no
+/// write of the disk had taken along.
 final class SimulatedSeenStore: Sendable {
-    fileprivate let store = InMemorySeenStore()
-    private let reserved = Mutex<[UInt64: SeenLease]>([:])
-
-    /// Begins anew for another process: what was in flight is not known any more.
-    func restart() {
-        let leases = reserved.withLock { reserved in
-            defer { reserved = [:] }
-            return reserved
-        }
-        for lease in leases.values { store.release(lease) }
+    private struct State {
+        var store = InMemorySeenStore()
+        var commits: [(lease: SeenLease, time: MonotonicInstant)] = []
+        /// How many of them are on disk.
+        var written = 0
     }
 
-    fileprivate func hold(_ lease: SeenLease) { reserved.withLock { $0[lease.number] = lease } }
-    fileprivate func forget(_ lease: SeenLease) { reserved.withLock { $0[lease.number] = nil } }
+    private let state = Mutex(State())
+    /// Whether commits wait for a write of the inbox; else each is on disk at once.
+    private let waitsForWrites: Bool
+
+    init(waitsForWrites: Bool) { self.waitsForWrites = waitsForWrites }
+
+    /// Begins anew for another process, which knows what is on disk.
+    func restart() {
+        state.withLock { state in
+            state.store = InMemorySeenStore()
+            state.commits.removeSubrange(state.written...)
+            for (lease, time) in state.commits {
+                if case .fresh(let again) = state.store.begin(lease.keys, now: lease.arrivedAt) {
+                    state.store.commit(again, now: time)
+                }
+            }
+        }
+    }
+
+    /// The disk writes: what waits is on it.
+    func write() { state.withLock { $0.written = $0.commits.count } }
+
+    fileprivate var store: InMemorySeenStore { state.withLock { $0.store } }
+
+    fileprivate func commit(_ lease: SeenLease, _ time: MonotonicInstant) {
+        state.withLock { state in
+            state.store.commit(lease, now: time)
+            state.commits.append((lease, time))
+            if !waitsForWrites { state.written = state.commits.count }
+        }
+    }
 }
 
 /// The store for one process.
@@ -28,21 +53,17 @@ struct SimulatedSeenLink: SeenStore {
 
     func begin(_ keys: DedupeKeys, now: MonotonicInstant) throws -> SeenState {
         try check()
-        let state = shared.store.begin(keys, now: now)
-        if case .fresh(let lease) = state { shared.hold(lease) }
-        return state
+        return shared.store.begin(keys, now: now)
     }
 
     func commit(_ lease: SeenLease, now: MonotonicInstant) throws {
         try check()
-        shared.store.commit(lease, now: now)
-        shared.forget(lease)
+        shared.commit(lease, now)
     }
 
     func release(_ lease: SeenLease) throws {
         try check()
         shared.store.release(lease)
-        shared.forget(lease)
     }
 
     func isInFlight(_ lease: SeenLease) throws -> Bool {
