@@ -16,11 +16,15 @@ final class Deaths: Sendable {
         case afterEnded = "after-ended"
         case beforeLetter = "before-letter"
         case afterLetter = "after-letter"
+        /// Before the end of a message is recorded that has been dead-lettered, while others are written.
+        case beforeLetterEnded = "before-letter-ended"
     }
 
     private let point: Point?
     private let count: Int
     private let passed = Atomic<Int>(0)
+    /// The payloads that have been dead-lettered.
+    private let lettered = Mutex<Set<UInt64>>([])
 
     /// Plants a kill, written as `before-commit:3`; none where there is no text.
     init(_ text: String?) throws {
@@ -39,6 +43,18 @@ final class Deaths: Sendable {
     func pass(_ point: Point) {
         guard point == self.point else { return }
         if passed.add(1, ordering: .relaxed).newValue == count { die() }
+    }
+
+    /// Remembers that a payload has been dead-lettered.
+    func dead(_ payload: UInt64?) { if let payload { lettered.withLock { _ = $0.insert(payload) } } }
+
+    /// Kills the process before the end of a dead-lettered payload is recorded, if this is the time; what other
+    /// messages write meanwhile goes to disk first.
+    func end(_ payload: UInt64) async {
+        guard point == .beforeLetterEnded, lettered.withLock({ $0.contains(payload) }) else { return }
+        guard passed.add(1, ordering: .relaxed).newValue == count else { return }
+        try? await Task.sleep(for: .milliseconds(100))
+        die()
     }
 
     /// Kills the process when so many messages have been acknowledged.
@@ -72,7 +88,10 @@ struct DeadlyInbox: Inbox {
     func record(_ records: [InboxRecord]) async throws {
         for record in records {
             if case .begun = record { deaths.pass(.beforeBegun) }
-            if case .ended = record { deaths.pass(.beforeEnded) }
+            if case .ended(let payload) = record {
+                deaths.pass(.beforeEnded)
+                await deaths.end(payload)
+            }
         }
         try await inbox.record(records)
         for case .ended in records { deaths.pass(.afterEnded) }
@@ -95,6 +114,7 @@ struct DeadlyLetters: DeadLetterStore {
     func add(_ letter: DeadLetter) throws -> UInt64 {
         deaths.pass(.beforeLetter)
         let number = try store.add(letter)
+        deaths.dead(letter.inboxID)
         deaths.pass(.afterLetter)
         return number
     }

@@ -14,7 +14,7 @@ struct PlantedKills {
         let all =
             switch point {
             case .beforeCommit, .afterCommit: [1, 2]
-            case .beforeLetter, .afterLetter: [1, 4, 2, 3]
+            case .beforeLetter, .afterLetter, .beforeLetterEnded: [1, 4, 2, 3]
             case .afterAcknowledgement: [1, 60, 21, 33, 47]
             default: [1, 40, 2, 3, 5, 8, 13, 21, 34, 50]
             }
