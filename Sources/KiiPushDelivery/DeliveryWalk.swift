@@ -203,7 +203,7 @@ struct DeliveryWalk: Sendable {
         } else {
             endAsDeadLettered(message.held.ids)
         }
-        return settle(outcome)
+        return endRecorded(outcome)
     }
 
     /// The loop guard holds it: whole, or what is left when the chain was told an end.
@@ -219,7 +219,7 @@ struct DeliveryWalk: Sendable {
 
     /// Ends it, but for routes that are held: for those, it stays.
     private mutating func conclude(_ outcome: Outcome) -> Step {
-        guard message.hasHeld, outcome.leavesRemainder else { return settle(outcome) }
+        guard message.hasHeld, outcome.leavesRemainder else { return endRecorded(outcome) }
         // Recorded before the chain is told: after a crash the seen store may know the message, and only the inbox what
         // is left.
         hasRemainder = true
@@ -230,7 +230,7 @@ struct DeliveryWalk: Sendable {
     ///
     /// A dead letter is written with the next record, and the end in the seen store perhaps before that: after a crash
     /// in between the message would be a duplicate, and its dead letter gone.
-    private func settle(_ outcome: Outcome) -> Step {
+    private func endRecorded(_ outcome: Outcome) -> Step {
         let isTold = if case .passed(1...) = chain { true } else { false }
         return isTold && ends.contains { $0.end == .deadLettered } ? .record(then: .end(outcome)) : .end(outcome)
     }
@@ -246,7 +246,7 @@ struct DeliveryWalk: Sendable {
     ) -> Step {
         guard case .failed = outcome else {
             endAsDeadLettered(routes)
-            return settle(reason == .quarantined ? .quarantined : outcome)
+            return endRecorded(reason == .quarantined ? .quarantined : outcome)
         }
         // Its transport brings it again.
         guard isDurable else { return .end(outcome) }

@@ -223,16 +223,19 @@ struct ServiceRun {
     /// Excuses what was in flight when a process ended.
     private mutating func excuse() {
         // With a deduplication store in memory, every copy that is still to come may be handled.
-        let rows = disk.rows.values.filter { $0.isInFlight || !plan.isSeenDurable }
-        var excused = Set(rows.compactMap { try? PushMessage($0.payload) }.map { ServicePlan.number(of: $0) })
+        var excused = Set(left { $0.isInFlight || !plan.isSeenDurable })
         if !plan.isDurable || !plan.isSeenDurable { excused.formUnion(broker.pending) }
         // Of two copies in the inbox, the one does not know which routes the other has been handled by.
         var copies: Set<Int> = []
-        let left = disk.rows.values.compactMap { try? PushMessage($0.payload) }.map { ServicePlan.number(of: $0) }
-        for number in left + broker.pending where !copies.insert(number).inserted { excused.insert(number) }
-        let half = disk.rows.values.filter { !$0.handled.isEmpty }.compactMap { try? PushMessage($0.payload) }
-        halfHandled = plan.delivery.order == .none ? Set(half.map { ServicePlan.number(of: $0) }) : []
+        let pending = left { _ in true } + broker.pending
+        for number in pending where !copies.insert(number).inserted { excused.insert(number) }
+        halfHandled = plan.delivery.order == .none ? Set(left { !$0.handled.isEmpty }) : []
         ledger.excuse(excused)
+    }
+
+    /// The messages of payloads that have not ended and for which a condition holds.
+    private func left(where condition: (InboxTable.Row) -> Bool) -> [Int] {
+        disk.rows.values.filter(condition).compactMap { try? PushMessage($0.payload) }.map(ServicePlan.number)
     }
 
     /// Nothing fails any more: all must end.

@@ -41,8 +41,11 @@ final class Deaths: Sendable {
 
     /// Kills the process, if this is the point and the time.
     func pass(_ point: Point) {
-        guard point == self.point else { return }
-        if passed.add(1, ordering: .relaxed).newValue == count { die() }
+        if isTime(at: point) { die() }
+    }
+
+    private func isTime(at point: Point) -> Bool {
+        point == self.point && passed.add(1, ordering: .relaxed).newValue == count
     }
 
     /// Remembers that a payload has been dead-lettered.
@@ -51,8 +54,7 @@ final class Deaths: Sendable {
     /// Kills the process before the end of a dead-lettered payload is recorded, if this is the time; what other
     /// messages write meanwhile goes to disk first.
     func end(_ payload: UInt64) async {
-        guard point == .beforeLetterEnded, lettered.withLock({ $0.contains(payload) }) else { return }
-        guard passed.add(1, ordering: .relaxed).newValue == count else { return }
+        guard lettered.withLock({ $0.contains(payload) }), isTime(at: .beforeLetterEnded) else { return }
         try? await Task.sleep(for: .milliseconds(100))
         die()
     }
