@@ -17,24 +17,26 @@ struct Rate {
         try session.publisher.settle(within: .seconds(300))
         let agent = try session.run()
         try wait(for: "the first is handled") { lines(session) > 0 }
-        let (first, start, before) = (lines(session), ContinuousClock.now, ProcessFigures(of: agent.id))
+        let (first, start, before) = (lines(session), ContinuousClock.now, ProcessFigures.time(of: agent.id))
         var (handled, last, after) = (first, start, before)
         try wait(for: "all have ended", within: .seconds(300)) {
-            usleep(5000)
+            // Looked at seldom and cheaply: the broker and the agent have the machine's two cores for themselves.
+            usleep(20_000)
             let count = lines(session)
-            if count > handled { (handled, last, after) = (count, .now, ProcessFigures(of: agent.id)) }
+            if count > handled { (handled, last, after) = (count, .now, ProcessFigures.time(of: agent.id)) }
             if handled >= messages { return true }
             // Beyond the bound on disk newer changes have replaced older ones.
             return try last.duration(to: .now) > .seconds(1) && Database.look(session.state).waiting == 0
         }
+        let resident = ProcessFigures(of: agent.id).total
         try session.stop()
         let seconds = start.duration(to: last) / .seconds(1)
         let rate = Double(handled - first) / seconds
-        let cores = (after.time - before.time) / seconds
+        let cores = (after - before) / seconds
         return """
             \(program.name), \(concurrency) at once, broker's window \(window): \(Int(rate)) messages/s \
             (\(handled) of \(messages) in \((seconds * 10).rounded() / 10) s, \((cores * 100).rounded() / 100) cores, \
-            \(Int(cores / rate * 1_000_000)) µs of CPU each, \(after.total / 1024) MiB resident)
+            \(Int(cores / rate * 1_000_000)) µs of CPU each, \(resident / 1024) MiB resident)
             """
     }
 
