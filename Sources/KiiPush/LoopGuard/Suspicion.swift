@@ -30,6 +30,8 @@ struct Suspicion {
     private var quietSince: Int64 = .min
     /// The pace at which it opened, in messages a second.
     private var pace = 0.0
+    /// Whether its key was part of a stream that a wider breaker trusts.
+    private var isPart = false
     private var evidence = CauseEvidence(arrived: 0, seconds: 0.5, dispersion: 1)
     private var dispersion = Dispersion()
     private var logRatio = 0.0
@@ -178,6 +180,7 @@ struct Suspicion {
             trust.comparedFrom = now
         }
         pace = limit.pace(passes, now)
+        isPart = isPart || limit.isRaised
         openedAt = now
         parts = PartTallies()
         listen(now)
@@ -400,6 +403,8 @@ struct Suspicion {
         trust.pace = max(evidence.pace, min(evidence.highestPace, pace))
         (trust.since, trust.lastUsed, trust.nextLook) = (now, now, now)
         trust.isIndependent = !isMixed
+        let isGoingOn = Double(evidence.idle.arrived) >= 0.5 * pace * evidence.idle.seconds
+        trust.isPlainStream = isGoingOn && !isPart
         trust.parts = parts.paces(in: Double(now.since(openedAt)) / 1e9)
         trust.breaches = breaches
         trust.dispersion = dispersion.factor

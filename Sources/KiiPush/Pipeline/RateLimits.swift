@@ -6,6 +6,8 @@ struct RateLimit {
     let slowSpan: Int64
     /// How long it waits after the first loop.
     let coolDown: Int64
+    /// Whether it is that of one of many keys that share a stream.
+    let isRaised: Bool
 
     fileprivate init(_ limit: LoopRate.Limit, slow: LoopRate.Limit? = nil, coolDown: Duration) {
         messages = limit.messages
@@ -13,6 +15,7 @@ struct RateLimit {
         slowMessages = slow?.messages ?? limit.messages
         slowSpan = slow?.window.inNanoseconds ?? span
         self.coolDown = coolDown.inNanoseconds
+        isRaised = false
     }
 
     private init(messages: Int, slowMessages: Int, like other: RateLimit) {
@@ -21,6 +24,7 @@ struct RateLimit {
         self.slowMessages = slowMessages
         slowSpan = other.slowSpan
         coolDown = other.coolDown
+        isRaised = true
     }
 
     /// The limit of one of many keys that share a stream which nobody here causes.
