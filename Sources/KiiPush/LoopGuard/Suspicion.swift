@@ -404,7 +404,7 @@ struct Suspicion {
         (trust.since, trust.lastUsed, trust.nextLook) = (now, now, now)
         trust.isIndependent = !isMixed
         let isGoingOn = Double(evidence.idle.arrived) >= 0.5 * pace * evidence.idle.seconds
-        trust.isPlainStream = isGoingOn && !isPart
+        (trust.isPlainStream, trust.isSuspect) = (isGoingOn && !isPart, !isGoingOn && isPart)
         trust.parts = parts.paces(in: Double(now.since(openedAt)) / 1e9)
         trust.breaches = breaches
         trust.dispersion = dispersion.factor

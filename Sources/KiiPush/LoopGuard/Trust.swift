@@ -17,6 +17,8 @@ struct Trust {
     /// If less did, the rest may have been a loop: few of its messages are held, so hardly one is in a try. A part of a
     /// wider stream that is trusted is none of its own.
     var isPlainStream = false
+    /// Whether it is a part of a wider stream that is trusted, and most of its pace ended when nothing was handled.
+    var isSuspect = false
     /// From when on arrivals are compared with what was handled; nil when that is decided.
     var comparedFrom: Int64?
     var nextLook: Int64 = .min
@@ -34,8 +36,9 @@ struct Trust {
     /// A slow stream seems to follow by chance: with 1 in place of 5, 47 of 300 streams of two messages a second paused
     /// once more, and with 5 five of them. It is 5 only where nothing else may explain what came. A wide key's stream
     /// seems to follow a little, too; a loop that begins later in one of its narrower keys is found by that key's own
-    /// breaker.
+    /// breaker: that one must not seem to follow at all.
     var provenBelow: Double {
+        if isSuspect { return -4 }
         if isIndependent, isPlainStream, parts.object == 0 { return 5 }
         if isSecondPause { return 3 }
         return parts.object > 0 ? 3.5 : 1
