@@ -6,7 +6,7 @@ import KiiPush
 struct Delivery: Sendable {
     let ticket: Ticket
     /// How far it has come.
-    var walk: DeliveryWalk
+    var walk: MessageWalk
     /// Whether it has one of the service's places.
     var hasPlace = false
     /// Whether its lane waits for it: it is being handled, or tried again before those behind it.

@@ -5,18 +5,6 @@ import KiiPush
 extension PushService {
     // MARK: The end
 
-    /// Tells the stages how a message ended, counts and reports it.
-    func settle(_ walk: DeliveryWalk, _ outcome: Outcome) {
-        let message = walk.message
-        switch walk.chain {
-        case .unasked: receiver.conclude(message, outcome, 0)
-        case .passed(let passed): receiver.conclude(message, outcome, passed)
-        case .told:
-            receiver.loopGuard?.settle(message, outcome)
-            message.recorder?.finish(message, outcome)
-        }
-    }
-
     /// Records that a delivery has ended, of which the chain knows: its payload leaves the inbox.
     func writeDown(_ ended: inout Ended?) async {
         guard let last = ended.take() else { return }
@@ -62,7 +50,7 @@ extension PushService {
     }
 
     /// Dead-letters a message for all routes that have not handled it.
-    func deadLetter(_ delivery: inout Delivery, _ reason: DeadLetter.Reason) -> DeliveryWalk.Step {
+    func deadLetter(_ delivery: inout Delivery, _ reason: DeadLetter.Reason) -> MessageWalk.Step {
         putBackReplaced(&delivery)
         let routes = openRoutes(of: delivery.walk)
         // An earlier process has dead-lettered it for all of them.
@@ -74,7 +62,7 @@ extension PushService {
         return delivery.walk.deadLettered(outcome, reason, routes, isDurable: isDurable)
     }
 
-    func openRoutes(of walk: DeliveryWalk) -> [String] { walk.open { receiver.match(walk.message.message) } }
+    func openRoutes(of walk: MessageWalk) -> [String] { walk.open { receiver.match(walk.message.message) } }
 
     /// What a letter names its payload by, so that it can be written together with that one's end.
     func inboxID(_ ticket: Ticket) -> UInt64? { isDurable ? ticket.number : nil }
@@ -108,14 +96,10 @@ extension PushService {
     }
 
     /// Has the chain forget a message that came and has not ended.
-    func forget(_ walk: DeliveryWalk) {
+    func forget(_ walk: MessageWalk) {
         let failure = Outcome.Failure(
             place: "service", isStage: true, error: ServiceStopped(), handled: walk.succeeded)
-        switch walk.chain {
-        case .unasked: break
-        case .passed(let passed): receiver.chain.settle(walk.message, .failed(failure), passed)
-        case .told: receiver.loopGuard?.settle(walk.message, .failed(failure))
-        }
+        receiver.chain.settle(walk.message, .failed(failure), walk.chain)
         walk.held?.finish(.failed(failure))
     }
 }

@@ -54,14 +54,12 @@ struct HandlerRun: Sendable {
 extension PushService {
     /// Runs one handler, for as long as it may take, once there is a place for it.
     func run(
-        _ route: Route, of given: RoutedMessage, _ timeout: Duration, _ place: HandlerRun.Place
+        _ route: Route, of message: RoutedMessage, _ timeout: Duration, _ place: HandlerRun.Place
     ) async -> Outcome {
-        var message = given
-        message.routes = MatchedRoutes(only: route)
-        let (single, now) = (message, clock.now)
+        let now = clock.now
         return await withCheckedContinuation { waiter in
             let run = HandlerRun(
-                message: single, route: route, timeout: timeout, place: place, waiter: waiter,
+                message: message, route: route, timeout: timeout, place: place, waiter: waiter,
                 stage: .waiting(since: now))
             let mayBegin = change { state in
                 guard state.phase < .cancelling else { return false }
@@ -82,8 +80,7 @@ extension PushService {
         while let (number, run) = state.nextRun(now) {
             let maxAge = state.delivery.maxAge
             let task = start { [self] in
-                var message = run.message
-                returned(number, await receiver.handle(&message, maxAge: maxAge))
+                returned(number, await receiver.call(run.route, run.message, maxAge: maxAge))
             }
             let deadline = now.advanced(by: run.timeout)
             state.runs[number]?.stage = .running(task, until: deadline)

@@ -82,7 +82,7 @@ extension PushService {
         return Delivery(
             ticket: Ticket(
                 number, routed, settings, receipt, wasInFlightAtCrash: false, keys: nil, intake: intake),
-            walk: DeliveryWalk(routed, table, killed: killed, mostTries: settings.attempts))
+            walk: MessageWalk(routed, table, killed: killed, mostTries: settings.attempts))
     }
 
     /// A delivery of a message that an earlier process accepted, or that has waited without a place.
@@ -95,7 +95,7 @@ extension PushService {
             ticket: Ticket(
                 entry.id, routed, settings, item?.receipt ?? Receipt(isStored: isDurable),
                 wasInFlightAtCrash: entry.crashes > 0, keys: item?.keys, intake: nil),
-            walk: DeliveryWalk(
+            walk: MessageWalk(
                 routed, table, killed: item?.killed ?? (false, []), mostTries: settings.attempts,
                 attempts: entry.attempts, done: entry.handled))
     }

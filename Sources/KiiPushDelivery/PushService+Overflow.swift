@@ -167,7 +167,7 @@ extension PushService {
                 return Array(some[index...])
             }
             let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome
-            receiver.conclude(routed, end, 0)
+            receiver.end(routed, end, .unasked)
             let isRecorded = await record(.ended(putOff.number))
             if !isRecorded { change { $0.report.left += 1 } }
             putOff.receipt.finish(isRecorded ? end : nil)

@@ -18,26 +18,9 @@ extension PushService {
             return state.delivery
         }
         defer { change { $0.ending -= 1 } }
-        return await receiver.replay(letter) { message in
-            let routes = message.routes
-            let first = routes.first?.delivery ?? standard
-            var failure: Outcome.Failure?
-            var loopEnd: LoopLayer?
-            var succeeded = MatchedRoutes()
-            for route in routes {
-                switch await run(route, of: message, (route.delivery ?? first).timeout, .beside) {
-                case .handled: succeeded.append(route)
-                case .looped(let layer): loopEnd = loopEnd ?? layer
-                case .failed(let reason): failure = failure ?? reason
-                default: break
-                }
-            }
-            if let failure {
-                return .failed(
-                    Outcome.Failure(
-                        place: failure.place, isStage: failure.isStage, error: failure.error, handled: succeeded))
-            }
-            return loopEnd.map { .looped($0) } ?? .handled(succeeded)
+        return await receiver.replay(letter) { route, message in
+            let settings = route.delivery ?? message.routes.first?.delivery ?? standard
+            return await self.run(route, of: message, settings.timeout, .beside)
         }
     }
 }

@@ -66,7 +66,7 @@ extension PushService {
         let (end, held) = receiver.holdRemainder(
             delivery.walk.message, outcome, for: self, inboxID: inboxID(delivery.ticket)
         ) { held in
-            settle(delivery.walk, outcome)
+            receiver.end(delivery.walk.message, outcome, delivery.walk.chain)
             park(&delivery, held, told: outcome)
         }
         guard held != nil else { return end }
@@ -162,7 +162,7 @@ extension PushService: HeldKeeper {
     /// Dead-letters a held message.
     func putAside(_ held: HeldMessage, _ reason: DeadLetter.Reason) { end(held, .deadLetter(reason)) }
 
-    private func end(_ held: HeldMessage, _ purpose: DeliveryWalk.Purpose) {
+    private func end(_ held: HeldMessage, _ purpose: MessageWalk.Purpose) {
         guard var (delivery, _) = unpark(held, { state, _ in state.ending += 1 }) else { return }
         delivery.walk.message = held.traced()
         startCounted { [delivery] in await self.carryOut(purpose, of: delivery) }

@@ -1,4 +1,4 @@
-// The walk of a message: takes the steps that its `DeliveryWalk` names, one after another.
+// The walk of a message: takes the steps that its `MessageWalk` names, one after another.
 
 import KiiPush
 
@@ -45,7 +45,7 @@ extension PushService {
 
     /// Takes a delivery up for a purpose, beside those whose turn it is; returns how it ended, as the walk does.
     @discardableResult
-    func carryOut(_ purpose: DeliveryWalk.Purpose, of delivery: Delivery) async -> Outcome? {
+    func carryOut(_ purpose: MessageWalk.Purpose, of delivery: Delivery) async -> Outcome? {
         var (delivery, ended) = (delivery, Ended?.none)
         delivery.walk.prepare(for: purpose)
         let outcome = await walk(delivery, &ended, isBeside: true)
@@ -69,7 +69,7 @@ extension PushService {
             switch step {
             case .ask(let bypass): step = ask(&delivery, bypass)
             case .undo(let failure, let passed):
-                receiver.chain.settle(delivery.walk.message, .failed(failure), passed)
+                receiver.chain.settle(delivery.walk.message, .failed(failure), .passed(passed))
                 step = delivery.walk.failed(failure)
             case .resume(let held, let bypass):
                 let (message, next) = receiver.resume(held, bypass)
@@ -82,7 +82,8 @@ extension PushService {
                 if !isBeside { place = .shared(delivery.ticket.keys, write: before.duration(to: clock.now)) }
             case .run(let route):
                 let timeout = (route.delivery ?? delivery.ticket.settings).timeout
-                step = delivery.walk.ran(route, await run(route, of: delivery.walk.message, timeout, place))
+                let outcome = await run(route, of: delivery.walk.message, timeout, place)
+                step = delivery.walk.ran(route, outcome, isShortage: outcome.isShortage)
             case .deadLetterKilled(let routes):
                 step = delivery.walk.deadLetteredKilled(deadLetter(delivery, .killSwitch, routes))
             case .fail(let failure): step = delivery.walk.failed(failure, isRunning: isRunningAfterFailure())
@@ -112,7 +113,7 @@ extension PushService {
                 return outcome
             case .end(let outcome):
                 putBackReplaced(&delivery)
-                settle(delivery.walk, outcome)
+                receiver.end(delivery.walk.message, outcome, delivery.walk.chain)
                 ended = Ended(delivery: delivery, outcome: outcome)
                 return outcome
             case .leave:
@@ -123,21 +124,19 @@ extension PushService {
     }
 
     /// Sends a message through the chain.
-    private func ask(_ delivery: inout Delivery, _ bypass: AdmissionBypass) -> DeliveryWalk.Step {
+    private func ask(_ delivery: inout Delivery, _ bypass: AdmissionBypass) -> MessageWalk.Step {
         receiver.refresh(&delivery.walk.message, delivery.walk.table)
-        if case .seen = bypass { delivery.walk.message.bypass(.seen) }
-        var passed = 0
-        let next = receiver.admit(&delivery.walk.message, passed: &passed)
-        switch next {
+        let (judgement, passed) = receiver.admit(&delivery.walk.message, bypass)
+        switch judgement {
         case .handle, .hold: supersedeReplaced(&delivery)
         default: break
         }
-        return delivery.walk.judged(next, passed, bypass)
+        return delivery.walk.judged(judgement, passed, bypass)
     }
 
     /// The routes that were switched off while a message waited: among those that are to handle it still, or among
     /// those that the chain has stopped just now, of which some were switched off when it came.
-    private func kills(of walk: DeliveryWalk, _ amongStopped: Bool) -> [String] {
+    private func kills(of walk: MessageWalk, _ amongStopped: Bool) -> [String] {
         guard let loopGuard = receiver.loopGuard else { return [] }
         guard amongStopped else { return loopGuard.kills(of: walk.message, walk.remaining).routes }
         return loopGuard.kills(of: walk.message, receiver.match(walk.message.message)).routes.filter {
@@ -173,7 +172,14 @@ extension PushService {
     }
 }
 
-extension DeliveryWalk.Step {
+extension Outcome {
+    /// Whether a handler failed for lack of a resource.
+    fileprivate var isShortage: Bool {
+        if case .failed(let failure) = self { failure.error is any ResourceShortage } else { false }
+    }
+}
+
+extension MessageWalk.Step {
     /// Whether the end of the delivery before is not recorded yet, since the beginning of this one may take it along.
     fileprivate var goesBeforeBeginning: Bool {
         switch self {

@@ -12,14 +12,14 @@ public final class HeldMessage: Sendable, Identifiable {
     public let routes: [String]
     /// The message on its way, with what the stages keep of it.
     package let routed: RoutedMessage
-    /// How many stages have passed it and are to be told its end; nil for a remainder, of which they know it.
-    package let passed: Int?
+    /// The stages that have passed it and must learn its end; for a remainder, the end that they know.
+    package let chain: ChainProgress
     /// The receiver to whose handlers it goes: tells those apart that share a guard.
     package let receiver: ObjectIdentifier
     /// Who handles it; weak, or a receiver that is let go with messages held would stay for ever.
     package weak let keeper: (any HeldKeeper)?
     /// Tells the stages that it has passed how it ended, when its keeper is gone.
-    private let settle: @Sendable (RoutedMessage, Outcome, Int) -> Void
+    private let settle: @Sendable (RoutedMessage, Outcome, ChainProgress) -> Void
     private let state: Mutex<State>
 
     private struct State {
@@ -32,8 +32,8 @@ public final class HeldMessage: Sendable, Identifiable {
     }
 
     package init(
-        id: UInt64, _ routed: RoutedMessage, passed: Int?, receiver: ObjectIdentifier, keeper: any HeldKeeper,
-        settle: @escaping @Sendable (RoutedMessage, Outcome, Int) -> Void
+        id: UInt64, _ routed: RoutedMessage, _ chain: ChainProgress, receiver: ObjectIdentifier,
+        keeper: any HeldKeeper, settle: @escaping @Sendable (RoutedMessage, Outcome, ChainProgress) -> Void
     ) {
         self.receiver = receiver
         self.settle = settle
@@ -43,7 +43,7 @@ public final class HeldMessage: Sendable, Identifiable {
         waiting.forgetCounts()
         waiting.recorder = nil
         self.routed = waiting
-        self.passed = passed
+        self.chain = chain
         routes = routed.held.ids
         state = Mutex(State(recorder: routed.recorder))
     }
@@ -57,7 +57,7 @@ public final class HeldMessage: Sendable, Identifiable {
     /// How many bytes its payload has.
     package var bytes: Int { routed.message.raw.bytes.count }
     /// Whether other routes handled the message when it came, so that its outcome is known and this is what is left.
-    public var isRemainder: Bool { passed == nil }
+    public var isRemainder: Bool { if case .ended = chain { true } else { false } }
 
     /// The message as it was when it was held, with what was taken down of it until then.
     package func traced() -> RoutedMessage {
@@ -91,7 +91,7 @@ public final class HeldMessage: Sendable, Identifiable {
     package func abandon() {
         let outcome = Outcome.failed(
             Outcome.Failure(place: "receiver", isStage: true, error: ReceiverGone(), handled: MatchedRoutes()))
-        if let passed { settle(routed, outcome, passed) }
+        if !isRemainder { settle(routed, outcome, chain) }
         finish(outcome)
     }
 

@@ -115,9 +115,6 @@ package final class OutcomeCounters: Sendable {
     /// Takes back the count of a message that was held and has ended now.
     package func uncountHeld() { counters[Self.held].subtract(1, ordering: .relaxed) }
 
-    /// Takes back the count of a message that ends otherwise after all.
-    func uncount(_ outcome: Outcome) { counters[Self.number(of: outcome)].subtract(1, ordering: .relaxed) }
-
     private static func number(of outcome: Outcome) -> Int {
         switch outcome {
         case .handled: 0

@@ -65,14 +65,19 @@ package struct CompiledChain: Sendable {
         return .pass
     }
 
-    /// Tells the first `passed` stages how a message ended, the last one first.
+    /// Notifies each stage that must learn how a message ended, the last one first.
     // Never inlined: in an asynchronous caller each stage would be copied first.
     @inline(never)
-    package func settle(_ message: RoutedMessage, _ outcome: Outcome, _ passed: Int) {
-        var index = passed
-        while index > 0 {
-            index -= 1
-            stages[index].settle(message, outcome)
+    package func settle(_ message: RoutedMessage, _ outcome: Outcome, _ progress: ChainProgress) {
+        switch progress {
+        case .unasked: break
+        case .passed(var index):
+            while index > 0 {
+                index -= 1
+                stages[index].settle(message, outcome)
+            }
+        // The others have settled it; the loop guard has counted it again for its held routes.
+        case .ended: loopGuard?.settle(message, outcome)
         }
     }
 

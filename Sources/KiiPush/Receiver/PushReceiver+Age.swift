@@ -40,6 +40,3 @@ extension PushReceiver {
     /// The beginning of 2010, in milliseconds since 1970: no push of Kii is older.
     private static let firstPush: Int64 = 1_262_304_000_000
 }
-
-/// Why a handler was not called: the message was too old for its route.
-struct MessageTooOld: Error {}

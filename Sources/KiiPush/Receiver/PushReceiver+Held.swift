@@ -1,27 +1,19 @@
 import Synchronization
 
-// Messages that the loop guard holds: keeping them, letting them go, and putting aside those that nobody may handle.
+// Messages that the loop guard holds: how they come to be held, and how they continue.
 
 extension PushReceiver {
-    // MARK: Keeping
+    // MARK: Holding
 
-    /// Keeps a message that none of its routes may handle now; the outcome of one that there is no room for.
-    package func hold(_ message: RoutedMessage, _ breaker: BreakerID, _ passed: Int) -> Outcome {
-        if let held = keep(message, breaker, passed) { return .held(held) }
-        let outcome = deadLetter(message, .holdLimitReached, message.held.ids)
-        conclude(message, outcome, passed)
-        return outcome
-    }
-
-    /// Keeps a message that none of its routes may handle now; nil where there is no room for it.
+    /// Keeps a message that none of its routes may handle now; nil if the loop guard has no capacity.
     ///
-    /// The stages are told before the breaker gets it: from then on it may be its turn. Before both, `willHold` is
-    /// called. A `keeper` handles it in its turn in place of the receiver.
+    /// `willHold` is called first. Then the stages are notified, and then the breaker gets the message: from then on,
+    /// its turn may come. A `keeper` handles it in its turn in place of the receiver.
     package func keep(
         _ message: RoutedMessage, _ breaker: BreakerID, _ passed: Int, for keeper: (any HeldKeeper)? = nil,
         _ willHold: (HeldMessage) -> Void = { _ in }
     ) -> HeldMessage? {
-        guard let held = makeHeld(message, breaker, passed, keeper) else { return nil }
+        guard let held = makeHeld(message, breaker, .passed(passed), keeper) else { return nil }
         willHold(held)
         var message = message
         message.isStored = keeper?.isDurable ?? false
@@ -38,17 +30,18 @@ extension PushReceiver {
         return held
     }
 
-    /// Keeps for the held routes a message that others have handled, or would have fed a loop with; returns its
-    /// outcome.
+    /// Keeps a message for its held routes, after the others have handled it or ended a loop.
     ///
-    /// One that failed will be delivered again and held then. So will one that there is no room for, neither here nor
-    /// in the dead letters: to be handled twice by the others is better than never by these.
+    /// If neither the loop guard nor the dead-letter store has capacity, the message fails, so that it is delivered
+    /// again: it is better that the others handle it twice than that these never do.
+    ///
+    /// - Returns: the outcome; and the held message, nil without capacity.
     package func holdRemainder(
         _ message: RoutedMessage, _ outcome: Outcome, for keeper: (any HeldKeeper)? = nil,
         inboxID: UInt64? = nil, _ willHold: (HeldMessage) -> Void = { _ in }
     ) -> (Outcome, HeldMessage?) {
         guard let breaker = message.firstHold, outcome.leavesRemainder else { return (outcome, nil) }
-        if let held = makeHeld(message, breaker, nil, keeper) {
+        if let held = makeHeld(message, breaker, .ended(outcome), keeper) {
             willHold(held)
             loopGuard?.hold(held, breaker)
             return (outcome, held)
@@ -58,51 +51,34 @@ extension PushReceiver {
         return (outcome, nil)
     }
 
+    /// Keeps a message that is walked in memory for its held routes, once the chain has learned its outcome.
+    ///
+    /// - Returns: the outcome of one that there is no capacity for; nil when it is held.
+    func holdRemainder(_ walk: inout MessageWalk, _ outcome: Outcome) -> Outcome? {
+        let (remaining, held) = holdRemainder(walk.message, outcome) { held in
+            end(walk, outcome)
+            _ = walk.hold(held, told: outcome)
+        }
+        return held == nil ? remaining : nil
+    }
+
     private func makeHeld(
-        _ message: RoutedMessage, _ breaker: BreakerID, _ passed: Int?, _ keeper: (any HeldKeeper)?
+        _ message: RoutedMessage, _ breaker: BreakerID, _ progress: ChainProgress, _ keeper: (any HeldKeeper)?
     ) -> HeldMessage? {
         let bytes = message.message.raw.bytes.count
         guard let loopGuard, let id = loopGuard.promise(breaker, bytes: bytes) ?? replace(message, breaker, bytes)
         else { return nil }
         for route in message.held { route.held.add(1, ordering: .relaxed) }
         return HeldMessage(
-            id: id, message, passed: passed, receiver: ObjectIdentifier(self), keeper: keeper ?? self,
+            id: id, message, progress, receiver: ObjectIdentifier(self), keeper: keeper ?? self,
             settle: { [chain] in chain.settle($0, $1, $2) })
     }
 
-    /// Gives a message the place of an older change of its object, where there is no other place left.
-    // Never inlined: nearly no message comes here.
-    @inline(never)
+    /// Gives a message the place of an older change of its object, if no other place is left.
     private func replace(_ message: RoutedMessage, _ breaker: BreakerID, _ bytes: Int) -> UInt64? {
         guard let loopGuard, let older = loopGuard.takeOlder(of: message, from: breaker) else { return nil }
         keeper(of: older).supersede(older)
         return loopGuard.promise(breaker, bytes: bytes)
-    }
-
-    /// Puts a message aside; says how it failed where there is no room for it.
-    package func deadLetter(
-        _ message: RoutedMessage, _ reason: DeadLetter.Reason, _ routes: [String], attempts: Int = 0,
-        cause: String? = nil, inboxID: UInt64? = nil
-    ) -> Outcome {
-        var letter = DeadLetter(
-            payload: message.message.raw, reason: reason, routes: routes, arrivedAt: message.arrivedAt)
-        (letter.attempts, letter.cause, letter.inboxID) = (attempts, cause, inboxID)
-        letter.keys = DeadLetter.Key.keys(message.message, reason, routes.first)
-        do {
-            try putAside(letter)
-            return .deadLettered(reason)
-        } catch {
-            return .failed(
-                Outcome.Failure(place: "deadLetters", isStage: true, error: error, handled: MatchedRoutes()))
-        }
-    }
-
-    /// Puts a letter into the store, and tells who listens.
-    package func putAside(_ letter: DeadLetter) throws {
-        var letter = letter
-        letter.rulesGeneration = rulesGeneration
-        letter.id = try deadLetters.add(letter)
-        setup.withLock { $0.deadLetterListeners.call }?(letter)
     }
 
     // MARK: Letting go
@@ -203,19 +179,10 @@ extension PushReceiver {
         return chosen.isEmpty ? [] : loopGuard?.removeHeld { chosen.contains($0.id) } ?? []
     }
 
-    /// What is to be done with a held message that goes on.
-    package enum Resumed {
-        /// Run its handlers, and dead-letter it for the routes that were switched off while it waited.
-        case handle(killed: [String])
-        /// Hold it once more: this breaker has promised it a place.
-        case hold(BreakerID)
-        /// Dead-letter it for the routes that it was held for.
-        case deadLetter(DeadLetter.Reason)
-        case end(Outcome)
-    }
-
-    /// A held message as it goes on: with its routes as they are now, and what is to be done with it.
-    package func resume(_ held: HeldMessage, _ bypass: AdmissionBypass) -> (message: RoutedMessage, next: Resumed) {
+    /// Has the loop guard judge a held message that continues, with its routes as they are now.
+    package func resume(
+        _ held: HeldMessage, _ bypass: AdmissionBypass
+    ) -> (message: RoutedMessage, next: MessageWalk.Resumption) {
         var message = held.routed
         let (table, recorder) = begin()
         var match = table.match(message.message.storage)
@@ -224,81 +191,30 @@ extension PushReceiver {
         message.recorder?.begin()
         let verdict = loopGuard?.admit(&message) ?? .pass
         message.recorder?.end("LoopGuard", verdict)
-        return (message, resumed(held, message, match, next(verdict, message)))
+        return (message, resumption(of: held, message, match, judgement(verdict, message)))
     }
 
-    private func resumed(
-        _ held: HeldMessage, _ message: RoutedMessage, _ match: RouteMatch, _ next: Next
-    ) -> Resumed {
-        switch next {
+    private func resumption(
+        of held: HeldMessage, _ message: RoutedMessage, _ match: RouteMatch, _ judgement: MessageWalk.Judgement
+    ) -> MessageWalk.Resumption {
+        switch judgement {
         case .handle: return .handle(killed: match.ended(in: message))
         case .hold(let breaker):
-            let hasRoom = loopGuard?.promise(breaker, bytes: held.bytes) != nil
-            return hasRoom ? .hold(breaker) : .deadLetter(.holdLimitReached)
-        // Switched off between its turn and here; what waited is dead-lettered, as by the kill itself.
+            let hasCapacity = loopGuard?.promise(breaker, bytes: held.bytes) != nil
+            return hasCapacity ? .hold(breaker) : .deadLetter(.holdLimitReached)
+        // Switched off between its turn and now; a waiting message is dead-lettered, as by the kill itself.
         case .end(.looped(.killSwitch)): return .deadLetter(.killSwitch)
         case .end(let end): return .end(end)
-        // Only the deduplicator says so, and a message that was held has passed it.
+        // Only the deduplicator says so, and a held message has passed it.
         case .wait: return .end(.unrouted(.noRoute))
         }
     }
 
-    /// Settles a held message.
-    private func end(_ held: HeldMessage, _ message: RoutedMessage, _ outcome: Outcome) {
-        if let passed = held.passed {
-            chain.settle(message, outcome, passed)
-            counters.uncountHeld()
-            counters.count(outcome)
-        } else {
-            loopGuard?.settle(message, outcome)
-        }
+    /// Ends a held message.
+    func end(_ held: HeldMessage, _ message: RoutedMessage, _ outcome: Outcome) {
+        if !held.isRemainder { counters.uncountHeld() }
+        end(message, outcome, held.chain)
         held.finish(outcome)
-        message.recorder?.finish(message, outcome)
-    }
-
-    // MARK: Dead letters
-
-    /// Handles a dead letter once more, and takes it out of the store when it is handled.
-    ///
-    /// It goes through the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the
-    /// routes that did not handle it are called, if they still take it; for a letter that could not be decoded when it
-    /// was put aside, and can be now, all routes that take it. No time limit holds for them; see
-    /// `PushService.replay(_:)`.
-    ///
-    /// - Returns: its outcome; of any but `handled` the letter stays in the store.
-    @discardableResult
-    public func replay(_ letter: DeadLetter) async -> Outcome {
-        await replay(letter) { message in
-            var message = message
-            return await handle(&message)
-        }
-    }
-
-    /// The same, with the handlers called by `handle`, which says how the message has ended.
-    package func replay(_ letter: DeadLetter, handle: (RoutedMessage) async -> Outcome) async -> Outcome {
-        do {
-            var message = try prepare(letter.payload)
-            // Nobody knew the routes of what could not be decoded.
-            if letter.reason != .undecodable {
-                message.routes = MatchedRoutes(
-                    message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
-            }
-            message.replay()
-            var passed = 0
-            let end: Outcome
-            switch admit(&message, passed: &passed) {
-            case .handle: end = await handle(message)
-            case .end(let outcome): end = outcome
-            // With its permit it neither repeats another nor is held.
-            case .wait, .hold: end = .unrouted(.noRoute)
-            }
-            let outcome = settle(message, end, passed)
-            // A letter that cannot be taken out may be replayed again, which at-least-once allows.
-            if case .handled = outcome { _ = try? deadLetters.remove(letter.id) }
-            return outcome
-        } catch {
-            return .undecodable(error)
-        }
     }
 }
 
@@ -306,28 +222,10 @@ extension PushReceiver: HeldKeeper {
     /// What a receiver holds is lost with the process.
     package var isDurable: Bool { false }
 
-    /// Handles a held message, or leaves it to another breaker that holds it: nil then.
+    /// Handles a held message; nil if another breaker holds it now.
     package func run(_ held: HeldMessage, _ bypass: AdmissionBypass) async -> Outcome? {
-        var (message, next) = resume(held, bypass)
-        var outcome: Outcome
-        switch next {
-        case .handle(let killed):
-            let aside = killed.isEmpty ? nil : deadLetter(message, .killSwitch, killed)
-            outcome = await handle(&message)
-            // Without room among the dead letters its transport brings it again, unless a handler ends it otherwise.
-            switch (aside, outcome) {
-            case (.failed(let failure)?, .handled), (.failed(let failure)?, .expired): outcome = .failed(failure)
-            default: break
-            }
-        case .hold(let breaker):
-            loopGuard?.hold(held, breaker)
-            return nil
-        case .deadLetter(let reason): outcome = deadLetter(message, reason, held.routes)
-        case .end(let end): outcome = end
-        }
-        if held.isRemainder, case .failed = outcome { outcome = deadLetter(message, .failed, held.routes) }
-        if message.hasHeld { (outcome, _) = holdRemainder(message, outcome) }
-        end(held, message, outcome)
+        let outcome = await walk(MessageWalk(held, bypass))
+        if case .held = outcome { return nil }
         return outcome
     }
 

@@ -99,9 +99,9 @@ public struct ReceiveLoop: ~Copyable {
         case .handled: return .handled
         case .call(let lease): return await call(lane, lease)
         case .end(let outcome): return .other(outcome)
-        case .longWay(var message, let passed):
+        case .longWay(let message, let passed):
             finishLast()
-            return .other(await receiver.run(&message, from: passed))
+            return .other(await receiver.walk(MessageWalk(message, from: passed)))
         }
     }
 

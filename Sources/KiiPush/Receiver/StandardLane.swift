@@ -205,7 +205,8 @@ extension PushReceiver {
             context.message, id: context.messageID, arrivedAt: context.arrivedAt, app: app, match: match)
         message.lease = lease
         message.isCounted = lane.loopGuard.countsRate
-        let outcome = outcome(of: [FailedCall(route: context.matched, error: error)], match.routes)
-        return settle(message, outcome, StandardLane.stages)
+        let outcome = Outcome.thrown(error, by: context.matched)
+        end(message, outcome, .passed(StandardLane.stages))
+        return outcome
     }
 }

@@ -8,9 +8,9 @@ extension PushReceiver {
     /// An undecodable payload has a number too, but nobody is called for it.
     package func receive(_ payload: RawPayload, willRun: (UInt64) -> Void) async -> Outcome {
         do {
-            var message = try prepare(payload)
+            let message = try prepare(payload)
             willRun(message.id)
-            return await run(&message)
+            return await walk(MessageWalk(message))
         } catch {
             return .undecodable(error)
         }
@@ -38,12 +38,5 @@ extension RoutedMessage {
                 Route(id: id, criteria: RouteCriteria(), flow: .continue, handler: .any { _, _ in })
             })
         self.init(message, id: id, arrivedAt: arrivedAt, app: app, match: match)
-    }
-}
-
-extension Outcome {
-    /// The outcome of a message whose one handler threw.
-    package static func failure(of route: String, _ error: any Error) -> Outcome {
-        .failed(Failure(place: route, isStage: false, error: error, handled: MatchedRoutes()))
     }
 }

@@ -12,7 +12,7 @@ struct MiddlewareChainTests {
         var message = try RoutedMessage(payload)
         var passed = 0
         let verdict = try chain.admit(&message, &passed)
-        chain.settle(message, .handled(MatchedRoutes()), passed)
+        chain.settle(message, .handled(MatchedRoutes()), .passed(passed))
         return (verdict, passed)
     }
 
@@ -167,7 +167,7 @@ struct MiddlewareChainTests {
         #expect(failure?.stage == "\(number)")
         #expect(failure?.underlying is TestError)
         #expect(passed == number)
-        chain.settle(message, .unrouted(.noRoute), passed)
+        chain.settle(message, .unrouted(.noRoute), .passed(passed))
         #expect(log.events.filter { $0.hasPrefix("settle") }.count == number)
     }
 

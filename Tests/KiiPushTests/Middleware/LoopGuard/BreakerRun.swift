@@ -113,8 +113,9 @@ extension Breaker {
 
 extension HeldMessage {
     /// A message of a receiver, with no stages to tell.
-    convenience init(id: UInt64, _ routed: RoutedMessage, passed: Int?, owner: PushReceiver) {
+    convenience init(id: UInt64, _ routed: RoutedMessage, passed: Int, owner: PushReceiver) {
         self.init(
-            id: id, routed, passed: passed, receiver: ObjectIdentifier(owner), keeper: owner, settle: { _, _, _ in })
+            id: id, routed, .passed(passed),
+            receiver: ObjectIdentifier(owner), keeper: owner, settle: { _, _, _ in })
     }
 }

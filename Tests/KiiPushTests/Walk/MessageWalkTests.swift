@@ -2,13 +2,12 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPush
-@testable import KiiPushDelivery
 
 /// Which step follows which, without a service: each case is what came of the steps, and the steps that were named.
-struct DeliveryWalkTests {
+struct MessageWalkTests {
     /// What came of a step.
     enum Came: Sendable {
-        case judged(PushReceiver.Next)
+        case judged(MessageWalk.Judgement)
         case switchedOff([String])
         case begun(Bool)
         /// How the handler of the route that is named has ended.
@@ -129,11 +128,11 @@ struct DeliveryWalkTests {
         #expect(end.words == "end deadLettered (backlogFull)")
     }
 
-    private static func walk(done: [String] = []) throws -> DeliveryWalk {
+    private static func walk(done: [String] = []) throws -> MessageWalk {
         let message = try PushMessage(ServiceBench.payload(1))
         let routed = RoutedMessage(
             message, id: 1, arrivedAt: MonotonicInstant(nanoseconds: 0), app: nil, routeIDs: ["a", "b"])
-        return DeliveryWalk(routed, nil, killed: (false, []), mostTries: 2, done: done)
+        return MessageWalk(routed, nil, killed: (false, []), mostTries: 2, done: done)
     }
 
     @Test("what came of a step decides the next one", arguments: cases)
@@ -153,7 +152,7 @@ struct DeliveryWalkTests {
         #expect(steps == test.steps)
     }
 
-    private static func next(_ walk: inout DeliveryWalk, _ step: DeliveryWalk.Step, _ came: Came) -> DeliveryWalk.Step {
+    private static func next(_ walk: inout MessageWalk, _ step: MessageWalk.Step, _ came: Came) -> MessageWalk.Step {
         switch (step, came) {
         case (.ask(let bypass), .judged(let next)): walk.judged(next, 3, bypass)
         case (.undo(let failure, _), .undone): walk.failed(failure)
@@ -170,7 +169,7 @@ struct DeliveryWalkTests {
     }
 }
 
-extension DeliveryWalk.Step {
+extension MessageWalk.Step {
     /// The step in words.
     fileprivate var words: String {
         switch self {

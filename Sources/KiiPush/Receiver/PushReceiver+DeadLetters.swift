@@ -1,0 +1,58 @@
+import Synchronization
+
+// Dead letters: how a message becomes one, and how it is handled again.
+
+extension PushReceiver {
+    /// Dead-letters a message; the outcome is `failed` if the store has no capacity or throws.
+    package func deadLetter(
+        _ message: RoutedMessage, _ reason: DeadLetter.Reason, _ routes: [String], attempts: Int = 0,
+        cause: String? = nil, inboxID: UInt64? = nil
+    ) -> Outcome {
+        var letter = DeadLetter(
+            payload: message.message.raw, reason: reason, routes: routes, arrivedAt: message.arrivedAt)
+        (letter.attempts, letter.cause, letter.inboxID) = (attempts, cause, inboxID)
+        letter.keys = DeadLetter.Key.keys(message.message, reason, routes.first)
+        do {
+            try putAside(letter)
+            return .deadLettered(reason)
+        } catch {
+            return .failed(
+                Outcome.Failure(place: "deadLetters", isStage: true, error: error, handled: MatchedRoutes()))
+        }
+    }
+
+    /// Puts a dead letter into the store, and notifies the listeners.
+    package func putAside(_ letter: DeadLetter) throws {
+        var letter = letter
+        letter.rulesGeneration = rulesGeneration
+        letter.id = try deadLetters.add(letter)
+        setup.withLock { $0.deadLetterListeners.call }?(letter)
+    }
+
+    /// Handles a dead letter again, and removes it from the store when it is handled.
+    ///
+    /// It goes through the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the
+    /// routes that did not handle it are called, if they still match; for a payload that could not be decoded when it
+    /// was dead-lettered, and can be now, all routes that match. The handlers have no time limit; see
+    /// `PushService.replay(_:)`.
+    ///
+    /// - Returns: its outcome; unless it is `handled`, the dead letter stays in the store.
+    @discardableResult
+    public func replay(_ letter: DeadLetter) async -> Outcome { await replay(letter, call: nil) }
+
+    /// The same, with a function that calls the handlers; nil calls them without a time limit.
+    package func replay(_ letter: DeadLetter, call: ((Route, RoutedMessage) async -> Outcome)?) async -> Outcome {
+        var message: RoutedMessage
+        do { message = try prepare(letter.payload) } catch { return .undecodable(error) }
+        // The routes of an undecodable payload were not known.
+        if letter.reason != .undecodable {
+            message.routes = MatchedRoutes(
+                message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
+        }
+        message.replay()
+        let outcome = await walk(MessageWalk(message), call: call)
+        // A dead letter that cannot be removed may be replayed again, which at-least-once allows.
+        if case .handled = outcome { _ = try? deadLetters.remove(letter.id) }
+        return outcome
+    }
+}

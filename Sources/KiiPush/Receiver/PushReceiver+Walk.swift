@@ -1,0 +1,254 @@
+import Synchronization
+
+// The way of a message through a receiver, from the payload to its end; read it from top to bottom.
+//
+//     payload > decode > routes > chain > handlers > end
+//
+// A message that is like most takes all of it in `StandardLane`, which calls the same stages by their types. Every
+// other one is walked step by step, as its `MessageWalk` says.
+
+extension PushReceiver {
+    // MARK: Receiving
+
+    /// Takes one payload in and returns when its handlers have returned.
+    ///
+    /// Handlers of several routes run one after another, in order of declaration; if one fails, the next one still
+    /// runs. A duplicate of a message that is being handled returns when that message has ended, so a handler must not
+    /// wait for the outcome of the very payload that it handles.
+    public func receive(_ payload: consuming RawPayload) async -> Outcome {
+        guard let lane = chain.lane else { return await receiveByStages(payload) }
+        switch start(lane, payload) {
+        case .handle(let context, let lease):
+            do {
+                try await context.matched.handler(context.message, context)
+                return finish(context, lease, lane)
+            } catch {
+                return fail(context, lease, lane, error)
+            }
+        case .end(let outcome): return outcome
+        case .longWay(let message, let passed): return await walk(MessageWalk(message, from: passed))
+        }
+    }
+
+    /// Takes one payload in, stage by stage.
+    private func receiveByStages(_ payload: consuming RawPayload) async -> Outcome {
+        do {
+            return await walk(MessageWalk(try prepare(payload)))
+        } catch {
+            return .undecodable(error)
+        }
+    }
+
+    // MARK: Decode, and look up the routes
+
+    /// A number for a message.
+    @inline(__always)
+    package func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
+
+    /// Decodes a payload and looks up its routes; counts and reports one that cannot be decoded.
+    @inline(__always)
+    package func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
+        let (table, recorder) = begin()
+        let id = nextID()
+        // Read before the message takes the payload over, which saves a copy of it.
+        let arrival = payload.arrivedAt
+        let transport = recorder == nil ? nil : payload.transport
+        let message: PushMessage
+        do {
+            message = try PushMessage(payload, limits: limits)
+        } catch {
+            end(transport, error, id, recorder)
+            throw error
+        }
+        return route(message, id, arrival, table, recorder)
+    }
+
+    /// Counts and reports a payload that could not be decoded.
+    package func end(_ transport: Transport?, _ error: DecodeError, _ id: UInt64, _ recorder: TraceRecorder?) {
+        let outcome = Outcome.undecodable(error)
+        recorder?.end("decode", error.description)
+        counters.count(outcome)
+        recorder?.finish(id, nil, transport, outcome)
+    }
+
+    /// Looks up the routes of a message.
+    @inline(__always)
+    package func route(
+        _ message: PushMessage, _ id: UInt64, _ arrival: MonotonicInstant?, _ table: RouteTable,
+        _ recorder: TraceRecorder?
+    ) -> RoutedMessage {
+        recorder?.decoded(message)
+        let match = table.match(message.storage)
+        recorder?.routed(match.routes)
+        let now = clock.now
+        // A payload that had to wait before it came here is judged at the present time, as those before it were.
+        return RoutedMessage(
+            message, id: id, arrivedAt: arrival ?? now, admittedAt: now, app: app, match: match, recorder: recorder)
+    }
+
+    // MARK: The walk
+
+    /// Walks a message to its end, or to where the loop guard holds it.
+    ///
+    /// - Parameters:
+    ///   - given: the walk, not started.
+    ///   - call: calls a route's handler; nil calls it without a time limit.
+    /// - Returns: its outcome; `held` if the loop guard holds it, for the first time or again.
+    // Never inlined: every message's frame would have space for the continuations of a walk, which few messages take.
+    @inline(never)
+    func walk(_ given: MessageWalk, call: ((Route, RoutedMessage) async -> Outcome)? = nil) async -> Outcome {
+        var walk = given
+        var step = walk.start()
+        while true {
+            switch step {
+            case .ask(let bypass):
+                let (judgement, passed) = admit(&walk.message, bypass, from: walk.firstStage)
+                step = walk.judged(judgement, passed, bypass)
+            case .undo(let failure, let passed):
+                end(walk.message, .failed(failure), .passed(passed))
+                return .failed(failure)
+            case .resume(let held, let bypass):
+                let (message, next) = resume(held, bypass)
+                step = walk.resumed(next, message, held)
+            // A message that waits in memory is dead-lettered by the kill itself.
+            case .lookForKills: step = walk.switchedOff([])
+            case .begin: step = walk.begun(true)
+            case .run(let route):
+                let message = walk.message
+                let outcome =
+                    if let call { await call(route, message) } else { await self.call(route, message) }
+                step = walk.ran(route, outcome)
+            case .deadLetterKilled(let routes):
+                step = walk.deadLetteredKilled(deadLetter(walk.message, .killSwitch, routes))
+            case .fail(let failure): step = walk.failedForGood(failure)
+            // Memory is up to date at once.
+            case .record(let next): step = next
+            case .deadLetter(let reason):
+                let routes = walk.open { match(walk.message.message) }
+                step = walk.deadLettered(deadLetter(walk.message, reason, routes), reason, routes, isDurable: false)
+            case .hold(let breaker, let passed):
+                if let held = keep(walk.message, breaker, passed) { return .held(held) }
+                step = walk.notHeld()
+            case .holdAgain(let held, let breaker):
+                loopGuard?.hold(held, breaker)
+                return .held(held)
+            case .holdRemainder(let outcome):
+                guard let end = holdRemainder(&walk, outcome) else { return outcome }
+                step = walk.notHeld(end, isDurable: false)
+            case .follow(let lease): step = .end(await wait(for: lease, walk.message))
+            case .end(let outcome):
+                end(walk, outcome)
+                return outcome
+            // Steps of a service: here, nothing is tried again, put off, or left.
+            case .retry(let failure), .waitForResources(let failure): step = .end(.failed(failure))
+            case .putOff(_, let outcome): step = .end(outcome)
+            case .leave: step = .end(.unrouted(.noRoute))
+            }
+        }
+    }
+
+    // MARK: Ask the chain
+
+    /// Sends a message through the chain, from the stage of a number on.
+    ///
+    /// - Returns: what the chain decides, and how many stages have passed the message.
+    package func admit(
+        _ message: inout RoutedMessage, _ bypass: AdmissionBypass, from stage: Int = 0
+    ) -> (judgement: MessageWalk.Judgement, passed: Int) {
+        if case .seen = bypass { message.bypass(.seen) }
+        var passed = stage
+        do {
+            let verdict = try chain.admit(&message, &passed)
+            // The common case first, which needs no look at the rest of the message and so no copy of it.
+            if verdict == .pass, !message.routes.isEmpty { return (.handle, passed) }
+            return (judgement(verdict, message), passed)
+        } catch {
+            let failure = error as? StageFailure
+            let outcome = Outcome.failed(
+                Outcome.Failure(
+                    place: failure?.stage ?? "chain", isStage: true, error: failure?.underlying ?? error,
+                    handled: MatchedRoutes()))
+            return (.end(outcome), passed)
+        }
+    }
+
+    /// What the verdict of the chain, or of the loop guard alone, means for a message.
+    func judgement(_ verdict: Verdict, _ message: RoutedMessage) -> MessageWalk.Judgement {
+        switch verdict {
+        case .drop(let reason): return judgement(reason)
+        case .pass:
+            guard message.routes.isEmpty else { return .handle }
+            // A held route keeps the message, whatever ended the others: it may still handle it.
+            if let breaker = message.firstHold { return .hold(breaker) }
+            if case .drop(let reason)? = message.stopped { return judgement(reason) }
+            return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
+        }
+    }
+
+    private func judgement(_ reason: DropReason) -> MessageWalk.Judgement {
+        switch reason {
+        case .duplicate: .end(.duplicate(.done))
+        case .duplicateInFlight(let lease): .wait(lease)
+        case .looped(let layer): .end(.looped(layer))
+        case .refused(let refusal): .end(.refused(refusal))
+        }
+    }
+
+    /// The outcome of a message that repeats one in flight.
+    package func wait(for lease: SeenLease, _ message: RoutedMessage) async -> Outcome {
+        .duplicate(.inFlight(await message.first?.end(of: lease, now: message.arrivedAt) ?? .retryLater))
+    }
+
+    // MARK: Run a handler
+
+    /// Calls the handler of a route, unless the message is too old for it.
+    ///
+    /// - Parameters:
+    ///   - route: the route.
+    ///   - message: a message that the chain passed for this route.
+    ///   - maxAge: the limit for routes without delivery settings of their own.
+    /// - Returns: the outcome for this route alone.
+    package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
+        if route.maxAge != nil || maxAge != nil, isTooOld(message, for: route, maxAge) { return .expired }
+        message.recorder?.call(route)
+        do {
+            try await route.handler(message.message, HandlerContext(message, route, chain.loopGuard))
+            route.handled.add(1, ordering: .relaxed)
+            message.recorder?.handled(route)
+            return .handled(MatchedRoutes(only: route))
+        } catch {
+            route.failed.add(1, ordering: .relaxed)
+            message.recorder?.failed(route, error)
+            return .thrown(error, by: route)
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends a message: the stages that passed it learn its outcome, and it is counted and traced.
+    package func end(_ message: RoutedMessage, _ outcome: Outcome, _ progress: ChainProgress) {
+        chain.settle(message, outcome, progress)
+        // A remainder has been counted with the outcome that its transport got.
+        if case .ended = progress {} else { counters.count(outcome) }
+        message.recorder?.finish(message, outcome)
+    }
+
+    /// Ends a message that is walked in memory; one that was held notifies its waiters.
+    func end(_ walk: MessageWalk, _ outcome: Outcome) {
+        guard let held = walk.held else { return end(walk.message, outcome, walk.chain) }
+        end(held, walk.message, outcome)
+    }
+}
+
+extension Outcome {
+    /// The outcome for a route whose handler threw; one that ended a loop did so on purpose.
+    static func thrown(_ error: any Error, by route: Route) -> Outcome {
+        if let end = error as? any LoopEnd { return .looped(end.layer) }
+        return .failure(of: route.id, error)
+    }
+
+    /// The outcome of a message whose one handler threw.
+    package static func failure(of route: String, _ error: any Error) -> Outcome {
+        .failed(Failure(place: route, isStage: false, error: error, handled: MatchedRoutes()))
+    }
+}

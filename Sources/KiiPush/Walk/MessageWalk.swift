@@ -1,0 +1,301 @@
+/// One message on its way: how far it has come, and the next step to take.
+///
+/// A value without locks, time or stores. It names a ``Step``; its driver takes the step and reports the result by the
+/// method that the step's comment names, which returns the next step. There are two drivers: `PushReceiver`, in memory
+/// and with one attempt (`PushReceiver+Walk.swift`), and `PushService`, over an inbox and with retries
+/// (`PushService+Walk.swift`).
+package struct MessageWalk: Sendable {
+    /// The attempt that runs: the next route, and what went wrong with those before it.
+    private struct Attempt {
+        var next = 0
+        var failure: Outcome.Failure?
+        var shortage: Outcome.Failure?
+    }
+
+    package var message: RoutedMessage
+    package private(set) var purpose = Purpose.handle
+    package private(set) var chain = ChainProgress.unasked
+    /// How many stages have passed the message before its walk starts.
+    let firstStage: Int
+    /// The table that its routes are from, until the chain has been asked.
+    package private(set) var table: RouteTable?
+    /// How often its handlers were run.
+    package private(set) var attempts: Int
+    /// How often in a row its handlers could not begin for lack of a resource.
+    package private(set) var shortages = 0
+    /// How often a stage of the chain failed.
+    private(set) var stageFailures = 0
+    /// The routes that have ended for it, in this order.
+    private(set) var ends: [(route: String, end: RouteEnd)]
+    private var attempt = Attempt()
+    /// Whether only held routes still have to get it.
+    private(set) var hasRemainder = false
+    /// The last error that was thrown: its type, or its own description.
+    package private(set) var cause: String?
+    /// The held message that it is or was; it must learn its outcome.
+    package private(set) var held: HeldMessage?
+    /// The routes that were switched off when it came, and whether it was as a whole. All others it waited for.
+    package let killed: (isWhole: Bool, routes: [String])
+    /// After how many tries it is given up.
+    private let mostTries: Int
+
+    /// A message that a service has accepted.
+    ///
+    /// - Parameters:
+    ///   - message: the message, with its routes.
+    ///   - table: the table that the routes are from.
+    ///   - killed: the routes that are switched off now, and whether the message is as a whole.
+    ///   - mostTries: after how many tries it is given up.
+    ///   - attempts: how often an earlier process has run its handlers.
+    ///   - done: the routes that an earlier process has recorded as done.
+    package init(
+        _ message: RoutedMessage, _ table: RouteTable?, killed: (isWhole: Bool, routes: [String]), mostTries: Int,
+        attempts: Int = 0, done: [String] = []
+    ) {
+        self.message = message
+        self.table = table
+        self.killed = killed
+        self.mostTries = mostTries
+        self.attempts = attempts
+        firstStage = 0
+        ends = done.map { ($0, .handled) }
+    }
+
+    /// A message that is handled in memory, and tried once.
+    init(_ message: RoutedMessage, from stage: Int = 0) {
+        self.message = message
+        // It has not waited, so a kill that stops it stops it on its arrival.
+        (table, killed, mostTries, attempts, firstStage) = (nil, (true, []), 1, 0, stage)
+        ends = []
+    }
+
+    /// A message that was held in memory, and continues.
+    init(_ held: HeldMessage, _ bypass: AdmissionBypass) {
+        self.init(held.routed)
+        (self.held, chain, purpose) = (held, held.chain, .resume(held, bypass))
+    }
+
+    // MARK: Starting
+
+    /// Sets the purpose for which the walk starts when its turn comes.
+    package mutating func prepare(for purpose: Purpose) { self.purpose = purpose }
+
+    /// Starts the walk, for the purpose that was set.
+    package mutating func start() -> Step {
+        let purpose = purpose
+        switch purpose {
+        case .handle:
+            if case .unasked = chain { return .ask(.none) }
+            return .lookForKills(amongStopped: false)
+        case .resume(let held, let bypass):
+            self.purpose = .handle
+            return .resume(held, bypass)
+        case .quarantine, .supersede: return .ask(.none)
+        case .end(let outcome): return end(outcome)
+        case .deadLetter(let reason): return .deadLetter(reason)
+        }
+    }
+
+    /// The chain has judged it; `passed` stages let it pass.
+    package mutating func judged(_ judgement: Judgement, _ passed: Int, _ bypass: AdmissionBypass) -> Step {
+        table = nil
+        if case .none = bypass, case .end(.duplicate(.done)) = judgement, hasDone {
+            // It was remembered when some of its routes had handled it; the others must still get it.
+            return .ask(.seen)
+        }
+        chain = .passed(passed)
+        switch (purpose, judgement) {
+        // The chain was asked so that the deduplicator knows the message's copies; the message itself never runs.
+        case (.quarantine, _): return .deadLetter(.quarantined)
+        // The chain has to know it, or its copy would be new.
+        case (.supersede, .handle), (.supersede, .hold), (.supersede, .wait), (.supersede, .end(.failed)):
+            return end(.superseded)
+        case (_, .handle): return message.stopped == nil ? begin() : .lookForKills(amongStopped: true)
+        case (_, .hold(let breaker)): return .hold(breaker, passed: passed)
+        case (_, .wait(let lease)): return .follow(lease)
+        case (.handle, .end(.failed(let failure))):
+            // Undone and not counted: the chain judges it again, and only its end counts.
+            chain = .unasked
+            stageFailures += 1
+            return .undo(failure, passed: passed)
+        case (.handle, .end(.looped(.killSwitch))) where !killed.isWhole: return .deadLetter(.killSwitch)
+        case (_, .end(let outcome)): return end(outcome)
+        }
+    }
+
+    /// The loop guard has judged a held message that continues.
+    package mutating func resumed(_ next: Resumption, _ message: RoutedMessage, _ held: HeldMessage) -> Step {
+        self.message = message
+        switch next {
+        case .handle(let killed):
+            switchOff(killed)
+            return begin()
+        case .hold(let breaker): return .holdAgain(held, breaker)
+        case .deadLetter(let reason):
+            if reason == .killSwitch { switchOff(held.routes) }
+            return .deadLetter(reason)
+        case .end(let outcome): return end(outcome)
+        }
+    }
+
+    /// These routes were switched off while it waited.
+    package mutating func switchedOff(_ routes: [String]) -> Step {
+        switchOff(routes)
+        return routes.isEmpty || !remaining.isEmpty ? begin() : .deadLetter(.killSwitch)
+    }
+
+    private mutating func switchOff(_ routes: [String]) {
+        for route in routes where !hasEnded(route) { ends.append((route, .switchedOff)) }
+    }
+
+    // MARK: An attempt
+
+    private mutating func begin() -> Step {
+        attempts += 1
+        message.attempt = UInt32(clamping: attempts)
+        attempt = Attempt()
+        return .begin(attempt: attempts)
+    }
+
+    /// The beginning of the attempt is recorded, or could not be recorded before the service stopped.
+    package mutating func begun(_ isRecorded: Bool) -> Step { isRecorded ? runNext() : .leave }
+
+    private mutating func runNext() -> Step {
+        while attempt.next < message.routes.count {
+            let route = message.routes[attempt.next]
+            attempt.next += 1
+            if !hasEnded(route.id) { return .run(route) }
+        }
+        let killed = ends.filter { $0.end == .switchedOff }.map(\.route)
+        return killed.isEmpty ? endAttempt() : .deadLetterKilled(killed)
+    }
+
+    /// A handler has returned, overran its time, or was not called; `isShortage` if it failed for lack of a resource.
+    package mutating func ran(_ route: Route, _ outcome: Outcome, isShortage: Bool = false) -> Step {
+        switch outcome {
+        case .handled: ends.append((route.id, .handled))
+        case .looped(let layer): ends.append((route.id, .looped(layer)))
+        case .expired: ends.append((route.id, .expired))
+        case .failed(let reason) where isShortage: attempt.shortage = attempt.shortage ?? reason
+        case .failed(let reason): attempt.failure = attempt.failure ?? reason
+        default: break
+        }
+        return runNext()
+    }
+
+    /// It was dead-lettered for the routes that were switched off, or the dead-letter store has no capacity.
+    package mutating func deadLetteredKilled(_ outcome: Outcome) -> Step {
+        if case .failed(let failure) = outcome {
+            attempt.failure = attempt.failure ?? failure
+        } else {
+            endAsDeadLettered([])
+        }
+        return endAttempt()
+    }
+
+    private mutating func endAttempt() -> Step {
+        if let failure = attempt.failure { return failed(failure) }
+        guard let shortage = attempt.shortage else { return end(outcome) }
+        attempts -= 1
+        shortages += 1
+        return .record(then: .waitForResources(shortage))
+    }
+
+    // MARK: Not yet
+
+    /// An attempt has failed, or a stage of the chain.
+    package mutating func failed(_ failure: Outcome.Failure) -> Step {
+        shortages = 0
+        cause = ErrorReport.text(failure.error)
+        return .fail(failure)
+    }
+
+    /// Whether the service in which an attempt has failed still runs.
+    package func failed(_ failure: Outcome.Failure, isRunning: Bool) -> Step {
+        // Recorded, so that it does not look as if it had ended the process.
+        guard isRunning else { return .record(then: .leave) }
+        return tries < mostTries ? .record(then: .retry(failure)) : .deadLetter(.failed)
+    }
+
+    /// The only attempt has failed, so the transport must deliver it again; a remainder is dead-lettered instead, since
+    /// its transport has its answer.
+    func failedForGood(_ failure: Outcome.Failure) -> Step {
+        if told != nil { return .deadLetter(.failed) }
+        // A route that ended a loop runs again, and ends it again.
+        let handled = message.routes.filter { route in
+            ends.contains { $0.end == .handled && $0.route.isExactly(route.id) }
+        }
+        return .end(
+            .failed(
+                Outcome.Failure(
+                    place: failure.place, isStage: failure.isStage, error: failure.error,
+                    handled: MatchedRoutes(handled))))
+    }
+
+    /// The loop guard had no capacity for it.
+    package func notHeld() -> Step { .deadLetter(.holdLimitReached) }
+
+    /// The loop guard had no capacity for its remainder, which was dead-lettered, or could not be.
+    package mutating func notHeld(_ outcome: Outcome, isDurable: Bool) -> Step {
+        if case .failed(let failure) = outcome {
+            if isDurable { return failed(failure) }
+        } else {
+            endAsDeadLettered(message.held.ids)
+        }
+        return endRecorded(outcome)
+    }
+
+    /// The loop guard holds it: as a whole, or its remainder when the chain has learned this outcome.
+    ///
+    /// - Returns: the held message that it was before; nil the first time.
+    package mutating func hold(_ held: HeldMessage, told outcome: Outcome? = nil) -> HeldMessage? {
+        if let outcome { chain = .ended(told ?? outcome) }
+        defer { self.held = held }
+        return self.held
+    }
+
+    // MARK: The end
+
+    /// Ends it, except for routes that are held: for those, it stays.
+    private mutating func end(_ outcome: Outcome) -> Step {
+        guard message.hasHeld, outcome.leavesRemainder else { return endRecorded(outcome) }
+        // Recorded before the chain is told: after a crash the deduplication store may know the message, and only
+        // the inbox the routes that remain.
+        hasRemainder = true
+        return .record(then: .holdRemainder(outcome))
+    }
+
+    /// Ends it for the chain, too, once its dead letter is on disk.
+    ///
+    /// A dead letter is written with the next record, and the end in the deduplication store perhaps before: after a
+    /// crash in between, the message would be a duplicate, and its dead letter lost.
+    private func endRecorded(_ outcome: Outcome) -> Step {
+        let isTold = if case .passed(1...) = chain { true } else { false }
+        return isTold && ends.contains { $0.end == .deadLettered } ? .record(then: .end(outcome)) : .end(outcome)
+    }
+
+    private mutating func endAsDeadLettered(_ routes: [String]) {
+        for index in ends.indices where ends[index].end == .switchedOff { ends[index].end = .deadLettered }
+        for route in routes where !hasEnded(route) { ends.append((route, .deadLettered)) }
+    }
+
+    /// It was dead-lettered for these routes, or the dead-letter store has no capacity.
+    package mutating func deadLettered(
+        _ outcome: Outcome, _ reason: DeadLetter.Reason, _ routes: [String], isDurable: Bool
+    ) -> Step {
+        guard case .failed = outcome else {
+            endAsDeadLettered(routes)
+            return endRecorded(reason == .quarantined ? .quarantined : outcome)
+        }
+        // Its transport delivers it again.
+        guard isDurable else { return .end(outcome) }
+        // No handler runs any more that could end the process.
+        return attempts > 0 ? .record(then: .putOff(reason, outcome)) : .putOff(reason, outcome)
+    }
+
+    /// Its outcome when no route is left that failed.
+    private var outcome: Outcome {
+        for case (_, .looped(let layer)) in ends { return .looped(layer) }
+        return !hasDone && ends.contains { $0.end == .expired } ? .expired : .handled(succeeded)
+    }
+}
