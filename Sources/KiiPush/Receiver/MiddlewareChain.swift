@@ -56,6 +56,8 @@ package struct CompiledChain: Sendable {
     var names: [String] { stages.map(\.name) }
 
     /// Passes a message on, counting in `passed` the stages that let it go.
+    // Never inlined: where it is, each stage is copied first.
+    @inline(never)
     func admit(_ message: inout RoutedMessage, _ passed: inout Int) throws -> Verdict {
         while passed < stages.count {
             let verdict = try stages[passed].admit(&message)

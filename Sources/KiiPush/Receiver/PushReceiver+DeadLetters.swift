@@ -50,7 +50,8 @@ extension PushReceiver {
                 message.routes.filter { route in letter.routes.contains { $0.isExactly(route.id) } })
         }
         message.replay()
-        let outcome = await walk(MessageWalk(message), call: call)
+        var walk = MessageWalk(message)
+        let outcome = await self.walk(&walk, call: call)
         // A dead letter that cannot be removed may be replayed again, which at-least-once allows.
         if case .handled = outcome { _ = try? deadLetters.remove(letter.id) }
         return outcome

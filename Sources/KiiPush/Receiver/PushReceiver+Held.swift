@@ -56,8 +56,11 @@ extension PushReceiver {
     /// - Returns: the outcome of one that there is no capacity for; nil when it is held.
     func holdRemainder(_ walk: inout MessageWalk, _ outcome: Outcome) -> Outcome? {
         let (remaining, held) = holdRemainder(walk.message, outcome) { held in
-            end(walk, outcome)
-            _ = walk.hold(held, told: outcome)
+            end(walk.message, outcome, walk.chain)
+            if let before = walk.hold(held, told: outcome) {
+                if !before.isRemainder { counters.uncountHeld() }
+                before.finish(outcome)
+            }
         }
         return held == nil ? remaining : nil
     }
@@ -224,7 +227,8 @@ extension PushReceiver: HeldKeeper {
 
     /// Handles a held message; nil if another breaker holds it now.
     package func run(_ held: HeldMessage, _ bypass: AdmissionBypass) async -> Outcome? {
-        let outcome = await walk(MessageWalk(held, bypass))
+        var walk = MessageWalk(held, bypass)
+        let outcome = await self.walk(&walk)
         if case .held = outcome { return nil }
         return outcome
     }

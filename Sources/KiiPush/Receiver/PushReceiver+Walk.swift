@@ -26,14 +26,17 @@ extension PushReceiver {
                 return fail(context, lease, lane, error)
             }
         case .end(let outcome): return outcome
-        case .longWay(let message, let passed): return await walk(MessageWalk(message, from: passed))
+        case .longWay(let message, let passed):
+            var walk = MessageWalk(message, from: passed)
+            return await self.walk(&walk)
         }
     }
 
     /// Takes one payload in, stage by stage.
     private func receiveByStages(_ payload: consuming RawPayload) async -> Outcome {
         do {
-            return await walk(MessageWalk(try prepare(payload)))
+            var walk = MessageWalk(try prepare(payload))
+            return await self.walk(&walk)
         } catch {
             return .undecodable(error)
         }
@@ -91,13 +94,12 @@ extension PushReceiver {
     /// Walks a message to its end, or to where the loop guard holds it.
     ///
     /// - Parameters:
-    ///   - given: the walk, not started.
+    ///   - walk: the walk, not started.
     ///   - call: calls a route's handler; nil calls it without a time limit.
     /// - Returns: its outcome; `held` if the loop guard holds it, for the first time or again.
     // Never inlined: every message's frame would have space for the continuations of a walk, which few messages take.
     @inline(never)
-    func walk(_ given: MessageWalk, call: ((Route, RoutedMessage) async -> Outcome)? = nil) async -> Outcome {
-        var walk = given
+    func walk(_ walk: inout MessageWalk, call: ((Route, RoutedMessage) async -> Outcome)? = nil) async -> Outcome {
         var step = walk.start()
         while true {
             switch step {
@@ -114,9 +116,8 @@ extension PushReceiver {
             case .lookForKills: step = walk.switchedOff([])
             case .begin: step = walk.begun(true)
             case .run(let route):
-                let message = walk.message
                 let outcome =
-                    if let call { await call(route, message) } else { await self.call(route, message) }
+                    if let call { await call(route, walk.message) } else { await self.call(route, walk.message) }
                 step = walk.ran(route, outcome)
             case .deadLetterKilled(let routes):
                 step = walk.deadLetteredKilled(deadLetter(walk.message, .killSwitch, routes))
@@ -137,7 +138,11 @@ extension PushReceiver {
                 step = walk.notHeld(end, isDurable: false)
             case .follow(let lease): step = .end(await wait(for: lease, walk.message))
             case .end(let outcome):
-                end(walk, outcome)
+                if let held = walk.held {
+                    end(held, walk.message, outcome)
+                } else {
+                    end(walk.message, outcome, walk.chain)
+                }
                 return outcome
             // Steps of a service: here, nothing is tried again, put off, or left.
             case .retry(let failure), .waitForResources(let failure): step = .end(.failed(failure))
@@ -208,6 +213,7 @@ extension PushReceiver {
     ///   - message: a message that the chain passed for this route.
     ///   - maxAge: the limit for routes without delivery settings of their own.
     /// - Returns: the outcome for this route alone.
+    @inline(__always)
     package func call(_ route: Route, _ message: RoutedMessage, maxAge: Duration? = nil) async -> Outcome {
         if route.maxAge != nil || maxAge != nil, isTooOld(message, for: route, maxAge) { return .expired }
         message.recorder?.call(route)
@@ -226,17 +232,12 @@ extension PushReceiver {
     // MARK: The end
 
     /// Ends a message: the stages that passed it learn its outcome, and it is counted and traced.
+    @inline(__always)
     package func end(_ message: RoutedMessage, _ outcome: Outcome, _ progress: ChainProgress) {
         chain.settle(message, outcome, progress)
         // A remainder has been counted with the outcome that its transport got.
         if case .ended = progress {} else { counters.count(outcome) }
         message.recorder?.finish(message, outcome)
-    }
-
-    /// Ends a message that is walked in memory; one that was held notifies its waiters.
-    func end(_ walk: MessageWalk, _ outcome: Outcome) {
-        guard let held = walk.held else { return end(walk.message, outcome, walk.chain) }
-        end(held, walk.message, outcome)
     }
 }
 

@@ -101,7 +101,8 @@ public struct ReceiveLoop: ~Copyable {
         case .end(let outcome): return .other(outcome)
         case .longWay(let message, let passed):
             finishLast()
-            return .other(await receiver.walk(MessageWalk(message, from: passed)))
+            var walk = MessageWalk(message, from: passed)
+            return .other(await receiver.walk(&walk))
         }
     }
 

@@ -10,7 +10,8 @@ extension PushReceiver {
         do {
             let message = try prepare(payload)
             willRun(message.id)
-            return await walk(MessageWalk(message))
+            var walk = MessageWalk(message)
+            return await self.walk(&walk)
         } catch {
             return .undecodable(error)
         }

@@ -27,7 +27,10 @@ extension MessageWalk {
     package var done: [String] { ends.filter { $0.end.isDone || hasRemainder && $0.end == .expired }.map(\.route) }
 
     /// Its routes that are done with it.
-    package var succeeded: MatchedRoutes { MatchedRoutes(message.routes.filter { isDone($0.id) }) }
+    package var succeeded: MatchedRoutes {
+        guard message.routes.contains(where: { !isDone($0.id) }) else { return message.routes }
+        return MatchedRoutes(message.routes.filter { isDone($0.id) })
+    }
 
     /// Whether a route is done with it.
     package func isDone(_ route: String) -> Bool { ends.contains { $0.end.isDone && $0.route.isExactly(route) } }
@@ -43,4 +46,49 @@ extension MessageWalk {
     var hasDone: Bool { ends.contains { $0.end.isDone } }
 
     func hasEnded(_ route: String) -> Bool { ends.contains { $0.route.isExactly(route) } }
+}
+
+extension MessageWalk.Judgement {
+    /// How a message ends that a newer change has replaced: the chain has to know it, or its copy would be new.
+    var ofReplaced: Outcome {
+        switch self {
+        case .end(.failed), .handle, .hold, .wait: .superseded
+        case .end(let outcome): outcome
+        }
+    }
+}
+
+/// How routes have ended, in order; the first one without an array, since most messages have one route.
+struct RouteEnds: Sendable, RandomAccessCollection {
+    struct Element: Sendable {
+        let route: String
+        var end: MessageWalk.RouteEnd
+    }
+
+    private var head: Element?
+    private var rest: [Element] = []
+
+    init() {}
+
+    init(_ routes: [String], _ end: MessageWalk.RouteEnd) {
+        for route in routes { append(route, end) }
+    }
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { head == nil ? 0 : rest.count + 1 }
+
+    subscript(position: Int) -> Element {
+        if position == 0, let head { return head }
+        return rest[position - 1]
+    }
+
+    mutating func append(_ route: String, _ end: MessageWalk.RouteEnd) {
+        let element = Element(route: route, end: end)
+        if head == nil { head = element } else { rest.append(element) }
+    }
+
+    mutating func replace(_ old: MessageWalk.RouteEnd, with new: MessageWalk.RouteEnd) {
+        if head?.end == old { head?.end = new }
+        for index in rest.indices where rest[index].end == old { rest[index].end = new }
+    }
 }

@@ -26,7 +26,7 @@ package struct MessageWalk: Sendable {
     /// How often a stage of the chain failed.
     private(set) var stageFailures = 0
     /// The routes that have ended for it, in this order.
-    private(set) var ends: [(route: String, end: RouteEnd)]
+    private(set) var ends: RouteEnds
     private var attempt = Attempt()
     /// Whether only held routes still have to get it.
     private(set) var hasRemainder = false
@@ -34,11 +34,14 @@ package struct MessageWalk: Sendable {
     package private(set) var cause: String?
     /// The held message that it is or was; it must learn its outcome.
     package private(set) var held: HeldMessage?
-    /// The routes that were switched off when it came, and whether it was as a whole. All others it waited for.
+    /// The routes that were switched off when it came, and whether the message was as a whole.
     package let killed: (isWhole: Bool, routes: [String])
     /// After how many tries it is given up.
     private let mostTries: Int
+}
 
+// By the initialiser of all members, which copies nothing: see that of ``RoutedMessage``.
+extension MessageWalk {
     /// A message that a service has accepted.
     ///
     /// - Parameters:
@@ -52,21 +55,17 @@ package struct MessageWalk: Sendable {
         _ message: RoutedMessage, _ table: RouteTable?, killed: (isWhole: Bool, routes: [String]), mostTries: Int,
         attempts: Int = 0, done: [String] = []
     ) {
-        self.message = message
-        self.table = table
-        self.killed = killed
-        self.mostTries = mostTries
-        self.attempts = attempts
-        firstStage = 0
-        ends = done.map { ($0, .handled) }
+        self.init(
+            message: message, firstStage: 0, table: table, attempts: attempts, ends: RouteEnds(done, .handled),
+            killed: killed, mostTries: mostTries)
     }
 
     /// A message that is handled in memory, and tried once.
-    init(_ message: RoutedMessage, from stage: Int = 0) {
-        self.message = message
+    @inline(__always)
+    init(_ message: consuming RoutedMessage, from stage: Int = 0) {
         // It has not waited, so a kill that stops it stops it on its arrival.
-        (table, killed, mostTries, attempts, firstStage) = (nil, (true, []), 1, 0, stage)
-        ends = []
+        self.init(
+            message: message, firstStage: stage, attempts: 0, ends: RouteEnds(), killed: (true, []), mostTries: 1)
     }
 
     /// A message that was held in memory, and continues.
@@ -74,7 +73,9 @@ package struct MessageWalk: Sendable {
         self.init(held.routed)
         (self.held, chain, purpose) = (held, held.chain, .resume(held, bypass))
     }
+}
 
+extension MessageWalk {
     // MARK: Starting
 
     /// Sets the purpose for which the walk starts when its turn comes.
@@ -104,22 +105,23 @@ package struct MessageWalk: Sendable {
             return .ask(.seen)
         }
         chain = .passed(passed)
-        switch (purpose, judgement) {
+        switch purpose {
         // The chain was asked so that the deduplicator knows the message's copies; the message itself never runs.
-        case (.quarantine, _): return .deadLetter(.quarantined)
-        // The chain has to know it, or its copy would be new.
-        case (.supersede, .handle), (.supersede, .hold), (.supersede, .wait), (.supersede, .end(.failed)):
-            return end(.superseded)
-        case (_, .handle): return message.stopped == nil ? begin() : .lookForKills(amongStopped: true)
-        case (_, .hold(let breaker)): return .hold(breaker, passed: passed)
-        case (_, .wait(let lease)): return .follow(lease)
-        case (.handle, .end(.failed(let failure))):
+        case .quarantine: return .deadLetter(.quarantined)
+        case .supersede: return end(judgement.ofReplaced)
+        case .handle, .resume, .end, .deadLetter: break
+        }
+        switch judgement {
+        case .handle: return message.stopped == nil ? begin() : .lookForKills(amongStopped: true)
+        case .hold(let breaker): return .hold(breaker, passed: passed)
+        case .wait(let lease): return .follow(lease)
+        case .end(.failed(let failure)):
             // Undone and not counted: the chain judges it again, and only its end counts.
             chain = .unasked
             stageFailures += 1
             return .undo(failure, passed: passed)
-        case (.handle, .end(.looped(.killSwitch))) where !killed.isWhole: return .deadLetter(.killSwitch)
-        case (_, .end(let outcome)): return end(outcome)
+        case .end(.looped(.killSwitch)) where !killed.isWhole: return .deadLetter(.killSwitch)
+        case .end(let outcome): return end(outcome)
         }
     }
 
@@ -145,7 +147,7 @@ package struct MessageWalk: Sendable {
     }
 
     private mutating func switchOff(_ routes: [String]) {
-        for route in routes where !hasEnded(route) { ends.append((route, .switchedOff)) }
+        for route in routes where !hasEnded(route) { ends.append(route, .switchedOff) }
     }
 
     // MARK: An attempt
@@ -166,16 +168,20 @@ package struct MessageWalk: Sendable {
             attempt.next += 1
             if !hasEnded(route.id) { return .run(route) }
         }
-        let killed = ends.filter { $0.end == .switchedOff }.map(\.route)
-        return killed.isEmpty ? endAttempt() : .deadLetterKilled(killed)
+        guard ends.contains(where: { $0.end == .switchedOff }) else { return endAttempt() }
+        return .deadLetterKilled(ends.filter { $0.end == .switchedOff }.map(\.route))
     }
 
     /// A handler has returned, overran its time, or was not called; `isShortage` if it failed for lack of a resource.
     package mutating func ran(_ route: Route, _ outcome: Outcome, isShortage: Bool = false) -> Step {
         switch outcome {
-        case .handled: ends.append((route.id, .handled))
-        case .looped(let layer): ends.append((route.id, .looped(layer)))
-        case .expired: ends.append((route.id, .expired))
+        case .handled:
+            // Most messages have one route, and it handles them.
+            let isAll = ends.isEmpty && message.routes.count == 1 && !message.hasHeld
+            ends.append(route.id, .handled)
+            if isAll { return .end(outcome) }
+        case .looped(let layer): ends.append(route.id, .looped(layer))
+        case .expired: ends.append(route.id, .expired)
         case .failed(let reason) where isShortage: attempt.shortage = attempt.shortage ?? reason
         case .failed(let reason): attempt.failure = attempt.failure ?? reason
         default: break
@@ -270,13 +276,15 @@ package struct MessageWalk: Sendable {
     /// A dead letter is written with the next record, and the end in the deduplication store perhaps before: after a
     /// crash in between, the message would be a duplicate, and its dead letter lost.
     private func endRecorded(_ outcome: Outcome) -> Step {
-        let isTold = if case .passed(1...) = chain { true } else { false }
-        return isTold && ends.contains { $0.end == .deadLettered } ? .record(then: .end(outcome)) : .end(outcome)
+        guard case .passed(1...) = chain, ends.contains(where: { $0.end == .deadLettered }) else {
+            return .end(outcome)
+        }
+        return .record(then: .end(outcome))
     }
 
     private mutating func endAsDeadLettered(_ routes: [String]) {
-        for index in ends.indices where ends[index].end == .switchedOff { ends[index].end = .deadLettered }
-        for route in routes where !hasEnded(route) { ends.append((route, .deadLettered)) }
+        ends.replace(.switchedOff, with: .deadLettered)
+        for route in routes where !hasEnded(route) { ends.append(route, .deadLettered) }
     }
 
     /// It was dead-lettered for these routes, or the dead-letter store has no capacity.
@@ -295,7 +303,9 @@ package struct MessageWalk: Sendable {
 
     /// Its outcome when no route is left that failed.
     private var outcome: Outcome {
-        for case (_, .looped(let layer)) in ends { return .looped(layer) }
+        for end in ends {
+            if case .looped(let layer) = end.end { return .looped(layer) }
+        }
         return !hasDone && ends.contains { $0.end == .expired } ? .expired : .handled(succeeded)
     }
 }
