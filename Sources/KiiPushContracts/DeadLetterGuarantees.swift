@@ -183,7 +183,7 @@ extension DeadLetterGuarantee {
 
     // MARK: Material
 
-    /// Letters in which something is easily lost.
+    /// Letters with values that are easily lost.
     private static let letters: [DeadLetter] = {
         var whole = RawPayload(
             "{\"a\":1}", transport: .mqtt, transportMessageID: "m\u{0}1")
@@ -191,7 +191,7 @@ extension DeadLetterGuarantee {
         whole.arrivedAt = MonotonicInstant(nanoseconds: 41)
         var odd = RawPayload(Array(UInt8.min...UInt8.max), transport: "", transportMessageID: "")
         odd.arrivedAt = MonotonicInstant(nanoseconds: -5)
-        // One is the other's canonical equivalent.
+        // The two are canonically equivalent.
         let spellings = ["\u{E9}", "e\u{301}"]
         var tried = DeadLetter(payload: RawPayload([1]), reason: .quarantined, routes: ["a"], arrivedAt: .seconds(2))
         (tried.attempts, tried.rulesGeneration, tried.cause) = (5, 1 << 40, spellings[1])

@@ -144,7 +144,7 @@ extension SeenStoreGuarantee {
         }
     }
 
-    /// The lease that just one of the calls should have got, and all others been told of.
+    /// The lease that exactly one of the calls should have received; all others should have seen a duplicate.
     private static func judge(_ states: [SeenState], _ trial: SeenStoreTrial) -> SeenLease? {
         var leases: [SeenLease] = []
         var others: Set<UInt64> = []
