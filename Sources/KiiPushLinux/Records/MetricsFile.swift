@@ -2,7 +2,7 @@ import Glibc
 public import KiiPush
 public import KiiPushDelivery
 
-/// A file of metrics in the text format of Prometheus, as its node exporter's textfile collector reads them.
+/// A file of metrics in the text format of Prometheus, for the textfile collector of its node exporter.
 ///
 /// ```swift
 /// let metrics = MetricsFile(path: "/var/lib/node_exporter/kiipush.prom")
@@ -33,8 +33,8 @@ public import KiiPushDelivery
 /// | `kiipush_silent{route}` | 1 while a route, or with an empty one the agent, is silent for longer than it may be |
 /// | `kiipush_uptime_seconds` | since the agent began |
 ///
-/// The file is replaced as a whole, so that nobody reads half of it, and has mode 0644: it holds counts and the names
-/// of routes, and is for others to read. It is not brought to the disk; after a loss of power it may be empty.
+/// The file is replaced as a whole, so that nobody reads a partial one, and has mode 0644, since it contains only
+/// counts and names of routes for other users. It is not synced to disk; after a power failure it may be empty.
 public struct MetricsFile: Sendable {
     /// The file's path; `path.tmp` is used to write it.
     public let path: String
@@ -42,18 +42,18 @@ public struct MetricsFile: Sendable {
     /// Names a file.
     public init(path: String) { self.path = path }
 
-    /// Writes the file anew.
+    /// Writes the file.
     ///
     /// - Parameters:
     ///   - metrics: the receiver's counts.
-    ///   - status: what the service has on its hands.
-    ///   - counts: the events of the service; nil leaves them out.
-    ///   - holds: what the loop guard does, from its `LoopGuard.holds`.
-    ///   - shortages: what the program lacks; nil leaves it out.
-    ///   - droppedLines: how many lines of the log were dropped; nil leaves it out.
-    ///   - latencies: what the handlers took; nil leaves it out.
-    ///   - gauges: what else there is to tell.
-    /// - Throws: ``WriteError``; the old file is still there.
+    ///   - status: the service's status.
+    ///   - counts: the service's events; nil omits them.
+    ///   - holds: the loop guard's state, from its `LoopGuard.holds`.
+    ///   - shortages: the program's shortages; nil omits them.
+    ///   - droppedLines: the number of dropped log lines; nil omits it.
+    ///   - latencies: the handlers' latencies; nil omits them.
+    ///   - gauges: further values.
+    /// - Throws: ``WriteError``; the old file is unchanged.
     public func write(
         _ metrics: Metrics, _ status: ServiceStatus, _ counts: ServiceCounts? = nil, holds: [LoopHold] = [],
         shortages: Shortages? = nil, droppedLines: Int? = nil, latencies: RouteLatencies? = nil,
@@ -70,18 +70,18 @@ public struct MetricsFile: Sendable {
     }
 }
 
-/// What only the program that runs a service knows, for a ``MetricsFile``; what is nil or empty is left out.
+/// Values for a ``MetricsFile`` that only the service's program knows; nil or empty ones are omitted.
 public struct MetricsGauges: Sendable, Hashable {
-    /// How many dead letters there are.
+    /// The number of dead letters.
     public var deadLetters: Int?
-    /// Whether there is no room for one more.
+    /// Whether the dead-letter store is full.
     public var areDeadLettersFull: Bool?
-    /// How many targets the kill switch has off.
+    /// The number of targets that the kill switch has off.
     public var kills: Int?
-    /// Of each route that is watched for silence, and of the agent with an empty name, whether it is silent.
+    /// For each route watched for silence, and for the agent under an empty name, whether it is silent.
     public var silent: [String: Bool] = [:]
 
-    /// Nothing to tell.
+    /// No values.
     public init() {}
 }
 
@@ -89,9 +89,9 @@ public struct MetricsGauges: Sendable, Hashable {
 public struct WriteError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file's path.
     public let path: String
-    /// The number that says why.
+    /// The error number.
     public let number: ErrorNumber
 
-    /// One line for a person: "metrics.prom: cannot be written: No such file or directory".
+    /// One line for people: "metrics.prom: cannot be written: No such file or directory".
     public var description: String { "\(EscapedText(path)): cannot be written: \(number)" }
 }
