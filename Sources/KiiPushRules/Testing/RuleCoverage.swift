@@ -7,7 +7,6 @@ import KiiPush
 /// scope, scopeID, events, sender, transport, certainty, data), and a condition counts only if all before it held, so
 /// that it decided. A condition that always holds has one point only. Rules behind one that stopped the message are not
 /// evaluated and not counted. Outcomes are counted, but are not points: most depend on the receiver, not on the rules.
-/// no points: most of them depend on the receiver, not on the rules.
 public struct RuleCoverage: Sendable {
     /// A point that no test has covered.
     public struct Gap: Sendable, Hashable, CustomStringConvertible {
