@@ -11,6 +11,7 @@ import Synchronization
 /// It reads the file when it changes, and at least once per ``interval``. Each check computes the remaining time of
 /// each kill from the wall clock, so a clock that jumps, as when a device learns the time, ends or begins kills within
 /// an interval. A missing file has no kills. If a file cannot be read, the last list stays in force.
+///
 /// The file takes precedence: a target that it lists is off again at the next check, even if code has re-enabled it.
 /// Kills that code has set with `LoopGuard.kill(_:for:)` are not affected.
 public final class KillFileWatch: Sendable {
