@@ -9,7 +9,7 @@ struct LoopDemo {
     private let receiver: PushReceiver
     private let handler = Handler()
 
-    /// The handler's behavior, and the number of its writes.
+    /// The handler's behaviour, and the number of its writes.
     private final class Handler: Sendable {
         enum Manner {
             case writesBack

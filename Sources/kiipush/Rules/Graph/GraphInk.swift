@@ -1,6 +1,6 @@
-/// The colors of a picture of rules, shared with the guides' pictures and `kiipush report`.
+/// The colours of a picture of rules, shared with the guides' pictures and `kiipush report`.
 ///
-/// They differ in lightness too, and color is never the only sign: a loop's lines are thick, `continue` is a word.
+/// They differ in lightness too, and colour is never the only sign: a loop's lines are thick, `continue` is a word.
 enum GraphInk: String, CaseIterable {
     case ground = "#ffffff"
     case text = "#1b1f24"
@@ -15,10 +15,10 @@ enum GraphInk: String, CaseIterable {
     case loop = "#fdeee6"
     case loopEdge = "#b3400a"
 
-    /// The color of a rule's write and its feed: a loop's color if it is part of one.
+    /// The colour of a rule's write and its feed: a loop's colour if it is part of one.
     static func feed(isInCycle: Bool) -> GraphInk { isInCycle ? .loopEdge : .write }
 
-    /// The color for a viewer in dark mode.
+    /// The colour for a viewer in dark mode.
     private var dark: String {
         switch self {
         case .ground: "#14171b"

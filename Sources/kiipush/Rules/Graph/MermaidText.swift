@@ -44,7 +44,7 @@ struct MermaidText {
         text = lines.joined(separator: "\n")
     }
 
-    /// Sets the text's color too, since a dark page would draw light text on a light box.
+    /// Sets the text's colour too, since a dark page would draw light text on a light box.
     private static func style(_ name: String, _ fill: GraphInk, _ edge: GraphInk) -> String {
         "  classDef \(name) fill:\(fill.rawValue),stroke:\(edge.rawValue),color:\(GraphInk.text.rawValue)"
     }
