@@ -35,7 +35,7 @@ struct CurlMulti: @unchecked Sendable {  // Other threads only call `wake`, whic
     /// Ends the thread's current sleep, or its next one.
     func wake() { unsafe _ = curl_multi_wakeup(handle) }
 
-    // MARK: The thread's
+    // MARK: On the thread
 
     /// Adds a transfer; false if libcurl refuses it.
     func add(_ transfer: Transfer) -> Bool { unsafe curl_multi_add_handle(handle, transfer.handle) == CURLM_OK }

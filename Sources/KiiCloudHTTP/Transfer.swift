@@ -144,7 +144,7 @@ final class Transfer {
         return codes.allSatisfy { $0 == CURLE_OK }
     }
 
-    // MARK: What libcurl calls
+    // MARK: Callbacks of libcurl
 
     private static func of(_ context: UnsafeMutableRawPointer?) -> Transfer {
         // Only `prepareAnswer` sets it, to a live transfer.

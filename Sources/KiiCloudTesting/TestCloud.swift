@@ -55,7 +55,7 @@ public final class TestCloud: HTTPTransport {
         state.withLock { $0.answer(request, alsoWrong) }
     }
 
-    // MARK: What a test sets up
+    // MARK: Set-up
 
     /// Makes a token for an identity; the developer is `PushAddress.developer`.
     public func logIn(_ sender: Sender) -> Secret { state.withLock { $0.logIn(sender) } }
@@ -81,7 +81,7 @@ public final class TestCloud: HTTPTransport {
     /// How many requests for the next endpoint are answered as not ready.
     public func delayEndpoint(times: Int) { state.withLock { $0.endpointDelays = times } }
 
-    // MARK: What a test looks at
+    // MARK: Inspection
 
     /// The last 10,000 requests, including refused ones.
     public var requests: [HTTPRequest] { state.withLock { $0.requests } }

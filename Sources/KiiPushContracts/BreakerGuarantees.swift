@@ -4,7 +4,7 @@ extension BreakerGuarantee {
     /// Every guarantee, in the order of the protocol's documentation.
     static let all = keeping + closing + room + later + [atOnce]
 
-    // MARK: What is kept
+    // MARK: Persistence
 
     private static let keeping = [
         BreakerGuarantee("an empty store has no breakers") { trial in
@@ -40,7 +40,7 @@ extension BreakerGuarantee {
         },
     ]
 
-    // MARK: What has closed
+    // MARK: Closed breakers
 
     private static let closing = [
         BreakerGuarantee("what has closed is gone, and the others stay") { trial in
@@ -65,7 +65,7 @@ extension BreakerGuarantee {
         },
     ]
 
-    // MARK: Room
+    // MARK: Capacity
 
     private static let room = [
         BreakerGuarantee("beyond its bound it forgets those that opened longest ago", capacity: 3) { trial in
@@ -130,7 +130,7 @@ extension BreakerGuarantee {
         },
     ]
 
-    // MARK: At once
+    // MARK: Concurrency
 
     private static let atOnce = BreakerGuarantee("of many calls at once each is one step") { trial in
         let store = try trial.store
@@ -152,7 +152,7 @@ extension BreakerGuarantee {
         try trial.expectKept((0..<32).map { breaker($0 * 4 + 3) }, "in the end")
     }
 
-    // MARK: Material
+    // MARK: Fixtures
 
     /// Breakers with values that are easily lost.
     private static let odd: [TrippedBreaker] = [

@@ -33,7 +33,7 @@ extension InboxGuarantee {
         },
     ]
 
-    // MARK: At once
+    // MARK: Concurrency
 
     static let atOnce = [
         InboxGuarantee("of many calls at once each is one step") { trial in

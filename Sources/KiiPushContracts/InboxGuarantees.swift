@@ -38,7 +38,7 @@ extension InboxGuarantee {
         },
     ]
 
-    // MARK: What is kept
+    // MARK: Persistence
 
     private static let keeping = [
         InboxGuarantee("a payload is given back byte for byte, with all that its transport said", needsDurable: true) {
@@ -202,7 +202,7 @@ extension InboxGuarantee {
         },
     ]
 
-    // MARK: Material
+    // MARK: Fixtures
 
     /// A payload of one byte.
     static func payload(_ number: Int) -> RawPayload { RawPayload([UInt8(truncatingIfNeeded: number)]) }

@@ -67,7 +67,7 @@ struct SeenStoreTrial: Sendable {
         if !condition { fail(otherwise) }
     }
 
-    // MARK: Asking
+    // MARK: Calls
 
     /// Begins a message that should be new.
     ///

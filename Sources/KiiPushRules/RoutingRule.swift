@@ -29,7 +29,7 @@ public struct RoutingRule: Sendable {
 
     /// The rule's id, unique in its file; also its route's.
     public let id: String
-    /// What it does.
+    /// Its action.
     public let action: Action
     /// Whether later routes may also match the message.
     public let flow: RouteFlow

@@ -78,7 +78,6 @@ struct RuleText {
         self.isExact = isExact
     }
 
-    /// An alternative of a pattern, with a prefix.
     init(_ alternative: TextPattern.Alternative, prefix: String = "") {
         switch alternative {
         case .exactly(let text): self.init(prefix + text, isExact: text.utf8.contains(UInt8(ascii: "*")))

@@ -176,7 +176,7 @@ public struct PayloadFixture: Sendable {
         }
     }
 
-    // MARK: All of them
+    // MARK: The matrix
 
     /// One payload for each kind, scope and key style that a device may receive, each with a name.
     ///

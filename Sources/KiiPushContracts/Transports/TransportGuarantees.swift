@@ -18,7 +18,7 @@ extension TransportGuarantee {
         if name.isEmpty || !isFit { trial.fail("a name of letters, digits, - and _ is due") }
     }
 
-    // MARK: Handing over
+    // MARK: Submitting
 
     private static let handingOver = [
         TransportGuarantee("payloads of one sender are handed over in their order, unchanged") { trial in
@@ -49,7 +49,7 @@ extension TransportGuarantee {
         },
     ]
 
-    // MARK: Room
+    // MARK: Capacity
 
     private static let room = [
         TransportGuarantee("while the intake is full nothing is lost, and all comes in order when there is room") {

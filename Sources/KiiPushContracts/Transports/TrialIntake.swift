@@ -40,7 +40,7 @@ package final class TrialIntake: IntakeService {
     /// The intake that a transport gets.
     package func intake(for name: String) -> PushIntake { PushIntake(service: self, transport: name) }
 
-    // MARK: What came
+    // MARK: Records
 
     /// The accepted payloads, in order.
     package var payloads: [RawPayload] { state.withLock { $0.payloads } }
@@ -55,7 +55,7 @@ package final class TrialIntake: IntakeService {
     /// Whether the transport waits for capacity.
     package var isAwaited: Bool { state.withLock { $0.waiting != nil || !$0.waiters.isEmpty } }
 
-    // MARK: What is done about it
+    // MARK: Control
 
     /// Ends an accepted payload; nil if the service stopped first.
     ///

@@ -117,7 +117,7 @@ package final class FileWatcher: Sendable {
         _ = unsafe poll(&polled, 2, milliseconds)
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
     /// Whether the file may have changed since the last check.
     private func look() -> Bool {

@@ -143,7 +143,7 @@ public struct KillFile: Sendable, Hashable {
         }
     }
 
-    // MARK: Beginning anew
+    // MARK: Starting over
 
     /// Moves an unreadable file away, so that a new one can be created.
     ///

@@ -72,7 +72,7 @@ public final class KillFileWatch: Sendable {
         self.interval = watcher.interval
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
     /// Reads the file and sets the guard's kills, now.
     public func look() {

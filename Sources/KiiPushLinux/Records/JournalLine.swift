@@ -95,7 +95,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    // MARK: Words
+    // MARK: Texts
 
     private static func words(_ outcome: Outcome) -> String {
         let reason = outcome.reason.map { " (\(Suggestion.shown($0)))" } ?? ""

@@ -12,26 +12,26 @@ public import KiiPushDelivery
 /// | name | |
 /// |---|---|
 /// | `kiipush_messages_total{outcome,reason}` | messages that ended; `reason` is empty where the outcome has none |
-/// | `kiipush_route_handled_total{route}`, `…_failed_total`, `…_held_total` | what a route's handler did |
+/// | `kiipush_route_handled_total{route}`, `…_failed_total`, `…_held_total` | results of a route's handler |
 /// | `kiipush_service_messages{state}` | `waiting`, `handling`, `retrying` and `held` ones, now |
-/// | `kiipush_service_payloads`, `kiipush_service_bytes` | what the service has taken in and not ended |
-/// | `kiipush_service_overrunning` | handlers that did not return in time, and still run |
-/// | `kiipush_service_open` | 1 while payloads are taken in |
-/// | `kiipush_loop_held{level,step}` | what the loop guard holds, by `LoopHold`; absent if nothing |
+/// | `kiipush_service_payloads`, `kiipush_service_bytes` | accepted payloads that have not ended |
+/// | `kiipush_service_overrunning` | handlers that exceed their time limit and still run |
+/// | `kiipush_service_open` | 1 while payloads are accepted |
+/// | `kiipush_loop_held{level,step}` | messages that the loop guard holds, by `LoopHold`; absent if none |
 /// | `kiipush_shortage{kind}` | 1 while the agent lacks `descriptors`, `memory`, `disk`, a `log` reader or a `broker` |
-/// | `kiipush_shortages_total{kind}` | how often it has lacked that |
-/// | `kiipush_log_lines_dropped_total` | lines of the log that nobody read |
+/// | `kiipush_shortages_total{kind}` | how often that shortage has begun |
+/// | `kiipush_log_lines_dropped_total` | log lines that were dropped |
 /// | `kiipush_retries_total`, `kiipush_overruns_total`, `kiipush_store_failures_total` | events of the service |
-/// | `kiipush_transport_events_total{transport,event}` | a link's events, such as `disconnected` |
-/// | `kiipush_transport_up{transport}` | 1 while the link is up, as ``TransportLink/isUp`` says |
-/// | `kiipush_transport_silence_seconds{transport}` | since the last payload, or since the beginning where none came |
-/// | `kiipush_transport_payloads_total{transport}` | payloads that were taken in |
+/// | `kiipush_transport_events_total{transport,event}` | a connection's events, such as `disconnected` |
+/// | `kiipush_transport_up{transport}` | 1 while connected, as ``TransportLink/isUp`` says |
+/// | `kiipush_transport_silence_seconds{transport}` | time since the last payload, or since the beginning |
+/// | `kiipush_transport_payloads_total{transport}` | accepted payloads |
 /// | `kiipush_route_waiting_seconds{route}` | histogram: from a message's arrival to its first attempt |
 /// | `kiipush_route_handling_seconds{route}` | histogram: each run of the route's handler |
-/// | `kiipush_dead_letters`, `kiipush_dead_letters_full` | how many there are; 1 when there is no room for one more |
-/// | `kiipush_kills` | what the kill switch has off |
-/// | `kiipush_silent{route}` | 1 while a route, or with an empty one the agent, is silent for longer than it may be |
-/// | `kiipush_uptime_seconds` | since the agent began |
+/// | `kiipush_dead_letters`, `kiipush_dead_letters_full` | their number; 1 while their store is full |
+/// | `kiipush_kills` | targets that the kill switch has off |
+/// | `kiipush_silent{route}` | 1 while a route, or with an empty one the agent, is silent for too long |
+/// | `kiipush_uptime_seconds` | time since the agent started |
 ///
 /// The file is replaced as a whole, so that nobody reads a partial one, and has mode 0644, since it contains only
 /// counts and names of routes for other users. It is not synced to disk; after a power failure it may be empty.

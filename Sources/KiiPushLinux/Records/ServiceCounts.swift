@@ -72,7 +72,7 @@ public final class ServiceCounts: Sendable {
 
     var counts: State { state.withLock { $0 } }
 
-    // MARK: Links
+    // MARK: Connections
 
     /// The connections of all known transports, by name.
     public var links: [TransportLink] { state.withLock { $0.links.values.sorted { $0.name < $1.name } } }

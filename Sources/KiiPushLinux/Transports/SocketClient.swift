@@ -32,7 +32,7 @@ struct SocketClient {
         splitter = LineSplitter(limit: limit)
     }
 
-    // MARK: What to wait for
+    // MARK: Polling
 
     /// Whether it has whole lines to submit, and space for their answers.
     var hasWork: Bool { !waiting.isEmpty && answers.count < Self.mostAnswers && output.count < Self.mostOutput }
@@ -107,7 +107,7 @@ struct SocketClient {
         }
     }
 
-    // MARK: Handing over
+    // MARK: Submitting
 
     /// The first waiting payloads, as many as may be answered.
     func nextPayloads(_ transport: Transport?) -> [RawPayload] {

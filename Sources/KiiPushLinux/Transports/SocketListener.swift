@@ -63,7 +63,7 @@ struct SocketListener: ~Copyable {
         }
     }
 
-    // MARK: Its place
+    // MARK: The path
 
     private static func socket(_ path: String) throws(SocketError) -> Int32 {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

@@ -82,7 +82,7 @@ struct SocketServer: ~Copyable {
         clients.removeAll(where: isOver)
     }
 
-    // MARK: Handing over
+    // MARK: Submitting
 
     /// Submits at most a batch of a client's payloads, so that none delays the others.
     private mutating func handOver(_ index: Int) {

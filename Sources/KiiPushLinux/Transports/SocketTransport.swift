@@ -12,10 +12,10 @@ public import KiiPushDelivery
 ///
 /// | answer | the payload |
 /// |---|---|
-/// | `{"outcome":"handled","disposition":"accept"}` | ended so; `reason` says more exactly why, where there is more |
+/// | `{"outcome":"handled","disposition":"accept"}` | has ended with this outcome; `reason` is optional |
 /// | `{"outcome":"stored","disposition":"accept"}` | is on disk, has not ended within a second, and will |
 /// | `{"outcome":"left","disposition":"retryLater"}` | had not ended when the service stopped; send it again |
-/// | `{"outcome":"notTaken","disposition":"retryLater","reason":"stopping"}` | was not taken in; send it again |
+/// | `{"outcome":"notTaken","disposition":"retryLater","reason":"stopping"}` | was not accepted; send it again |
 /// | `{"outcome":"undecodable","disposition":"reject","reason":"limitExceeded"}` | exceeds the limit, and was dropped |
 ///
 /// The reason of a payload that is not accepted may also be `inboxFailed`. A client that is refused gets `notTaken`

@@ -164,7 +164,7 @@ final class MQTTSession {
                     + "taken in, and nobody sends that again"))
     }
 
-    // MARK: A link
+    // MARK: A connection
 
     private func serveLink() throws(End) {
         try awaitRoom()

@@ -50,7 +50,7 @@ final class MosquittoInbox {
         logPrefix = Array("Client \(clientID) received PUBLISH (d".utf8CString.dropLast())
     }
 
-    // MARK: What the loop asks
+    // MARK: For the loop
 
     func noteConnection() { counts.connections += 1 }
 
@@ -104,7 +104,7 @@ final class MosquittoInbox {
         newRetained = retained
     }
 
-    // MARK: What the callbacks tell
+    // MARK: From the callbacks
 
     fileprivate func note(_ answer: Answer) {
         count += 1

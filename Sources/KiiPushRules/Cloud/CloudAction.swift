@@ -1,7 +1,7 @@
 public import KiiCloud
 public import KiiPush
 
-/// What a rule writes: fields of an object.
+/// A rule's write: fields of an object.
 public struct RuleWrite: Sendable, Hashable {
     /// The object.
     public let object: RuleTarget
@@ -11,7 +11,7 @@ public struct RuleWrite: Sendable, Hashable {
     public let replaces: Bool
 }
 
-/// What a rule sends: a push to a topic.
+/// A push that a rule sends to a topic.
 public struct RuleSend: Sendable, Hashable {
     /// The topic.
     public let topic: RuleTarget
@@ -23,7 +23,7 @@ public struct RuleSend: Sendable, Hashable {
     public let message: RuleValue
 }
 
-/// What a rule does to Kii's cloud for one message, with all values filled in.
+/// A rule's action in Kii's cloud for one message, with all placeholders filled in.
 public enum CloudAction: Sendable, Hashable {
     /// Sets these fields of an object, and removes the others if it replaces the object.
     case write(object: KiiURI, fields: KeyedData, replaces: Bool)

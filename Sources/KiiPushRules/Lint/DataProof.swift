@@ -37,7 +37,6 @@ struct DataProof {
         return alwaysHolds(conclusion)
     }
 
-    /// Whether the negation of `inner` implies `conclusion`.
     private mutating func impliesByNegation(_ inner: DataPredicate, _ conclusion: DataPredicate) -> Bool {
         switch inner.test {
         case .not(let twice): return implies(twice, conclusion)
@@ -69,7 +68,7 @@ struct DataProof {
         return left.isSurelyOutside(right) || right.isSurelyOutside(left)
     }
 
-    // MARK: Never and always
+    // MARK: Constant predicates
 
     /// Whether no value satisfies the predicate, and a missing one does not either.
     mutating func neverHolds(_ predicate: DataPredicate) -> Bool {

@@ -91,13 +91,13 @@ public struct RuleFinding: Sendable, Hashable {
 
     /// A related place in the file.
     public struct Related: Sendable, Hashable {
-        /// Where.
+        /// The position.
         public let position: SourcePosition
         /// What is at the position, such as the rule that takes the messages first.
         public let what: String
     }
 
-    /// What was found.
+    /// The kind of finding.
     public let code: Code
     /// The file, as the caller named it.
     public let file: String

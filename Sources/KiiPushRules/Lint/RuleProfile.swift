@@ -101,7 +101,7 @@ struct RuleProfile {
         }
     }
 
-    // MARK: Meeting
+    // MARK: Overlap
 
     /// False only if no message matches both; ignores data, except for messages that have none.
     func mayMeet(_ other: RuleProfile) -> Bool {

@@ -89,7 +89,7 @@ public struct RuleCoverage: Sendable {
         messages[index] += 1
     }
 
-    // MARK: What was found
+    // MARK: Results
 
     /// How many points there are.
     public var points: Int { tallies.reduce(0) { $0 + $1.points.count } }

@@ -1,4 +1,4 @@
-/// What a simulated network does to deliveries and clocks: every property is a fraction or a time.
+/// The faults of a simulated network and of clocks: every property is a fraction or a time.
 ///
 /// The fleet's seed determines all of it, so a failing run can be repeated.
 public struct Chaos: Sendable, Hashable {

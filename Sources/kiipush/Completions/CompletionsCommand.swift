@@ -55,7 +55,7 @@ extension Command {
     /// The path by which a shell's function identifies the command, such as `rules/test`.
     var path: String { name.split(separator: " ").joined(separator: "/") }
 
-    /// What leads to a command: the path so far and the next word.
+    /// The pairs that lead to a command: the path so far and the next word.
     var paths: [String] {
         all.dropFirst().map { command in
             let above = command.path.split(separator: "/").dropLast().joined(separator: "/")
@@ -63,7 +63,7 @@ extension Command {
         }
     }
 
-    /// What leads to the help of a command.
+    /// The paths of the help of command groups.
     var helpPaths: [String] { all.filter { !$0.commands.isEmpty }.map { "\($0.path)/help" } }
 
     /// The subcommands that shells offer, each with its summary.

@@ -125,7 +125,7 @@ struct DescriptionReader {
         }
     }
 
-    // MARK: Words
+    // MARK: Texts
 
     /// Parses a quoted text or a bare word.
     private mutating func readText() throws(DecodeError) -> String {

@@ -157,7 +157,7 @@ struct KillCommand {
             })
     }
 
-    // MARK: Who obeys
+    // MARK: The obeying agent
 
     /// Reports which agent obeys, or why none does.
     ///
@@ -189,7 +189,7 @@ struct KillCommand {
         }
     }
 
-    // MARK: Words
+    // MARK: Texts
 
     private func report(_ problems: [KillFileProblem]) {
         for problem in problems { console.error("\(problem)") }

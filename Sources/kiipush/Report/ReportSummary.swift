@@ -1,6 +1,5 @@
 /// What happened in a capture, and what to do about it: the top of a report's page.
 struct ReportSummary {
-    /// One finding.
     struct Finding: Hashable {
         /// Its severity.
         enum Tone: String {

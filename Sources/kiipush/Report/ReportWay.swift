@@ -27,7 +27,7 @@ struct ReportWay: Hashable {
     }
 
     var stages: [Stage] = []
-    /// What the outcome means.
+    /// The meaning of the outcome.
     var words = ""
     var certainty: String?
     var evidence: [String] = []

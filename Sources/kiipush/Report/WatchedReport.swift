@@ -20,7 +20,6 @@ struct WatchedReport {
         return value["leftOut"] != nil || (value["outcome"] != nil && value["time"] != nil)
     }
 
-    /// Adds a line.
     mutating func add(_ line: [UInt8], _ number: Int) throws(CaptureError) {
         guard let value = DataValue(json: String(decoding: line, as: UTF8.self)) else {
             throw error("this is no JSON", number)

@@ -69,7 +69,6 @@ struct Explanation {
         self.taker = taker
     }
 
-    /// The outcome in words.
     var outcomeInWords: String {
         switch outcome {
         case .handled:

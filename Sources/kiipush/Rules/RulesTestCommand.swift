@@ -83,7 +83,7 @@ struct RulesTestCommand {
         if options.measuresCoverage { tell(coverage, of: rules) }
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     private mutating func fail(_ failures: [RuleTestFailure], _ suite: inout JUnitReport.Suite) {
         sums.unreadable += 1

@@ -17,7 +17,6 @@ struct TopScreen {
         /// The key that selects it.
         var key: Character { rawValue.first ?? "?" }
 
-        /// The next order.
         var next: Order {
             let all = Self.allCases
             return all[((all.firstIndex(of: self) ?? 0) + 1) % all.count]
