@@ -22,7 +22,7 @@ struct AgentTransports: Sendable {
         let transport = try Self.transport(options, state, log.shortages)
         noteSession = Self.session(of: transport, state)
         bringsAgain = !transport.abilities.isDisjoint(with: [.refuses, .redelivers])
-        // The MQTT transport itself reports possible loss.
+        // The MQTT transport itself reports when payloads can arrive.
         let isMQTT = if case .mqtt = options.source { true } else { false }
         let ready = ReadyTransport(manager: isMQTT ? nil : manager, log: log)
         let source: any PushTransport =
