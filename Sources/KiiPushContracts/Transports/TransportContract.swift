@@ -11,8 +11,8 @@ public import Testing
 ///
 /// Each guarantee gets its own bench and transport, and an intake that accepts, is full, or fails, as the guarantee
 /// needs. A failure names the broken guarantee, and what the transport did instead. Guarantees that the transport's
-/// abilities exclude are skipped. A guarantee must hold within ten seconds, or longer if the machine is too busy to run
-/// its tests.
+/// abilities exclude are skipped. A guarantee must hold within ten seconds; a machine too
+/// busy to run its tests gets longer.
 public struct TransportContract: Sendable {
     private let makeBench: @Sendable () async throws -> any TransportBench
 

@@ -136,7 +136,7 @@ extension Connection {
     ) throws(SQLiteError) -> Bool {
         for (value, column) in zip(values, columns) {
             if ["id", "number"].contains(column), case .integer = value, !value.isOurNumber { return false }
-            // A dead letter with an unknown reason would make all of them unlistable.
+            // A dead letter with an unknown reason would make listing all of them fail.
             if column == "reason", case .text(let text) = value, DeadLetter.Reason(rawValue: text) == nil {
                 return false
             }
