@@ -1,34 +1,34 @@
 #if HTTP
 import KiiCloud
 
-/// What has come of an answer so far, within bounds.
+/// The parts of an answer received so far, within limits.
 struct AnswerParts {
     private(set) var headers: [HTTPHeader] = []
     private(set) var body: [UInt8] = []
-    /// The bound that the answer has passed; nil while it is within all.
+    /// The limit that the answer has exceeded; nil while it is within all.
     private(set) var passedLimit: Int?
-    /// Whether the empty line behind the headers has come: libcurl takes an end of the connection for it too.
+    /// Whether the empty line after the headers has arrived: libcurl accepts a closed connection in its place.
     private(set) var hasAllHeaders = false
-    /// The bytes of all header lines, those of interim answers included.
+    /// The bytes of all header lines, including those of interim answers.
     private var headerBytes = 0
 
-    /// Whether no more is taken.
+    /// Whether further parts are rejected.
     var isTooLarge: Bool { passedLimit != nil }
 
-    /// Takes a part of the body.
+    /// Appends a part of the body.
     mutating func addBody(_ bytes: [UInt8], limit: Int) {
         guard bytes.count <= limit - body.count else { return passedLimit = limit }
         body.append(contentsOf: bytes)
     }
 
-    /// Takes a line of the headers, with its end.
+    /// Adds a header line, including its end.
     mutating func addHeader(_ bytes: [UInt8], limit: Int) {
         headerBytes += bytes.count
         guard headerBytes <= limit else { return passedLimit = limit }
         var line = Substring(String(decoding: bytes, as: UTF8.self))
         while let last = line.unicodeScalars.last, last == "\r" || last == "\n" { line.unicodeScalars.removeLast() }
         hasAllHeaders = hasAllHeaders || line.isEmpty
-        // Behind an interim answer, such as 100, another one begins.
+        // After an interim answer, such as 100, another one begins.
         if line.hasPrefix("HTTP/") {
             (headers, hasAllHeaders) = ([], false)
             return

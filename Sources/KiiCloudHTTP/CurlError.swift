@@ -1,21 +1,21 @@
 #if HTTP
 public import KiiCloud
 
-/// Why a request has no answer.
+/// Why a request got no answer.
 public enum CurlError: TransportError, Sendable, Hashable {
-    /// The settings or the request cannot be used; nothing was sent.
+    /// The settings or the request are invalid; nothing was sent.
     case unusable(String)
-    /// So many requests wait already that no further one is taken; nothing was sent.
+    /// The queue is full with this many waiting requests; nothing was sent.
     case full(waiting: Int)
     /// The transport was closed before the request was sent.
     case closed
-    /// There is no connection to the server: its name, the network, or its certificate; nothing was sent.
+    /// The server cannot be reached: its name, the network, or its certificate failed; nothing was sent.
     case unreachable(String)
-    /// The time was up; if `wasSent`, the server may have carried out the request all the same.
+    /// The time limit passed; if `wasSent`, the server may still have carried out the request.
     case timedOut(wasSent: Bool)
-    /// The connection failed, or its end was no HTTP; the server may have carried out the request all the same.
+    /// The connection failed, or its answer was not HTTP; the server may still have carried out the request.
     case lost(String)
-    /// The answer is larger than it may be; the server has carried out the request.
+    /// The answer exceeds its size limit; the server has carried out the request.
     case tooLarge(limit: Int)
 
     /// Whether the server may have carried out the request.
@@ -29,7 +29,7 @@ public enum CurlError: TransportError, Sendable, Hashable {
 }
 
 extension CurlError: CustomStringConvertible {
-    /// One line for a person, without anything of the request or the answer.
+    /// One line for people, without content of the request or the answer.
     public var description: String {
         switch self {
         case .unusable(let what): "the request was not sent: \(what)"

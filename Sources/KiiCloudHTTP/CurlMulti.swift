@@ -2,14 +2,14 @@
 import CCurl
 import Glibc
 
-/// libcurl's set of transfers: its thread works with it, and other threads wake that one by it.
+/// libcurl's multi handle: one thread drives its transfers, and other threads use it to wake that thread.
 ///
-/// It is closed by the thread when nobody can wake it any more.
+/// The thread closes it when no other thread can wake it any more.
 @safe
 struct CurlMulti: @unchecked Sendable {  // Other threads only call `wake`, which libcurl allows them at any time.
     private let handle: UnsafeMutableRawPointer
 
-    /// Makes one; nil when there is no memory.
+    /// Makes one; nil if memory is exhausted.
     init?(_ settings: CurlSettings) {
         Self.initialized
         guard let made = unsafe curl_multi_init() else { return nil }
@@ -18,55 +18,55 @@ struct CurlMulti: @unchecked Sendable {  // Other threads only call `wake`, whic
         unsafe ccurl_multi_set_number(handle, CURLMOPT_MAXCONNECTS, settings.mostAtOnce)
     }
 
-    /// The library is set up once, for good.
+    /// The library is initialized once and never cleaned up.
     private static let initialized: Void = {
         keepEncryption()
         _ = curl_global_init(Int(CURL_GLOBAL_ALL))
     }()
 
-    /// Has OpenSSL clean nothing up when the process ends: the thread may be in it still, and would crash.
+    /// Prevents OpenSSL's cleanup at process exit: the thread may still use it, and would crash.
     private static func keepEncryption() {
         typealias Call = @convention(c) (UInt64, OpaquePointer?) -> Int32
-        // `OPENSSL_INIT_NO_ATEXIT`, which counts when it is the first call; without settings.
+        // `OPENSSL_INIT_NO_ATEXIT`, which must be set by the first call; without settings.
         guard let symbol = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
         _ = unsafe unsafeBitCast(symbol, to: Call.self)(0x0008_0000, nil)
     }
 
-    /// Ends the thread's sleep, or its next one.
+    /// Ends the thread's current sleep, or its next one.
     func wake() { unsafe _ = curl_multi_wakeup(handle) }
 
-    // MARK: The thread's
+    // MARK: On the thread
 
-    /// Adds a transfer; false when libcurl does not take it.
+    /// Adds a transfer; false if libcurl refuses it.
     func add(_ transfer: Transfer) -> Bool { unsafe curl_multi_add_handle(handle, transfer.handle) == CURLM_OK }
 
-    /// Takes a transfer out, which ends it.
+    /// Removes a transfer, which ends it.
     func remove(_ transfer: Transfer) { unsafe _ = curl_multi_remove_handle(handle, transfer.handle) }
 
-    /// Does what can be done without waiting.
+    /// Does all work that does not block.
     func perform() {
         var count: Int32 = 0
         unsafe _ = curl_multi_perform(handle, &count)
     }
 
-    /// The next transfer that is done, and how it ended.
+    /// The next completed transfer, and its result.
     func nextDone() -> (id: UInt, result: CURLcode)? {
         var result = CURLE_OK
         guard let done = unsafe ccurl_next_done(handle, &result) else { return nil }
         return (UInt(bitPattern: done), result)
     }
 
-    /// Sleeps until a connection is ready, libcurl has something to do, somebody wakes the thread, or the time is up.
+    /// Sleeps until a connection is ready, libcurl has work, another thread wakes it, or the time has passed.
     func poll(_ time: Duration) {
         unsafe _ = curl_multi_poll(handle, nil, 0, Int32(clamping: time.inMilliseconds), nil)
     }
 
-    /// Closes all connections; there must be no transfer left.
+    /// Closes all connections; all transfers must have been removed.
     func close() { unsafe _ = curl_multi_cleanup(handle) }
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded up, so that a sleep is not over before its time; at least 0.
+    /// Whole milliseconds, rounded up, so that a sleep does not end early; at least 0.
     var inMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard self > .zero else { return 0 }

@@ -2,26 +2,26 @@
 import Glibc
 import Synchronization
 
-/// The requests that wait for the thread, and the thread's beginning and end.
+/// The queue of requests for the thread, and the thread's lifetime.
 final class CurlQueue: Sendable {
     let settings: CurlSettings
     private let state = Mutex(State())
 
     private struct State {
-        /// Those that wait, the first one first; at most `mostWaiting`.
+        /// The waiting requests, oldest first; at most `mostWaiting`.
         var waiting: [Exchange] = []
-        /// How many the thread had under way when it looked last.
+        /// How many requests the thread had in progress at its last round.
         var running = 0
-        /// Whether one of those was cancelled, and only takes room.
+        /// Whether one of those was cancelled, and only occupies a slot.
         var hasCancelled = false
-        /// What the thread sleeps in; nil when no thread takes requests.
+        /// The handle in which the thread sleeps; nil if no thread accepts requests.
         var multi: CurlMulti?
         var isClosed = false
-        /// The threads that are not quite gone.
+        /// The number of threads that have not fully ended.
         var threads = 0
         var closers: [@Sendable () -> Void] = []
 
-        /// Takes out those that nobody waits for.
+        /// Removes requests whose caller no longer waits.
         mutating func purge() {
             guard hasCancelled else { return }
             hasCancelled = false
@@ -33,7 +33,7 @@ final class CurlQueue: Sendable {
 
     // MARK: From tasks
 
-    /// Has a request sent, or ends it when there is no room.
+    /// Queues a request, or ends it if the queue is full.
     func add(_ exchange: Exchange) {
         let refusal = state.withLock { state -> CurlError? in
             if state.isClosed { return .closed }
@@ -57,7 +57,7 @@ final class CurlQueue: Sendable {
         if let refusal { exchange.finish(.failure(refusal)) }
     }
 
-    /// Says that a request was cancelled, wherever it is.
+    /// Records that a request was cancelled, queued or not.
     func cancel() {
         state.withLock { state in
             state.hasCancelled = true
@@ -65,7 +65,7 @@ final class CurlQueue: Sendable {
         }
     }
 
-    /// Takes no further request, ends all, and calls `done` when the thread is gone.
+    /// Refuses further requests, ends all, and calls `done` when the thread has ended.
     func close(then done: (@Sendable () -> Void)?) {
         let (ended, isGone) = state.withLock { state -> ([Exchange], Bool) in
             state.isClosed = true
@@ -80,22 +80,22 @@ final class CurlQueue: Sendable {
 
     // MARK: From the thread
 
-    /// What the thread is to do next.
+    /// The thread's next work.
     struct Orders {
         var begins: [Exchange] = []
         var expired: [Exchange] = []
-        /// When the first of those that wait has waited too long.
+        /// When the oldest waiting request expires.
         var deadline: ContinuousClock.Instant?
         var isClosed = false
     }
 
-    /// Takes as many requests out as may be under way beside those that are.
+    /// Dequeues as many requests as may run besides those in progress.
     func take(beside running: Int) -> Orders {
         state.withLock { state in
             var orders = Orders(isClosed: state.isClosed)
             state.purge()
             let now = ContinuousClock.now
-            // All have the same limit, so that those in front are the first to have waited too long.
+            // All have the same limit, so the oldest expire first.
             let expired = state.waiting.prefix { $0.deadline <= now }.count
             orders.expired = Array(state.waiting.prefix(expired))
             orders.begins = Array(state.waiting.dropFirst(expired).prefix(settings.mostAtOnce - running))
@@ -106,7 +106,7 @@ final class CurlQueue: Sendable {
         }
     }
 
-    /// Lets go of what the thread sleeps in, unless there is something to do again.
+    /// Releases the thread's handle, unless there is new work.
     func leave() -> Bool {
         state.withLock { state in
             guard state.waiting.isEmpty else { return false }
@@ -115,7 +115,7 @@ final class CurlQueue: Sendable {
         }
     }
 
-    /// Says that a thread is gone with all that it had.
+    /// Records that a thread has ended and released everything.
     func end() {
         let closers = state.withLock { state -> [@Sendable () -> Void] in
             state.threads -= 1
@@ -127,17 +127,17 @@ final class CurlQueue: Sendable {
     }
 }
 
-/// Starts a thread that takes no signals, since the program has its own ways for them.
+/// Starts a thread that blocks all signals, since the program handles those itself.
 ///
-/// - Returns: whether there was a thread to be had.
+/// - Returns: whether the thread could be started.
 private func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     var (all, before) = (sigset_t(), sigset_t())
-    // The calls read or fill in both, and keep nothing; the new thread inherits the mask.
+    // The calls read or fill in both, and keep no reference; the new thread inherits the mask.
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_BLOCK, &all, &before)
     defer { unsafe _ = pthread_sigmask(SIG_SETMASK, &before, nil) }
     var thread = pthread_t()
-    // The thread takes over the reference that is retained here.
+    // The thread takes ownership of the reference that is retained here.
     let context = unsafe Unmanaged.passRetained(ThreadWork(work))
     let error = unsafe pthread_create(
         &thread, nil,
@@ -154,7 +154,7 @@ private func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     return true
 }
 
-/// A closure as an object, since C passes on a pointer.
+/// A closure as an object, since the C function passes a pointer.
 private final class ThreadWork: Sendable {
     let run: @Sendable () -> Void
 

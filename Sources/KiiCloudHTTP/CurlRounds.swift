@@ -2,15 +2,15 @@
 import CCurl
 import KiiCloud
 
-/// The work of the thread: begins transfers, and ends their exchanges when they are done.
+/// The thread's work: starts transfers, and completes their exchanges.
 struct CurlRounds: ~Copyable {
     private let multi: CurlMulti
     private let queue: CurlQueue
     private var running: [UInt: Transfer] = [:]
-    /// Since when there is nothing to do.
+    /// The start of the current idle time.
     private var idleSince: ContinuousClock.Instant?
 
-    /// The longest sleep; whatever there is to do wakes the thread earlier.
+    /// The longest sleep; new work wakes the thread earlier.
     private static let longestSleep = Duration.seconds(60)
 
     init(_ multi: CurlMulti, _ queue: CurlQueue) {
@@ -18,7 +18,7 @@ struct CurlRounds: ~Copyable {
         self.queue = queue
     }
 
-    /// Works until there was nothing to do for a while, or the transport is closed.
+    /// Works until it has been idle for a while, or the transport is closed.
     consuming func serve() {
         while let sleep = round() {
             if sleep > .zero { multi.poll(sleep) }
@@ -27,9 +27,9 @@ struct CurlRounds: ~Copyable {
         queue.end()
     }
 
-    /// Does all that can be done now.
+    /// Does all work that is possible now.
     ///
-    /// - Returns: how long to sleep; nil when the thread is to end.
+    /// - Returns: how long to sleep; nil if the thread is to end.
     private mutating func round() -> Duration? {
         endCancelled()
         let orders = queue.take(beside: running.count)
@@ -40,7 +40,7 @@ struct CurlRounds: ~Copyable {
         let hadDone = endDone()
         guard running.isEmpty else {
             idleSince = nil
-            // There is room for those that wait.
+            // Slots are free for waiting requests.
             if hadDone, orders.deadline != nil { return .zero }
             let longest = ContinuousClock.now + Self.longestSleep
             return ContinuousClock.now.duration(to: min(orders.deadline ?? longest, longest))
@@ -49,7 +49,7 @@ struct CurlRounds: ~Copyable {
         return idle(isClosed: orders.isClosed)
     }
 
-    /// Whether the thread goes on: nothing is under way.
+    /// How long to sleep while idle; nil if the thread is to end.
     private mutating func idle(isClosed: Bool) -> Duration? {
         let since = idleSince ?? .now
         idleSince = since
@@ -82,7 +82,7 @@ struct CurlRounds: ~Copyable {
         running = [:]
     }
 
-    /// Ends what libcurl has done; false when that is nothing.
+    /// Completes the transfers that libcurl has finished; false if there were none.
     private mutating func endDone() -> Bool {
         var hadDone = false
         while let (id, result) = multi.nextDone() {

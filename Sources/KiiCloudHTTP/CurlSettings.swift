@@ -1,39 +1,39 @@
 #if HTTP
-/// How a ``CurlTransport`` connects, and how much it takes.
+/// Connection settings and limits of a ``CurlTransport``.
 ///
-/// The standard settings suit Kii's servers: HTTPS by the system's certificates, and bounds that no documented answer
-/// reaches.
+/// The standard settings suit Kii's servers: HTTPS with the system's certificates, and limits above all documented
+/// answers.
 public struct CurlSettings: Sendable, Hashable {
-    /// How long a connection may take, from the look-up of the host's name to the end of TLS's handshake.
+    /// The time limit of connecting, from the host's name look-up to the end of the TLS handshake.
     public var connectLimit: Duration = .seconds(10)
 
-    /// How long a request may take in all, the wait for others included.
+    /// The time limit of a request in all, including its time in the queue.
     public var requestLimit: Duration = .seconds(30)
 
-    /// The most bytes of an answer's body; a larger answer is an error.
+    /// The size limit of an answer's body in bytes; a larger answer is an error.
     public var bodyLimit = 1 << 20
 
-    /// The most requests that are under way at once, at least 1; further ones wait.
+    /// The most requests in progress at once, at least 1; further ones wait.
     public var mostAtOnce = 8
 
-    /// The most requests that wait; a further one is refused at once.
+    /// The most requests that wait; further ones fail at once.
     public var mostWaiting = 1_000
 
-    /// How long connections and the thread are kept while there is nothing to do.
+    /// How long idle connections and the thread are kept.
     public var idleLimit: Duration = .seconds(30)
 
     /// A file of certificates in PEM format to trust instead of the system's.
     public var caFile: String?
 
-    /// The server's public keys of which one must match, beside all other checks of its certificate; empty for any.
+    /// Pinned public keys, one of which the server's must match, in addition to all other checks; empty for any.
     ///
-    /// Each is the SHA-256 digest of a key in DER form, as `sha256//` and Base64. Name the next key too, before the
-    /// server changes it.
+    /// Each is the SHA-256 digest of a key in DER form, as `sha256//` and Base64. Add the next key before the server
+    /// changes it.
     public var pinnedKeys: [String] = []
 
-    /// Whether `127.0.0.1`, `[::1]` and `localhost` are spoken to over plain HTTP, as a server in a test is.
+    /// Whether to use plain HTTP for `127.0.0.1`, `[::1]` and `localhost`, as for a server in a test.
     ///
-    /// All other hosts are spoken to over HTTPS only, whatever this says.
+    /// All other hosts always use HTTPS.
     public var usesPlainLoopback = false
 
     /// The standard settings.
@@ -44,7 +44,7 @@ public struct CurlSettings: Sendable, Hashable {
 }
 
 extension CurlSettings {
-    /// Finds what is wrong with the settings.
+    /// Validates the settings.
     func check() throws(CurlError) {
         guard connectLimit > .zero, requestLimit > .zero, idleLimit >= .zero else {
             throw .unusable("a time limit is not above zero")
@@ -59,7 +59,7 @@ extension CurlSettings {
     private static func isDigest(_ key: String) -> Bool {
         guard key.hasPrefix("sha256//"), key.hasSuffix("=") else { return false }
         let text = key.utf8.dropFirst("sha256//".utf8.count).dropLast()
-        // 32 bytes are 43 characters and one that fills up.
+        // 32 bytes are 43 characters and one of padding.
         return text.count == 43
             && text.allSatisfy { byte in
                 (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) || [0x2B, 0x2F].contains(byte)

@@ -1,24 +1,23 @@
 #if HTTP
 public import KiiCloud
 
-/// Carries requests to Kii's servers over HTTPS, by libcurl.
+/// Carries requests to Kii's servers over HTTPS, with libcurl.
 ///
 /// ```swift
 /// let transport = try CurlTransport()
 /// let client = KiiClient(KiiApp(.jp, id: "0123abcd", key: key), transport: transport, tokens: FixedToken(token))
 /// ```
 ///
-/// Make one for a program: it has one thread, keeps connections for further requests, and uses HTTP/2 where the server
-/// has it. The thread starts with the first request, and ends with its connections when there was nothing to do for
-/// ``CurlSettings/idleLimit``.
+/// Make one per program: it has one thread, reuses connections, and uses HTTP/2 if the server supports it. The thread
+/// starts with the first request, and ends with its connections after ``CurlSettings/idleLimit`` without work.
 ///
-/// A server must prove its name by a certificate; TLS 1.2 or newer is used. The variable `https_proxy` counts, as for
-/// other programs; the connection stays encrypted up to the server. No redirection is followed, no cookie kept.
+/// A server must present a valid certificate; TLS 1.2 or newer is required. The variable `https_proxy` applies, as in
+/// other programs; the connection is encrypted end to end. Redirections are not followed, and cookies are not kept.
 ///
-/// Each request that changes something is sent once at most: where a kept connection turns out to be closed after the
-/// request was sent, the error is ``CurlError/lost(_:)``, since nobody knows what became of it.
+/// A request that changes something is sent at most once: if a reused connection turns out to be closed after sending,
+/// the error is ``CurlError/lost(_:)``, since the outcome is unknown.
 ///
-/// When a task is cancelled, its request's transfer ends at once. Header values and bodies stand in no error.
+/// Cancelling a task ends its transfer at once. Errors contain no header values or bodies.
 public final class CurlTransport: HTTPTransport {
     /// How it connects.
     public let settings: CurlSettings
@@ -28,7 +27,7 @@ public final class CurlTransport: HTTPTransport {
     /// Makes a transport; it connects with the first request.
     ///
     /// - Parameter settings: how to connect.
-    /// - Throws: ``CurlError/unusable(_:)`` for settings of no use.
+    /// - Throws: ``CurlError/unusable(_:)`` for invalid settings.
     public init(_ settings: CurlSettings = CurlSettings()) throws(CurlError) {
         try settings.check()
         self.settings = settings
@@ -41,12 +40,12 @@ public final class CurlTransport: HTTPTransport {
     ///
     /// - Parameter request: the request.
     /// - Returns: the answer, of any status, with a body of at most ``CurlSettings/bodyLimit`` bytes.
-    /// - Throws: ``CurlError``, or `CancellationError` when the task is cancelled.
+    /// - Throws: ``CurlError``, or `CancellationError` if the task is cancelled.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let address = try RequestAddress(request, settings)
         let exchange = Exchange(request, address, deadline: .now + settings.requestLimit)
         return try await withTaskCancellationHandler {
-            // Cancelled before it began, it is not even queued.
+            // A request that is already cancelled is not queued.
             if !exchange.isOver { queue.add(exchange) }
             return try await exchange.answer()
         } onCancel: {
@@ -55,9 +54,9 @@ public final class CurlTransport: HTTPTransport {
         }
     }
 
-    /// Ends all requests with ``CurlError/closed``, and waits until all connections and the thread are gone.
+    /// Ends all requests with ``CurlError/closed``, and waits until all connections and the thread have ended.
     ///
-    /// A transport that is let go of closes by itself; call this where it matters when, as at the end of a program.
+    /// A released transport closes by itself; call this if the time matters, as at the end of a program.
     public func close() async {
         await withCheckedContinuation { waiter in queue.close { waiter.resume() } }
     }

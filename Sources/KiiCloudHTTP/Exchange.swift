@@ -2,11 +2,11 @@
 import KiiCloud
 import Synchronization
 
-/// A request and its answer, between the task that waits for it and the thread that sends it.
+/// A request and its answer, shared by the waiting task and the sending thread.
 final class Exchange: Sendable {
     let request: HTTPRequest
     let address: RequestAddress
-    /// When it has taken too long.
+    /// When it times out.
     let deadline: ContinuousClock.Instant
 
     private let state = Mutex(State())
@@ -22,10 +22,10 @@ final class Exchange: Sendable {
         self.deadline = deadline
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether the caller no longer waits for the answer.
     var isOver: Bool { state.withLock { $0.result != nil } }
 
-    /// Ends it; the first end counts.
+    /// Ends it; only the first call has an effect.
     func finish(_ result: Result<HTTPResponse, any Error>) {
         let waiter = state.withLock { state -> CheckedContinuation<HTTPResponse, any Error>? in
             guard state.result == nil else { return nil }

@@ -1,15 +1,15 @@
 #if HTTP
 import KiiCloud
 
-/// The URL of a request, made of parts that lead nowhere else.
+/// The URL of a request, built from parts that cannot redirect it.
 struct RequestAddress: Sendable {
     let url: String
-    /// Whether it is one of plain HTTP, to this machine.
+    /// Whether it uses plain HTTP, to this machine.
     let isPlain: Bool
 
     /// Makes the URL.
     ///
-    /// - Throws: ``CurlError/unusable(_:)`` for a host or a path in which something else could hide, such as a user.
+    /// - Throws: ``CurlError/unusable(_:)`` for a host or path that could hide another part, such as a user.
     init(_ request: HTTPRequest, _ settings: CurlSettings) throws(CurlError) {
         guard !request.host.isEmpty, request.host.utf8.allSatisfy(Self.isOfHost) else {
             throw .unusable("the host is empty, or has a character that no host's name has")
@@ -17,7 +17,7 @@ struct RequestAddress: Sendable {
         guard request.path.utf8.first == UInt8(ascii: "/"), request.path.utf8.allSatisfy(Self.isOfPath) else {
             throw .unusable("the path does not begin with a slash, or has a character that must be escaped")
         }
-        // The header that ends a line would begin another one.
+        // A line end in a header would start another header.
         for header in request.headers where !Self.isHeader(header) {
             throw .unusable("a header has a character that no header takes")
         }
@@ -25,7 +25,7 @@ struct RequestAddress: Sendable {
         url = "\(isPlain ? "http" : "https")://\(request.host)\(request.path)"
     }
 
-    /// Whether a host, perhaps with a port, is this machine for certain.
+    /// Whether a host, with or without a port, is certainly this machine.
     private static func isLoopback(_ host: String) -> Bool {
         ["127.0.0.1", "[::1]", "localhost"].contains { name in
             guard host.hasPrefix(name) else { return false }

@@ -3,22 +3,22 @@ import CCurl
 import Glibc
 import KiiCloud
 
-/// A request as libcurl's thread carries it: the handle with its settings, and what has come of the answer.
+/// A request on libcurl's thread: the easy handle with its settings, and the answer so far.
 @safe
 final class Transfer {
     let exchange: Exchange
-    /// Valid as long as the transfer; it is taken out of libcurl's set before the transfer goes.
+    /// Valid as long as the transfer; removed from libcurl's set before the transfer ends.
     let handle: UnsafeMutableRawPointer
     private let settings: CurlSettings
     private var headerList: UnsafeMutablePointer<curl_slist>?
-    /// libcurl's words on what went wrong, ended by a zero.
+    /// libcurl's error message, terminated by a zero.
     private let words: UnsafeMutablePointer<CChar>
 
     private var answer = AnswerParts()
-    /// Whether the connection was there and the request on its way.
+    /// Whether the connection was established and the request possibly sent.
     private(set) var isSent = false
 
-    /// Makes a handle; nil when there is no memory, or libcurl lacks what is needed.
+    /// Makes a handle; nil if memory is exhausted, or libcurl lacks a needed feature.
     init?(_ exchange: Exchange, _ settings: CurlSettings) {
         guard let made = unsafe curl_easy_init() else { return nil }
         self.exchange = exchange
@@ -35,7 +35,7 @@ final class Transfer {
         unsafe words.deallocate()
     }
 
-    /// How others call it.
+    /// The id by which others refer to it.
     var id: UInt { unsafe UInt(bitPattern: handle) }
 
     // MARK: Settings
@@ -55,15 +55,15 @@ final class Transfer {
 
     private func prepareConnection() -> Bool {
         let left = ContinuousClock.now.duration(to: exchange.deadline)
-        // Nothing of the environment leads a request to this machine elsewhere.
+        // The environment must not redirect a request to this machine.
         let isDirect = !exchange.address.isPlain || set(CURLOPT_PROXY, "")
         return isDirect && set(CURLOPT_URL, exchange.address.url)
             && set(CURLOPT_PROTOCOLS_STR, exchange.address.isPlain ? "http" : "https")
             && set(CURLOPT_PATH_AS_IS, 1) && set(CURLOPT_FOLLOWLOCATION, 0) && set(CURLOPT_NOSIGNAL, 1)
             && set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-            // Several requests share a connection of HTTP/2, rather than each making one.
+            // Several requests share an HTTP/2 connection instead of opening one each.
             && set(CURLOPT_PIPEWAIT, exchange.address.isPlain ? 0 : 1)
-            // A cancelled look-up of a name holds up no other request.
+            // A cancelled name look-up does not delay other requests.
             && set(CURLOPT_QUICK_EXIT, 1)
             && set(CURLOPT_CONNECTTIMEOUT_MS, max(min(settings.connectLimit, left).inMilliseconds, 1))
             && set(CURLOPT_TIMEOUT_MS, max(left.inMilliseconds, 1))
@@ -92,7 +92,7 @@ final class Transfer {
         case .head: guard set(CURLOPT_NOBODY, 1) else { return false }
         case .delete where request.body.isEmpty: guard set(CURLOPT_CUSTOMREQUEST, "DELETE") else { return false }
         case .put, .post, .delete:
-            // With a length of zero too, which servers want of these methods.
+            // Sends a length of zero too, which servers require for these methods.
             guard set(CURLOPT_POST, 1), set(CURLOPT_POSTFIELDSIZE, request.body.count), set(body: request.body),
                 set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
             else { return false }
@@ -101,7 +101,7 @@ final class Transfer {
     }
 
     private func set(body: [UInt8]) -> Bool {
-        // libcurl makes its own copy, of as many bytes as it was told before; null would have it ask for them.
+        // libcurl copies as many bytes as it was told before; with null it would ask for them.
         unsafe (body + [0]).withUnsafeBytes { bytes in
             unsafe ccurl_set_text(
                 handle, CURLOPT_COPYPOSTFIELDS, bytes.baseAddress?.assumingMemoryBound(to: CChar.self)) == CURLE_OK
@@ -111,7 +111,7 @@ final class Transfer {
     private func prepareHeaders() -> Bool {
         var lines = exchange.request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         lines.append("User-Agent: KiiPush")
-        // No pause before a body, and no type where there is none.
+        // Avoids a pause before a body, and a type without a body.
         lines.append("Expect:")
         if exchange.request[header: "Content-Type"] == nil { lines.append("Content-Type:") }
         for line in lines {
@@ -121,7 +121,7 @@ final class Transfer {
         return unsafe ccurl_set_headers(handle, headerList) == CURLE_OK
     }
 
-    /// Has libcurl call back; it does so only while the transfer is in its set, which holds the transfer.
+    /// Registers libcurl's callbacks; it calls them only while the transfer is in its set, which retains the transfer.
     private func prepareAnswer() -> Bool {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         let codes = unsafe [
@@ -144,21 +144,21 @@ final class Transfer {
         return codes.allSatisfy { $0 == CURLE_OK }
     }
 
-    // MARK: What libcurl calls
+    // MARK: Callbacks of libcurl
 
     private static func of(_ context: UnsafeMutableRawPointer?) -> Transfer {
-        // Only `prepareAnswer` sets it, to a transfer that is alive.
+        // Only `prepareAnswer` sets it, to a live transfer.
         unsafe Unmanaged<Transfer>.fromOpaque(context.unsafelyUnwrapped).takeUnretainedValue()
     }
 
-    /// Whether the request may be sent: libcurl would send it again over a new connection, where a kept one turned out
-    /// to be closed, and what changes something must not happen twice.
+    /// Whether the request may be sent: after a reused connection turns out to be closed, libcurl would send it again,
+    /// but a request that changes something must not be repeated.
     private func mayBeSent() -> Bool {
         defer { isSent = true }
         return !isSent || [.get, .head].contains(exchange.request.method)
     }
 
-    /// Takes a part of the answer; another number than `count` ends the transfer.
+    /// Takes a part of the answer; returning a number other than `count` ends the transfer.
     private func take(
         _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int,
         _ add: (inout AnswerParts, [UInt8], CurlSettings) -> Void
@@ -169,7 +169,7 @@ final class Transfer {
 
     // MARK: The end
 
-    /// What came of it.
+    /// The result of the transfer.
     func result(_ code: CURLcode) -> Result<HTTPResponse, any Error> {
         if code == CURLE_OK, !answer.hasAllHeaders {
             return .failure(CurlError.lost("the server closed it within the headers"))
@@ -184,7 +184,7 @@ final class Transfer {
         return .failure(isSent ? CurlError.lost(why) : .unreachable(why))
     }
 
-    /// libcurl's words, as far as they are letters for a terminal.
+    /// libcurl's message, reduced to printable characters.
     private func why(_ code: CURLcode) -> String {
         if code == CURLE_ABORTED_BY_CALLBACK { return "the server closed it" }
         var text = unsafe String(cString: words)

@@ -1,25 +1,25 @@
 import KiiCloud
 import KiiPush
 
-/// What a path of Kii's REST API names, below the app.
+/// A resource that a path of Kii's REST API names, below the app.
 enum CloudPlace: Hashable {
     case user(KiiUser)
     case group(KiiGroup)
     case thing(KiiThing)
-    /// Where objects of a bucket are made.
+    /// The collection in which a bucket's objects are created.
     case objects(KiiBucket)
     case object(KiiObject)
     case topic(KiiTopic)
-    /// Where pushes are sent to a topic.
+    /// The collection to which a topic's pushes are sent.
     case messages(KiiTopic)
     case subscription(PushSource, PushSubscriber)
     case installations
     case installation(String)
     case endpoint(String)
-    /// Where the results of a thing's command are reported.
+    /// The results of a thing's command.
     case results(KiiThing, command: String)
 
-    /// Reads a path; nil for one that Kii does not document.
+    /// Parses a path; nil for an undocumented one.
     init?(_ path: String, app: String) {
         var parts: [String] = []
         for part in path.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
@@ -57,7 +57,7 @@ enum CloudPlace: Hashable {
         }
     }
 
-    /// The record of whoever has a scope.
+    /// The record of a scope's owner.
     private init?(of scope: KiiScope) {
         switch scope {
         case .app: return nil

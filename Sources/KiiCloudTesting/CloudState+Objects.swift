@@ -1,7 +1,7 @@
 import KiiCloud
 import KiiPush
 
-// Objects, as Kii's REST API has them, and the pushes of their changes.
+// Objects, as in Kii's REST API, and the pushes about their changes.
 extension CloudState {
     mutating func create(in bucket: KiiBucket, _ fields: KeyedData, by sender: Sender) -> HTTPResponse {
         let object = KiiObject(bucket: bucket, id: nextID("o"))
@@ -15,7 +15,7 @@ extension CloudState {
         if let wanted = request[header: "If-Match"], let old, wanted != "\(old.version)" {
             return .refusal(409, "OBJECT_VERSION_IS_STALE")
         }
-        // Only a replacement makes an object, and none that names a version.
+        // Only a replacement without a version creates an object.
         if old == nil, request.method != .put || request[header: "If-Match"] != nil {
             return .refusal(404, "OBJECT_NOT_FOUND")
         }
@@ -45,7 +45,7 @@ extension CloudState {
         return .of(200, fields, version: kept.version)
     }
 
-    /// Writes an object, and pushes that.
+    /// Writes an object, and sends the push about it.
     ///
     /// - Returns: when it was written.
     private mutating func put(_ object: KiiObject, _ fields: KeyedData, by sender: Sender) -> Int64 {

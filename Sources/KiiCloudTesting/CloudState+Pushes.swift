@@ -2,7 +2,7 @@ import KiiCloud
 import KiiPush
 import KiiPushTesting
 
-// Topics, subscriptions, and what they bring.
+// Topics, subscriptions, and their pushes.
 extension CloudState {
     mutating func answer(_ method: HTTPRequest.Method, about topic: KiiTopic) -> HTTPResponse {
         guard method != .put else {
@@ -26,8 +26,7 @@ extension CloudState {
         return .of(204)
     }
 
-    /// Whether there is something to subscribe to; a bucket is there as soon as it has had an object, and stays while
-    /// somebody subscribes.
+    /// Whether a source exists; a bucket exists once it has had an object, and as long as it has a subscriber.
     private func has(_ source: PushSource) -> Bool {
         switch source {
         case .topic(let topic): topics.contains(topic)
@@ -43,7 +42,7 @@ extension CloudState {
         }
     }
 
-    /// Sends what a body says to a topic's subscribers.
+    /// Sends the push of a body to a topic's subscribers.
     mutating func push(_ body: [UInt8], to topic: KiiTopic, by sender: Sender) -> HTTPResponse {
         guard topics.contains(topic) else { return .refusal(404, "TOPIC_NOT_FOUND") }
         guard SendingRights.refusal(of: sender, to: topic) == nil else { return .refusal(401, "UNAUTHORIZED") }
@@ -58,7 +57,7 @@ extension CloudState {
         return .of(201, ["pushMessageID": .string(nextID("push"))])
     }
 
-    /// Tells a bucket's subscribers what happened to an object.
+    /// Notifies a bucket's subscribers of an object's change.
     mutating func push(_ event: KiiEvent, of object: KiiObject, by sender: Sender, modifiedAt: Int64?) {
         let fixture = PayloadFixture.pushToApp(
             bucket: object.bucket.name, object: object.id, event: event, scope: object.bucket.scope, sender: sender.id,

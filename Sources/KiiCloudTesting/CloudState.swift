@@ -1,7 +1,7 @@
 import KiiCloud
 import KiiPush
 
-/// What a cloud keeps.
+/// The state of a simulated cloud.
 struct CloudState {
     /// An object, with the times of its first and last write.
     struct Kept {
@@ -31,9 +31,9 @@ struct CloudState {
     var faults: [TestFault] = []
     var requests: [HTTPRequest] = []
     var violations: [String] = []
-    /// The last number that was given out, for tokens and ids.
+    /// The last number used for tokens and ids.
     private var number = 0
-    /// The cloud's clock: a millisecond later at each look.
+    /// The cloud's clock: it advances by a millisecond at each reading.
     private var clock: Int64 = 1_700_000_000_000
 
     private static let mostRequests = 10_000
@@ -104,7 +104,7 @@ struct CloudState {
 }
 
 extension CloudPlace {
-    /// The code that says that there is no such thing.
+    /// The code for a missing resource.
     var missingCode: String {
         switch self {
         case .user: "USER_NOT_FOUND"
@@ -121,7 +121,7 @@ extension CloudPlace {
 }
 
 extension HTTPRequest {
-    /// The body's members; none of a body that is no object.
+    /// The body's members; empty if the body is not an object.
     var fields: KeyedData {
         guard case .object(let members)? = DataValue(json: String(decoding: body, as: UTF8.self)) else { return [:] }
         return KeyedData(members)

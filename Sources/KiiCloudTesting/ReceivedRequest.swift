@@ -1,6 +1,6 @@
 import KiiCloud
 
-/// A request as a connection brought it, and what is wrong with its form.
+/// A request as received, with the errors in its form.
 struct ReceivedRequest {
     let request: HTTPRequest
     let violations: [String]
@@ -10,7 +10,7 @@ struct ReceivedRequest {
     /// - Parameters:
     ///   - head: the request line and the headers, with the empty line.
     ///   - body: the body.
-    ///   - hosts: the server's names, by one of which the client must have called it.
+    ///   - hosts: the server's names; the request must name one of them.
     init(head: ArraySlice<UInt8>, body: [UInt8], hosts: Set<String>) {
         var lines = Self.lines(head)
         let words = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
@@ -37,7 +37,7 @@ struct ReceivedRequest {
         violations = wrong
     }
 
-    /// Where the headers end, behind the empty line; nil while that has not come.
+    /// The end of the headers, after the empty line; nil until it has arrived.
     static func endOfHeaders(_ bytes: [UInt8]) -> Int? {
         let end: [UInt8] = [13, 10, 13, 10]
         guard bytes.count >= end.count else { return nil }

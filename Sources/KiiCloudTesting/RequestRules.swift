@@ -1,13 +1,13 @@
 import KiiCloud
 import KiiPush
 
-/// What a request to Kii must have, and may have: finds what is not documented.
+/// The required and allowed parts of a request to Kii; finds everything undocumented.
 struct RequestRules {
     let app: String
     let key: Secret
 
     private static let common = ["authorization", "x-kii-appid", "x-kii-appkey"]
-    /// What an HTTP client adds.
+    /// The headers that an HTTP client adds.
     private static let added = ["host", "user-agent", "accept", "content-length"]
 
     func violations(of request: HTTPRequest) -> [String] {
@@ -25,13 +25,13 @@ struct RequestRules {
     }
 }
 
-/// A documented call: what its request has of its own.
+/// A documented call: the specific parts of its request.
 private struct Call {
     /// The type of the body; nil for a call without one.
     var type: String?
-    /// What the answer's type is asked for by; nil for anything.
+    /// The `Accept` header; nil for any answer.
     var accept: String?
-    /// Further headers, of which each may be missing.
+    /// Further optional headers.
     var conditions: [String] = []
     var override: String?
 
@@ -60,7 +60,7 @@ private struct Call {
 
     private static func kii(_ name: String) -> String { "application/vnd.kii.\(name)+json" }
 
-    /// The headers that it may have.
+    /// The allowed headers.
     var headers: [String] {
         conditions + (type == nil ? [] : ["content-type"]) + (override == nil ? [] : ["x-http-method-override"])
     }

@@ -7,7 +7,7 @@ struct ServedConnection {
     private let descriptor: Int32
     private let cloud: TestCloud
     private let hosts: Set<String>
-    /// What was read and not looked at.
+    /// Bytes that were read but not yet processed.
     private var unread: [UInt8] = []
 
     private static let mostBytes = 1 << 20
@@ -18,7 +18,7 @@ struct ServedConnection {
         self.hosts = hosts
     }
 
-    /// Answers requests, one after the other, until one side closes the connection.
+    /// Answers requests in sequence, until one side closes the connection.
     mutating func serve() {
         while let request = nextRequest() {
             let (response, fault) = cloud.answer(request.request, alsoWrong: request.violations)
@@ -41,7 +41,7 @@ struct ServedConnection {
         }
     }
 
-    /// Reads what there is; false at the end.
+    /// Reads the available bytes; false at the end.
     private mutating func read() -> Bool {
         var bytes = [UInt8](repeating: 0, count: 16_384)
         let count = retrying { unsafe recv(descriptor, &bytes, bytes.count, 0) }
@@ -52,7 +52,7 @@ struct ServedConnection {
 
     // MARK: Answers
 
-    /// Writes an answer, as wrong as the fault says; false when the connection is to be closed.
+    /// Writes an answer with the fault, if any; false if the connection is to be closed.
     private mutating func write(_ response: HTTPResponse, _ fault: TestFault?, hasBody: Bool) -> Bool {
         var body = response.body
         var more: [HTTPHeader] = []
@@ -69,7 +69,7 @@ struct ServedConnection {
         case .close(let point): return send(Self.part(head, body, until: point)) && false
         case .stall(let point):
             guard send(Self.part(head, body, until: point)) else { return false }
-            // Until the client closes; what it sends is not looked at.
+            // Until the client closes; its data is ignored.
             while read() { unread = [] }
             return false
         case .slow: return sendSlowly(head + body)
@@ -88,7 +88,7 @@ struct ServedConnection {
         switch point {
         case .work, .answer: []
         case .headers: Array(head.prefix(head.count / 2))
-        // Without a body the headers are cut before their last line end.
+        // Without a body, the headers are cut before their last line end.
         case .body: body.isEmpty ? head.dropLast(2) : head + body.prefix(body.count / 2)
         }
     }
@@ -111,7 +111,7 @@ struct ServedConnection {
     private func sendSlowly(_ bytes: [UInt8]) -> Bool {
         for byte in bytes {
             guard send([byte]) else { return false }
-            // The client says nothing now, so that only its end is seen earlier.
+            // The client sends nothing now, so this only detects that it closed early.
             var polls = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
             pollAll(&polls, for: .milliseconds(20))
             if polls[0].revents != 0 { return false }

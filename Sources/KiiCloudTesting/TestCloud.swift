@@ -2,8 +2,8 @@ public import KiiCloud
 public import KiiPush
 import Synchronization
 
-/// A small cloud for tests: it keeps objects with versions, topics, subscriptions and installations as Kii's documents
-/// say, pushes to those who subscribed, and fails as it is told.
+/// A small cloud for tests: keeps objects with versions, topics, subscriptions and installations as Kii documents them,
+/// pushes to subscribers, and fails on request.
 ///
 /// ```swift
 /// let cloud = TestCloud()
@@ -11,21 +11,21 @@ import Synchronization
 /// let client = KiiClient(cloud.app, transport: cloud, tokens: FixedToken(token))
 /// ```
 ///
-/// It is a transport by itself, without a network. A ``TestCloudServer`` puts it behind a port.
+/// It is itself a transport, without a network. A ``TestCloudServer`` serves it on a port.
 ///
-/// It is strict: what a request has that Kii does not document is refused with status 400, and listed in
-/// ``violations``. Nothing is checked that only Kii knows, such as access lists. Everything lies in memory, without a
-/// bound but that of ``requests``.
+/// It is strict: it refuses a request with undocumented parts with status 400, and lists them in ``violations``. It
+/// does not check what only Kii knows, such as access lists. Everything is stored in memory; only ``requests`` is
+/// bounded.
 public final class TestCloud: HTTPTransport {
     /// The app that requests must name.
     public let app: KiiApp
 
     private let state: Mutex<CloudState>
 
-    /// A request without an answer.
+    /// A request that gets no answer.
     public struct NoAnswer: Error, Sendable {}
 
-    /// Makes a cloud with one app and nothing in it.
+    /// Makes an empty cloud with one app.
     ///
     /// - Parameters:
     ///   - app: the app's id.
@@ -39,7 +39,7 @@ public final class TestCloud: HTTPTransport {
     ///
     /// - Parameter request: the request.
     /// - Returns: the answer.
-    /// - Throws: ``NoAnswer`` for a fault by which there is none.
+    /// - Throws: ``NoAnswer`` if a fault prevents an answer.
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let (answer, fault) = answer(request)
         switch fault {
@@ -48,25 +48,25 @@ public final class TestCloud: HTTPTransport {
         }
     }
 
-    /// Does what a request wants, unless a fault prevents that.
+    /// Performs a request, unless a fault prevents that.
     ///
-    /// - Returns: what would be answered, and what goes wrong with it.
+    /// - Returns: the answer, and the fault to apply to it.
     func answer(_ request: HTTPRequest, alsoWrong: [String] = []) -> (HTTPResponse, TestFault?) {
         state.withLock { $0.answer(request, alsoWrong) }
     }
 
-    // MARK: What a test sets up
+    // MARK: Set-up
 
-    /// Makes a token for somebody; the developer is `PushAddress.developer`.
+    /// Makes a token for an identity; the developer is `PushAddress.developer`.
     public func logIn(_ sender: Sender) -> Secret { state.withLock { $0.logIn(sender) } }
 
-    /// Ends a token.
+    /// Invalidates a token.
     public func expire(_ token: Secret) { state.withLock { $0.tokens[token] = nil } }
 
-    /// Has the next requests fail, the first one first; one for each request.
+    /// Makes the next requests fail, with one fault each, in order.
     public func fail(_ faults: TestFault...) { state.withLock { $0.faults += faults } }
 
-    /// Has no further request fail.
+    /// Removes all pending faults.
     public func stopFailing() { state.withLock { $0.faults = [] } }
 
     /// Sets the record of a user.
@@ -78,29 +78,29 @@ public final class TestCloud: HTTPTransport {
     /// Sets the record of a thing.
     public func set(_ thing: KiiThing, _ fields: KeyedData) { state.withLock { $0.records[.thing(thing)] = fields } }
 
-    /// How often the next endpoint is not ready when it is asked for.
+    /// How many requests for the next endpoint are answered as not ready.
     public func delayEndpoint(times: Int) { state.withLock { $0.endpointDelays = times } }
 
-    // MARK: What a test looks at
+    // MARK: Inspection
 
-    /// The last 10,000 requests, refused ones among them.
+    /// The last 10,000 requests, including refused ones.
     public var requests: [HTTPRequest] { state.withLock { $0.requests } }
 
-    /// What requests had that Kii does not document; a line each.
+    /// The undocumented parts of requests; a line each.
     public var violations: [String] { state.withLock { $0.violations } }
 
-    /// The fields of an object, without Kii's own; nil when there is none.
+    /// The fields of an object, without Kii's own; nil if it does not exist.
     public func fields(of object: KiiObject) -> KeyedData? { state.withLock { $0.objects[object]?.fields } }
 
-    /// How often an object was written since it was created; 0 when there is none.
+    /// How often an object was written since it was created; 0 if it does not exist.
     public func version(of object: KiiObject) -> Int { state.withLock { $0.objects[object]?.version ?? 0 } }
 
-    /// Whether somebody gets the pushes of a source.
+    /// Whether a subscriber gets the pushes of a source.
     public func isSubscribed(_ subscriber: PushSubscriber, to source: PushSource) -> Bool {
         state.withLock { $0.subscriptions.contains(.subscription(source, subscriber)) }
     }
 
-    /// Takes the pushes out that came for somebody since the last time, as MQTT brings them.
+    /// Removes and returns the new pushes for a subscriber, in MQTT's format.
     public func takePushes(for subscriber: PushSubscriber) -> [RawPayload] {
         state.withLock { $0.pushes.removeValue(forKey: subscriber) ?? [] }
     }

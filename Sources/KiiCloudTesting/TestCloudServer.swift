@@ -3,16 +3,16 @@ public import KiiCloud
 public import KiiPushLinux
 import Synchronization
 
-/// Puts a ``TestCloud`` behind a port of this machine, over plain HTTP.
+/// Serves a ``TestCloud`` on a port of this machine, over plain HTTP.
 ///
 /// ```swift
 /// let server = try TestCloudServer(TestCloud())
 /// defer { server.stop() }
 /// ```
 ///
-/// Each connection has a thread; there are at most 64 at a time, and further clients wait.
+/// Each connection has a thread; at most 64 are open, and further clients wait.
 public final class TestCloudServer: Sendable {
-    /// What answers.
+    /// The cloud that answers.
     public let cloud: TestCloud
     /// The port, on 127.0.0.1.
     public let port: Int
@@ -25,16 +25,16 @@ public final class TestCloudServer: Sendable {
         var isStopped = false
         var open: Set<Int32> = []
         var accepted = 0
-        /// The names by which it may be called beside its own.
+        /// Further names for this server, besides its own.
         var hosts: Set<String> = []
     }
 
     private static let mostConnections = 64
 
-    /// Starts to listen on a port that is free.
+    /// Starts to listen on a free port.
     ///
-    /// - Parameter cloud: what answers.
-    /// - Throws: why nothing listens, such as that no descriptor is left.
+    /// - Parameter cloud: the cloud that answers.
+    /// - Throws: the error of the system, such as no free descriptor.
     public init(_ cloud: TestCloud) throws(ErrorNumber) {
         self.cloud = cloud
         signal = try ThreadSignal()
@@ -42,24 +42,24 @@ public final class TestCloudServer: Sendable {
         startThread { [self] in acceptAll() }
     }
 
-    /// The app at this server; a transport must speak plain HTTP to it.
+    /// The app on this server; a transport must use plain HTTP for it.
     public var app: KiiApp {
         KiiApp(KiiSite(host: "127.0.0.1:\(port)"), id: cloud.app.id, key: cloud.app.key)
     }
 
-    /// Answers requests to another host's name as well, such as that of a proxy before it.
+    /// Also accepts requests for another host's name, such as that of a proxy before it.
     public func answer(alsoTo host: String) { state.withLock { _ = $0.hosts.insert(host) } }
 
-    /// How many connections there have been.
+    /// The number of connections so far.
     public var acceptedConnections: Int { state.withLock { $0.accepted } }
 
-    /// How many connections there are.
+    /// The number of open connections.
     public var openConnections: Int { state.withLock { $0.open.count } }
 
-    /// Closes all connections and the port; who connects from then on is refused.
+    /// Closes all connections and the port; later connections are refused.
     public func stop() {
         state.withLock { state in
-            // The thread closes it later: until then the kernel would still take connections.
+            // The thread closes it later: until then the kernel would still accept connections.
             if !state.isStopped { shutdown(listener, Int32(SHUT_RDWR)) }
             state.isStopped = true
             for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
@@ -76,7 +76,7 @@ public final class TestCloudServer: Sendable {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        // The calls read or fill in `address`, which is as long as they are told.
+        // The calls read or fill in `address`, whose length they are given.
         let code = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { general in
                 guard unsafe bind(listener, general, length) == 0, Glibc.listen(listener, 64) == 0 else { return -1 }
@@ -120,7 +120,7 @@ public final class TestCloudServer: Sendable {
             var connection = ServedConnection(
                 descriptor, cloud, hosts: state.withLock { $0.hosts }.union([app.host]))
             connection.serve()
-            // Under the lock, so that `stop` shuts down no other file that has the number by then.
+            // Under the lock, so that `stop` does not shut down a different file with a reused descriptor.
             state.withLock { state in
                 state.open.remove(descriptor)
                 close(descriptor)

@@ -1,33 +1,33 @@
-/// What a ``TestCloud`` does wrong with a request, once.
+/// A fault that a ``TestCloud`` applies to one request.
 public enum TestFault: Sendable, Hashable {
-    /// It answers with a status and does nothing; without a code there is no body, as with Kii's 429.
+    /// It answers with a status without performing the request; without a code there is no body, as with Kii's 429.
     case status(Int, code: String? = nil, retryAfter: Int? = nil)
     /// It closes the connection.
     case close(Point)
-    /// It says nothing more, and keeps the connection open.
+    /// It sends nothing more, and keeps the connection open.
     case stall(Point)
-    /// It answers with bytes that are no HTTP, and does nothing.
+    /// It answers with bytes that are not HTTP, without performing the request.
     case rubbish
-    /// It does the work, and answers with a body of so many bytes.
+    /// It performs the request, and answers with a body of this many bytes.
     case largeBody(Int)
-    /// It does the work, and answers with so many bytes of headers.
+    /// It performs the request, and answers with this many bytes of headers.
     case largeHeaders(Int)
-    /// It does the work, and sends its answer byte by byte, with pauses of 20 milliseconds.
+    /// It performs the request, and sends its answer byte by byte, with pauses of 20 milliseconds.
     case slow
 
-    /// Where an answer ends too early.
+    /// The point at which an answer ends too early.
     public enum Point: Sendable, Hashable, CaseIterable {
-        /// Before the work is done.
+        /// Before the request is performed.
         case work
-        /// When the work is done, and before the answer.
+        /// After the request is performed, before the answer.
         case answer
         /// Within the answer's headers.
         case headers
-        /// Within the answer's body; before it, where there is none.
+        /// Within the answer's body; before it if there is none.
         case body
     }
 
-    /// Whether the work is done all the same.
+    /// Whether the request is still performed.
     var doesWork: Bool {
         switch self {
         case .status, .rubbish: false

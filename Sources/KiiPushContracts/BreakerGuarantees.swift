@@ -4,7 +4,7 @@ extension BreakerGuarantee {
     /// Every guarantee, in the order of the protocol's documentation.
     static let all = keeping + closing + room + later + [atOnce]
 
-    // MARK: What is kept
+    // MARK: Persistence
 
     private static let keeping = [
         BreakerGuarantee("an empty store has no breakers") { trial in
@@ -40,7 +40,7 @@ extension BreakerGuarantee {
         },
     ]
 
-    // MARK: What has closed
+    // MARK: Closed breakers
 
     private static let closing = [
         BreakerGuarantee("what has closed is gone, and the others stay") { trial in
@@ -65,12 +65,12 @@ extension BreakerGuarantee {
         },
     ]
 
-    // MARK: Room
+    // MARK: Capacity
 
     private static let room = [
         BreakerGuarantee("beyond its bound it forgets those that opened longest ago", capacity: 3) { trial in
             for number in 1...3 { try trial.write([breaker(number, until: Int64(100 - number))]) }
-            // The first one is the last one now.
+            // The first one is now the last one.
             try trial.write([breaker(1)])
             try trial.write([breaker(4, until: 1)])
             try trial.expectKept([breaker(1), breaker(3, until: 97), breaker(4, until: 1)], "beyond the bound")
@@ -102,7 +102,7 @@ extension BreakerGuarantee {
         },
         BreakerGuarantee("a later process finds what is open, and not what has closed") { trial in
             let now = SystemClock().now
-            // A machine that has just started has no hour behind it.
+            // A machine that has just started has been up for less than an hour.
             let open = [(1, 60, 60), (2, 3600, 3000), (3, 60, 1)].map { number, coolDown, ahead in
                 TrippedBreaker(
                     key: breaker(number).key, coolDown: .seconds(coolDown), until: now.advanced(by: .seconds(ahead)))
@@ -130,14 +130,14 @@ extension BreakerGuarantee {
         },
     ]
 
-    // MARK: At once
+    // MARK: Concurrency
 
     private static let atOnce = BreakerGuarantee("of many calls at once each is one step") { trial in
         let store = try trial.store
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<32 {
                 group.addTask {
-                    // Each in the place of the one before.
+                    // Each replaces the previous one.
                     for round in 0..<4 {
                         let old = round == 0 ? [] : [breaker(number * 4 + round - 1).key]
                         do {
@@ -152,9 +152,9 @@ extension BreakerGuarantee {
         try trial.expectKept((0..<32).map { breaker($0 * 4 + 3) }, "in the end")
     }
 
-    // MARK: Material
+    // MARK: Fixtures
 
-    /// Breakers in which something is easily lost.
+    /// Breakers with values that are easily lost.
     private static let odd: [TrippedBreaker] = [
         odd(false, 0, 0, .zero, 0), odd(true, .max, .max, .seconds(3600), -5),
         odd(false, 1 << 63, 1, .nanoseconds(1), 1_234_567_891), odd(true, 1, 1 << 63, .nanoseconds(Int64.max), 41),

@@ -1,7 +1,7 @@
 public import KiiPush
 public import Testing
 
-/// Everything that `BreakerStore` guarantees, as one test to run against a store of yours.
+/// All guarantees of `BreakerStore`, as one test to run against your own store.
 ///
 /// ```swift
 /// @Test("my store meets the guarantees of a breaker store")
@@ -14,8 +14,8 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did
-/// instead. A store with a clock gets the one of the machine, `SystemClock`.
+/// Each guarantee gets its own store. A failure names the broken guarantee, and what the store did instead. A store
+/// with a clock gets the machine's, `SystemClock`.
 public struct BreakerStoreContract<Tried: BreakerStore>: Sendable {
     private let open: @Sendable (_ place: Int, _ capacity: Int) throws -> Tried
     private let close: @Sendable (Tried) -> Void
@@ -23,10 +23,9 @@ public struct BreakerStoreContract<Tried: BreakerStore>: Sendable {
     /// Prepares the suite.
     ///
     /// - Parameters:
-    ///   - open: opens the store of a place, such as a file, by the place's number, to keep so many breakers. Each
-    ///     number is new and its place empty at first; the same number again asks for what a later process would find
-    ///     there.
-    ///   - close: lets go of what the store holds, as the end of its process would.
+    ///   - open: opens the store with this number, such as a file, for this many breakers. A new number means an empty
+    ///     store; the same number again opens what a later process would find.
+    ///   - close: releases the store's resources, as the end of its process would.
     public init(
         open: @escaping @Sendable (_ place: Int, _ capacity: Int) throws -> Tried,
         close: @escaping @Sendable (Tried) -> Void = { _ in }
@@ -37,12 +36,12 @@ public struct BreakerStoreContract<Tried: BreakerStore>: Sendable {
 
     /// Checks every guarantee, and records an issue for each one that is broken.
     ///
-    /// - Parameter sourceLocation: where issues are shown.
+    /// - Parameter sourceLocation: the location of issues.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
         await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }
 
-    /// Checks every guarantee, and tells `report` of each that is broken, and how.
+    /// Checks every guarantee, and reports each broken one to `report`.
     package func verify(_ report: @escaping @Sendable (_ guarantee: String, _ what: String) -> Void) async {
         for (place, guarantee) in BreakerGuarantee.all.enumerated() {
             do {
@@ -56,7 +55,7 @@ public struct BreakerStoreContract<Tried: BreakerStore>: Sendable {
     }
 }
 
-/// One guarantee of a breaker store, and how to find out whether it is kept.
+/// One guarantee of a breaker store, and the check for it.
 struct BreakerGuarantee: Sendable {
     let text: String
     let capacity: Int
@@ -69,9 +68,9 @@ struct BreakerGuarantee: Sendable {
     }
 }
 
-/// A store on trial for one guarantee.
+/// A test case for one guarantee of a store.
 struct BreakerTrial: Sendable {
-    /// Says that the guarantee is broken, and how.
+    /// Reports that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
     private let opened: Reopened<any BreakerStore>
 
@@ -86,12 +85,12 @@ struct BreakerTrial: Sendable {
         }
     }
 
-    /// The store of the process that there is now.
+    /// The store of the current process.
     var store: any BreakerStore { get throws { try opened.tried } }
 
     func close() { opened.close() }
 
-    /// Ends the process, so to speak, and begins another one.
+    /// Simulates the end of the process and the start of another.
     func restart() throws { try opened.restart() }
 
     func write(_ opened: [TrippedBreaker] = [], closed: [TrippedBreaker] = []) throws {
@@ -102,7 +101,7 @@ struct BreakerTrial: Sendable {
         if !condition { fail(otherwise()) }
     }
 
-    /// Expects that exactly these breakers are kept; their times as they were, or in a later process nearly so.
+    /// Expects exactly these breakers; their times unchanged, or in a later process approximately.
     func expectKept(_ breakers: [TrippedBreaker], isLater: Bool = false, _ when: String) throws {
         let found = try store.breakers()
         guard found.count == breakers.count, Set(found.map(\.key)) == Set(breakers.map(\.key)) else {

@@ -4,7 +4,7 @@ extension DeadLetterGuarantee {
     /// Every guarantee, in the order of the protocol's documentation.
     static let all = keeping + numbers + room + shares + [atOnce]
 
-    // MARK: What is kept
+    // MARK: Persistence
 
     private static let keeping = [
         DeadLetterGuarantee("an empty store has no letters") { trial in
@@ -60,7 +60,7 @@ extension DeadLetterGuarantee {
         },
     ]
 
-    // MARK: Room
+    // MARK: Capacity
 
     private static let room = [
         DeadLetterGuarantee("beyond its count a store refuses a letter, and has room again when one goes", capacity: 3)
@@ -163,7 +163,7 @@ extension DeadLetterGuarantee {
         },
     ]
 
-    // MARK: At once
+    // MARK: Concurrency
 
     private static let atOnce = DeadLetterGuarantee("of many calls at once each is one step", capacity: 40) { trial in
         let numbers = await withTaskGroup(of: UInt64?.self) { group in
@@ -181,9 +181,9 @@ extension DeadLetterGuarantee {
         trial.expect(removed == numbers.count, "each letter should be removed once, \(removed) were")
     }
 
-    // MARK: Material
+    // MARK: Fixtures
 
-    /// Letters in which something is easily lost.
+    /// Letters with values that are easily lost.
     private static let letters: [DeadLetter] = {
         var whole = RawPayload(
             "{\"a\":1}", transport: .mqtt, transportMessageID: "m\u{0}1")
@@ -191,7 +191,7 @@ extension DeadLetterGuarantee {
         whole.arrivedAt = MonotonicInstant(nanoseconds: 41)
         var odd = RawPayload(Array(UInt8.min...UInt8.max), transport: "", transportMessageID: "")
         odd.arrivedAt = MonotonicInstant(nanoseconds: -5)
-        // One is the other's canonical equivalent.
+        // The two are canonically equivalent.
         let spellings = ["\u{E9}", "e\u{301}"]
         var tried = DeadLetter(payload: RawPayload([1]), reason: .quarantined, routes: ["a"], arrivedAt: .seconds(2))
         (tried.attempts, tried.rulesGeneration, tried.cause) = (5, 1 << 40, spellings[1])

@@ -1,7 +1,7 @@
 public import KiiPush
 public import Testing
 
-/// Everything that `DeadLetterStore` guarantees, as one test to run against a store of yours.
+/// All guarantees of `DeadLetterStore`, as one test to run against your own store.
 ///
 /// ```swift
 /// @Test("my store meets the guarantees of a dead-letter store")
@@ -10,27 +10,26 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did
-/// instead.
+/// Each guarantee gets its own store. A failure names the broken guarantee, and what the store did instead.
 public struct DeadLetterStoreContract: Sendable {
     private let makeStore: @Sendable (_ capacity: Int, _ bytes: Int) throws -> any DeadLetterStore
 
     /// Prepares the suite.
     ///
-    /// - Parameter makeStore: makes an empty store that keeps so many letters, whose payloads have so many bytes in
-    ///   all; it is called once a guarantee, so a store that lives in a file needs a new file each time.
+    /// - Parameter makeStore: makes an empty store with a capacity in letters and in payload bytes; called once per
+    ///   guarantee, so a store in a file needs a new file each time.
     public init(makeStore: @escaping @Sendable (_ capacity: Int, _ bytes: Int) throws -> any DeadLetterStore) {
         self.makeStore = makeStore
     }
 
     /// Checks every guarantee, and records an issue for each one that is broken.
     ///
-    /// - Parameter sourceLocation: where issues are shown.
+    /// - Parameter sourceLocation: the location of issues.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
         await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }
 
-    /// Checks every guarantee, and tells `report` of each that is broken, and how.
+    /// Checks every guarantee, and reports each broken one to `report`.
     package func verify(_ report: @escaping @Sendable (_ guarantee: String, _ what: String) -> Void) async {
         for guarantee in DeadLetterGuarantee.all {
             do {
@@ -43,7 +42,7 @@ public struct DeadLetterStoreContract: Sendable {
     }
 }
 
-/// One guarantee of a dead-letter store, and how to find out whether it is kept.
+/// One guarantee of a dead-letter store, and the check for it.
 struct DeadLetterGuarantee: Sendable {
     let text: String
     let capacity: Int
@@ -61,24 +60,24 @@ struct DeadLetterGuarantee: Sendable {
     }
 }
 
-/// A store on trial for one guarantee.
+/// A test case for one guarantee of a store.
 struct DeadLetterTrial: Sendable {
     let store: any DeadLetterStore
-    /// Says that the guarantee is broken, and how.
+    /// Reports that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
 
     func expect(_ condition: Bool, _ otherwise: String) {
         if !condition { fail(otherwise) }
     }
 
-    /// Adds a letter and returns it with the number that it should have now.
+    /// Adds a letter and returns it with its expected number.
     func add(_ letter: DeadLetter) throws -> DeadLetter {
         var letter = letter
         letter.id = try store.add(letter)
         return letter
     }
 
-    /// Expects that a letter has no room, and that nothing has changed by it.
+    /// Expects that the store refuses a letter for lack of capacity, and that nothing has changed.
     func expectFull(_ letter: DeadLetter, _ when: String) throws {
         let before = try store.letters()
         do {
@@ -112,6 +111,6 @@ struct DeadLetterTrial: Sendable {
         }
     }
 
-    /// The transport's id as it is written: two spellings of one character are two ids.
+    /// The transport's id, byte for byte: two spellings of one character are two ids.
     private func exactly(_ letter: DeadLetter) -> [UInt8]? { letter.payload.transportMessageID.map { Array($0.utf8) } }
 }

@@ -2,7 +2,7 @@ import KiiPush
 public import KiiPushDelivery
 public import Testing
 
-/// Everything that `Inbox` guarantees, as one test to run against an inbox of yours.
+/// All guarantees of `Inbox`, as one test to run against your own inbox.
 ///
 /// ```swift
 /// @Test("my inbox meets the guarantees of an inbox")
@@ -15,8 +15,8 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each guarantee gets an inbox of its own. A failure names the guarantee that was broken, and what the inbox did
-/// instead. What is left by an earlier process is asked of an inbox only if it says that it is durable.
+/// Each guarantee gets its own inbox. A failure names the broken guarantee, and what the inbox did instead. Guarantees
+/// about a later process are checked only if the inbox says that it is durable.
 public struct InboxContract<Tried: Inbox>: Sendable {
     private let open: @Sendable (_ place: Int) throws -> Tried
     private let close: @Sendable (Tried) -> Void
@@ -24,9 +24,9 @@ public struct InboxContract<Tried: Inbox>: Sendable {
     /// Prepares the suite.
     ///
     /// - Parameters:
-    ///   - open: opens the inbox of a place, such as a file, by the place's number. Each number is new and its place
-    ///     empty at first; the same number again asks for what a later process would find there.
-    ///   - close: lets go of what the inbox holds, as the end of its process would.
+    ///   - open: opens the inbox with this number, such as a file. A new number means an empty inbox; the same number
+    ///     again opens what a later process would find.
+    ///   - close: releases the inbox's resources, as the end of its process would.
     public init(
         open: @escaping @Sendable (_ place: Int) throws -> Tried,
         close: @escaping @Sendable (Tried) -> Void = { _ in }
@@ -37,12 +37,12 @@ public struct InboxContract<Tried: Inbox>: Sendable {
 
     /// Checks every guarantee, and records an issue for each one that is broken.
     ///
-    /// - Parameter sourceLocation: where issues are shown.
+    /// - Parameter sourceLocation: the location of issues.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
         await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }
 
-    /// Checks every guarantee, and tells `report` of each that is broken, and how.
+    /// Checks every guarantee, and reports each broken one to `report`.
     package func verify(_ report: @escaping @Sendable (_ guarantee: String, _ what: String) -> Void) async {
         for (place, guarantee) in InboxGuarantee.all.enumerated() {
             do {
@@ -57,10 +57,10 @@ public struct InboxContract<Tried: Inbox>: Sendable {
     }
 }
 
-/// One guarantee of an inbox, and how to find out whether it is kept.
+/// One guarantee of an inbox, and the check for it.
 struct InboxGuarantee: Sendable {
     let text: String
-    /// Whether only an inbox that outlives its process can keep it.
+    /// Whether it applies only to an inbox that outlives its process.
     let needsDurable: Bool
     let check: @Sendable (InboxTrial) async throws -> Void
 
@@ -71,9 +71,9 @@ struct InboxGuarantee: Sendable {
     }
 }
 
-/// An inbox on trial for one guarantee.
+/// A test case for one guarantee of an inbox.
 struct InboxTrial: Sendable {
-    /// Says that the guarantee is broken, and how.
+    /// Reports that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
     private let opened: Reopened<any Inbox>
 
@@ -88,16 +88,16 @@ struct InboxTrial: Sendable {
         }
     }
 
-    /// The inbox of the process that there is now.
+    /// The inbox of the current process.
     var inbox: any Inbox { get throws { try opened.tried } }
 
     var isDurable: Bool { (try? inbox.isDurable) ?? false }
 
     func close() { opened.close() }
 
-    /// Ends the process, so to speak, and begins another one.
+    /// Simulates the end of the process and the start of another.
     ///
-    /// - Returns: what that one finds.
+    /// - Returns: what the new process finds.
     @discardableResult
     func restart() throws -> [InboxEntry] {
         try opened.restart()
@@ -108,7 +108,7 @@ struct InboxTrial: Sendable {
         if !condition { fail(otherwise()) }
     }
 
-    /// Adds payloads of one byte each, the bytes counted from `first`.
+    /// Adds payloads of one byte each, with bytes counted from `first`.
     func add(_ count: Int, from first: Int = 0) throws -> [UInt64] {
         let ids = try inbox.add((0..<count).map { InboxGuarantee.payload(first + $0) })
         expect(ids.count == count, "for \(count) payloads there should be as many numbers, there are \(ids.count)")
@@ -130,5 +130,5 @@ struct InboxTrial: Sendable {
     }
 }
 
-/// The trial cannot go on.
+/// The test case cannot continue.
 private struct InboxIsClosed: Error {}

@@ -33,7 +33,7 @@ extension InboxGuarantee {
         },
     ]
 
-    // MARK: At once
+    // MARK: Concurrency
 
     static let atOnce = [
         InboxGuarantee("of many calls at once each is one step") { trial in
@@ -79,7 +79,7 @@ extension InboxGuarantee {
 }
 
 extension InboxTrial {
-    /// Expects that a later process is told of so many crashes, in the payloads' order, and which of them were alone.
+    /// Expects that a later process sees these crash counts, in the payloads' order, and which payloads were alone.
     func expectCrashes(_ crashes: [Int], alone: [UInt64], _ when: String) throws {
         let entries = try restart()
         let found = entries.map(\.crashes)

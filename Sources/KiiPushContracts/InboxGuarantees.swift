@@ -38,7 +38,7 @@ extension InboxGuarantee {
         },
     ]
 
-    // MARK: What is kept
+    // MARK: Persistence
 
     private static let keeping = [
         InboxGuarantee("a payload is given back byte for byte, with all that its transport said", needsDurable: true) {
@@ -202,12 +202,12 @@ extension InboxGuarantee {
         },
     ]
 
-    // MARK: Material
+    // MARK: Fixtures
 
     /// A payload of one byte.
     static func payload(_ number: Int) -> RawPayload { RawPayload([UInt8(truncatingIfNeeded: number)]) }
 
-    /// Payloads in which something is easily lost; one transport's id is another's canonical equivalent.
+    /// Payloads with values that are easily lost; the transports' ids of two are canonically equivalent.
     private static let odd: [RawPayload] = {
         var again = RawPayload("{\"a\":1}", transport: .mqtt, transportMessageID: "m\u{0}1")
         again.isRedelivered = true
@@ -219,7 +219,7 @@ extension InboxGuarantee {
         ]
     }()
 
-    /// The parts of a payload, and whether they are the same; two spellings of one character are not.
+    /// The parts of a payload, and whether they are equal; two spellings of one character are not.
     private static func parts(_ one: RawPayload, _ other: RawPayload) -> [(String, Bool)] {
         func isSame(_ one: String?, _ other: String?) -> Bool {
             one.map { Array($0.utf8) } == other.map { Array($0.utf8) }

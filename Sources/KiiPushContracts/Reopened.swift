@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What a contract opens, closes and opens again, as when its process ends and another one begins.
+/// An object under test that is opened, closed and opened again, as when its process restarts.
 final class Reopened<Tried: Sendable>: Sendable {
     struct Opened: Sendable {
         let tried: Tried
         let close: @Sendable () -> Void
     }
 
-    /// A guarantee used it after it had closed it.
+    /// A guarantee used the object after closing it.
     private struct IsClosed: Error {}
 
     private let open: @Sendable () throws -> Opened
@@ -18,7 +18,7 @@ final class Reopened<Tried: Sendable>: Sendable {
         opened = Mutex(try open())
     }
 
-    /// That of the process that there is now.
+    /// The object of the current process.
     var tried: Tried {
         get throws {
             guard let tried = opened.withLock({ $0?.tried }) else { throw IsClosed() }
@@ -33,7 +33,7 @@ final class Reopened<Tried: Sendable>: Sendable {
         }
     }
 
-    /// Ends the process, so to speak, and begins another one.
+    /// Simulates the end of the process and the start of another.
     func restart() throws {
         close()
         let next = try open()

@@ -1,7 +1,7 @@
 public import KiiPush
 public import Testing
 
-/// Everything that `SeenStore` guarantees, as one test to run against a store of yours.
+/// All guarantees of `SeenStore`, as one test to run against your own store.
 ///
 /// ```swift
 /// @Test("my store meets the guarantees of a seen store")
@@ -10,25 +10,25 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each guarantee gets a store of its own. A failure names the guarantee that was broken, and what the store did
-/// instead. The suite passes times of its own to the store, so it needs no clock and never waits.
+/// Each guarantee gets its own store. A failure names the broken guarantee, and what the store did instead. The suite
+/// passes its own times to the store, so it needs no clock and never waits.
 public struct SeenStoreContract: Sendable {
     private let makeStore: @Sendable (SeenWindow) throws -> any SeenStore
 
     /// Prepares the suite.
     ///
-    /// - Parameter makeStore: makes an empty store with the bounds that it is given; it is called once a guarantee, so
-    ///   a store that lives in a file needs a new file each time.
+    /// - Parameter makeStore: makes an empty store with this window; called once per guarantee, so a store in a file
+    ///   needs a new file each time.
     public init(makeStore: @escaping @Sendable (SeenWindow) throws -> any SeenStore) { self.makeStore = makeStore }
 
     /// Checks every guarantee, and records an issue for each one that is broken.
     ///
-    /// - Parameter sourceLocation: where issues are shown.
+    /// - Parameter sourceLocation: the location of issues.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
         await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }
 
-    /// Checks every guarantee, and tells `report` of each that is broken, and how.
+    /// Checks every guarantee, and reports each broken one to `report`.
     package func verify(_ report: @escaping @Sendable (_ guarantee: String, _ what: String) -> Void) async {
         for guarantee in SeenStoreGuarantee.all {
             do {
@@ -41,7 +41,7 @@ public struct SeenStoreContract: Sendable {
     }
 }
 
-/// One guarantee of a seen store, and how to find out whether it is kept.
+/// One guarantee of a deduplication store, and the check for it.
 struct SeenStoreGuarantee: Sendable {
     let text: String
     let window: SeenWindow
@@ -57,21 +57,21 @@ struct SeenStoreGuarantee: Sendable {
     }
 }
 
-/// A store on trial for one guarantee.
+/// A test case for one guarantee of a store.
 struct SeenStoreTrial: Sendable {
     let store: any SeenStore
-    /// Says that the guarantee is broken, and how.
+    /// Reports that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
 
     func expect(_ condition: Bool, _ otherwise: String) {
         if !condition { fail(otherwise) }
     }
 
-    // MARK: Asking
+    // MARK: Calls
 
     /// Begins a message that should be new.
     ///
-    /// - Returns: its lease; a made-up one when it was not new, so that the trial can go on.
+    /// - Returns: its lease; an invented one if it was not new, so that the test case can continue.
     @discardableResult
     func begin(_ keys: DedupeKeys, at seconds: Int64, _ when: String) throws -> SeenLease {
         let state = try store.begin(keys, now: .seconds(seconds))
@@ -80,7 +80,7 @@ struct SeenStoreTrial: Sendable {
         return SeenLease(number: .max, keys: keys, arrivedAt: .seconds(seconds))
     }
 
-    /// Begins a message and ends it well.
+    /// Begins a message and ends it with success.
     @discardableResult
     func handle(_ keys: DedupeKeys, at seconds: Int64) throws -> SeenLease {
         let lease = try begin(keys, at: seconds, "the first time")

@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushTesting
 
 extension SeenStoreGuarantee {
-    // MARK: How long, and how many
+    // MARK: Age and count
 
     static let windows = [
         SeenStoreGuarantee("a message with strong keys is remembered for the window's age", window: brief) { trial in
@@ -114,7 +114,7 @@ extension SeenStoreGuarantee {
         }
     ]
 
-    // MARK: At once
+    // MARK: Concurrency
 
     static let atOnce = SeenStoreGuarantee("of many calls that begin one message at once, exactly one gets it") {
         trial in
@@ -144,7 +144,7 @@ extension SeenStoreGuarantee {
         }
     }
 
-    /// The lease that just one of the calls should have got, and all others been told of.
+    /// The lease that exactly one of the calls should have received; all others should have seen a duplicate.
     private static func judge(_ states: [SeenState], _ trial: SeenStoreTrial) -> SeenLease? {
         var leases: [SeenLease] = []
         var others: Set<UInt64> = []
@@ -163,7 +163,7 @@ extension SeenStoreGuarantee {
         return lease
     }
 
-    // MARK: Material
+    // MARK: Fixtures
 
     static let brief = SeenWindow(age: .seconds(60), count: 1000, weakAge: .seconds(5))
     /// Thirty years in seconds.

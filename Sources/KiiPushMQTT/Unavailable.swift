@@ -1,5 +1,5 @@
 #if !MQTT
-/// Brings pushes from an MQTT broker; not in this build.
+/// Receives pushes from an MQTT broker; not available in this build.
 @available(*, unavailable, message: "enable the trait MQTT of kii-push, and install Debian's libmosquitto-dev")
 public enum MQTTTransport {}
 #endif

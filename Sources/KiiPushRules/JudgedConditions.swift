@@ -1,21 +1,21 @@
-// What the count of covered conditions needs of a rule.
+// Conditions in the order of evaluation, for the coverage count.
 
 package import KiiPush
 
 extension RoutingRule {
-    /// A condition in the order in which a rule's conditions are judged.
+    /// One condition of a rule.
     package struct JudgedCondition {
         /// The key of `when`, such as `bucket` or `data`.
         package let name: String
-        /// The key of the data, where ``name`` is `data`.
+        /// The key of the data, if ``name`` is `data`.
         package let key: String?
-        /// Where it stands; nil for the certainty that a rule asks for without saying so.
+        /// Its position; nil for a certainty that the rule requires implicitly.
         package let position: SourcePosition?
-        /// Whether there is a message that misses it.
+        /// Whether any message can fail it.
         package let canMiss: Bool
     }
 
-    /// The conditions in the order in which they are judged, which is that of ``explain(_:)``.
+    /// The conditions in the order of evaluation, the same as that of ``explain(_:)``.
     package var judgedConditions: [JudgedCondition] {
         func condition(_ name: String, _ key: String?, canMiss: Bool) -> JudgedCondition {
             let place = conditions.first { condition in
@@ -36,11 +36,10 @@ extension RoutingRule {
         WhenCondition.allCases.filter { $0 == .certainty || $0.isSet(in: criteria) }
     }
 
-    /// How many of the conditions hold for a message, up to the first that does not; all of them when the rule takes
-    /// it.
+    /// How many conditions hold for a message before the first that does not; all of them if the rule matches.
     package func heldConditions(_ message: PushMessage) -> Int {
         var held = 0
-        // Asked of every rule for every message: most rules miss here, and need not be asked condition by condition.
+        // This runs for every rule and every message, and most rules fail here: a quick test comes first.
         if criteria.kinds != .all {
             guard criteria.kinds.contains(KindSet(message.kind)) else { return 0 }
             held = 1

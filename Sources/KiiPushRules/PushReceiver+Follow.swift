@@ -7,16 +7,16 @@ extension ChainSettings {
 }
 
 extension PushReceiver {
-    /// Brings the chain in line with the settings of rules that were loaded, as far as it can change while it runs.
+    /// Applies the settings of loaded rules to the chain, as far as it can change while it runs.
     ///
-    /// Only the loop guard can, and only one that was made of rules: the settings of another are its program's choice.
+    /// Only a loop guard made from rules can change; the settings of any other belong to the program.
     ///
-    /// - Returns: the settings of the file that the chain does not follow, as they are named there. Of a receiver that
-    ///   was not made of rules, those that the file states and that are known to differ.
+    /// - Returns: the settings of the file that the chain does not follow, by their names there. For a receiver that
+    ///   was not made from rules, those that the file states and that are known to differ.
     package func follow(_ rules: RoutingRules) -> [String] {
         guard let chain = chainSettings else { return differences(from: rules) }
         if let loopGuard {
-            // A rules file has no say in which layers are on.
+            // A rules file does not choose the active layers.
             loopGuard.settings = rules.loop.with(loopGuard.settings.layers)
             loopGuard.setIdentities(me: rules.me, writesAs: rules.writesAs)
         }
@@ -44,7 +44,7 @@ extension PushReceiver {
 }
 
 extension LoopSettings {
-    /// The same numbers with these layers on.
+    /// The same numbers with these layers active.
     fileprivate func with(_ layers: Set<LoopLayer>) -> LoopSettings {
         var settings = self
         settings.layers = layers

@@ -1,33 +1,32 @@
 public import KiiPush
 
-/// What one condition of a route says about one message.
+/// The result of one condition of a route for one message.
 ///
-/// Shows values of the message: that is what it is for. Keep it out of logs.
+/// Shows values of the message on purpose; keep it out of logs.
 public struct RouteCheck: Sendable, Hashable {
     /// The condition's key in `when`, such as `bucket` or `data`.
     public let name: String
-    /// The key of the data, where ``name`` is `data`.
+    /// The key of the data, if ``name`` is `data`.
     public let key: String?
-    /// What the route asks for, as the rules file writes it.
+    /// What the route requires, as the rules file writes it.
     public let expected: String
-    /// What the message has, as JSON; nil when it has nothing there.
+    /// The message's value, as JSON; nil if it has none.
     public let actual: String?
     /// Whether the condition holds.
     public let holds: Bool
-    /// Why the message has nothing there, in a few words; nil where it has something, or there is no more to say.
+    /// Why the message has no value, in a few words; nil if it has one, or if there is no more to say.
     public let reason: String?
 }
 
 extension Route {
-    /// Judges every condition of the route, also behind one that does not hold; the route takes the message if all do.
+    /// Evaluates every condition of the route, also after one that does not hold; the route matches if all hold.
     ///
-    /// A route without conditions has none to judge, but for its certainty: that is always there, and last but for the
-    /// data.
+    /// A route without conditions still evaluates the certainty, which is always present, and last before the data.
     public func explain(_ message: PushMessage) -> [RouteCheck] { criteria.explain(message) }
 }
 
 extension RoutingRule {
-    /// Judges every condition of the rule, as its route would.
+    /// Evaluates every condition of the rule, as its route would.
     public func explain(_ message: PushMessage) -> [RouteCheck] { criteria.explain(message) }
 }
 
@@ -59,7 +58,7 @@ extension RouteCriteria {
 }
 
 extension WhenCondition {
-    /// What a message has for this condition, through what everybody can ask of it.
+    /// The message's value for this condition, from its public properties.
     fileprivate func actual(_ message: PushMessage) -> String? {
         switch self {
         case .kind: message.kind.rawValue
@@ -83,9 +82,9 @@ extension WhenCondition {
         }
     }
 
-    /// Why a message has nothing for this condition.
+    /// Why a message has no value for this condition.
     ///
-    /// A missing bucket or topic has a reason that one sees neither in the rule nor at once in the payload.
+    /// The reason for a missing bucket or topic is not obvious from the rule or the payload.
     fileprivate func reasonForNothing(_ message: PushMessage) -> String? {
         switch self {
         case .bucket, .object:
@@ -128,7 +127,7 @@ extension WhenCondition {
 }
 
 extension RoutingRule {
-    /// What the rule asks for: each condition that is set, with what it wants as the rules file writes it.
+    /// What the rule requires: each condition that is set, as the rules file writes it.
     package var wanted: [(name: String, key: String?, text: String)] {
         let conditions = WhenCondition.allCases.filter { $0.isSet(in: criteria) }.map { condition in
             var writer = JSONWriter()

@@ -2,7 +2,7 @@ public import KiiPush
 
 /// One rule of a rules file: a route as data.
 public struct RoutingRule: Sendable {
-    /// What a rule does with the messages that it takes.
+    /// What a rule does with the messages that it matches.
     @nonexhaustive
     public enum Action: Sendable, Hashable {
         /// Calls a handler that the program registered by this name.
@@ -17,53 +17,53 @@ public struct RoutingRule: Sendable {
         case send(RuleSend)
     }
 
-    /// A place of one condition: a key of `when`, or one of `data`.
+    /// The position of one condition: a key of `when`, or one of `data`.
     public struct Condition: Sendable, Hashable {
         /// The key of `when`, such as `bucket` or `data`.
         public let name: String
-        /// The key of the data, where ``name`` is `data`.
+        /// The key of the data, if ``name`` is `data`.
         public let key: String?
-        /// Where the condition's own key stands.
+        /// The position of the condition's key.
         public let position: SourcePosition
     }
 
     /// The rule's id, unique in its file; also its route's.
     public let id: String
-    /// What it does.
+    /// Its action.
     public let action: Action
-    /// Whether later routes may take the same message.
+    /// Whether later routes may also match the message.
     public let flow: RouteFlow
-    /// What its handler writes to, as far as it says so.
+    /// The declared writes of its handler.
     public let writes: [KiiURI]
-    /// How a service delivers its messages; nil takes the service's settings.
+    /// How a service delivers its messages; nil uses the service's settings.
     public let delivery: DeliverySettings?
-    /// What the loop guard does otherwise; nil takes the file's settings.
+    /// The rule's loop-guard settings; nil uses the file's settings.
     public let loop: RouteLoopPolicy?
-    /// What names its messages; nil leaves them their automatic keys.
+    /// The deduplication key of its messages; nil uses automatic keys.
     public let dedupe: RouteDedupe?
     /// Where the rule begins.
     public let position: SourcePosition
-    /// Where what it does is said: the name of its handler, its program, `print`, or what it writes or sends to.
+    /// The position of its action: the name of its handler, its program, `print`, or what it writes or sends to.
     package let actionPosition: SourcePosition
-    /// Where its conditions stand, in the order of the file.
+    /// The positions of its conditions, in the order of the file.
     public let conditions: [Condition]
 
     let criteria: RouteCriteria
 
-    /// Where ``delivery`` begins; nil where the rule does not state it.
+    /// Where ``delivery`` begins; nil if the rule does not state it.
     let deliveryPosition: SourcePosition?
 
-    /// Where each of ``writes`` stands.
+    /// The position of each of ``writes``.
     let writePositions: [SourcePosition]
 
-    /// Where the field of ``dedupe`` is named.
+    /// The position of the field of ``dedupe``.
     let dedupePosition: SourcePosition?
 }
 
 extension RulesReader {
     static let ruleKeys = ["id", "when", "then", "continue", "writes", "delivery", "loop", "dedupe"]
 
-    /// The rules of a file; one that has a problem is left out, and the file is refused for it.
+    /// The rules of a file; omits a rule with a problem, which also refuses the file.
     mutating func rules(
         _ node: RulesNode, loop: LoopSettings, delivery: DeliverySettings, sender: Sender?
     ) -> [RoutingRule] {
@@ -112,7 +112,7 @@ extension RulesReader {
             return nil
         }
         ids[ExactText(id)] = node.offset
-        // Such an id could not be switched off: there it means something else.
+        // Such an id could not be switched off: it has another meaning there.
         guard id != "*", !id.begins(exactlyWith: "kiicloud:") else {
             report(
                 node.offset,
@@ -131,7 +131,7 @@ extension RulesReader {
         guard let object = object(node, expected, keys: Self.actions) else { return nil }
         let members = object.members.filter { member in Self.actions.contains { $0.isExactly(member.key) } }
         guard let only = members.first, members.count == 1 else {
-            // What is unknown has been reported, and was probably meant to be one of them.
+            // An unknown key was already reported, and was probably meant as one of them.
             if members.count > 1 || object.members.isEmpty {
                 report(
                     node.offset, "expected exactly one of handler, run, print, write and send, found \(members.count)")

@@ -1,6 +1,6 @@
 public import KiiPush
 
-/// A rules file, read and checked: routes as data, the settings of the chain beside them, and their own tests.
+/// A parsed and checked rules file: routes as data, settings of the chain, and tests.
 ///
 /// ```swift
 /// let rules = try RoutingRules(text, file: "rules.json")
@@ -9,8 +9,8 @@ public import KiiPush
 /// try receiver.load(rules)
 /// ```
 ///
-/// Bounds: 16 MiB, 64 levels, 1,000,000 members of objects in the whole file; a hundred thousand rules with a test each
-/// fit. What is left out has the value that is documented with each property.
+/// Limits: 16 MiB, 64 levels, 1,000,000 object members in the whole file, which suffices for a hundred thousand rules
+/// with a test each. Each property documents its default.
 public struct RoutingRules: Sendable {
     /// The largest file, in bytes.
     public static let mostBytes = 16 << 20
@@ -20,54 +20,54 @@ public struct RoutingRules: Sendable {
 
     static let limits = PayloadLimits(bytes: mostBytes, depth: 64, members: 1_000_000)
 
-    /// The file, as the caller named it; errors begin with it.
+    /// The file name that the caller gave; errors begin with it.
     public let file: String
     /// The version of the format: 1.
     public let version: Int
-    /// The app that is served; nil when the file names none.
+    /// The app to serve; nil if the file names none.
     public private(set) var app: String?
-    /// Identities that only this device writes as; empty when the file names none.
+    /// Identities that only this device writes as; empty if the file names none.
     public private(set) var me: [Sender] = []
-    /// Where each of ``me`` stands.
+    /// The position of each of ``me``.
     private(set) var mePositions: [SourcePosition] = []
-    /// The scopes that are served; nil serves all.
+    /// The scopes to serve; nil serves all.
     public private(set) var serving: ScopePattern?
-    /// How long and how many messages are remembered.
+    /// How many messages are remembered, and for how long.
     public private(set) var dedupe = SeenWindow.standard
-    /// What the loop guard does.
+    /// The settings of the loop guard.
     public private(set) var loop = LoopSettings.standard
-    /// Whether the file has the key `loop` with a number of its own in it.
+    /// Whether the key `loop` of the file sets a number.
     private(set) var statesLoop = false
-    /// Identities that this device writes as and others do too, from `loop`; empty when the file names none.
+    /// Identities that this device and others write as, from `loop`; empty if the file names none.
     public private(set) var writesAs: [Sender] = []
-    /// How a service delivers messages whose rule says nothing else.
+    /// The delivery settings for messages whose rule has none of its own.
     ///
-    /// A receiver does not deliver: hand it to `PushService`, and to `PushService.setDelivery(_:)` when the rules are
-    /// loaded again. Its `DeliverySettings.maxAge` counts in a receiver of the rules too.
+    /// A receiver does not deliver: pass it to `PushService`, and to `PushService.setDelivery(_:)` when the rules are
+    /// loaded again. Its `DeliverySettings.maxAge` applies in a receiver of the rules too.
     public private(set) var delivery = DeliverySettings()
-    /// Where ``delivery`` begins; nil where the file does not state it.
+    /// Where ``delivery`` begins; nil if the file does not state it.
     private(set) var deliveryPosition: SourcePosition?
     /// The rules, in order: the first that matches wins.
     public private(set) var rules: [RoutingRule] = []
     /// The file's own tests.
     public private(set) var tests: [RuleTest] = []
 
-    /// Reads a rules file's text.
+    /// Parses the text of a rules file.
     ///
     /// - Parameters:
     ///   - text: the text.
-    ///   - file: what errors call it.
-    /// - Throws: ``RulesError`` with everything that is wrong.
+    ///   - file: the name of the file in errors.
+    /// - Throws: ``RulesError`` with every problem.
     public init(_ text: String, file: String = "rules.json") throws(RulesError) {
         try self.init(bytes: Array(text.utf8), file: file)
     }
 
-    /// Reads a rules file's bytes.
+    /// Parses the bytes of a rules file.
     ///
     /// - Parameters:
     ///   - bytes: the file's content, UTF-8 without a byte order mark.
-    ///   - file: what errors call it.
-    /// - Throws: ``RulesError`` with everything that is wrong.
+    ///   - file: the name of the file in errors.
+    /// - Throws: ``RulesError`` with every problem.
     public init(_ bytes: some Sequence<UInt8>, file: String = "rules.json") throws(RulesError) {
         try self.init(bytes: Array(bytes), file: file)
     }
@@ -82,7 +82,7 @@ public struct RoutingRules: Sendable {
         var reader = RulesReader(source)
         let root = try Self.checkedRoot(source)
         self.file = file
-        // Of a version that this library does not know it cannot say what else is wrong.
+        // For an unknown version, this library cannot report other problems.
         guard let object = reader.object(root, "an object with the rules"), let version = reader.version(object) else {
             throw reader.error ?? RulesError(file, SourcePosition(line: 1, column: 1), "no rules")
         }
@@ -135,12 +135,12 @@ public struct RoutingRules: Sendable {
 }
 
 extension RoutingRules {
-    /// How old a message may be for a rule: what the rule says, or else the file; nil for any age.
+    /// The maximum age of a rule's messages: the rule's own, or else the file's; nil for any age.
     package func maxAge(of rule: RoutingRule) -> Duration? { (rule.delivery ?? delivery).maxAge }
 }
 
 extension RulesReader {
-    /// The version, if it is one that can be read; no other problem counts then.
+    /// The version, if it is supported; otherwise no other problem is reported.
     fileprivate mutating func version(_ object: RulesObject) -> Int? {
         guard let node = required("version", of: object) else { return nil }
         guard node.token.kind == .number else {

@@ -1,11 +1,11 @@
 import KiiPush
 
-/// Makes routes of rules.
+/// Compiles rules to routes.
 struct RuleCompiler {
     let file: String
     let handlers: [ExactText: RouteHandler.Taking<PushMessage>]
     let actions: (any RuleActions)?
-    /// How old a message may be for a rule without delivery settings of its own.
+    /// The maximum age of messages for a rule without delivery settings of its own.
     let maxAge: Duration?
 
     /// A route for each rule, in order.
@@ -14,8 +14,8 @@ struct RuleCompiler {
     ///   - rules: the rules.
     ///   - taken: the ids of the routes that code declares.
     /// - Returns: the routes.
-    /// - Throws: `RulesError` when an id is taken, a handler is not registered, or nobody runs, prints, writes or
-    ///   sends.
+    /// - Throws: `RulesError` if an id is taken, a handler is not registered, or the actions that a rule needs are
+    ///   missing.
     func routes(_ rules: [RoutingRule], taken: (String) -> Bool) throws(RulesError) -> [Route] {
         var problems: [RulesError.Problem] = []
         var omitted = 0

@@ -1,24 +1,24 @@
 import KiiPush
 
-/// Reads a captured corpus: payloads as they came, one a line, each written as a step of a test.
+/// Reads a corpus of captured payloads, one a line, each written as a step of a test.
 ///
-/// `{"at": "2s", "transport": "mqtt", "payload": {…}}`, or `raw` with the bytes as a string. Read the file line by line
-/// and give each line here; nothing is kept but the time of the last one.
+/// `{"at": "2s", "transport": "mqtt", "payload": {…}}`, or `raw` with the bytes as a string. Pass the lines one by one;
+/// only the time of the last one is kept.
 package struct RuleCorpus: Sendable {
-    /// The file, as the caller named it; errors begin with it.
+    /// The file name that the caller gave; errors begin with it.
     package let file: String
     private var now = Duration.zero
 
-    /// Begins with an empty corpus at 0 s.
+    /// Starts at 0 s.
     package init(file: String) { self.file = file }
 
     /// Reads one line.
     ///
     /// - Parameters:
-    ///   - line: the line, without its end; at most as much as a rules file.
+    ///   - line: the line, without its end; at most as long as a rules file may be.
     ///   - number: its number, from 1, for errors.
-    /// - Returns: the step; its `at` is never before that of the line before.
-    /// - Throws: ``RulesError`` with everything that is wrong with the line; the next one can be read all the same.
+    /// - Returns: the step; its `at` is never before that of the previous line.
+    /// - Throws: ``RulesError`` with every problem of the line; later lines can still be read.
     package mutating func step(_ line: [UInt8], number: Int) throws(RulesError) -> RuleTestStep {
         let source = RulesSource(line, file: file)
         do throws(RulesError) {
@@ -39,7 +39,7 @@ package struct RuleCorpus: Sendable {
 }
 
 extension RulesReader {
-    /// Whether an object has none of a step's keys, nor what may be one of them mistyped.
+    /// Whether an object has no key of a step, not even a mistyped one.
     fileprivate mutating func isBarePayload(_ root: RulesNode) -> Bool {
         guard root.token.kind == .object, let object = object(root, "a step"), !object.members.isEmpty else {
             return false
@@ -52,7 +52,7 @@ extension RulesReader {
 }
 
 extension RulesError {
-    /// The same error, of a text that is one line of a file.
+    /// The same error, moved to a line of the file.
     fileprivate func moved(toLine number: Int) -> RulesError {
         RulesError(
             problems.map { problem in

@@ -1,4 +1,4 @@
-// What a rule writes and sends to, be it said by `writes` or done by the rule itself.
+// Targets of rules: declared by `writes`, or of the rule's own action.
 
 package import KiiPush
 
@@ -7,11 +7,11 @@ extension RoutingRule {
     package struct Target {
         package let uri: KiiURI
         package let position: SourcePosition
-        /// What fills in its ids and names; nil for a URI of `writes`, which stands as it is.
+        /// Its ids and names, with placeholders; nil for a URI of `writes`, which is literal.
         let template: RuleTarget?
     }
 
-    /// All that the rule writes and sends to, in the order of the file but for its own action, which comes last.
+    /// All targets of the rule, in the order of the file; its own action comes last.
     package var targets: [Target] {
         var targets = writes.enumerated().map { index, uri in
             Target(
@@ -21,7 +21,7 @@ extension RoutingRule {
         return targets
     }
 
-    /// What the rule's own action writes or sends to; nil where it does neither.
+    /// The target of the rule's own action; nil if it has none.
     package var ownTarget: RuleTarget? {
         switch action {
         case .write(let write): write.object
@@ -30,7 +30,7 @@ extension RoutingRule {
         }
     }
 
-    /// Every value of a message that the rule's own action fills in, each once.
+    /// Every placeholder of the rule's own action, without duplicates.
     var filledFields: [RuleField] {
         let all: [RuleField] =
             switch action {
@@ -44,10 +44,10 @@ extension RoutingRule {
 }
 
 extension RuleTarget {
-    /// What the messages of a write or a push ask of a rule, as far as it is known before there is a message.
+    /// The criteria that messages caused by a write or a push satisfy, as far as known in advance.
     ///
-    /// - Parameter taken: the conditions of the rule that writes: what fills in a name meets them.
-    /// - Returns: the conditions; nil where nobody is pushed to.
+    /// - Parameter taken: the conditions of the writing rule; the values of its placeholders satisfy them.
+    /// - Returns: the conditions; nil if the write causes no push.
     func criteria(of taken: RouteCriteria) -> RouteCriteria? {
         var criteria = RouteCriteria(certainty: [.certain])
         let id = owner.map { $0.pattern(taken) } ?? .any
@@ -69,7 +69,7 @@ extension RuleTarget {
 }
 
 extension RuleTemplate {
-    /// The texts that it may become in a message that meets these conditions.
+    /// The texts that it can become in a message that satisfies these conditions.
     fileprivate func pattern(_ taken: RouteCriteria) -> TextPattern {
         var pieces = [""]
         for part in parts {
@@ -85,7 +85,7 @@ extension RuleTemplate {
 }
 
 extension RuleField {
-    /// What a condition says of the field's value.
+    /// The constraint that a condition puts on the field's value.
     fileprivate func pattern(_ taken: RouteCriteria) -> TextPattern? {
         switch source {
         case .bucket: return taken.bucket

@@ -1,15 +1,15 @@
 public import KiiPush
 
-/// One of a rules file's own tests: steps on a virtual clock, from an empty receiver at 0 s on.
+/// A test in a rules file: steps on a virtual clock, starting with an empty receiver at 0 s.
 public struct RuleTest: Sendable {
-    /// What the test is called.
+    /// The test's name.
     public let name: String
-    /// The wall clock's time at 0 s, in milliseconds since 1970 as `PushMessage.sentAt`; nil when the test does not
-    /// say.
+    /// The wall clock's time at 0 s, in milliseconds since 1970 as `PushMessage.sentAt`; nil if the test does not set
+    /// it.
     ///
-    /// Without it the wall clock shows the time at which the first message with one was sent, when that comes in.
+    /// Without it, the wall clock is set to the sending time of the first message that has one, when that arrives.
     public let now: Int64?
-    /// The steps, in order; a test without one says nothing, and fails.
+    /// The steps, in order; a test without steps fails.
     public let steps: [RuleTestStep]
     /// Where the test begins.
     public let position: SourcePosition
@@ -20,9 +20,9 @@ public struct RuleTestStep: Sendable {
     /// What happens.
     @nonexhaustive
     public enum Action: Sendable, Hashable {
-        /// A payload comes in.
+        /// A payload arrives.
         case receive(Incoming)
-        /// A handler announces a write to this object or bucket, and has done it.
+        /// A handler announces a write to this object or bucket, and completes it.
         case write(KiiURI)
         /// Something is switched off.
         case kill(KillTarget)
@@ -30,32 +30,32 @@ public struct RuleTestStep: Sendable {
         case revive(KillTarget)
     }
 
-    /// A payload that comes in.
+    /// A payload that arrives.
     public struct Incoming: Sendable, Hashable {
-        /// The payload's bytes: the JSON text as the file has it, or the text of `raw`.
+        /// The payload's bytes: the JSON text from the file, or the text of `raw`.
         public let bytes: [UInt8]
-        /// Whether the file has it as `raw`.
+        /// Whether the file states it as `raw`.
         package let isRaw: Bool
-        /// The transport that brings it; nil when the step names none.
+        /// The transport that brings it; nil if the step names none.
         public let transport: Transport?
         /// The names of the handlers that fail: a handler's name, or the id of a rule that names none.
         public let fail: [String]
     }
 
-    /// When it happens, from the test's beginning; never before the step before, and its time when it is left out.
+    /// The step's time from the test's beginning; never before the previous step, whose time is the default.
     public let at: Duration
     /// What happens.
     public let action: Action
-    /// What is to come of it; nil when the step does not say, which only one that receives nothing may.
+    /// The expected result; nil if the step does not say, which is allowed only if it receives nothing.
     public let expect: RuleExpectation?
     /// Where the step begins.
     public let position: SourcePosition
 
-    /// Where the name of its transport stands; nil without one.
+    /// The position of the transport's name; nil without one.
     let transportPosition: SourcePosition?
 }
 
-/// What a test expects of a message; what is nil is not compared.
+/// The result that a test expects for a message; nil properties are not compared.
 public struct RuleExpectation: Sendable {
     /// The outcome's name, as `Outcome.name`.
     public fileprivate(set) var outcome: String?
@@ -63,26 +63,26 @@ public struct RuleExpectation: Sendable {
     public fileprivate(set) var reason: String?
     /// The layer of the loop guard that stopped it.
     public fileprivate(set) var layer: String?
-    /// The code of the error, of an undecodable message.
+    /// The decoding error's code, for an undecodable message.
     public fileprivate(set) var code: String?
-    /// The ids of the routes that take it, whole and in order, also of those that a stage stopped.
+    /// The ids of the matching routes, complete and in order, also for a message that a middleware dropped.
     public fileprivate(set) var rules: [String]?
-    /// The handlers that were called, failed ones too, whole and in order; a rule that names no handler stands there
+    /// The handlers that were called, failed ones included, complete and in order; a rule without a handler appears
     /// with its id.
     public fileprivate(set) var handlers: [String]?
-    /// What is to be done to Kii's cloud, whole and in order: as `then` has it with all values filled in, and without
-    /// who sends.
+    /// The expected cloud actions, complete and in order: as `then` writes them, with placeholders filled in and
+    /// without the sender.
     public fileprivate(set) var cloud: [DataValue]?
     /// The kind of push.
     public fileprivate(set) var kind: PushKind?
     /// How sure the kind is.
     public fileprivate(set) var certainty: Certainty?
-    /// Where each key that the file names stands.
+    /// The position of each key in the file.
     package fileprivate(set) var positions: [String: SourcePosition] = [:]
     /// Where the expectation begins.
     public let position: SourcePosition
 
-    /// Whether the file names nothing that could be compared.
+    /// Whether the file names nothing to compare.
     public var isEmpty: Bool { positions.isEmpty }
 
     /// The outcomes that a test may name.
@@ -98,7 +98,7 @@ public struct RuleExpectation: Sendable {
 extension RulesReader {
     /// The tests of a file.
     mutating func tests(_ node: RulesNode, _ rules: [RoutingRule]) -> [RuleTest] {
-        // A rule that has a problem is not there, and nobody wants to be told twice.
+        // A rule with a problem is missing, and was already reported.
         let known = RuleNames(rules, isComplete: error == nil)
         var tests: [RuleTest] = []
         for node in list(node, "a list of tests") ?? [] {
@@ -234,7 +234,7 @@ extension RulesReader {
 }
 
 extension RulesReader {
-    /// What a test expects to be done to the cloud: objects with `write` or `send`.
+    /// The expected cloud actions: objects with `write` or `send`.
     private mutating func cloudActions(_ node: RulesNode) -> [DataValue]? {
         list(node, "a list of objects with write or send")?.compactMap { node in
             guard let object = object(node, "an object with write or send", keys: Self.cloudActions) else { return nil }
@@ -253,7 +253,7 @@ extension RulesReader {
     private static let cloudActions = ["write", "send"]
 }
 
-/// The names that a file's tests may speak of.
+/// The names that a file's tests may use.
 package struct RuleNames {
     package let rules: [String]
     package let handlers: [String]
@@ -276,7 +276,7 @@ package struct RuleNames {
 }
 
 extension RoutingRule {
-    /// What tests call the rule's handler: its name, or the rule's id where it names none.
+    /// The name of the rule's handler in tests: its own name, or the rule's id if it has none.
     package var handlerName: String {
         guard case .handler(let name) = action else { return id }
         return name
@@ -284,7 +284,7 @@ extension RoutingRule {
 }
 
 extension JSONToken {
-    /// The place of the value as it is written, a string's quotes included.
+    /// The range of the value in the text, including a string's quotes.
     fileprivate var rangeWithQuotes: Range<Int> {
         kind == .string ? (range.lowerBound - 1)..<(range.upperBound + 1) : range
     }

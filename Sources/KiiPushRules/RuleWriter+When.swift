@@ -22,7 +22,7 @@ extension RouteCriteria {
     }
 }
 
-/// The keys of `when`, but for `data`, in the order in which they are printed, explained and judged.
+/// The keys of `when`, except `data`, in the order of printing, explanation and evaluation.
 package enum WhenCondition: String, CaseIterable {
     case kind
     case bucket
@@ -35,7 +35,7 @@ package enum WhenCondition: String, CaseIterable {
     case transport
     case certainty
 
-    /// Whether a route asks for anything here.
+    /// Whether a route has a condition for this key.
     func isSet(in criteria: RouteCriteria) -> Bool {
         switch self {
         case .kind: criteria.kinds != .all
@@ -51,7 +51,7 @@ package enum WhenCondition: String, CaseIterable {
         }
     }
 
-    /// Writes what a route asks for.
+    /// Writes a route's condition.
     func write(_ criteria: RouteCriteria, to writer: inout JSONWriter) {
         switch self {
         case .kind: writer.texts(criteria.kinds.kinds.map { RuleText($0.rawValue) })
@@ -68,7 +68,7 @@ package enum WhenCondition: String, CaseIterable {
     }
 }
 
-/// A text as the rules file writes it: bare, or as `{"equals": …}` where a star is a star.
+/// A text as the rules file writes it: plain, or as `{"equals": …}`, in which a star is literal.
 struct RuleText {
     let text: String
     let isExact: Bool
@@ -78,7 +78,6 @@ struct RuleText {
         self.isExact = isExact
     }
 
-    /// A pattern's alternative, with something in front.
     init(_ alternative: TextPattern.Alternative, prefix: String = "") {
         switch alternative {
         case .exactly(let text): self.init(prefix + text, isExact: text.utf8.contains(UInt8(ascii: "*")))
@@ -89,7 +88,7 @@ struct RuleText {
 
 extension ScopePattern {
     fileprivate var ruleTexts: [RuleText] {
-        // With the alternative that takes an unknown type come those of all known ones: together they are the star.
+        // The alternative that matches an unknown type comes with those of all known ones: together they are the star.
         if alternatives.contains(where: { $0.kind == .unknown }) { return [RuleText("*")] }
         return alternatives.flatMap { alternative -> [RuleText] in
             let names: (type: String, owner: String) =
@@ -123,7 +122,7 @@ extension JSONWriter {
         texts(pattern?.alternatives.map { RuleText($0) } ?? [])
     }
 
-    /// One text bare, several as a list.
+    /// Writes a single text plain, several as a list.
     fileprivate mutating func texts(_ texts: [RuleText]) {
         if texts.count == 1 { return text(texts[0]) }
         array { writer in

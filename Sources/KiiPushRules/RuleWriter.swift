@@ -1,12 +1,12 @@
-// Rules as text: what a route of the code equals, and what a rule was read as.
+// Writes rules as text: a route declared in code, and a parsed rule.
 
 public import KiiPush
 
 extension Route {
-    /// The rule that this route equals, as one line of JSON.
+    /// The rule equivalent to this route, as one line of JSON.
     ///
-    /// A route that code declares prints with its own id for the handler's name. Reading the text gives a rule that
-    /// takes the same messages; only an empty pattern and an empty list of them, which take none, are refused there.
+    /// A route that code declares prints its own id as the handler's name. Parsing the text gives a rule that matches
+    /// the same messages; only an empty pattern and an empty list, which match none, cannot be parsed.
     public var rule: String {
         if let rule = declaration as? RoutingRule { return rule.description }
         var writer = JSONWriter()

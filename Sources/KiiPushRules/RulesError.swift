@@ -1,20 +1,20 @@
 import KiiPush
 
-/// Everything that is wrong with a rules file.
+/// All problems of a rules file.
 ///
-/// Prints as a compiler's errors do, one a line: `rules.json:3:15: unknown key 'buckt'; did you mean 'bucket'?`. It
-/// quotes names and texts of the rules, cut and with control characters escaped, but nothing of a payload in a test.
+/// Prints like a compiler's errors, one a line: `rules.json:3:15: unknown key 'buckt'; did you mean 'bucket'?`. It
+/// quotes names and texts of the rules, shortened and with control characters escaped, but nothing of a test's payload.
 public struct RulesError: Error, Sendable, Hashable {
-    /// One thing that is wrong.
+    /// One problem.
     public struct Problem: Sendable, Hashable, CustomStringConvertible {
-        /// The file, as the caller named it.
+        /// The file name that the caller gave.
         public let file: String
         /// Where in the file.
         public let position: SourcePosition
         /// What is wrong there, and what was expected.
         public let what: String
 
-        /// Makes a problem, for whoever checks rules for more than their form.
+        /// Makes a problem, for programs with further checks.
         public init(file: String, position: SourcePosition, what: String) {
             self.file = file
             self.position = position
@@ -25,13 +25,13 @@ public struct RulesError: Error, Sendable, Hashable {
         public var description: String { "\(file):\(position): \(what)" }
     }
 
-    /// How many problems are kept; the others are only counted.
+    /// The most problems that are kept; the others are only counted.
     public static let mostProblems = 100
 
-    /// The problems by their places, at least one and at most ``mostProblems``.
+    /// The problems in order of position, at least one and at most ``mostProblems``.
     public let problems: [Problem]
 
-    /// How many more were found.
+    /// The number of problems that were not kept.
     public let omitted: Int
 
     init(_ problems: [Problem], omitted: Int = 0) {
@@ -45,7 +45,7 @@ public struct RulesError: Error, Sendable, Hashable {
 }
 
 extension RulesError: CustomStringConvertible {
-    /// The problems, one a line, and how many more there are.
+    /// The problems, one a line, and the number of further ones.
     public var description: String {
         var lines = problems.map(\.description)
         if omitted > 0, let last = problems.last {

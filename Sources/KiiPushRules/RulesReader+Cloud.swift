@@ -1,4 +1,4 @@
-// What a rule writes to Kii's cloud, and sends.
+// Parses `write` and `send` actions.
 
 import KiiCloud
 import KiiPush
@@ -6,7 +6,7 @@ import KiiPush
 extension RulesReader {
     static let writeKeys = ["object", "fields", "replace"]
 
-    /// The key `write` of `then`: which object is to have which fields.
+    /// The key `write` of `then`: an object and its fields.
     mutating func write(_ node: RulesNode) -> (write: RuleWrite, offset: Int)? {
         guard let object = object(node, "an object with object and fields", keys: Self.writeKeys) else { return nil }
         let place = required("object", of: object)
@@ -17,7 +17,7 @@ extension RulesReader {
         return (RuleWrite(object: target, fields: fields, replaces: replaces), place.offset)
     }
 
-    /// The key `send` of `then`: the body that Kii's REST API takes, and beside it to which topic and as whom.
+    /// The key `send` of `then`: the body of Kii's REST API, with the topic and the sender beside it.
     mutating func send(_ node: RulesNode, _ standard: Sender?) -> (push: RuleSend, offset: Int)? {
         guard let object = object(node, "an object with topic and data") else { return nil }
         let place = required("topic", of: object)
@@ -38,10 +38,10 @@ extension RulesReader {
         )
     }
 
-    /// The keys of `send` that are not in the body.
+    /// The keys of `send` that are not part of the body.
     static let besideBody = ["topic", "as"]
 
-    /// Reports what is no such body; a text that is filled in counts as a text.
+    /// Reports an invalid body; a text with placeholders counts as a text.
     private mutating func checkBody(_ object: RulesObject) {
         let start = object.node.offset
         do throws(MessageBodyError) {

@@ -1,4 +1,4 @@
-// The conditions on the sender's data.
+// Parses conditions on the sender's data.
 
 import KiiPush
 
@@ -68,7 +68,7 @@ extension RulesReader {
         }
     }
 
-    /// The text of a number, also of one in a string.
+    /// The text of a number, which may also be in a string.
     private mutating func number(_ node: RulesNode) -> String? {
         let text = text(node)
         guard node.token.kind == .number || node.token.kind == .string else {

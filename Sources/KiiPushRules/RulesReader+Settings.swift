@@ -1,4 +1,4 @@
-// The settings of the chain and of the delivery.
+// Parses the settings of the chain and of the delivery.
 
 import KiiPush
 
@@ -24,7 +24,7 @@ extension RulesReader {
 
     static let senderTypes = ["user", "thing", "admin"]
 
-    /// The two parts of `user:U1`; reports what is no such text.
+    /// The two parts of `user:U1`; reports any other text.
     mutating func owner(_ text: String, _ node: RulesNode, _ expected: String, types: [String]) -> (String, String)? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             report(node.offset, "expected \(expected), found '\(Suggestion.shown(text))'")
@@ -114,7 +114,7 @@ extension RulesReader {
         if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { rate.messages = most }
         if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { rate.window = per }
         if let coolDown = object["coolDown"].flatMap({ duration($0, isPositive: true) }) { rate.coolDown = coolDown }
-        // Numbers of one's own say how much is honest, also for longer, unless the file bounds that too.
+        // The sustained limit of the standard rate does not fit other numbers, unless the file sets one too.
         if (rate.messages, rate.window) != (base.messages, base.window) { rate.sustained = nil }
         if let node = object["sustained"] { rate.sustained = limit(node) }
         return rate
@@ -125,7 +125,7 @@ extension RulesReader {
         guard let object = object(node, "an object with messages and per, or false", keys: ["messages", "per"]) else {
             return nil
         }
-        // What is left out is as in the standard, which has both.
+        // Missing keys have the values of the standard rate, which has both.
         guard var limit = LoopRate.standard.sustained else { return nil }
         if let most = object["messages"].flatMap({ integer($0, in: 1...1_000_000_000) }) { limit.messages = most }
         if let per = object["per"].flatMap({ duration($0, isPositive: true) }) { limit.window = per }
@@ -151,7 +151,7 @@ extension RulesReader {
 
     // MARK: Delivery
 
-    /// Settings that override some of `base`.
+    /// Settings that override `base`.
     mutating func delivery(_ node: RulesNode, from base: DeliverySettings) -> DeliverySettings {
         var settings = base
         let keys = ["attempts", "backoff", "maxBackoff", "timeout", "order", "onFailure", "replacesOlder", "maxAge"]
@@ -178,7 +178,7 @@ extension RulesReader {
         }
         if let replaces = object["replacesOlder"].flatMap({ bool($0) }) { settings.replacesOlder = replaces }
         if let node = object["maxAge"] {
-            // A rule may take any age where the file's settings do not.
+            // A rule may allow any age even if the file's settings do not.
             let isAny = node.token.kind == .false
             if let most = isAny ? nil : duration(node, isPositive: true) { settings.maxAge = most }
             if isAny { settings.maxAge = nil }

@@ -1,9 +1,9 @@
 import KiiPush
 
-/// One of the texts that a key of `when` asks for.
+/// One text of a key of `when`.
 struct RulesText {
     let text: String
-    /// Whether it was written as `{"equals": …}`, so that a star in it is a star.
+    /// Whether it was written as `{"equals": …}`, so that a star in it is literal.
     let isExact: Bool
     let node: RulesNode
 
@@ -15,7 +15,7 @@ extension RulesReader {
         "kind", "scope", "scopeID", "bucket", "object", "topic", "events", "sender", "certainty", "transport", "data",
     ]
 
-    /// The key `when` of a rule, and where its conditions stand.
+    /// The key `when` of a rule, and the positions of its conditions.
     mutating func when(_ node: RulesNode) -> (RouteCriteria, [RoutingRule.Condition]) {
         var criteria = RouteCriteria()
         var conditions: [RoutingRule.Condition] = []
@@ -50,7 +50,7 @@ extension RulesReader {
 
     // MARK: Texts
 
-    /// A text, or a list of them, any of which will do; each may be `{"equals": text}` instead.
+    /// A text, or a list of alternatives; each may be `{"equals": text}` instead.
     private mutating func texts(_ node: RulesNode, _ what: String) -> [RulesText] {
         guard node.token.kind == .array else { return text(node, what, isInList: false).map { [$0] } ?? [] }
         let nodes = elements(node)
@@ -81,7 +81,7 @@ extension RulesReader {
         .anyOf(texts(node, what).map(\.pattern))
     }
 
-    /// Those of a closed set of names that a text stands for; reports one that stands for none.
+    /// The members of a closed set that a text matches; reports a text that matches none.
     private mutating func names<Value>(
         _ text: RulesText, _ what: String, _ values: [(name: String, value: Value)]
     ) -> [Value] {
@@ -117,7 +117,7 @@ extension RulesReader {
         ("APP", .app), ("APP_AND_USER", .user), ("APP_AND_GROUP", .group), ("APP_AND_THING", .thing),
     ]
 
-    /// Scope types, each with any id or none, and owners such as `user:U1`, which say the id too.
+    /// Scope types, each with any id or none, and owners such as `user:U1`, which include the id.
     private mutating func scope(_ node: RulesNode) -> ScopePattern {
         var alternatives: [ScopePattern.Alternative] = []
         for text in texts(node, "the type of a scope, such as \"APP_AND_USER\"") {
@@ -128,7 +128,7 @@ extension RulesReader {
             for kind in names(text, "scope", Self.scopeTypes) {
                 alternatives.append(ScopePattern.Alternative(kind: kind, id: nil))
             }
-            // A star alone asks only that a scope is stated, be it one that nobody knows.
+            // A star alone only requires that a scope is stated, even an unknown one.
             if text.pattern.takesAnything { alternatives.append(ScopePattern.Alternative(kind: .unknown, id: nil)) }
         }
         return ScopePattern(alternatives)

@@ -1,15 +1,15 @@
 import KiiPush
 
-/// One value of a rules file, as a place in its text; what lies in it is read when someone asks.
+/// One value of a rules file, as a position in its text; its contents are parsed on demand.
 ///
-/// A tree without a copy: the whole text has been checked before, so a payload in a test costs nothing.
+/// Holds no copy: the syntax of the whole text was checked before, so a payload in a test costs nothing.
 struct RulesNode {
     let token: JSONToken
 
-    /// The place of the value's first byte, a string's quote included.
+    /// The position of the value's first byte, including a string's quote.
     var offset: Int { Int(token.start) - (token.kind == .string ? 1 : 0) }
 
-    /// What stands there, in words.
+    /// The type of the value, in words.
     var kindName: String {
         switch token.kind {
         case .string: "a string"
@@ -26,7 +26,7 @@ struct RulesNode {
 /// One member of an object in a rules file.
 struct RulesMember {
     let key: String
-    /// The place of the key's quote.
+    /// The position of the key's opening quote.
     let keyOffset: Int
     let value: RulesNode
 }
@@ -41,18 +41,18 @@ struct RulesObject {
     func member(_ key: String) -> RulesMember? { members.first { $0.key.isExactly(key) } }
 }
 
-/// Goes over a checked rules file and takes down everything that is wrong with it, each with its place.
+/// Reads a syntactically valid rules file, and collects every problem with its position.
 struct RulesReader {
     let source: RulesSource
     private var problems: [(offset: Int, what: String)] = []
     private var omitted = 0
 
-    /// Begins with a text whose syntax is sound.
+    /// Starts with a text whose syntax is valid.
     init(_ source: RulesSource) { self.source = source }
 
     // MARK: Problems
 
-    /// Takes down a problem.
+    /// Records a problem.
     mutating func report(_ offset: Int, _ what: @autoclosure () -> String) {
         guard problems.count < RulesError.mostProblems else {
             omitted += 1
@@ -61,12 +61,12 @@ struct RulesReader {
         problems.append((offset, what()))
     }
 
-    /// Takes down that a value has the wrong type.
+    /// Records that a value has the wrong type.
     mutating func report(_ node: RulesNode, expected: String) {
         report(node.offset, "expected \(expected), found \(node.kindName)")
     }
 
-    /// All that was wrong so far, as one error.
+    /// All problems so far, as one error.
     var error: RulesError? {
         guard !problems.isEmpty else { return nil }
         let placed = problems.map { offset, what in
@@ -79,21 +79,21 @@ struct RulesReader {
 
     // MARK: Containers
 
-    /// The members of an object whose keys are known; reports another type, unknown keys and doubled ones.
+    /// The members of an object with known keys; reports another type, and unknown or duplicate keys.
     mutating func object(_ node: RulesNode, _ what: String, keys: [String]) -> RulesObject? {
         guard let object = object(node, what) else { return nil }
         refuseKeys(of: object, otherThan: keys)
         return object
     }
 
-    /// Reports the keys of an object that are not known.
+    /// Reports the unknown keys of an object.
     mutating func refuseKeys(of object: RulesObject, otherThan keys: [String]) {
         for member in object.members where !keys.contains(where: { $0.isExactly(member.key) }) {
             report(member.keyOffset, Suggestion.unknown("key", member.key, known: keys))
         }
     }
 
-    /// The members of an object with any keys; of a doubled key the first counts.
+    /// The members of an object with any keys; the first of duplicate keys counts.
     mutating func object(_ node: RulesNode, _ what: String) -> RulesObject? {
         guard node.token.kind == .object else {
             report(node, expected: what)
@@ -124,7 +124,7 @@ struct RulesReader {
         return elements(node)
     }
 
-    /// The elements of what is known to be a list.
+    /// The elements of a value that is known to be a list.
     func elements(_ node: RulesNode) -> [RulesNode] {
         var found: [RulesNode] = []
         let text = source.bytes.span
@@ -136,7 +136,7 @@ struct RulesReader {
         return found
     }
 
-    /// The value of a key that has to be there.
+    /// The value of a required key.
     mutating func required(_ key: String, of object: RulesObject) -> RulesNode? {
         if let node = object[key] { return node }
         report(object.node.offset, "the key '\(key)' is missing")
@@ -145,7 +145,7 @@ struct RulesReader {
 
     // MARK: Single values
 
-    /// The text of any value, as it is written; a string's unescaped.
+    /// The text of any value as written; of a string, unescaped.
     func text(_ node: RulesNode) -> String { node.token.string(in: source.bytes.span) }
 
     mutating func string(_ node: RulesNode, _ what: String) -> String? {
@@ -156,7 +156,7 @@ struct RulesReader {
         return text(node)
     }
 
-    /// A string with something in it, and no control character, which would spoil reports.
+    /// A non-empty string without control characters, which would garble reports.
     mutating func name(_ node: RulesNode, _ what: String) -> String? {
         guard let name = string(node, what) else { return nil }
         guard !name.isEmpty else {

@@ -1,6 +1,6 @@
 import KiiPush
 
-/// A place in a text, as compilers and editors count it.
+/// A position in a text, as compilers and editors count it.
 public struct SourcePosition: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The line, from 1; a line ends with a line feed.
     public let line: Int
@@ -13,7 +13,7 @@ public struct SourcePosition: Sendable, Hashable, Comparable, CustomStringConver
         self.column = column
     }
 
-    /// Whether one position stands before another.
+    /// Whether one position is before another.
     public static func < (left: SourcePosition, right: SourcePosition) -> Bool {
         (left.line, left.column) < (right.line, right.column)
     }
@@ -22,9 +22,9 @@ public struct SourcePosition: Sendable, Hashable, Comparable, CustomStringConver
     public var description: String { "\(line):\(column)" }
 }
 
-/// The text of a rules file, and which line and column each byte of it has.
+/// The text of a rules file, with the line and column of each byte.
 struct RulesSource: Sendable {
-    /// The line of each block's first byte, so that a place is found without reading the text from its beginning.
+    /// The line of each block's first byte, so that a position is found without scanning from the beginning.
     private struct Mark {
         var line: Int32
         var lineStart: Int32

@@ -1,14 +1,14 @@
 public import KiiPush
 
-/// Payloads that are accepted and made to be slow, of any size.
+/// Valid payloads of any size that are designed to be slow.
 ///
-/// The benchmark compares what a byte of them costs with what a byte of an ordinary payload costs; a test asserts that
-/// one of twice the size costs twice as much.
+/// The benchmark compares their cost per byte with that of an ordinary payload; a test asserts that twice the size
+/// costs twice as much.
 @_spi(Hostile)
 public struct HostileShape: Sendable {
-    /// What is large in it.
+    /// The part that is large.
     public let name: String
-    /// The transport that is stated.
+    /// The transport of the payload.
     public let transport: Transport?
     private let make: @Sendable (Int) -> String
 
@@ -18,10 +18,10 @@ public struct HostileShape: Sendable {
         self.make = make
     }
 
-    /// A payload of at most `bytes`, and nearly as many.
+    /// A payload of at most `bytes`, and nearly that many.
     public func payload(bytes: Int) -> RawPayload { RawPayload(make(bytes), transport: transport) }
 
-    /// An ordinary payload, of the size that it has.
+    /// An ordinary payload, of fixed size.
     public static var ordinary: RawPayload {
         PayloadFixture.pushToUser(
             scope: .user(KiiUser(id: "01234567-89ab-cdef-0123-456789abcdef")),
@@ -152,7 +152,7 @@ public struct HostileShape: Sendable {
         return String(repeating: "0", count: 5 - digits.count) + digits
     }
 
-    /// An object of as many members as fit, at most `most`, and a string that fills it up.
+    /// An object with as many members as fit, at most `most`, filled up with a string.
     private static func members(_ bytes: Int, most: Int, _ member: (Int) -> String) -> String {
         var text = "{"
         for number in 0..<(most - 1) {
@@ -166,7 +166,7 @@ public struct HostileShape: Sendable {
 
 @_spi(Hostile)
 extension PushMessage {
-    /// Reads all that a receiver and its handlers ask for, once, and returns something that depends on it.
+    /// Reads once everything that a receiver and its handlers read, and returns a value that depends on it.
     public func readAll(secret: DedupeSecret) -> Int {
         var sum = dedupeKeys(app: "0123abcd", secret: secret).hashValue
         sum ^= classification.conflicts.count ^ (alert?.body?.utf8.count ?? 0) ^ (sender?.id.utf8.count ?? 0)
@@ -181,7 +181,7 @@ extension PushMessage {
         return sum ^ (direct?.quickBlox?.text?.utf8.count ?? 0) ^ (direct?.command?.issuingUser == nil ? 0 : 1)
     }
 
-    // A dictionary of strings would hash each key as Swift hashes strings, which is the caller's to choose.
+    // A dictionary of strings would use Swift's hashing for each key, which is the caller's choice.
     private struct Text: Decodable {
         let text: String?
     }

@@ -73,7 +73,7 @@ extension Invariants {
         }
     }
 
-    /// What was read is written, and read again, the same.
+    /// Encoding a decoded value and decoding it again gives the same value.
     private static func checkReadBack(_ value: DataValue) throws(Broken) {
         var writer = JSONWriter()
         writer.value(value)

@@ -1,30 +1,30 @@
 public import KiiPush
 
-/// What holds for every input, whoever made it.
+/// Invariants that hold for every input, including hostile ones.
 ///
-/// The fuzz programs check it for millions of inputs, and the tests for every input that was ever kept: one list, so
-/// that what a fuzzer finds stays found.
+/// The fuzz programs check them for millions of inputs, and the tests for every input that was kept, so that a bug
+/// found by a fuzzer stays fixed.
 @_spi(Hostile)
 public enum Invariants {
-    /// A promise that an input made the library break; names the promise, and nothing of the input.
+    /// An invariant that an input broke; names the invariant, and nothing of the input.
     public struct Broken: Error, CustomStringConvertible {
-        /// What should have held.
+        /// The broken invariant.
         public let description: String
     }
 
-    /// The transports that decide how a payload is read, and none.
+    /// The transports that affect decoding, and none.
     public static let transports: [Transport?] = [nil, .apns, .fcm, .jpush, .mqtt, .quickblox]
 
-    /// Decodes any bytes, as each transport would bring them, and reads all there is to read.
+    /// Decodes any bytes, as from each transport, and reads every property.
     ///
-    /// - Throws: what does not hold.
+    /// - Throws: the broken invariant.
     public static func check(payload bytes: [UInt8]) throws(Broken) {
         for transport in transports { try check(RawPayload(bytes, transport: transport)) }
     }
 
-    /// Decodes one payload: it is a message that keeps its promises, or an error that points into it.
+    /// Decodes one payload: the result is a valid message, or an error with a position inside the payload.
     ///
-    /// - Throws: what does not hold.
+    /// - Throws: the broken invariant.
     public static func check(_ payload: RawPayload) throws(Broken) {
         let message: PushMessage
         do throws(DecodeError) {
@@ -41,9 +41,9 @@ public enum Invariants {
         try checkKeys(message)
     }
 
-    /// Reads any text as a `kiicloud://` URI; what is one prints as it was read.
+    /// Parses any text as a `kiicloud://` URI; a valid one prints unchanged.
     ///
-    /// - Throws: what does not hold.
+    /// - Throws: the broken invariant.
     public static func check(uri text: String) throws(Broken) {
         if let uri = KiiURI(text) {
             try hold(uri.description.utf8.elementsEqual(text.utf8), "a URI prints as it was read")
@@ -54,9 +54,9 @@ public enum Invariants {
         }
     }
 
-    /// Reads any text as QuickBlox's `event.message`; what is one is the same when it was encoded again.
+    /// Parses any text as QuickBlox's `event.message`; a valid one survives encoding and decoding.
     ///
-    /// - Throws: what does not hold.
+    /// - Throws: the broken invariant.
     public static func check(quickBloxEvent text: String) throws(Broken) {
         let event: QuickBloxEvent
         do throws(DecodeError) {

@@ -2,7 +2,7 @@ public import KiiPush
 public import KiiPushRules
 import Synchronization
 
-/// A clock that a test turns by hand: no test needs to sleep.
+/// A clock that only a test advances, so that no test needs to sleep.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -18,36 +18,35 @@ public final class ManualClock: TurnedClock {
 
     private let state: Mutex<State>
 
-    /// Makes a clock that stands at `start`, and whose wall clock shows `wallNow`; nil for one that knows no date.
+    /// Makes a clock that shows `start`, and whose wall clock shows `wallNow`; nil for one that knows no date.
     public init(start: MonotonicInstant = MonotonicInstant(nanoseconds: 0), wallNow: Int64? = nil) {
         state = Mutex(State(time: TurnedTime(now: start, wallNow: wallNow)))
     }
 
-    /// The moment at which the clock stands.
+    /// The clock's current time.
     public var now: MonotonicInstant { state.withLock { $0.time.now } }
 
-    /// What the wall clock shows, in milliseconds since 1970; it goes on with the clock, and jumps when it is set.
+    /// The wall clock's time, in milliseconds since 1970; it advances with the clock, and jumps when it is set.
     public var wallNow: Int64? {
         get { state.withLock { $0.time.wallNow } }
         set { state.withLock { $0.time.wallNow = newValue } }
     }
 
-    /// Turns the clock on, and wakes those whose time has come; it cannot be turned back, since no monotonic clock goes
-    /// back.
+    /// Advances the clock, and wakes the sleepers that are due; it cannot go back, since a monotonic clock never does.
     public func advance(by duration: Duration) {
         let woken = state.withLock { state in
             state.time.advance(by: duration)
             let woken = state.sleepers.filter { $0.value.end <= state.time.now }
             for number in woken.keys { state.sleepers[number] = nil }
-            // Those of one moment in the order in which they came, so that a run is the same each time.
+            // Sleepers of one moment wake in the order in which they came, so that every run is the same.
             return woken.sorted { ($0.value.end, $0.key) < ($1.value.end, $1.key) }
         }
         for (_, sleeper) in woken { sleeper.continuation.resume() }
     }
 
-    /// Returns when the clock has been turned to `instant`.
+    /// Returns when the clock has reached `instant`.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled before.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     public func sleep(until instant: MonotonicInstant) async throws {
         let number = state.withLock { state in
             state.lastSleeper += 1
@@ -73,6 +72,6 @@ public final class ManualClock: TurnedClock {
         }
     }
 
-    /// When the next sleeper wakes; nil when nobody sleeps.
+    /// When the next sleeper wakes; nil if none sleeps.
     public var nextWake: MonotonicInstant? { state.withLock { $0.sleepers.values.map(\.end).min() } }
 }

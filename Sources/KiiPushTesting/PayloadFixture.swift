@@ -1,17 +1,17 @@
 public import KiiPush
 
-/// A payload in the making, for tests: say what it is about, and write it with either key style.
+/// Builds a payload for tests: describe its contents, and encode it with either key style.
 ///
 /// ```swift
 /// let fixture = PayloadFixture.pushToApp(bucket: "settings", object: "o-1", scope: .user(KiiUser(id: "U1")))
 /// let payload = fixture.payload(.long)
 /// ```
 ///
-/// The shapes are those that Kii's servers send; the values are made up.
+/// The shapes are those that Kii's servers send; the values are invented.
 public struct PayloadFixture: Sendable {
-    /// Which keys a payload is written with.
+    /// The keys with which a payload is encoded.
     public enum KeyStyle: Sendable, Hashable, CaseIterable {
-        /// As over APNs: short keys and an `aps` object; fields that APNs never carries are left out.
+        /// As over APNs: short keys and an `aps` object; fields that APNs never carries are omitted.
         case short
         /// As over MQTT: long keys, times as numbers.
         case long
@@ -19,7 +19,7 @@ public struct PayloadFixture: Sendable {
         case strings
     }
 
-    /// Kii's fields, as text; nil values are left out.
+    /// Kii's fields, as text; nil values are omitted.
     public var fields: [KiiField: String] = [:]
 
     /// The sender's own data.
@@ -35,14 +35,14 @@ public struct PayloadFixture: Sendable {
     ///
     /// - Parameters:
     ///   - bucket: the bucket's name.
-    ///   - object: the object's id; nil leaves it out, as when a bucket is deleted.
+    ///   - object: the object's id; nil omits it, as when a bucket is deleted.
     ///   - event: what happened.
     ///   - scope: the bucket's scope.
-    ///   - sender: who caused it; written with long keys only, since APNs never says.
-    ///   - sentAt: the time of the push; change it to make another event.
-    ///   - modifiedAt: the time of the modification; written with long keys only.
+    ///   - sender: the identity that caused it; encoded with long keys only, since APNs omits it.
+    ///   - sentAt: the time of the push; a different time makes a different event.
+    ///   - modifiedAt: the time of the modification; encoded with long keys only.
     ///   - app: the app of the scope.
-    /// - Returns: the payload, to be written with any key style.
+    /// - Returns: the payload, for any key style.
     public static func pushToApp(
         bucket: String = "settings", object: String? = "o-1", event: KiiEvent = .objectUpdated, scope: KiiScope = .app,
         sender: String? = "U-sender", sentAt: Int64 = 1_700_000_000_033, modifiedAt: Int64? = 1_700_000_000_000,
@@ -65,11 +65,11 @@ public struct PayloadFixture: Sendable {
     /// - Parameters:
     ///   - topic: the topic's name.
     ///   - scope: the topic's scope.
-    ///   - sender: who sent it.
-    ///   - sentAt: the time of the push; change it to make another message.
-    ///   - data: what was sent.
+    ///   - sender: the sender.
+    ///   - sentAt: the time of the push; a different time makes a different message.
+    ///   - data: the sender's data.
     ///   - app: the app of the scope.
-    /// - Returns: the payload, to be written with any key style.
+    /// - Returns: the payload, for any key style.
     public static func pushToUser(
         topic: String = "news", scope: KiiScope = .app, sender: String? = "U-sender",
         sentAt: Int64? = 1_700_000_000_033, data: [(key: String, value: DataValue)] = [("text", .string("hello"))],
@@ -85,12 +85,12 @@ public struct PayloadFixture: Sendable {
         return fixture
     }
 
-    /// A Direct Push to a user's device; over MQTT its URIs say so.
+    /// A Direct Push to a user's device; over MQTT its URIs identify it.
     ///
     /// - Parameters:
-    ///   - recipient: the user that it goes to; nil leaves both URIs out, as the other transports do.
-    ///   - data: what was sent.
-    /// - Returns: the payload, to be written with any key style.
+    ///   - recipient: the user that it goes to; nil omits both URIs, as the other transports do.
+    ///   - data: the sender's data.
+    /// - Returns: the payload, for any key style.
     public static func directPush(
         recipient: String? = "U-me", data: [(key: String, value: DataValue)] = [("text", .string("hello"))]
     ) -> PayloadFixture {
@@ -114,9 +114,9 @@ public struct PayloadFixture: Sendable {
         }
     }
 
-    // MARK: Writing
+    // MARK: Encoding
 
-    /// The payload as a transport with this key style would bring it.
+    /// The payload as a transport with this key style would deliver it.
     public func payload(_ style: KeyStyle) -> RawPayload {
         let transport: Transport =
             switch style {
@@ -166,7 +166,8 @@ public struct PayloadFixture: Sendable {
         }
     }
 
-    /// What each transport leaves out: APNs the URIs, and for a Push to App who, which app and when it was modified.
+    /// Whether a transport sends a field: APNs omits the URIs, and for a Push to App the sender, the app and the time
+    /// of modification.
     private static func isSent(_ field: KiiField, _ style: KeyStyle, isApp: Bool) -> Bool {
         switch field {
         case .sourceURI, .senderURI: style == .long
@@ -175,11 +176,11 @@ public struct PayloadFixture: Sendable {
         }
     }
 
-    // MARK: All of them
+    // MARK: The matrix
 
-    /// One payload for each kind, scope and key style that a device meets, each with a name.
+    /// One payload for each kind, scope and key style that a device may receive, each with a name.
     ///
-    /// The scope of a Direct Push is nil: Kii states one with buckets and topics only.
+    /// The scope of a Direct Push is nil: Kii states a scope only with a bucket or topic.
     public static var matrix: [(name: String, kind: PushKind, scope: KiiScope?, style: KeyStyle, payload: RawPayload)] {
         let scopes: [KiiScope] = [
             .app, .user(KiiUser(id: "U-1")), .group(KiiGroup(id: "G-1")), .thing(KiiThing(id: "th.1")),

@@ -2,25 +2,25 @@ import KiiPush
 public import KiiPushRules
 import KiiPushLinux
 
-/// A rules file's own tests as arguments of a Swift Testing test: one case each, with its name and place.
+/// The tests of a rules file as arguments of a Swift Testing test: one case each, with its name and position.
 ///
 /// ```swift
 /// @Test("the rules do what their tests say", arguments: try RuleSuite(contentsOf: "Rules/settings.json"))
 /// func rules(_ test: RuleCase) async throws { try await test.run() }
 /// ```
 ///
-/// So the same file is tested by `swift test` and by `kiipush rules test`.
+/// The same file is then tested by `swift test` and by `kiipush rules test`.
 public struct RuleSuite: Sendable, RandomAccessCollection {
     private let cases: [RuleCase]
 
-    /// What the file says.
+    /// The rules of the file.
     public let rules: RoutingRules
 
-    /// Takes the tests of rules that were read before.
+    /// Uses the tests of rules that are already parsed.
     ///
     /// - Parameter rules: the rules.
-    /// - Throws: `RulesError` when they cannot be loaded; `RuleTestFailure` when there is no test, since a suite of
-    ///   none would pass.
+    /// - Throws: `RulesError` if they cannot be loaded; `RuleTestFailure` if there is no test, since an empty suite
+    ///   would pass.
     public init(_ rules: RoutingRules) throws {
         self.rules = rules
         let runner = try RuleTestRunner(rules)
@@ -28,24 +28,24 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
         cases = rules.tests.map { RuleCase(test: $0, runner: runner) }
     }
 
-    /// Takes the tests of a rules file's text.
+    /// Parses the text of a rules file and uses its tests.
     ///
     /// - Parameters:
     ///   - text: the text.
-    ///   - file: what errors call it.
-    /// - Throws: `RulesError` with everything that is wrong; `RuleTestFailure` when there is no test.
+    ///   - file: the name of the file in errors.
+    /// - Throws: `RulesError` with every problem; `RuleTestFailure` if there is no test.
     public init(text: String, file: String = "rules.json") throws {
         try self.init(RoutingRules(text, file: file))
     }
 
-    /// Takes the tests of a rules file.
+    /// Reads a rules file and uses its tests.
     ///
     /// - Parameters:
-    ///   - path: the file; a relative path counts from the folder of the source file that makes the suite, since the
-    ///     working directory of a test is anybody's guess.
-    ///   - source: that source file; leave it out.
-    /// - Throws: `ReadError` when the file cannot be read; `RulesError` with everything that is wrong in it;
-    ///   `RuleTestFailure` when there is no test.
+    ///   - path: the file; a relative path starts at the folder of the source file that makes the suite, since the
+    ///     working directory of a test varies.
+    ///   - source: the source file; omit it.
+    /// - Throws: `ReadError` if the file cannot be read; `RulesError` with every problem of it; `RuleTestFailure` if
+    ///   there is no test.
     public init(contentsOf path: String, from source: String = #filePath) throws {
         let folder = source.prefix(through: source.lastIndex(of: "/") ?? source.startIndex)
         try self.init(RoutingRules(contentsOf: path.hasPrefix("/") ? path : folder + path))
@@ -59,7 +59,7 @@ public struct RuleSuite: Sendable, RandomAccessCollection {
     public subscript(position: Int) -> RuleCase { cases[position] }
 }
 
-/// One test of a rules file, to be run by a test of yours.
+/// One test of a rules file, to be run by your own test.
 public struct RuleCase: Sendable, Identifiable, CustomStringConvertible {
     /// The test.
     public let test: RuleTest
@@ -70,15 +70,15 @@ public struct RuleCase: Sendable, Identifiable, CustomStringConvertible {
         self.runner = runner
     }
 
-    /// The test's name and its place: `a repeated update is dropped (rules.json:21)`.
+    /// The test's name and position: `a repeated update is dropped (rules.json:21)`.
     public var description: String { "\(test.name) (\(runner.rules.file):\(test.position.line))" }
 
-    /// The place and the name, for whoever runs single cases again.
+    /// The position and the name, which identify a single case for a rerun.
     public var id: String { "\(runner.rules.file):\(test.position) \(test.name)" }
 
-    /// Runs the test through a receiver of its own.
+    /// Runs the test with its own receiver.
     ///
-    /// - Throws: ``RuleCaseFailed`` with everything that was not as expected.
+    /// - Throws: ``RuleCaseFailed`` with every unmet expectation.
     public func run() async throws {
         let result = await runner.run(test)
         if !result.passed { throw RuleCaseFailed(failures: result.failures) }
@@ -87,18 +87,18 @@ public struct RuleCase: Sendable, Identifiable, CustomStringConvertible {
 
 /// A test of a rules file failed.
 public struct RuleCaseFailed: Error, Sendable, CustomStringConvertible {
-    /// What was not as expected, in order; at least one.
+    /// The unmet expectations, in order; at least one.
     public let failures: [RuleTestFailure]
 
-    /// Reports failures, as `RuleTestResult.failures` has them.
+    /// Reports failures from `RuleTestResult.failures`.
     public init(failures: [RuleTestFailure]) { self.failures = failures }
 
-    /// Each failure on a line, and why below it.
+    /// Each failure on a line, with its explanation below.
     public var description: String {
         var lines: [String] = []
         for (number, failure) in failures.enumerated() {
             lines.append(failure.description)
-            // What one step did is the same for all that was expected of it.
+            // All expectations of a step share its explanation.
             let isLastOfStep = number + 1 == failures.count || failures[number + 1].step != failure.step
             if isLastOfStep { lines += failure.explanation.map { "    \($0)" } }
         }

@@ -1,6 +1,6 @@
-/// Numbers that look random and are the same for the same seed, on every machine.
+/// A random number generator that produces the same numbers for the same seed, on every machine.
 ///
-/// The generator known as SplitMix64: fast, and never to be used for secrets.
+/// The algorithm is SplitMix64: fast, and unsuitable for secrets.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

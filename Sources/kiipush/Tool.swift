@@ -1,6 +1,6 @@
 import KiiPushLinux
 
-/// The command line tool: looks at payloads, shows what the receiver does, and switches off what must stop.
+/// The command-line tool: inspects payloads, demonstrates the receiver, and switches off what must stop.
 @main
 struct Tool {
     static func main() async {

@@ -1,10 +1,10 @@
 import KiiPush
 
 extension HTTPResponse {
-    /// The bounds within which an answer is read: an object has at most 65,534 characters.
+    /// The limits for reading an answer: an object has at most 65,534 characters.
     private static let limits = PayloadLimits(bytes: 1 << 20, members: 16_384)
 
-    /// Why the call failed; call it for a status that is none of those wanted.
+    /// Why the call failed; for statuses that mean failure.
     func error() -> CloudError {
         let wait = self[header: "Retry-After"].flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil }
         if status == 429 { return CloudError(.tooManyRequests, status: status, retryAfter: wait) }
@@ -20,7 +20,7 @@ extension HTTPResponse {
 
     /// The members of the answer's object.
     ///
-    /// - Throws: `CloudError` with the code `NOT_UNDERSTOOD` for what is no object.
+    /// - Throws: `CloudError` with the code `NOT_UNDERSTOOD` if the answer is not an object.
     func members() throws(CloudError) -> KeyedData {
         do throws(DecodeError) {
             guard case .object(let members) = try DataValue(checking: body, limits: Self.limits) else {
@@ -34,7 +34,7 @@ extension HTTPResponse {
         CloudError(.notUnderstood, status: status, message: what)
     }
 
-    /// A text that the answer must have.
+    /// A required text of the answer.
     func text(_ key: String, in members: KeyedData) throws(CloudError) -> String {
         guard let text = members[key]?.string, !text.isEmpty else { throw notUnderstood("there is no \(key)") }
         return text
@@ -45,7 +45,7 @@ extension HTTPResponse {
         guard statuses.contains(status) else { throw error() }
     }
 
-    /// The version of an object that the answer is about: the entity tag without its quotes.
+    /// The version of the answer's object: the entity tag without its quotes.
     var version: String? {
         guard var tag = self[header: "ETag"]?[...] else { return nil }
         if tag.hasPrefix("W/") { tag = tag.dropFirst(2) }

@@ -1,9 +1,9 @@
 public import KiiPush
 
-/// Why a call to Kii's cloud did not do what it was to do.
+/// Why a call to Kii's cloud failed.
 ///
-/// Kii names each reason by an error code, and says more in further fields, which differ by code. Printing the error
-/// shows status and code only, since fields may hold ids and data.
+/// Kii names each reason by an error code and adds further fields, which differ by code. Printing the error shows
+/// status and code only, since fields may contain ids and data.
 public struct CloudError: Error, Sendable, Hashable {
     /// The reason by name: Kii's own codes, and three of this library's.
     public struct Code: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
@@ -22,9 +22,9 @@ public struct CloudError: Error, Sendable, Hashable {
 
     /// The reason.
     public let code: Code
-    /// The status of the answer; 0 when nothing was sent.
+    /// The status of the answer; 0 if nothing was sent.
     public let status: Int
-    /// How many seconds the server wants to be left alone; nil where it does not say.
+    /// The number of seconds to wait before a retry; nil if the server does not say.
     public let retryAfter: Int?
 
     private let kept: Kept
@@ -36,13 +36,13 @@ public struct CloudError: Error, Sendable, Hashable {
         kept = Kept(message: message, fields: fields)
     }
 
-    /// What Kii says of it, for people; of this library's own codes, what is wrong.
+    /// Kii's message for people; for this library's own codes, what is wrong.
     public var message: String { kept.message }
 
-    /// What else the answer says, such as `field` or `objectScope`; a token that it repeats is left out.
+    /// Another field of the answer, such as `field` or `objectScope`; a token in the answer is removed.
     public subscript(field: String) -> DataValue? { kept.fields[field] }
 
-    /// Whether the token is none, or none any more, so that a new one may help.
+    /// Whether the token is invalid or expired, so that a new one may help.
     public var isTokenEnded: Bool { code == .wrongToken || status == 401 && code == .unknown }
 
     /// Whether the same call may work later: Kii's 503.
@@ -50,7 +50,7 @@ public struct CloudError: Error, Sendable, Hashable {
 }
 
 extension CloudError {
-    /// What is kept and not shown.
+    /// Fields that are kept but not printed.
     private struct Kept: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
         let message: String
         let fields: KeyedData
@@ -61,12 +61,12 @@ extension CloudError {
 }
 
 extension CloudError: CustomStringConvertible {
-    /// The code and the status, on one line, and what to do where that is known.
+    /// The code and the status, on one line, and a hint where there is one.
     public var description: String {
         var text = Suggestion.shown(code.name)
         if status != 0 { text += " (status \(status))" }
         if let hint = code.hint { text += ": \(hint)" }
-        // These words are this library's own.
+        // This library wrote these messages.
         if code == .unsendable || code == .notUnderstood { text += ": \(message)" }
         return text
     }

@@ -1,8 +1,8 @@
-// Kii's error codes by status, as its REST reference and its JavaScript SDK have them. The set is open.
+// Kii's error codes by status, from its REST reference and its JavaScript SDK. The set is open.
 extension CloudError.Code {
-    // This library's own.
+    // Codes of this library.
 
-    /// The request could not be made: an id that cannot stand in a path, or a token that cannot stand in a header.
+    /// The request could not be made: an id is invalid in a path, or a token is invalid in a header.
     public static let unsendable: Self = "UNSENDABLE"
     /// The answer is not what Kii documents.
     public static let notUnderstood: Self = "NOT_UNDERSTOOD"
@@ -10,33 +10,33 @@ extension CloudError.Code {
     public static let unknown: Self = "UNKNOWN"
     /// Status 429, which has no code: too many requests.
     ///
-    /// Kii asks not to try again by program.
+    /// Kii asks clients not to retry automatically.
     public static let tooManyRequests: Self = "TOO_MANY_REQUESTS"
 
     // 400
 
-    /// A value is not what the call takes.
+    /// A value is invalid for this call.
     public static let invalidInputData: Self = "INVALID_INPUT_DATA"
-    /// The body is no JSON.
+    /// The body is not JSON.
     public static let invalidJSON: Self = "INVALID_JSON"
     /// A value is missing.
     public static let missingData: Self = "MISSING_DATA"
-    /// The bucket's name is none.
+    /// The bucket's name is invalid.
     public static let invalidBucket: Self = "INVALID_BUCKET"
-    /// The object's id is none.
+    /// The object's id is invalid.
     public static let invalidObjectID: Self = "INVALID_OBJECT_ID"
-    /// The bucket's type does not have this call.
+    /// The bucket's type does not support this call.
     public static let bucketTypeNotSupported: Self = "BUCKET_TYPE_NOT_SUPPORTED"
 
     // 401 and 403
 
-    /// The token's owner has no right to do this.
+    /// The token's owner has no permission for this.
     public static let unauthorized: Self = "UNAUTHORIZED"
     /// The user is disabled.
     public static let userDisabled: Self = "USER_DISABLED"
     /// The thing is disabled.
     public static let thingDisabled: Self = "THING_DISABLED"
-    /// The token is none, or none any more.
+    /// The token is invalid or expired.
     public static let wrongToken: Self = "WRONG_TOKEN"
     /// The app is disabled.
     public static let appDisabled: Self = "APP_DISABLED"
@@ -57,7 +57,7 @@ extension CloudError.Code {
     public static let objectNotFound: Self = "OBJECT_NOT_FOUND"
     /// There is no such topic.
     public static let topicNotFound: Self = "TOPIC_NOT_FOUND"
-    /// There is no bucket to subscribe to.
+    /// The bucket of a subscription does not exist.
     public static let filterNotFound: Self = "FILTER_NOT_FOUND"
     /// There is no such installation.
     public static let installationNotFound: Self = "INSTALLATION_NOT_FOUND"
@@ -68,35 +68,35 @@ extension CloudError.Code {
 
     // 409
 
-    /// The object was changed since the version that was named.
+    /// The object was changed after the named version.
     public static let objectVersionIsStale: Self = "OBJECT_VERSION_IS_STALE"
-    /// There is such an object already.
+    /// The object already exists.
     public static let objectAlreadyExists: Self = "OBJECT_ALREADY_EXISTS"
-    /// There is such a topic already.
+    /// The topic already exists.
     public static let topicAlreadyExists: Self = "TOPIC_ALREADY_EXISTS"
-    /// There is such an installation already.
+    /// The installation already exists.
     public static let installationAlreadyExists: Self = "INSTALLATION_ALREADY_EXISTS"
-    /// There is such a subscription already; a guide gives it the status 404.
+    /// The subscription already exists; one of Kii's guides states the status 404.
     public static let pushSubscriptionAlreadyExists: Self = "PUSH_SUBSCRIPTION_ALREADY_EXISTS"
-    /// A value has to be unique and is not.
+    /// A value that must be unique is not.
     public static let uniqueConstraintViolated: Self = "UNIQUE_CONSTRAINT_VIOLATED"
 
     // 500 and 503
 
-    /// Something else.
+    /// Any other error.
     public static let undefinedError: Self = "UNDEFINED_ERROR"
-    /// The endpoint is being made: ask again soon.
+    /// The endpoint is being created: ask again soon.
     public static let mqttEndpointNotReady: Self = "MQTT_ENDPOINT_NOT_READY"
-    /// Something is not to be had for the moment.
+    /// A resource is temporarily unavailable.
     public static let resourceTemporarilyUnavailable: Self = "RESOURCE_TEMPORARILY_UNAVAILABLE"
-    /// The server has a fault for the moment.
+    /// The server has a temporary fault.
     public static let temporaryUnavailableError: Self = "TEMPORARY_UNAVAILABLE_ERROR"
     /// Somebody else is writing.
     public static let lockFailed: Self = "LOCK_FAILED"
     /// The query took too long.
     public static let queryTimeout: Self = "QUERY_TIMEOUT"
 
-    /// What to do about it, where that is more than the name says.
+    /// What to do about it, if the name does not say.
     var hint: String? {
         switch self {
         case .wrongToken: "the token is none any more, or another app's; get a new one"

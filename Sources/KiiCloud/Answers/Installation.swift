@@ -1,14 +1,14 @@
 import KiiPush
 
-/// A device's place in the list of those that Kii sends to.
+/// The registration of a device to which Kii sends pushes.
 public struct Installation: Sendable, Hashable {
-    /// The installation's id, by which its endpoint is asked for.
+    /// The installation's id, which identifies its endpoint.
     public let id: String
-    /// The device's own id in its network; the server makes one for MQTT.
+    /// The device's own id in its network; for MQTT, the server makes it.
     public let registrationID: String?
 }
 
-/// Where a device gets its pushes over MQTT.
+/// The broker and the credentials for a device's pushes over MQTT.
 public struct MQTTEndpoint: Sendable, Hashable {
     /// The broker's host.
     public let host: String
@@ -16,26 +16,26 @@ public struct MQTTEndpoint: Sendable, Hashable {
     public let portTCP: Int?
     /// The port for MQTT over TLS.
     public let portSSL: Int?
-    /// The topic on which pushes come, which is the client's id too.
+    /// The topic on which pushes arrive; it is also the client's id.
     public let topic: Secret
     /// The user's name at the broker.
     public let userName: Secret
     /// The password at the broker.
     public let password: Secret
-    /// How many seconds the endpoint holds from now; nil where the server does not say.
+    /// For how many seconds from now the endpoint is valid; nil if the server does not say.
     public let secondsToLive: Int64?
 }
 
-/// What the server says when it is asked for an MQTT endpoint.
+/// The server's answer to a request for an MQTT endpoint.
 public enum MQTTEndpointAnswer: Sendable, Hashable {
     /// The endpoint.
     case ready(MQTTEndpoint)
-    /// The endpoint is being made, as it is right behind an installation: ask again after so many seconds.
+    /// The endpoint is still being created, as right after an installation: ask again after this many seconds.
     case notReady(retryAfter: Int?)
 }
 
 extension MQTTEndpoint {
-    /// The endpoint as Kii's server gives it, one object of JSON: what `kiipush receive --endpoint` reads from a file.
+    /// The endpoint as Kii's server sends it, one JSON object, for `kiipush receive --endpoint`.
     public var json: Secret {
         var writer = JSONWriter()
         writer.object { writer in
@@ -61,7 +61,7 @@ extension MQTTEndpoint {
         password = Secret(try response.text("password", in: fields))
         portTCP = port("portTCP")
         portSSL = port("portSSL")
-        // Onboarding calls it otherwise.
+        // Onboarding uses another name.
         secondsToLive = (fields["X-MQTT-TTL"] ?? fields["ttl"])?.integer
     }
 }

@@ -1,10 +1,10 @@
 public import KiiPush
 
-/// A user, group or thing as the server has it now.
+/// The current record of a user, group or thing.
 public struct CloudRecord<Handle: Sendable>: Sendable {
-    /// Whose record it is.
+    /// The user, group or thing.
     public let handle: Handle
-    /// All that the server says, in its order; keys that begin with `_` are Kii's own.
+    /// All fields, in the server's order; keys that begin with `_` are Kii's own.
     public let fields: KeyedData
 
     /// The value of a field.
@@ -18,22 +18,22 @@ public typealias GroupRecord = CloudRecord<KiiGroup>
 /// A thing's record.
 public typealias ThingRecord = CloudRecord<KiiThing>
 
-/// An object as the server has it now.
+/// The current record of an object.
 public struct ObjectRecord: Sendable {
     /// The object.
     public let object: KiiObject
-    /// Its own fields, in the server's order, without those that begin with `_` and are Kii's.
+    /// Its own fields, in the server's order, without Kii's own, which begin with `_`.
     public let fields: KeyedData
-    /// Its version, for a write that is to happen only if nobody else wrote.
+    /// Its version, for a conditional write.
     public let version: String?
     /// When it was created, in milliseconds since 1970.
     public let createdAt: Int64?
-    /// When it was changed last, in milliseconds since 1970: what `OwnWrite.done(modifiedAt:)` takes.
+    /// When it was last changed, in milliseconds since 1970, for `OwnWrite.done(modifiedAt:)`.
     public let modifiedAt: Int64?
     /// The id of the user or thing that owns it.
     public let owner: String?
 
-    /// The value of a field of its own.
+    /// The value of one of its own fields.
     public subscript(key: String) -> DataValue? { fields[key] }
 
     init(_ object: KiiObject, _ response: HTTPResponse) throws(CloudError) {
@@ -46,20 +46,19 @@ public struct ObjectRecord: Sendable {
         owner = all["_owner"]?.string
     }
 
-    // By name: the loop guard's stamp begins with an underscore, and is not Kii's.
+    // By name: the loop guard's stamp begins with an underscore too, but is not Kii's.
     private static let reserved: Set<String> = ["_id", "_created", "_modified", "_owner", "_dataType", "_version"]
 }
 
-/// What a write did.
+/// The result of a write.
 public struct Written: Sendable, Hashable {
-    /// The object that was written; of a new one, with the id that the server gave it.
+    /// The written object; for a new one, with the id that the server assigned.
     public let object: KiiObject
     /// Whether the object is new.
     public let isNew: Bool
-    /// Its version now.
+    /// Its new version.
     public let version: String?
-    /// When the write happened by the server's clock, in milliseconds since 1970: what `OwnWrite.done(modifiedAt:)`
-    /// takes.
+    /// The time of the write by the server's clock, in milliseconds since 1970, for `OwnWrite.done(modifiedAt:)`.
     public let modifiedAt: Int64?
 
     init(_ object: KiiObject, _ response: HTTPResponse) throws(CloudError) {
@@ -70,7 +69,7 @@ public struct Written: Sendable, Hashable {
         modifiedAt = (fields["modifiedAt"] ?? fields["_modified"] ?? fields["createdAt"])?.integer
     }
 
-    /// What a write did, by the object that it left.
+    /// The result of a write that left this object.
     init(_ record: ObjectRecord, isNew: Bool) {
         object = record.object
         self.isNew = isNew

@@ -1,13 +1,12 @@
 import KiiPush
 
 extension OutgoingMessage {
-    /// What is wrong with the push, and what its receivers will not see as the sender may think.
+    /// Checks the push for errors, and for effects on receivers that the sender may not expect.
     ///
-    /// Kii's server refuses a push that has a problem, so do not send it. One with warnings is sent.
+    /// Kii's server refuses a push with a problem, so do not send it. Warnings do not prevent sending.
     ///
-    /// - Parameter address: to which topic it is sent, by whom, and when.
-    /// - Returns: the problems that concern all networks, then those of each network that is on; empty when all is
-    ///   well.
+    /// - Parameter address: the topic, the sender, and the time.
+    /// - Returns: the problems that concern all networks, then those of each enabled network; empty if there are none.
     public func problems(sentTo address: PushAddress) -> [SendProblem] {
         var problems = valueProblems(data, at: "data", nil)
         if networks.isEmpty {
@@ -42,7 +41,7 @@ extension OutgoingMessage {
 
     // MARK: Values and keys
 
-    /// The values that Kii does not take.
+    /// The values that Kii does not accept.
     private func valueProblems(_ data: KeyedData, at path: String, _ network: PushNetwork?) -> [SendProblem] {
         data.members.compactMap { key, value in
             let place = "\(path).\(Suggestion.shown(key))"
@@ -88,7 +87,7 @@ extension OutgoingMessage {
     private func sizeProblem(_ preview: PushPreview, _ address: PushAddress) -> SendProblem? {
         let (network, used) = (preview.network, preview.bytes)
         guard let limit = network.limit, used > limit else { return nil }
-        // Only now: what a switch would save takes a preview without it.
+        // Last, since the savings of each switch need another preview.
         let budget = budget(network, sentTo: address)
         let savings = SendSwitch.allCases.filter { budget.saved[$0, default: 0] > 0 }.map {
             "\($0.rawValue) \(budget.saved[$0, default: 0])"

@@ -1,8 +1,8 @@
 import KiiPush
 
-// What a receiver makes of the push, by this SDK's own decoder: so whatever it knows of keys, the check knows.
+// How a receiver decodes the push: this uses the SDK's own decoder, so the check knows every key that it knows.
 extension OutgoingMessage {
-    /// What a receiver sees otherwise than the sender may think.
+    /// Effects on a receiver that the sender may not expect.
     func receiverProblems(_ preview: PushPreview) -> [SendProblem] {
         let limits = PayloadLimits(bytes: 16 << 20, members: Self.mostBodyBytes)
         guard let message = try? PushMessage(preview.payload, limits: limits) else { return [] }
@@ -41,7 +41,7 @@ extension OutgoingMessage {
         let received = Set(message.data.keys.map { ExactText($0) })
         let own = ownData(network)
         return data(for: network).members.compactMap { key, _ in
-            // The loop guard's stamp is for the guard, which finds it.
+            // The loop guard's stamp is meant for the guard, which finds it.
             guard !received.contains(ExactText(key)), key != Lineage.key else { return nil }
             let path = own[key] == nil ? "data" : "\(name(of: network)).data"
             return SendProblem(

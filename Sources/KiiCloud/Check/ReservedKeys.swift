@@ -1,6 +1,6 @@
 import KiiPush
 
-/// The keys that a sender's data may not have where FCM is on, as Kii's REST reference lists them for FCM and for GCM.
+/// The keys that data may not use if FCM is enabled, from the lists for FCM and GCM in Kii's REST reference.
 enum ReservedKeys {
     private static let names: Set<String> = [
         "from", "registration_ids", "collapse_key", "data", "delay_while_idle", "time_to_live",
@@ -10,9 +10,9 @@ enum ReservedKeys {
 
     private static let longest = 24
 
-    /// Whether FCM keeps a key for itself.
+    /// Whether FCM reserves a key.
     static func isReserved(_ key: String) -> Bool {
-        // No longer one is: to hash what a stranger wrote may take long.
+        // No reserved key is longer: hashing a long key from untrusted input may be slow.
         key.utf8.count <= longest && names.contains(key) || key.hasPrefix("google.") || key.hasPrefix("gcm.")
     }
 }

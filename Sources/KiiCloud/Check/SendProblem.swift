@@ -1,39 +1,39 @@
-/// What is wrong with a push that is to be sent, or what its receivers will not see as the sender may think.
+/// A problem of a push before it is sent, or an effect on receivers that the sender may not expect.
 public struct SendProblem: Sendable, Hashable {
-    /// What it is; the raw value is the name that the tool prints.
+    /// The kind of problem; the tool prints the raw value.
     @nonexhaustive
     public enum Code: String, Sendable, Hashable, CaseIterable {
-        /// An array or an object in data: Kii takes one level. Put it into a string, as JSON.
+        /// An array or an object in data: Kii accepts one level. Encode it as JSON in a string.
         case nestedValue
-        /// A null in data: Kii takes strings, numbers and booleans.
+        /// A null in data: Kii accepts strings, numbers and booleans.
         case nullValue
-        /// A number in data that JSON cannot write.
+        /// A number in data that JSON cannot represent.
         case notANumber
-        /// A value in FCM's own data that is no string.
+        /// A value in FCM's own data that is not a string.
         case notAString
-        /// A key in data that the network keeps for itself.
+        /// A key in data that the network reserves.
         case reservedKey
         /// The push goes to no network.
         case noNetwork
-        /// The payload is larger than the network takes.
+        /// The payload exceeds the network's limit.
         case tooLarge
-        /// The sender has no right to send to the topic.
+        /// The sender may not send to the topic.
         case notAllowed
-        /// FCM is to send nothing while APNs is on, which Kii refuses.
+        /// FCM is in dry run while APNs is enabled, which Kii refuses.
         case dryRunWithAPNS
 
-        /// Warning: a receiver takes the push for a Direct Push, since what names the topic is suppressed.
+        /// Warning: a receiver decodes the push as a Direct Push, since the topic's keys are suppressed.
         case looksDirect
-        /// Warning: a receiver takes the push for a Push to App, since a key in data is one of Kii's.
+        /// Warning: a receiver decodes the push as a Push to App, since a key in data is one of Kii's.
         case looksLikeAppEvent
-        /// Warning: keys contradict each other, so a receiver's routes leave the push alone unless they say otherwise.
+        /// Warning: keys contradict each other, so routes ignore the push unless they allow ambiguity.
         case ambiguous
-        /// Warning: a receiver does not find this key in data, since it is one of Kii's, Apple's or the network's.
+        /// Warning: a receiver does not find this key in data, since Kii, Apple or the network uses it.
         case keyNotReceived
-        /// Warning: a network has data of its own beside the data for all; the documents do not say what devices get.
+        /// Warning: a network has its own data besides the common data; Kii does not document what devices get.
         case ownData
 
-        /// Whether the push can be sent all the same.
+        /// Whether the push can still be sent.
         public var isWarning: Bool {
             switch self {
             case .looksDirect, .looksLikeAppEvent, .ambiguous, .keyNotReceived, .ownData: true
@@ -42,16 +42,16 @@ public struct SendProblem: Sendable, Hashable {
         }
     }
 
-    /// What it is.
+    /// The kind of problem.
     public let code: Code
-    /// The network that it is about; nil for all.
+    /// The network concerned; nil for all.
     public let network: PushNetwork?
-    /// Where, by the names of the request's body, such as `data.count` or `sendTopicID`.
+    /// The path in the request's body, such as `data.count` or `sendTopicID`.
     public let path: String
-    /// What is wrong and what to do about it; never holds a value of the data.
+    /// What is wrong and how to fix it; never contains a value of the data.
     public let message: String
 
-    /// Whether the push can be sent all the same.
+    /// Whether the push can still be sent.
     public var isWarning: Bool { code.isWarning }
 
     init(_ code: Code, _ network: PushNetwork? = nil, at path: String, _ message: String) {

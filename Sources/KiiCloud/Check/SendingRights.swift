@@ -1,15 +1,15 @@
 public import KiiPush
 
-/// Who may send to a topic, as Kii's guide says it.
+/// Who may send to a topic, according to Kii's guide.
 ///
-/// To an app's topic only the developer, to a group's any member, to a user's the user who owns it. Who is in a group
-/// only the server knows, and of a thing's topic the guide says nothing: there nobody is refused here. The developer,
-/// with an administrator's token, may send to any.
+/// Only the developer may send to an app's topic, any member to a group's, and only the owner to a user's. Only the
+/// server knows the members of a group, and the guide does not cover a thing's topic: for these, nobody is refused
+/// here. The developer, with an administrator's token, may send to any topic.
 public enum SendingRights {
-    /// Why `sender` may not send to `topic`; nil when they may, or when only the server knows.
+    /// Why `sender` may not send to `topic`; nil if they may, or if only the server knows.
     ///
     /// - Parameters:
-    ///   - sender: who wants to send.
+    ///   - sender: the identity that wants to send.
     ///   - topic: the topic.
     /// - Returns: the rule, in words.
     public static func refusal(of sender: Sender, to topic: KiiTopic) -> String? {

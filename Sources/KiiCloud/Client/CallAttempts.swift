@@ -1,37 +1,37 @@
-/// How often a call is tried while Kii's servers answer 503, and how long the pauses are.
+/// How often a call is retried while Kii's servers answer 503, and how long the pauses are.
 public struct RetrySettings: Sendable, Hashable {
-    /// The most times that a call is sent, at least 1.
+    /// The most attempts of a call, at least 1.
     public let attempts: Int
-    /// The pause before the second time; each further one is twice as long.
+    /// The pause before the second attempt; each further one is twice as long.
     public let pause: Duration
-    /// The longest pause; a server that asks for a longer one gets no further try.
+    /// The longest pause; if a server asks for a longer one, the call is not retried.
     public let longestPause: Duration
 
-    /// Five times, with pauses of 1, 2, 4 and 8 seconds and up to a fifth more or less.
+    /// Five attempts, with pauses of 1, 2, 4 and 8 seconds, each up to a fifth more or less.
     public static let standard = RetrySettings()
 
-    /// Sets how often, and how long in between.
+    /// Sets the number of attempts and the pauses.
     public init(attempts: Int = 5, pause: Duration = .seconds(1), longestPause: Duration = .seconds(30)) {
         self.attempts = max(attempts, 1)
         self.pause = max(pause, .zero)
         self.longestPause = max(longestPause, .zero)
     }
 
-    /// The pause behind so many attempts, from 1; a jitter from -1 to 1 changes it by up to a fifth: a fleet that was
-    /// cut off at once must not come back at once.
+    /// The pause after so many attempts, from 1; a jitter from -1 to 1 changes it by up to a fifth, so that a fleet
+    /// that was cut off does not return all at once.
     func pause(behind sent: Int, jitter: Double) -> Duration {
         min(pause * (1 << min(sent - 1, 20)), longestPause) * (1 + 0.2 * jitter)
     }
 }
 
-/// What is done about a call that failed: tells, and does nothing itself.
+/// Decides what to do about a failed call; performs nothing itself.
 struct CallAttempts {
     enum Step: Equatable {
-        /// The error is the caller's.
+        /// Throws the error to the caller.
         case fail
-        /// The same again, after a pause.
+        /// Retries after a pause.
         case wait(Duration)
-        /// The same again with another token.
+        /// Retries with another token.
         case renewToken
     }
 
@@ -41,14 +41,14 @@ struct CallAttempts {
 
     init(_ settings: RetrySettings) { self.settings = settings }
 
-    /// What to do behind a failed attempt.
+    /// Decides the step after a failed attempt.
     ///
     /// - Parameters:
-    ///   - error: why it failed.
-    ///   - jitter: a number from -1 to 1, by which a pause of our own varies by up to a fifth.
+    ///   - error: the error of the attempt.
+    ///   - jitter: a number from -1 to 1, which varies this library's own pauses by up to a fifth.
     /// - Returns: the next step.
     mutating func step(after error: CloudError, jitter: Double) -> Step {
-        // Another token is asked for once; what the server says of that one counts.
+        // A new token is requested once; the answer to that one is final.
         if error.isTokenEnded, !hasRenewed {
             hasRenewed = true
             return .renewToken

@@ -1,33 +1,32 @@
-/// Whatever carries requests to Kii's servers: an HTTP client of yours, over TLS.
+/// Carries requests to Kii's servers: an HTTP client of yours, over TLS.
 ///
-/// Send each request once and as it is, add what HTTP needs, and give back what the server says, whatever its status.
-/// Follow no redirection, since the token would follow. Bound time and the size of an answer. Stop when the task is
-/// cancelled. Put no header's value into a log. Whatever you throw reaches the caller as it is.
+/// Send each request once and unchanged, add what HTTP needs, and return the server's answer, whatever its status.
+/// Follow no redirection, since the token would follow. Limit the time and the size of an answer. Stop when the task is
+/// cancelled. Do not log header values. Whatever you throw reaches the caller unchanged.
 public protocol HTTPTransport: Sendable {
     /// Sends a request and waits for the answer.
     ///
     /// - Parameter request: the request.
     /// - Returns: the answer, of any status.
-    /// - Throws: when there is no answer; then nobody knows whether the request was carried out.
+    /// - Throws: if there is no answer; the request may or may not have been carried out.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
 
-/// An error of a transport that says whether its request may have been carried out.
+/// A transport error that says whether the server may have carried out the request.
 ///
-/// Any other error of a transport counts as one of a request that may have been.
+/// For any other error, the request counts as possibly carried out.
 public protocol TransportError: Error {
     /// Whether the server may have carried out the request.
     var wasSent: Bool { get }
 }
 
-/// Where tokens come from: a file, a login, a thing's onboarding.
+/// A source of tokens: a file, a login, a thing's onboarding.
 public protocol TokenSource: Sendable {
-    /// The token to be used.
+    /// The current token.
     ///
-    /// - Parameter ended: the token that the server has just refused; nil when nothing is known against the present
-    ///   one.
-    /// - Returns: a token; the same one again when there is no newer.
-    /// - Throws: when there is none.
+    /// - Parameter ended: the token that the server has just refused; nil if the current one is not known to be bad.
+    /// - Returns: a token; the same one if there is no newer.
+    /// - Throws: if there is none.
     func token(replacing ended: Secret?) async throws -> Secret
 }
 
@@ -35,7 +34,7 @@ public protocol TokenSource: Sendable {
 public struct FixedToken: TokenSource {
     private let fixed: Secret
 
-    /// Uses one token as long as it holds.
+    /// Uses one token as long as it is valid.
     public init(_ token: Secret) { fixed = token }
 
     /// The token.

@@ -2,16 +2,16 @@ public import KiiPush
 
 /// A write of an object's fields.
 public enum ObjectWrite: Sendable, Hashable {
-    /// Creates the object; refused when there is one already.
+    /// Creates the object; fails if it exists.
     case create(KeyedData)
-    /// Puts fields in the place of all that the object has; only of that version, if one is named.
+    /// Replaces all fields of the object; if a version is named, only that version.
     case replace(KeyedData, ifMatch: String? = nil)
-    /// Changes some fields; only of that version, if one is named.
+    /// Changes some fields; if a version is named, only of that version.
     case patch(KeyedData, ifMatch: String? = nil)
 }
 
 extension ObjectWrite {
-    /// Whether it would change an object that was read, beside its stamp.
+    /// Whether it would change a record apart from its stamp.
     fileprivate func changes(_ record: ObjectRecord) -> Bool {
         switch self {
         case .create: true
@@ -20,7 +20,7 @@ extension ObjectWrite {
         }
     }
 
-    /// The same with the stamp of a handler among the fields.
+    /// The same write with a handler's stamp among the fields.
     fileprivate func stamped(_ stamp: String) -> ObjectWrite {
         switch self {
         case .create(let fields): .create(fields.stamped(stamp))
@@ -29,7 +29,7 @@ extension ObjectWrite {
         }
     }
 
-    /// The same, of a version where it names none.
+    /// The same write, limited to a version unless it already names one.
     fileprivate func of(version: String?) -> ObjectWrite {
         switch self {
         case .create: self
@@ -39,21 +39,20 @@ extension ObjectWrite {
     }
 }
 
-// What a handler does to the cloud, with its duties to the loop guard done: it cannot forget to announce, to stamp or
-// to report.
+// A handler's calls to the cloud, which announce, stamp and report each write for the loop guard.
 extension HandlerContext {
-    /// Writes an object: announces the write, stamps it, and reports it done or failed.
+    /// Writes an object: announces the write, stamps it, and reports its success or failure.
     ///
-    /// The write's own event is then dropped here, and other devices' handlers see through how many it has come. A
-    /// write whose answer is lost is made again where it cannot happen twice, see ``KiiClient/write(_:_:)``. Otherwise
-    /// it counts as failed: its event, if it comes, is handled. Call ``continuing(_:)`` with the record first, if you
-    /// have read the object.
+    /// The write's own event is then dropped here, and handlers on other devices see how many handlers it has passed.
+    /// If the answer is lost, the write is retried where it cannot happen twice, see ``KiiClient/write(_:_:)``.
+    /// Otherwise it counts as failed: its event, if it arrives, is handled. If you have read the object, call
+    /// ``continuing(_:)`` with the record first.
     ///
     /// - Parameters:
     ///   - object: the object.
-    ///   - write: what to do to it.
-    ///   - client: what makes the call.
-    /// - Returns: what the server answered.
+    ///   - write: the write.
+    ///   - client: the client that makes the call.
+    /// - Returns: the server's answer.
     /// - Throws: `LoopRefusal` before anything is sent, or what ``KiiClient/write(_:_:)`` throws.
     @discardableResult
     public func write(_ object: KiiObject, _ write: ObjectWrite, with client: KiiClient) async throws -> Written {
@@ -68,19 +67,19 @@ extension HandlerContext {
         }
     }
 
-    /// Writes an object that the handler has read, if that would change it: goes on with its lineage, then announces
-    /// the write, stamps it, and reports it done or failed.
+    /// Writes an object that the handler has read, unless nothing would change: continues its lineage, announces the
+    /// write, stamps it, and reports its success or failure.
     ///
-    /// A write that names no version is made to the version that was read, so that nobody else's write is lost. One
-    /// that would leave every field as it was read is not sent: it would tell all devices of a change that is none.
+    /// A write without a version is limited to the version that was read, so that no other write is lost. A write that
+    /// would change no field is not sent: it would notify all devices of a change that did not happen.
     ///
     /// - Parameters:
-    ///   - record: the object as it was read.
-    ///   - write: what to do to it.
-    ///   - client: what makes the call.
-    /// - Returns: what the server answered; nil when nothing was to be changed, and so nothing was sent.
-    /// - Throws: `LineageTooLong` when the object has come through too many handlers; otherwise what
-    ///   ``write(_:_:with:)-(KiiObject,_,_)`` throws.
+    ///   - record: the record that was read.
+    ///   - write: the write.
+    ///   - client: the client that makes the call.
+    /// - Returns: the server's answer; nil if nothing had to change, so that nothing was sent.
+    /// - Throws: `LineageTooLong` if the object has passed through too many handlers; otherwise the errors of
+    ///   ``write(_:_:with:)-(KiiObject,_,_)``.
     @discardableResult
     public func write(_ record: ObjectRecord, _ write: ObjectWrite, with client: KiiClient) async throws -> Written? {
         guard write.changes(record) else { return nil }
@@ -88,16 +87,16 @@ extension HandlerContext {
         return try await context.write(record.object, write.of(version: record.version), with: client)
     }
 
-    /// How old a stamp may be when it is sent; half of what it may take to be written, since the server needs some too.
+    /// The greatest age of a stamp when it is sent: half of its lifetime, since the server needs some time too.
     private static let stampAge = Lineage.lifetime / 2
 
-    /// Deletes an object: announces the deletion, and reports it done or failed.
+    /// Deletes an object: announces the deletion, and reports its success or failure.
     ///
     /// - Parameters:
     ///   - object: the object.
-    ///   - version: the only version that is to be deleted; nil deletes any.
-    ///   - client: what makes the call.
-    /// - Returns: whether there was such an object.
+    ///   - version: the only version to delete; nil deletes any.
+    ///   - client: the client that makes the call.
+    /// - Returns: whether the object existed.
     /// - Throws: `LoopRefusal` before anything is sent, or what ``KiiClient/perform(_:)`` throws.
     @discardableResult
     public func delete(_ object: KiiObject, ifMatch version: String? = nil, with client: KiiClient) async throws -> Bool
@@ -119,8 +118,8 @@ extension HandlerContext {
     /// - Parameters:
     ///   - message: the push; the stamp counts towards its size.
     ///   - topic: the topic.
-    ///   - sender: whose token the client has.
-    ///   - client: what makes the call.
+    ///   - sender: the identity whose token the client has.
+    ///   - client: the client that makes the call.
     /// - Returns: the push's id.
     /// - Throws: what ``KiiClient/send(_:to:as:)`` throws.
     @discardableResult
@@ -134,11 +133,11 @@ extension HandlerContext {
         }
     }
 
-    /// Goes on with the lineage of an object that was read, so that a loop over objects ends too.
+    /// Continues the lineage of an object that was read, so that a loop over objects ends too.
     ///
-    /// - Parameter record: the object as the server has it.
+    /// - Parameter record: the object's current record.
     /// - Returns: a context whose stamp counts on from the object's.
-    /// - Throws: `LineageTooLong` when the object has come through too many handlers; let it out of the handler.
+    /// - Throws: `LineageTooLong` if the object has passed through too many handlers; do not catch it in the handler.
     public func continuing(_ record: ObjectRecord) throws -> HandlerContext {
         try continuing(record[Lineage.key]?.string, modifiedAt: record.modifiedAt)
     }

@@ -1,38 +1,38 @@
 public import KiiPush
 
-/// Nobody knows whether a write happened: its answer was lost, and the object does not tell.
+/// A write whose answer was lost, and about which the object does not tell either.
 ///
-/// Read the object and decide anew. The error holds no value of the object.
+/// Read the object and decide again. The error contains no value of the object.
 public struct UncertainWrite: Error, Sendable, Hashable, CustomStringConvertible {
     /// Makes the error, for transports and tests of handlers.
     public init() {}
 
-    /// What is known, and what to do.
+    /// What is known, and how to proceed.
     public var description: String {
         "it is not known whether the write happened, since an answer was lost; read the object and decide anew"
     }
 }
 
 extension KiiClient {
-    /// Writes an object, and finds out whether that happened where an answer is lost.
+    /// Writes an object, and finds out whether the write happened if its answer is lost.
     ///
-    /// A write that cannot happen twice is made again when there is no answer, after growing pauses: one that creates
-    /// the object, and one that names a version. When Kii then refuses it, the object is read: if it has just these
-    /// fields, the write had happened, and is reported so. Any other write is sent once, as by ``perform(_:)``.
+    /// If there is no answer, a write that cannot happen twice is retried after growing pauses: one that creates the
+    /// object, or names a version. If Kii then refuses it, the object is read: if it has exactly these fields, the
+    /// write had happened, and counts as a success. Any other write is sent once, as by ``perform(_:)``.
     ///
     /// - Parameters:
     ///   - object: the object.
-    ///   - write: what to do to it.
+    ///   - write: the write.
     /// - Returns: what was written.
-    /// - Throws: ``UncertainWrite`` when an answer was lost and the object does not tell; otherwise what
-    ///   ``perform(_:)`` throws. Behind any error but ``UncertainWrite`` and a `CancellationError`, a write that cannot
-    ///   happen twice has not happened.
+    /// - Throws: ``UncertainWrite`` if an answer was lost and the object does not tell; otherwise the errors of
+    ///   ``perform(_:)``. After any error except ``UncertainWrite`` and `CancellationError`, a write that cannot happen
+    ///   twice has not happened.
     @discardableResult
     public func write(_ object: KiiObject, _ write: ObjectWrite) async throws -> Written {
         try await self.write(object, renewingAfter: nil) { write }
     }
 
-    /// Writes an object with fields that hold only for a while, such as a stamp.
+    /// Writes an object with fields that are valid only for a while, such as a stamp.
     func write(
         _ object: KiiObject, renewingAfter age: Duration?, _ make: () throws -> ObjectWrite
     ) async throws -> Written {
@@ -56,9 +56,9 @@ extension KiiClient {
         }
     }
 
-    /// Reads an object, again where there is no answer; nil unless it is as one of these writes made it.
+    /// Reads an object, with retries if there is no answer; nil unless one of these writes produced its state.
     ///
-    /// - Throws: ``UncertainWrite`` when it cannot be read.
+    /// - Throws: ``UncertainWrite`` if it cannot be read.
     private func written(_ object: KiiObject, _ writes: [ObjectWrite]) async throws -> Written? {
         for sent in 1...settings.attempts {
             do {
@@ -76,20 +76,20 @@ extension KiiClient {
     }
 }
 
-/// What is done about a write that failed: tells, and does nothing itself.
+/// Decides what to do about a failed write; performs nothing itself.
 struct WriteAttempts {
     enum Step: Equatable {
-        /// The error is the caller's.
+        /// Throws the error to the caller.
         case fail
-        /// The same again, after a pause.
+        /// Retries after a pause.
         case wait(Duration)
-        /// The object says whether the write had happened; if it does not, the error is certain, or it is not.
+        /// Reads the object to see whether the write had happened; if not, the error is certain, or it is not.
         case look(isCertain: Bool)
     }
 
-    /// What was sent, in order; at most as many as there are attempts, and one more for each stamp that grew old.
+    /// The writes sent, in order; at most one per attempt, and one more for each stamp that grew too old.
     var made: [ObjectWrite] = []
-    /// Whether a request is on its way, without an answer.
+    /// Whether a request was sent and has no answer yet.
     var isOut = false
 
     private let settings: RetrySettings
@@ -99,11 +99,11 @@ struct WriteAttempts {
 
     init(_ settings: RetrySettings) { self.settings = settings }
 
-    /// What to do behind a failed attempt.
+    /// Decides the step after a failed attempt.
     ///
     /// - Parameters:
-    ///   - error: why it failed.
-    ///   - jitter: a number from -1 to 1, by which the pause varies by up to a fifth.
+    ///   - error: the error of the attempt.
+    ///   - jitter: a number from -1 to 1, which varies the pause by up to a fifth.
     /// - Returns: the next step.
     mutating func step(after error: any Error, jitter: Double) -> Step {
         guard made.last?.happensOnce == true, !(error is CancellationError) else { return .fail }
@@ -111,7 +111,7 @@ struct WriteAttempts {
         if let error = error as? CloudError, error.isConflict { return .look(isCertain: !hasLost) }
         if let error = error as? CloudError, error.leavesOpen { hasLost = true }
         if !isAnswer, isOut, (error as? any TransportError)?.wasSent ?? true { hasLost = true }
-        // Nothing has come of it for certain.
+        // The write certainly did not happen.
         guard hasLost else { return .fail }
         sent += 1
         let mayHelp = !isAnswer || (error as? CloudError)?.leavesOpen == true
@@ -121,7 +121,7 @@ struct WriteAttempts {
 }
 
 extension ObjectWrite {
-    /// Whether the server does it once at most, however often it is sent.
+    /// Whether the server performs it at most once, however often it is sent.
     fileprivate var happensOnce: Bool {
         switch self {
         case .create: true
@@ -133,7 +133,7 @@ extension ObjectWrite {
         if case .create = self { true } else { false }
     }
 
-    /// Whether an object is as this write makes it.
+    /// Whether an object has the state that this write produces.
     fileprivate func isDone(in record: ObjectRecord) -> Bool {
         switch self {
         case .create(let fields), .replace(let fields, _): record.fields == fields
@@ -151,9 +151,9 @@ extension ObjectWrite {
 }
 
 extension CloudError {
-    /// Whether the object is not as the write takes it to be; the write itself may have made it so.
+    /// Whether the object conflicts with the write's condition; the write itself may have caused that.
     fileprivate var isConflict: Bool { code == .objectVersionIsStale || code == .objectAlreadyExists }
 
-    /// Whether the answer does not say if the write happened: a fault of the server, or of what stands before it.
+    /// Whether the answer leaves open if the write happened: a fault of the server, or of a proxy before it.
     fileprivate var leavesOpen: Bool { status >= 500 && status != 503 || code == .notUnderstood }
 }

@@ -1,11 +1,10 @@
 public import KiiPush
 
-/// Calls to Kii's cloud over any transport: sends each, tries again where that is right, and asks for new tokens.
+/// Calls Kii's cloud over any transport, retries where that is safe, and renews tokens.
 ///
-/// A 503 is tried again, after the time that the server names or after growing pauses. A refused token is replaced
-/// once. A 429 never is tried again, nor is a call that got no answer: whoever made it knows whether it may happen
-/// twice. A write does not, when it has `ifMatch` or creates an object by its id: ``write(_:_:)`` makes such a one
-/// again.
+/// It retries a 503, after the time that the server names or after growing pauses, and replaces a refused token once.
+/// It never retries a 429, nor a call without an answer: the caller knows whether that may happen twice. A write
+/// cannot, if it has `ifMatch` or creates an object by its id: ``write(_:_:)`` retries those.
 public struct KiiClient: Sendable {
     /// The app.
     public let app: KiiApp
@@ -17,11 +16,11 @@ public struct KiiClient: Sendable {
     /// Makes a client.
     ///
     /// - Parameters:
-    ///   - app: the app, and where it is.
-    ///   - transport: what carries requests.
-    ///   - tokens: where tokens come from.
-    ///   - retries: how often a 503 is tried again.
-    ///   - clock: by which pauses are made.
+    ///   - app: the app, and its site.
+    ///   - transport: carries the requests.
+    ///   - tokens: the source of tokens.
+    ///   - retries: how often to retry a 503.
+    ///   - clock: measures the pauses.
     public init(
         _ app: KiiApp, transport: any HTTPTransport, tokens: any TokenSource, retries: RetrySettings = .standard,
         clock: any Clock<Duration> = ContinuousClock()
@@ -36,21 +35,21 @@ public struct KiiClient: Sendable {
     /// Makes a call and reads its answer.
     ///
     /// - Parameter call: the call.
-    /// - Returns: what was asked for.
-    /// - Throws: ``CloudError``, what the transport or the source of tokens throws, or `CancellationError`.
+    /// - Returns: the call's result.
+    /// - Throws: ``CloudError``, an error of the transport or of the source of tokens, or `CancellationError`.
     @discardableResult
     public func perform<Answer>(_ call: CloudRequest<Answer>) async throws -> Answer {
         try await perform(renewingAfter: nil) { call }
     }
 
-    /// Makes a call whose request holds only for a while, such as one with a stamp.
+    /// Makes a call whose request is valid only for a while, such as one with a stamp.
     ///
     /// - Parameters:
-    ///   - age: how old a request may be when it is sent; nil for any age.
-    ///   - noteOut: called with true before a request is sent, and with false when it has an answer.
-    ///   - make: makes the call, again where it is too old for a further attempt.
-    /// - Returns: what was asked for.
-    /// - Throws: what ``perform(_:)`` throws.
+    ///   - age: the greatest age of a request when it is sent; nil for any age.
+    ///   - noteOut: called with true before a request is sent, and with false when its answer arrives.
+    ///   - make: makes the call, and makes it again when it is too old for another attempt.
+    /// - Returns: the call's result.
+    /// - Throws: the errors of ``perform(_:)``.
     func perform<Answer>(
         renewingAfter age: Duration?, whileOut noteOut: (Bool) -> Void = { _ in },
         _ make: () throws -> CloudRequest<Answer>
@@ -80,29 +79,29 @@ public struct KiiClient: Sendable {
         }
     }
 
-    /// Tells how long ago it was made.
+    /// Returns the time since this call.
     private static func stopwatch<Watch: Clock<Duration>>(_ clock: Watch) -> () -> Duration {
         let start = clock.now
         return { start.duration(to: clock.now) }
     }
 
-    /// Sends a push to a topic, if it has no problem.
+    /// Sends a push to a topic, if the check finds no problem.
     ///
     /// - Parameters:
     ///   - message: the push.
     ///   - topic: the topic.
-    ///   - sender: whose token is used: by it the push is checked.
+    ///   - sender: the identity whose token is used; the check depends on it.
     /// - Returns: the push's id.
-    /// - Throws: ``RefusedMessage`` before anything is sent, or what ``perform(_:)`` throws.
+    /// - Throws: ``RefusedMessage`` before anything is sent, or the errors of ``perform(_:)``.
     public func send(_ message: OutgoingMessage, to topic: KiiTopic, as sender: Sender) async throws -> PushMessageID {
         try await send(to: topic, as: sender, renewingAfter: nil) { message }
     }
 
-    /// Sends a push that holds only for a while, such as one with a stamp.
+    /// Sends a push that is valid only for a while, such as one with a stamp.
     func send(
         to topic: KiiTopic, as sender: Sender, renewingAfter age: Duration?, _ make: () -> OutgoingMessage
     ) async throws -> PushMessageID {
-        // Any time has as many digits.
+        // Any time has the same number of digits.
         let address = PushAddress(app: app.id, topic: topic, sender: sender, sentAt: 1_700_000_000_000)
         return try await perform(renewingAfter: age) {
             let message = make()
@@ -117,8 +116,8 @@ public struct KiiClient: Sendable {
     /// - Parameters:
     ///   - installation: the installation's id.
     ///   - attempts: how often to ask, every three seconds unless the server says otherwise.
-    /// - Returns: the endpoint; nil when it was not ready at the last time.
-    /// - Throws: what ``perform(_:)`` throws.
+    /// - Returns: the endpoint; nil if it was still not ready.
+    /// - Throws: the errors of ``perform(_:)``.
     public func mqttEndpoint(of installation: String, attempts: Int = 20) async throws -> MQTTEndpoint? {
         for attempt in 1...max(attempts, 1) {
             switch try await perform(.mqttEndpoint(of: installation)) {
@@ -132,9 +131,9 @@ public struct KiiClient: Sendable {
     }
 }
 
-/// A push that was not sent, since Kii would refuse it.
+/// A push that was not sent because Kii would refuse it.
 public struct RefusedMessage: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong with it; at least one.
+    /// The problems; at least one.
     public let problems: [SendProblem]
 
     /// The problems, a line each.

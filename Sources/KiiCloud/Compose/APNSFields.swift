@@ -1,6 +1,6 @@
-/// What only APNs devices get, and what Apple shows of it.
+/// Fields for APNs devices only, including the alert that Apple shows.
 public struct APNSFields: Sendable, Hashable {
-    /// What Apple shows, in Kii's request and in Apple's dictionary.
+    /// The alert, in Kii's request and in Apple's dictionary.
     public struct Alert: Sendable, Hashable {
         /// The title.
         public var title: String?
@@ -8,16 +8,16 @@ public struct APNSFields: Sendable, Hashable {
         public var subtitle: String?
         /// The text.
         public var body: String?
-        /// The key of the app's own text for the button.
+        /// The localization key of the button's text.
         public var actionLocKey: String?
-        /// The key of the app's own text for the body.
+        /// The localization key of the body.
         public var locKey: String?
-        /// What is put into that text.
+        /// The arguments of that localized text.
         public var locArgs: [String] = []
-        /// The image that is shown while the app starts.
+        /// The launch image.
         public var launchImage: String?
 
-        /// An alert of texts; set its other parts afterwards.
+        /// An alert with texts; set its other fields afterwards.
         public init(title: String? = nil, subtitle: String? = nil, body: String? = nil) {
             self.title = title
             self.subtitle = subtitle
@@ -29,20 +29,20 @@ public struct APNSFields: Sendable, Hashable {
     public var isEnabled = true
     /// Data for APNs devices only.
     public var data = KeyedData()
-    /// What is shown; nil for a push that shows nothing.
+    /// The alert; nil for a push that shows nothing.
     public var alert: Alert?
-    /// Whether the app is woken, as a silent push needs; nil leaves the key out.
+    /// Whether the app is woken, as a silent push needs; nil omits the key.
     public var contentAvailable: Bool?
-    /// Whether an extension may change the push first; nil leaves the key out.
+    /// Whether an extension may change the push first; nil omits the key.
     public var mutableContent: Bool?
-    /// The category that decides about action buttons.
+    /// The category, which selects the action buttons.
     public var category: String?
     /// The number on the app's icon.
     public var badge: Int64?
     /// The sound's file name.
     public var sound: String?
 
-    /// Sends to APNs devices, showing what `alert` says.
+    /// Sends to APNs devices, and shows `alert`.
     public init(isEnabled: Bool = true, alert: Alert? = nil, data: KeyedData = [:]) {
         self.isEnabled = isEnabled
         self.alert = alert
@@ -51,14 +51,14 @@ public struct APNSFields: Sendable, Hashable {
 }
 
 extension APNSFields.Alert {
-    /// A text of the alert: its name in Kii's request, its name in Apple's dictionary, and where it is kept.
+    /// A text of the alert: its name in Kii's request, its name in Apple's dictionary, and its property.
     struct Part {
         let name: String
         let appleName: String
         let path: WritableKeyPath<APNSFields.Alert, String?>
     }
 
-    /// The texts in the order in which they are written; the arguments stand behind `locKey`.
+    /// The texts in the order of writing; the arguments follow `locKey`.
     static var parts: [Part] {
         [
             Part(name: "title", appleName: "title", path: \.title),

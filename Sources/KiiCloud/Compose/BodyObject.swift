@@ -1,6 +1,6 @@
 import KiiPush
 
-/// An object of a request's body while it is read: each member is asked for by name, and what nobody asks for is told.
+/// An object of a request's body during parsing: members are read by name, and unknown ones are reported.
 struct BodyObject {
     let path: String
     let offset: Int
@@ -30,7 +30,7 @@ struct BodyObject {
         }
     }
 
-    /// Refuses a member that is none of `names`.
+    /// Refuses a member that is not among `names`.
     func allow(_ names: [String]) throws(MessageBodyError) {
         for member in members where !names.contains(member.key) {
             throw MessageBodyError(
@@ -38,7 +38,7 @@ struct BodyObject {
         }
     }
 
-    /// The path of a member; a key from outside is made fit for one line.
+    /// The path of a member; an untrusted key is escaped to fit on one line.
     private func place(_ key: String) -> String {
         let key = Suggestion.shown(key)
         return path.isEmpty ? key : "\(path).\(key)"
@@ -83,7 +83,7 @@ struct BodyObject {
         return bool
     }
 
-    /// A truth that Kii's SDKs write as 1 or 0.
+    /// A boolean, which Kii's SDKs may write as 1 or 0.
     func flag(_ key: String) throws(MessageBodyError) -> Bool? {
         guard let value = value(key) else { return nil }
         switch value.content {
@@ -107,7 +107,7 @@ struct BodyObject {
         value(key).map { DataValue($0) }
     }
 
-    /// A sender's own data, whatever its values are: those that Kii does not take are told by the check.
+    /// A sender's own data with any values; the check reports those that Kii does not accept.
     func data(_ key: String) throws(MessageBodyError) -> KeyedData? {
         guard let object = try object(key) else { return nil }
         return KeyedData(object.members.map { (key: $0.key, value: DataValue($0.value)) })
@@ -115,7 +115,7 @@ struct BodyObject {
 }
 
 extension DataValue {
-    /// The value that stands in a checked text.
+    /// The value in a text whose syntax is checked.
     fileprivate init(_ value: PlacedValue) {
         switch value.content {
         case .string(let string): self = .string(string)

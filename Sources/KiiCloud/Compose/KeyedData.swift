@@ -2,8 +2,9 @@ public import KiiPush
 
 /// Keys and values, in order: a push's own data, or the fields of an object.
 ///
-/// In a push Kii takes one level of strings, numbers and booleans. Anything else can be put in, and is told by
-/// ``OutgoingMessage/problems(sentTo:)`` before it is sent. A structured value goes as JSON inside a string.
+/// In a push, Kii accepts one level of strings, numbers and booleans. Other values can be added, but
+/// ``OutgoingMessage/problems(sentTo:)`` reports them before the push is sent. Encode a structured value as JSON in a
+/// string.
 public struct KeyedData: Sendable {
     /// The members, each key once.
     public private(set) var members: [(key: String, value: DataValue)] = []
@@ -11,15 +12,15 @@ public struct KeyedData: Sendable {
     /// No data.
     public init() {}
 
-    /// Takes members in order; of a key that stands twice the last value counts.
+    /// Takes members in order; the last value of a duplicate key counts.
     public init(_ members: [(key: String, value: DataValue)]) {
         for (key, value) in members { self[key] = value }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it has no members.
     public var isEmpty: Bool { members.isEmpty }
 
-    /// The value of a key; setting nil takes the key out.
+    /// The value of a key; setting nil removes the key.
     public subscript(key: String) -> DataValue? {
         get { position(of: key).map { members[$0].value } }
         set {
@@ -32,14 +33,14 @@ public struct KeyedData: Sendable {
         }
     }
 
-    /// This data with another's on top, whose values win.
+    /// This data merged with another's, whose values win.
     package func merging(_ other: KeyedData) -> KeyedData {
         var merged = self
         for (key, value) in other.members { merged[key] = value }
         return merged
     }
 
-    // To Swift two spellings of one character are equal strings; to JSON they are two keys.
+    // Swift treats two spellings of one character as equal strings; in JSON they are two keys.
     private func position(of key: String) -> Int? { members.firstIndex { $0.key.isExactly(key) } }
 }
 
@@ -54,7 +55,7 @@ extension KeyedData: Hashable {
 }
 
 extension KeyedData: ExpressibleByDictionaryLiteral {
-    /// Takes members as they are written; of a key that stands twice the last value counts.
+    /// Takes members in order; the last value of a duplicate key counts.
     public init(dictionaryLiteral elements: (String, DataValue)...) {
         self.init(elements.map { (key: $0.0, value: $0.1) })
     }
@@ -78,6 +79,6 @@ extension DataValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
     /// A whole number.
     public static func integer(_ value: Int64) -> DataValue { .number(String(value)) }
 
-    /// A number with a fraction; what is no finite number is refused before it is sent.
+    /// A number with a fraction; a non-finite one is refused before it is sent.
     public static func double(_ value: Double) -> DataValue { .number("\(value)") }
 }

@@ -1,14 +1,14 @@
-/// Why a text is no body of a request that sends a push, and where.
+/// Why a text is not a valid body of a request that sends a push, and where.
 ///
-/// Names the key and the place, and never holds a value of the text.
+/// Names the key and the position, and never contains a value of the text.
 public struct MessageBodyError: Error, Sendable, Hashable {
-    /// The members on the way to what is wrong, such as `apns.alert.body`; empty for the text as a whole.
+    /// The path of the wrong member, such as `apns.alert.body`; empty for the text as a whole.
     public let path: String
 
-    /// Where, in bytes from the text's first one.
+    /// The position, in bytes from the start of the text.
     public let offset: Int
 
-    /// What is wrong, and what to do about it.
+    /// What is wrong, and how to fix it.
     public let detail: String
 
     init(_ path: String, at offset: Int, _ detail: String) {

@@ -3,7 +3,7 @@ import KiiPush
 extension OutgoingMessage {
     /// The body of the request that sends the push: `SendPushMessageRequest`, as one line of JSON.
     ///
-    /// Every switch and every network is stated, so that no default of the server's counts.
+    /// Every switch and every network is stated, so that no default of the server applies.
     public var body: String {
         var writer = JSONWriter()
         writer.object { writer in
@@ -23,7 +23,7 @@ extension OutgoingMessage {
 }
 
 extension JSONWriter {
-    /// Writes what all networks' fields have.
+    /// Writes the fields that all networks have.
     fileprivate mutating func network(_ isEnabled: Bool, _ data: KeyedData) {
         member("enabled", isEnabled)
         guard !data.isEmpty else { return }

@@ -1,21 +1,22 @@
 import KiiPush
 
 extension OutgoingMessage {
-    /// The largest body that is read, in bytes: far more than the networks take.
+    /// The largest body that is read, in bytes: far more than the networks accept.
     public static let mostBodyBytes = 65_536
 
     /// Reads the body of a request that sends a push: `SendPushMessageRequest`.
     ///
-    /// What a body leaves out is as in a message made in code. One difference: as soon as a body turns on a network,
-    /// only those that it names get the push, as Kii's REST reference says. Of `fcm` and `gcm` the one that is on
-    /// counts, `fcm` before `gcm`. Values that Kii does not take in data are read, and told by ``problems(sentTo:)``.
+    /// Omitted fields have the defaults of a message made in code, with one difference: once a body enables a network,
+    /// only the networks that it names get the push, as Kii's REST reference says. Of `fcm` and `gcm` the enabled one
+    /// counts, `fcm` before `gcm`. Values that Kii does not accept in data are read, and reported by
+    /// ``problems(sentTo:)``.
     ///
     /// - Parameter body: JSON, at most ``mostBodyBytes``.
-    /// - Throws: ``MessageBodyError`` for what is no JSON object, has a key that Kii does not know, a key twice, or a
-    ///   value of another type than Kii documents.
+    /// - Throws: ``MessageBodyError`` if the body is not a JSON object, has an unknown or duplicate key, or a value of
+    ///   another type than Kii documents.
     public init(body: [UInt8]) throws(MessageBodyError) { try self.init(body: body, beside: []) }
 
-    /// Reads a body that has keys of somebody else's beside its own.
+    /// Reads a body with additional keys that belong to the caller.
     package init(body: [UInt8], beside others: [String]) throws(MessageBodyError) {
         let root = try BodyObject(body)
         let switches = SendSwitch.allCases.map(\.rawValue)
@@ -33,7 +34,7 @@ extension OutgoingMessage {
         try readNetworks(root)
     }
 
-    /// Reads a body that is at hand as text.
+    /// Reads a body from a string.
     ///
     /// - Parameter body: JSON, at most ``mostBodyBytes``.
     /// - Throws: ``MessageBodyError``, as for bytes.

@@ -1,10 +1,10 @@
 import KiiPush
 
-/// A push to be sent to a topic: the data, what Kii adds, and what each network gets of its own.
+/// A push to send to a topic: the data, the keys that Kii adds, and the fields of each network.
 ///
-/// Make it in code, or read it from the body that Kii's REST API takes. Before you send it, look at
-/// ``problems(sentTo:)``, at what a device would get with ``preview(_:sentTo:)``, and at what fits with
-/// ``budget(_:sentTo:)``. A value; nothing is sent by it.
+/// Make it in code, or read it from a body of Kii's REST API. Before sending, use ``problems(sentTo:)`` to check it,
+/// ``preview(_:sentTo:)`` to see what a device would get, and ``budget(_:sentTo:)`` to see how much fits. It is a value
+/// and sends nothing.
 ///
 /// ```swift
 /// var message = OutgoingMessage(data: ["text": "The door is open", "since": 1_373_623_307])
@@ -14,27 +14,27 @@ import KiiPush
 public struct OutgoingMessage: Sendable, Hashable {
     /// Data for all devices: one level of strings, numbers and booleans.
     public var data: KeyedData
-    /// A text of yours that devices get as the push's type: `pushMessageType`.
+    /// Your own type of the push, which devices get as `pushMessageType`.
     public var type: String?
-    /// What Kii adds; take a switch out to save its bytes.
+    /// The keys that Kii adds; remove a switch to save its bytes.
     public var sends = SendSwitch.standard
-    /// Whether the push goes to devices that were installed for development.
+    /// Whether the push goes to development installations.
     public var sendToDevelopment = true
-    /// Whether the push goes to devices that were installed for production.
+    /// Whether the push goes to production installations.
     public var sendToProduction = true
-    /// What APNs devices get; on by default.
+    /// The fields for APNs devices; enabled by default.
     public var apns = APNSFields()
-    /// What FCM devices get; on by default.
+    /// The fields for FCM devices; enabled by default.
     public var fcm = FCMFields()
-    /// What JPush devices get; off by default.
+    /// The fields for JPush devices; disabled by default.
     public var jpush = JPushFields()
-    /// What MQTT devices get; on by default.
+    /// The fields for MQTT devices; enabled by default.
     public var mqtt = MQTTFields()
 
     /// A push with `data` for APNs, FCM and MQTT devices.
     public init(data: KeyedData = [:]) { self.data = data }
 
-    /// The networks that are on for a sender who says nothing of them, as in Kii's own SDKs.
+    /// The networks that are enabled by default, as in Kii's own SDKs.
     static let standardNetworks: Set<PushNetwork> = [.apns, .fcm, .mqtt]
 
     /// The networks that the push goes to, in alphabetical order.
@@ -60,7 +60,7 @@ public struct OutgoingMessage: Sendable, Hashable {
         }
     }
 
-    /// The name under which the request has a network's fields.
+    /// The name of a network's fields in the request.
     func name(of network: PushNetwork) -> String {
         network == .fcm && fcm.isNamedGCM ? "gcm" : network.rawValue
     }

@@ -11,7 +11,7 @@ public enum PushNetwork: String, Sendable, Hashable, CaseIterable {
     /// MQTT: long keys, and the two URIs.
     case mqtt
 
-    /// The most bytes of UTF-8 that a payload may have; nil where Kii documents none, as for JPush.
+    /// The largest payload in bytes of UTF-8; nil if Kii documents no limit, as for JPush.
     public var limit: Int? {
         switch self {
         case .apns: 2048
@@ -20,6 +20,6 @@ public enum PushNetwork: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The transport that a receiver states for a payload of this network.
+    /// The transport name of this network's payloads in a receiver.
     public var transport: Transport { Transport(rawValue) }
 }

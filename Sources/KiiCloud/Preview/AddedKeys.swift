@@ -2,13 +2,13 @@ import KiiPush
 
 /// The keys that Kii's server adds to a push on its way to one network.
 struct AddedKeys {
-    /// The members in the order in which they are written: that of their short names, and the URIs behind.
+    /// The members in the order of writing: by short name, then the URIs.
     let members: [(key: String, value: DataValue)]
 
-    /// What the server adds.
+    /// The keys that the server adds.
     ///
-    /// The two URIs of MQTT are documented as always there, and no switch for them is: so they stay when the keys that
-    /// say the same are suppressed. An administrator has no bare id to send.
+    /// Kii documents the two URIs of MQTT as always present, without a switch: they stay even if the keys with the same
+    /// content are suppressed. An administrator has no bare id to send.
     init(_ message: OutgoingMessage, _ network: PushNetwork, _ address: PushAddress) {
         var values: [(KiiField, String?)] = []
         let sends = message.sends

@@ -1,17 +1,17 @@
 public import KiiPush
 
-/// What Kii's server knows of a push when it sends it on: to which topic, by whom, for which app, and when.
+/// The context in which Kii's server sends a push: the topic, the sender, the app, and the time.
 public struct PushAddress: Sendable, Hashable {
     /// The app's id.
     public var app: String
     /// The topic that it is sent to.
     public var topic: KiiTopic
-    /// Who sends it; the app's developer is an administrator.
+    /// The sender; the app's developer is an administrator.
     public var sender: Sender
     /// When it is sent, in milliseconds since 1970.
     public var sentAt: Int64
 
-    /// Addresses a push.
+    /// Sets the context of a push.
     public init(app: String, topic: KiiTopic, sender: Sender, sentAt: Int64) {
         self.app = app
         self.topic = topic

@@ -1,13 +1,13 @@
-/// How large a push is for one network, and what would make it smaller.
+/// The size of a push for one network, and the possible savings.
 public struct PushBudget: Sendable, Hashable {
-    /// The payload's size with all that the server adds, in bytes of UTF-8.
+    /// The payload's size with all keys that the server adds, in bytes of UTF-8.
     public let used: Int
-    /// The most that the network takes; nil where Kii documents none.
+    /// The network's limit; nil if Kii documents none.
     public let limit: Int?
-    /// What turning off each switch would save, in bytes; 0 for one that is off.
+    /// The bytes that turning off each switch would save; 0 for one that is off.
     public let saved: [SendSwitch: Int]
 
-    /// How many bytes are left; negative when it is too large, nil without a limit.
+    /// The number of bytes left; negative if it is too large, nil without a limit.
     public var left: Int? { limit.map { $0 - used } }
 }
 
@@ -16,7 +16,7 @@ extension OutgoingMessage {
     ///
     /// - Parameters:
     ///   - network: the network.
-    ///   - address: to which topic it is sent, by whom, and when.
+    ///   - address: the topic, the sender, and the time.
     /// - Returns: the sizes of ``preview(_:sentTo:)``.
     public func budget(_ network: PushNetwork, sentTo address: PushAddress) -> PushBudget {
         let used = preview(network, sentTo: address).bytes

@@ -1,9 +1,9 @@
 public import KiiPush
 
-/// What a device would get of a push over one network.
+/// The payload that a device would get over one network.
 ///
-/// Put together by what Kii documents and what its samples show. Where these say nothing, as on the order of keys, the
-/// preview is one of the payloads that could be.
+/// It follows Kii's documents and samples. Where these are silent, as on the order of keys, the preview shows one
+/// possible payload.
 public struct PushPreview: Sendable {
     /// The network.
     public let network: PushNetwork
@@ -12,11 +12,11 @@ public struct PushPreview: Sendable {
     /// The payload as a value.
     package let object: DataValue
 
-    /// What counts towards the network's limit, in bytes of UTF-8: the payload, and over FCM the `notification` beside
-    /// it.
+    /// The size that counts towards the network's limit, in bytes of UTF-8: the payload, and for FCM also the
+    /// `notification`.
     public var bytes: Int { text.utf8.count + besideBytes }
 
-    /// How long FCM's `notification` is with its key; it is no part of what the app gets.
+    /// The length of FCM's `notification` with its key, which is not part of the app's payload.
     private let besideBytes: Int
 
     /// The payload as a receiver gets it from the network's transport.
@@ -27,7 +27,7 @@ public struct PushPreview: Sendable {
         if network == .apns { members.append(("aps", message.apns.appleDictionary)) }
         let added = AddedKeys(message, network, address).members
         let taken = Set((members + added).map { ExactText($0.key) })
-        // What Kii adds wins over a sender's key of the same name; the check tells of it.
+        // Kii's keys win over a sender's keys of the same name; the check reports them.
         for (key, value) in message.data(for: network).members where !taken.contains(ExactText(key)) {
             members.append((key, network == .fcm ? .string(value.fcmText) : value))
         }
@@ -41,14 +41,14 @@ public struct PushPreview: Sendable {
 }
 
 extension OutgoingMessage {
-    /// The payload that a device would get over a network, whether or not the push goes there.
+    /// The payload that a device would get over a network, even if that network is disabled.
     ///
-    /// A network's own data lies on top of the data for all: Kii's documents do not say whether the two are put
-    /// together or one stands in for the other.
+    /// A network's own data overrides the common data: Kii does not document whether the two are merged, or one
+    /// replaces the other.
     ///
     /// - Parameters:
     ///   - network: the network.
-    ///   - address: to which topic it is sent, by whom, and when.
+    ///   - address: the topic, the sender, and the time.
     /// - Returns: the payload.
     public func preview(_ network: PushNetwork, sentTo address: PushAddress) -> PushPreview {
         PushPreview(self, network, address)
@@ -59,7 +59,7 @@ extension OutgoingMessage {
 }
 
 extension DataValue {
-    /// The text that FCM makes of a value, since it has only strings.
+    /// FCM's text for a value, since it supports only strings.
     fileprivate var fcmText: String {
         if let string { return string }
         var writer = JSONWriter()
@@ -69,7 +69,7 @@ extension DataValue {
 }
 
 extension FCMFields {
-    /// How long `"notification":{…},` is; 0 without one.
+    /// The length of `"notification":{…},`; 0 without one.
     fileprivate var notificationBytes: Int {
         guard let notification else { return 0 }
         var writer = JSONWriter()
@@ -79,7 +79,7 @@ extension FCMFields {
 }
 
 extension APNSFields {
-    /// Apple's dictionary, as Kii's server makes it of the fields.
+    /// Apple's dictionary, as Kii's server builds it from the fields.
     fileprivate var appleDictionary: DataValue {
         var members: [(key: String, value: DataValue)] = []
         if let alert { members.append(("alert", alert.shown)) }

@@ -1,13 +1,13 @@
 import KiiPush
 
-/// A call to Kii's cloud as a value: what is to be sent, and how the answer is read.
+/// A call to Kii's cloud as a value: the request, and how to read its answer.
 ///
-/// Nothing happens until a transport sends ``request(to:token:)`` and gives the answer to ``answer(_:)``. A 429 is an
-/// error like others: Kii asks not to try again by program.
+/// A transport sends ``request(to:token:)``, and its answer goes to ``answer(_:)``. A 429 is an ordinary error: Kii
+/// asks clients not to retry it automatically.
 public struct CloudRequest<Answer: Sendable>: Sendable {
-    /// What is to be done.
+    /// The HTTP method.
     public let method: HTTPRequest.Method
-    /// The headers that this call has beside those of every call.
+    /// The headers of this call, in addition to those of every call.
     public let headers: [HTTPHeader]
     /// The body; empty for none.
     public let body: [UInt8]
@@ -29,17 +29,17 @@ public struct CloudRequest<Answer: Sendable>: Sendable {
     /// The request as HTTP.
     ///
     /// - Parameters:
-    ///   - app: the app, and where it is.
-    ///   - token: whose rights count.
+    ///   - app: the app, and its site.
+    ///   - token: the token, which determines the rights.
     /// - Returns: the request.
-    /// - Throws: ``CloudError`` with the code ``CloudError/Code/unsendable`` for an id that no path can have, or a
-    ///   value that no header can.
+    /// - Throws: ``CloudError`` with the code ``CloudError/Code/unsendable`` if an id is invalid in a path, or a value
+    ///   in a header.
     public func request(to app: KiiApp, token: Secret) throws(CloudError) -> HTTPRequest {
         let common = [
             HTTPHeader("Authorization", "Bearer \(token.revealed)"), HTTPHeader("X-Kii-AppID", app.id),
             HTTPHeader("X-Kii-AppKey", app.key.revealed),
         ]
-        // By itself too: behind "Bearer" an empty one would not be seen.
+        // The token is checked alone too: after "Bearer" an empty one would go unnoticed.
         for header in [HTTPHeader("the token", token.revealed)] + common + headers
         where header.value.isEmpty || header.value.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) {
             let detail = "\(header.name) is empty or has a character that no header takes, such as a line end"
@@ -51,8 +51,8 @@ public struct CloudRequest<Answer: Sendable>: Sendable {
 
     /// Reads the answer.
     ///
-    /// - Parameter response: what the server said.
-    /// - Returns: what was asked for.
+    /// - Parameter response: the server's answer.
+    /// - Returns: the call's result.
     /// - Throws: ``CloudError`` by Kii's error code, or with ``CloudError/Code/notUnderstood``.
     public func answer(_ response: HTTPResponse) throws -> Answer { try read(response) }
 }
@@ -79,7 +79,7 @@ struct CloudPath: Sendable, CustomStringConvertible {
     private var root = "api"
     private var segments: [String] = []
 
-    /// What lives in a scope.
+    /// A path within a scope.
     init(_ scope: KiiScope, _ segments: String...) {
         switch scope {
         case .app: self.segments = segments
@@ -103,7 +103,7 @@ struct CloudPath: Sendable, CustomStringConvertible {
         root = "thing-if"
     }
 
-    /// The path without what names the app, escaped.
+    /// The escaped path, without the part that names the app.
     var description: String { segments.map { "/" + Self.escaped($0) }.joined() }
 
     func appending(_ more: String...) -> CloudPath {
@@ -112,9 +112,9 @@ struct CloudPath: Sendable, CustomStringConvertible {
         return path
     }
 
-    /// The path as it stands in a request.
+    /// The path as the request contains it.
     ///
-    /// - Throws: `CloudError` for an id that would lead elsewhere: a payload may have brought it.
+    /// - Throws: `CloudError` for an id that would change the path: it may come from a payload.
     func text(app: String) throws(CloudError) -> String {
         var text = ""
         for segment in [root, "apps", app] + segments {

@@ -1,27 +1,27 @@
 public import KiiPush
 
-/// What became of one action of a Thing-IF command.
+/// The result of one action of a Thing-IF command.
 public struct ActionResult: Sendable, Hashable {
     /// The action.
     public let action: ThingCommand.Action
-    /// Whether it was done.
+    /// Whether the action succeeded.
     public let isDone: Bool
-    /// Why not, for people.
+    /// The reason of a failure, for people.
     public let errorMessage: String?
 
-    /// An action that was done.
+    /// An action that succeeded.
     public static func done(_ action: ThingCommand.Action) -> ActionResult {
         ActionResult(action: action, isDone: true, errorMessage: nil)
     }
 
-    /// An action that was not done.
+    /// An action that failed.
     public static func failed(_ action: ThingCommand.Action, _ errorMessage: String) -> ActionResult {
         ActionResult(action: action, isDone: false, errorMessage: errorMessage)
     }
 }
 
 extension CloudRequest where Answer == Void {
-    /// Reports what became of a command's actions, as the thing that got it.
+    /// Reports the results of a command's actions, as the thing that received it.
     ///
     /// - Parameters:
     ///   - results: one for each action, in the command's order.
@@ -40,7 +40,7 @@ extension CloudRequest where Answer == Void {
         return Self(.put, path, headers: [.json], body: writer.text) { try $0.expect(204, 200) }
     }
 
-    /// The results as the command's dialect lists them: neighbours of one alias together.
+    /// The results in the command's dialect: adjacent results of one alias are grouped.
     private static func groups(_ results: [ActionResult]) -> [ResultGroup] {
         var groups: [ResultGroup] = []
         for result in results {

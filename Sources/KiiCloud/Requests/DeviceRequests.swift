@@ -1,6 +1,6 @@
 public import KiiPush
 
-/// A device to be installed: its network, and its id there.
+/// A device to install: its network, and its id there.
 public enum PushDevice: Sendable, Hashable {
     /// A device that gets its pushes over MQTT; the server gives it an endpoint.
     case mqtt
@@ -33,8 +33,8 @@ extension CloudRequest where Answer == Installation {
     ///
     /// - Parameters:
     ///   - device: the device.
-    ///   - isDevelopment: whether it gets what is sent to development rather than production.
-    ///   - thing: the thing that it is; nil for the token's owner.
+    ///   - isDevelopment: whether it gets development pushes rather than production pushes.
+    ///   - thing: the thing to install; nil for the token's owner.
     /// - Returns: the request.
     public static func install(_ device: PushDevice, isDevelopment: Bool, of thing: KiiThing? = nil) -> Self {
         var writer = JSONWriter()
@@ -56,7 +56,7 @@ extension CloudRequest where Answer == Installation {
 }
 
 extension CloudRequest where Answer == Bool {
-    /// Takes a device out; the answer is false when it was not installed.
+    /// Removes an installation; the answer is false if it did not exist.
     public static func uninstall(_ installation: String) -> Self {
         Self(.delete, CloudPath(.app, "installations", installation)) {
             try $0.isDone(204, 200, no: .installationNotFound)
@@ -65,9 +65,9 @@ extension CloudRequest where Answer == Bool {
 }
 
 extension CloudRequest where Answer == MQTTEndpointAnswer {
-    /// Asks for the endpoint at which an installed device gets its pushes.
+    /// Requests the MQTT endpoint of an installed device.
     ///
-    /// Right behind the installation it is not ready yet: ask again until it is.
+    /// It is not ready right after the installation: ask again until it is.
     public static func mqttEndpoint(of installation: String) -> Self {
         Self(.get, CloudPath(.app, "installations", installation, "mqtt-endpoint")) { response in
             if response.status == 503 { return .notReady(retryAfter: response.error().retryAfter) }

@@ -1,4 +1,4 @@
-/// An app at one of Kii's sites: what every request needs beside a token.
+/// An app at one of Kii's sites: what every request needs besides a token.
 public struct KiiApp: Sendable, Hashable {
     /// The server's name.
     public let host: String
@@ -20,7 +20,7 @@ public struct KiiSite: Sendable, Hashable {
     /// The server's name.
     public let host: String
 
-    /// A server by name, such as a cloud of your own; without a scheme.
+    /// A server by name, without a scheme, such as a private cloud.
     public init(host: String) { self.host = host }
 
     /// The United States.

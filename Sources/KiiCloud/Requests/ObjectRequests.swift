@@ -1,7 +1,7 @@
 public import KiiPush
 
 extension CloudRequest where Answer == ObjectRecord? {
-    /// Reads an object; the answer is nil when it is gone, as behind a push that says that it was deleted.
+    /// Reads an object; the answer is nil if it does not exist, as after a push about its deletion.
     public static func readObject(_ object: KiiObject) -> Self {
         Self(.get, CloudPath(object)) { response in
             if response.status == 404, response.error().code == .objectNotFound { return nil }
@@ -12,7 +12,7 @@ extension CloudRequest where Answer == ObjectRecord? {
 }
 
 extension CloudRequest where Answer == Written {
-    /// Creates an object, whose id the server makes.
+    /// Creates an object with an id that the server assigns.
     public static func createObject(in bucket: KiiBucket, _ fields: KeyedData) -> Self {
         Self(.post, CloudPath(bucket).appending("objects"), headers: [.json], body: fields.json) { response in
             try response.expect(201)
@@ -21,19 +21,19 @@ extension CloudRequest where Answer == Written {
         }
     }
 
-    /// Creates an object by its id; refused when there is one already, so that doing it twice does it once.
+    /// Creates an object by its id; fails if it exists, so that repeating the call creates it once.
     public static func createObject(_ object: KiiObject, _ fields: KeyedData) -> Self {
         Self(.put, CloudPath(object), headers: [.json, HTTPHeader("If-None-Match", "*")], body: fields.json) {
             try Written(object, $0, expecting: 201, 200)
         }
     }
 
-    /// Puts fields in the place of all that an object has, or creates it.
+    /// Replaces all fields of an object, or creates it.
     ///
     /// - Parameters:
     ///   - object: the object.
-    ///   - fields: all that it has from then on.
-    ///   - version: the only version that is to be replaced; nil replaces any.
+    ///   - fields: all fields of the new object.
+    ///   - version: the only version to replace; nil replaces any.
     /// - Returns: the request.
     public static func replaceObject(_ object: KiiObject, _ fields: KeyedData, ifMatch version: String? = nil) -> Self {
         Self(.put, CloudPath(object), headers: [.json] + HTTPHeader.match(version), body: fields.json) {
@@ -41,12 +41,12 @@ extension CloudRequest where Answer == Written {
         }
     }
 
-    /// Changes some fields of an object and leaves the others as they are.
+    /// Changes some fields of an object and keeps the others.
     ///
     /// - Parameters:
     ///   - object: the object.
-    ///   - fields: those that change.
-    ///   - version: the only version that is to be changed; nil changes any.
+    ///   - fields: the changed fields.
+    ///   - version: the only version to change; nil changes any.
     /// - Returns: the request.
     public static func patchObject(_ object: KiiObject, _ fields: KeyedData, ifMatch version: String? = nil) -> Self {
         let headers = [.json, HTTPHeader("X-HTTP-Method-Override", "PATCH")] + HTTPHeader.match(version)
@@ -57,11 +57,11 @@ extension CloudRequest where Answer == Written {
 }
 
 extension CloudRequest where Answer == Bool {
-    /// Deletes an object; the answer is false when there was none.
+    /// Deletes an object; the answer is false if it did not exist.
     ///
     /// - Parameters:
     ///   - object: the object.
-    ///   - version: the only version that is to be deleted; nil deletes any.
+    ///   - version: the only version to delete; nil deletes any.
     /// - Returns: the request.
     public static func deleteObject(_ object: KiiObject, ifMatch version: String? = nil) -> Self {
         Self(.delete, CloudPath(object), headers: HTTPHeader.match(version)) { response in
@@ -95,8 +95,7 @@ extension KeyedData {
 }
 
 extension HTTPResponse {
-    /// Whether a call did something: true for one of two statuses, false for a code that says that nothing was left to
-    /// do.
+    /// Whether a call had an effect: true for one of two statuses, false for a code that says there was nothing to do.
     func isDone(_ first: Int, _ second: Int, no code: CloudError.Code) throws(CloudError) -> Bool {
         if status == first || status == second { return true }
         let error = error()

@@ -1,14 +1,14 @@
 public import KiiPush
 
 extension CloudRequest where Answer == UserRecord? {
-    /// Reads a user; the answer is nil when there is none.
+    /// Reads a user; the answer is nil if it does not exist.
     public static func readUser(_ user: KiiUser) -> Self {
         Self(.get, CloudPath(.user(user))) { try CloudRecord(user, $0, none: .userNotFound) }
     }
 }
 
 extension CloudRequest where Answer == GroupRecord? {
-    /// Reads a group; the answer is nil when there is none.
+    /// Reads a group; the answer is nil if it does not exist.
     public static func readGroup(_ group: KiiGroup) -> Self {
         let accept = HTTPHeader("Accept", "application/vnd.kii.GroupRetrievalResponse+json")
         return Self(.get, CloudPath(.group(group)), headers: [accept]) {
@@ -18,7 +18,7 @@ extension CloudRequest where Answer == GroupRecord? {
 }
 
 extension CloudRequest where Answer == ThingRecord? {
-    /// Reads a thing; the answer is nil when there is none.
+    /// Reads a thing; the answer is nil if it does not exist.
     public static func readThing(_ thing: KiiThing) -> Self {
         let accept = HTTPHeader("Accept", "application/vnd.kii.ThingRetrievalResponse+json")
         return Self(.get, CloudPath(.thing(thing)), headers: [accept]) {

@@ -1,13 +1,13 @@
 public import KiiPush
 
-/// The id that Kii gives to a push that was sent; no payload has it.
+/// The id that Kii assigns to a sent push; no payload contains it.
 public struct PushMessageID: Sendable, Hashable {
     /// The id.
     public let text: String
 }
 
 extension CloudRequest where Answer == PushMessageID {
-    /// Sends a push to a topic; look at ``OutgoingMessage/problems(sentTo:)`` first.
+    /// Sends a push to a topic; check ``OutgoingMessage/problems(sentTo:)`` first.
     public static func send(_ message: OutgoingMessage, to topic: KiiTopic) -> Self {
         let headers = [
             HTTPHeader("Content-Type", "application/vnd.kii.SendPushMessageRequest+json"),
@@ -21,59 +21,59 @@ extension CloudRequest where Answer == PushMessageID {
 }
 
 extension CloudRequest where Answer == Bool {
-    /// Creates a topic; the answer is false when there was one already.
+    /// Creates a topic; the answer is false if it already exists.
     public static func createTopic(_ topic: KiiTopic) -> Self {
         Self(.put, CloudPath(topic)) { try $0.isDone(204, 201, no: .topicAlreadyExists) }
     }
 
-    /// Asks whether there is a topic.
+    /// Asks whether a topic exists.
     public static func topicExists(_ topic: KiiTopic) -> Self {
         Self(.head, CloudPath(topic)) { response in
-            // The answer to HEAD has no body, and so no code.
+            // The answer to HEAD has no body, and therefore no code.
             if response.status == 404 { return false }
             try response.expect(204, 200)
             return true
         }
     }
 
-    /// Deletes a topic; the answer is false when there was none.
+    /// Deletes a topic; the answer is false if it did not exist.
     public static func deleteTopic(_ topic: KiiTopic) -> Self {
         Self(.delete, CloudPath(topic)) { try $0.isDone(204, 200, no: .topicNotFound) }
     }
 }
 
-/// What can be subscribed to.
+/// A source of pushes.
 public enum PushSource: Sendable, Hashable {
-    /// A topic, for what is sent to it.
+    /// A topic, for the messages sent to it.
     case topic(KiiTopic)
-    /// A bucket, for what happens in it.
+    /// A bucket, for the changes in it.
     case bucket(KiiBucket)
 }
 
-/// Who can subscribe.
+/// A subscriber to pushes.
 public enum PushSubscriber: Sendable, Hashable {
-    /// A user, with all devices of theirs.
+    /// A user, with all their devices.
     case user(KiiUser)
     /// A thing.
     case thing(KiiThing)
 }
 
 extension CloudRequest where Answer == Bool {
-    /// Subscribes; the answer is false when the subscription was there already.
+    /// Subscribes; the answer is false if the subscription already existed.
     public static func subscribe(_ subscriber: PushSubscriber, to source: PushSource) -> Self {
         Self(.put, CloudPath(source, subscriber)) {
             try $0.isDone(204, 201, no: .pushSubscriptionAlreadyExists)
         }
     }
 
-    /// Unsubscribes: what ends a loop of pushes from outside; the answer is false when there was no subscription.
+    /// Unsubscribes, which ends a loop of pushes from outside; the answer is false if there was no subscription.
     public static func unsubscribe(_ subscriber: PushSubscriber, from source: PushSource) -> Self {
         Self(.delete, CloudPath(source, subscriber)) {
             try $0.isDone(204, 200, no: .pushSubscriptionNotFound)
         }
     }
 
-    /// Asks whether there is a subscription.
+    /// Asks whether a subscription exists.
     public static func isSubscribed(_ subscriber: PushSubscriber, to source: PushSource) -> Self {
         Self(.get, CloudPath(source, subscriber)) { try $0.isDone(204, 200, no: .pushSubscriptionNotFound) }
     }

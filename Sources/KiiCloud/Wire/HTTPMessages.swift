@@ -17,31 +17,31 @@ public struct HTTPHeader: Sendable, Hashable, CustomStringConvertible {
     public var description: String { name }
 }
 
-/// A request to Kii's servers, ready for any HTTP client: always over TLS.
+/// A request to Kii's servers, ready for any HTTP client; it always uses TLS.
 ///
-/// Printing it shows neither its headers' values nor its body.
+/// Printing it shows neither header values nor the body.
 public struct HTTPRequest: Sendable, Hashable {
-    /// What is to be done.
+    /// An HTTP method.
     public enum Method: String, Sendable, Hashable, CaseIterable {
-        /// Reads.
+        /// Reads a resource.
         case get = "GET"
-        /// Asks whether there is something.
+        /// Checks that a resource exists.
         case head = "HEAD"
-        /// Puts something in its place.
+        /// Creates or replaces a resource.
         case put = "PUT"
-        /// Adds something, or does what a header says.
+        /// Adds a resource, or performs the operation that a header names.
         case post = "POST"
-        /// Takes something away.
+        /// Deletes a resource.
         case delete = "DELETE"
     }
 
-    /// What is to be done.
+    /// The HTTP method.
     public let method: Method
     /// The server's name, without a scheme.
     public let host: String
-    /// The path, with everything escaped that has to be.
+    /// The path, escaped.
     public let path: String
-    /// The headers, in order; the length of the body is for the client to add.
+    /// The headers, in order; the client adds the length of the body.
     public let headers: [HTTPHeader]
     /// The body; empty for none.
     public let body: [UInt8]
@@ -77,13 +77,13 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
     }
 }
 
-/// An answer of Kii's servers; printing it shows neither its headers' values nor its body.
+/// An answer of Kii's servers; printing it shows neither header values nor the body.
 public struct HTTPResponse: Sendable, Hashable {
     /// The status, such as 200.
     public let status: Int
     /// The headers, in order.
     public let headers: [HTTPHeader]
-    /// The body, as far as the transport's bound lets it be read.
+    /// The body, up to the transport's limit.
     public let body: [UInt8]
 
     /// Makes an answer.

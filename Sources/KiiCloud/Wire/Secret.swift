@@ -1,7 +1,7 @@
-/// A text that must not be seen: a token, a key, a password.
+/// A text that must stay hidden: a token, a key, a password.
 ///
-/// Neither printing nor dumping it, nor anything that holds it, shows the text. Only ``revealed`` does: pass that to a
-/// transport or a client, and to nothing that logs. It lies in memory as it is, so a core file has it.
+/// Printing or dumping it, or a value that contains it, does not show the text. Only ``revealed`` does: pass that to a
+/// transport or a client, never to a log. The text is stored in memory unencrypted, so a core file contains it.
 public struct Secret: Sendable, Hashable {
     private let text: String
 
@@ -13,10 +13,10 @@ public struct Secret: Sendable, Hashable {
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// A word that says nothing of the text.
+    /// A placeholder for the text.
     public var description: String { "(secret)" }
 
-    /// A word that says nothing of the text.
+    /// A placeholder for the text.
     public var debugDescription: String { description }
 
     /// Nothing.

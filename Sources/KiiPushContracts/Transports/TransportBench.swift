@@ -1,49 +1,49 @@
 import KiiPush
 public import KiiPushDelivery
 
-/// The other end of a transport under test: what sends payloads to it, and hears what becomes of them.
+/// The other end of a transport under test: sends payloads to it, and observes their acknowledgements.
 ///
-/// Write one for a transport of yours and give it to a ``TransportContract``. All of it is one sender.
+/// Write one for your own transport and pass it to a ``TransportContract``. It acts as a single sender.
 public protocol TransportBench: Sendable {
-    /// The transport, made once; it has this bench at its other end.
+    /// The transport, made once, and connected to this bench.
     var transport: any PushTransport { get }
 
-    /// Whether the transport ends when the sender cuts the link, as at the end of an input; else it waits for the
-    /// sender to come again, or connects again itself.
+    /// Whether the transport ends when the sender cuts the connection, as at the end of an input; otherwise it waits
+    /// for the sender to reconnect, or reconnects itself.
     var endsWhenCut: Bool { get }
 
-    /// Whether the transport acknowledges all that it has handed over together, once the last of it has ended, and
-    /// nothing of it where one payload is to be tried later; false where it answers each by itself.
+    /// Whether the transport acknowledges a batch as a whole, once its last payload has ended, and not at all if one
+    /// payload is to be retried; false if it acknowledges each by itself.
     var acknowledgesTogether: Bool { get }
 
-    /// Sends payloads in this order, once the transport can be reached; connects again where the link was cut.
+    /// Sends payloads in this order, once the transport is reachable; reconnects if the connection was cut.
     ///
-    /// Payloads of the contract are short lines of JSON, no more than three of them unanswered when the transport may
-    /// answer them. It must not wait for the transport to take them: up to 300 are sent at a time, which the link, or a
-    /// task of the bench's own, has to hold.
+    /// Payloads of the contract are short lines of JSON; at most three are unanswered while the transport may answer.
+    /// This must not wait for the transport to accept them: up to 300 are sent at a time, which the connection, or a
+    /// task of the bench, must buffer.
     ///
-    /// - Throws: when the transport cannot be reached within a few seconds.
+    /// - Throws: if the transport is not reachable within a few seconds.
     func send(_ payloads: [[UInt8]]) async throws
 
-    /// What the sender has heard of its payloads so far; it does not wait.
+    /// The acknowledgements that the sender has received so far; does not wait.
     func answers() throws -> TransportAnswers
 
-    /// Cuts the link, as a sender does that ends, or a network that fails.
+    /// Cuts the connection, as a sender that ends or a network failure would.
     func cut() async throws
 }
 
 extension TransportBench {
-    /// No: most transports answer each payload by itself.
+    /// False: most transports acknowledge each payload by itself.
     public var acknowledgesTogether: Bool { false }
 }
 
-/// What a sender has heard of its payloads.
+/// The acknowledgements that a sender has received.
 public struct TransportAnswers: Sendable, Hashable {
-    /// How many are dealt with, and need not be sent again.
+    /// How many payloads are done, and need not be sent again.
     public var acknowledged = 0
-    /// How many are not, and have to be sent again.
+    /// How many payloads were refused, and must be sent again.
     public var refused = 0
 
-    /// Nothing.
+    /// No acknowledgements.
     public init() {}
 }

@@ -1,6 +1,6 @@
 public import Testing
 
-/// Everything that a `PushTransport` guarantees to a service, as one test to run against a transport of yours.
+/// All guarantees that a `PushTransport` gives a service, as one test to run against your own transport.
 ///
 /// ```swift
 /// @Test("my transport meets the guarantees of a transport")
@@ -9,26 +9,26 @@ public import Testing
 /// }
 /// ```
 ///
-/// Each guarantee gets a bench and a transport of its own, and an intake that has room, or has none, or fails, as the
-/// guarantee needs. A failure names the guarantee that was broken, and what the transport did instead. What a transport
-/// cannot do by its abilities is not asked of it. A guarantee that is not kept within ten seconds is broken; on a
-/// machine too busy to give its tests a turn, they have longer.
+/// Each guarantee gets its own bench and transport, and an intake that accepts, is full, or fails, as the guarantee
+/// needs. A failure names the broken guarantee, and what the transport did instead. Guarantees that the transport's
+/// abilities exclude are skipped. A guarantee must hold within ten seconds; a machine too
+/// busy to run its tests gets longer.
 public struct TransportContract: Sendable {
     private let makeBench: @Sendable () async throws -> any TransportBench
 
     /// Prepares the suite.
     ///
-    /// - Parameter makeBench: makes a bench with a new transport, once a guarantee.
+    /// - Parameter makeBench: makes a bench with a new transport, once per guarantee.
     public init(makeBench: @escaping @Sendable () async throws -> any TransportBench) { self.makeBench = makeBench }
 
     /// Checks every guarantee, and records an issue for each one that is broken.
     ///
-    /// - Parameter sourceLocation: where issues are shown.
+    /// - Parameter sourceLocation: the location of issues.
     public func verify(sourceLocation: SourceLocation = #_sourceLocation) async {
         await verify { guarantee, what in Issue.record("\(guarantee): \(what)", sourceLocation: sourceLocation) }
     }
 
-    /// Checks every guarantee, and tells `report` of each that is broken, and how.
+    /// Checks every guarantee, and reports each broken one to `report`.
     package func verify(
         patience: Duration = .seconds(10),
         _ report: @escaping @Sendable (_ guarantee: String, _ what: String) -> Void
@@ -38,7 +38,7 @@ public struct TransportContract: Sendable {
                 let trial = try await TransportTrial(makeBench(), isDurable: guarantee.isDurable, patience: patience) {
                     report(guarantee.text, $0)
                 }
-                // Before it is ended: how it ended by itself may be why the bench could not go on.
+                // Before it is ended: the transport's own end may be why the bench failed.
                 do { try await guarantee.check(trial) } catch {
                     report(
                         guarantee.text,
@@ -52,7 +52,7 @@ public struct TransportContract: Sendable {
     }
 }
 
-/// One guarantee of a transport, and how to find out whether it is kept.
+/// One guarantee of a transport, and the check for it.
 struct TransportGuarantee: Sendable {
     let text: String
     var isDurable = false

@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushDelivery
 
 extension TransportGuarantee {
-    /// Every guarantee, in the order in which they are checked.
+    /// Every guarantee, in the order of checking.
     static let all = [names] + handingOver + room + answers + refusals + ends
 
     // MARK: Names
@@ -18,7 +18,7 @@ extension TransportGuarantee {
         if name.isEmpty || !isFit { trial.fail("a name of letters, digits, - and _ is due") }
     }
 
-    // MARK: Handing over
+    // MARK: Submitting
 
     private static let handingOver = [
         TransportGuarantee("payloads of one sender are handed over in their order, unchanged") { trial in
@@ -49,7 +49,7 @@ extension TransportGuarantee {
         },
     ]
 
-    // MARK: Room
+    // MARK: Capacity
 
     private static let room = [
         TransportGuarantee("while the intake is full nothing is lost, and all comes in order when there is room") {
@@ -83,7 +83,7 @@ extension TransportGuarantee {
                     return trial.fail("told of room, it should take payload \(step)")
                 }
             }
-            // Batches are made smaller until they fit, which takes a few questions each time.
+            // Batches shrink until they fit, which takes a few attempts each time.
             let most = 8 * 21
             if trial.intake.refusals > most {
                 trial.fail("it asked \(trial.intake.refusals) times; \(most) are enough")
@@ -197,7 +197,7 @@ extension TransportGuarantee {
 }
 
 extension TransportTrial {
-    /// Expects that the payload of a number comes again, where the transport says that it does.
+    /// Expects that the payload with a number is redelivered, if the transport says that it redelivers.
     func expectRedelivery(of number: Int) async throws {
         guard bench.transport.abilities.contains(.redelivers) else { return }
         let payload = Self.payloads(number...number)[0]

@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushDelivery
 import Synchronization
 
-/// A transport on trial for one guarantee; it runs until the trial ends.
+/// A test case for one guarantee of a transport, which runs until the test case ends.
 final class TransportTrial: Sendable {
     /// How `run` ended.
     private enum End: Sendable {
@@ -12,7 +12,7 @@ final class TransportTrial: Sendable {
 
     let bench: any TransportBench
     let intake: TrialIntake
-    /// Says that the guarantee is broken, and how.
+    /// Reports that the guarantee is broken, and how.
     let fail: @Sendable (_ what: String) -> Void
 
     private let patience: Duration
@@ -29,12 +29,12 @@ final class TransportTrial: Sendable {
         intake = TrialIntake(isDurable: isDurable)
     }
 
-    /// Waits until something is so, as long as the trial's patience lasts; whether it came to be so.
+    /// Waits for a condition, up to the test case's time limit; returns whether it became true.
     func comes(_ condition: () throws -> Bool) async rethrows -> Bool {
         try await KiiPushContracts.comes(within: patience, condition)
     }
 
-    /// Expects that the transport hands something over that is refused; whether it did.
+    /// Expects that the transport submits a payload that is refused; returns whether it did.
     func expectTry() async -> Bool {
         let hasTried = await comes { intake.refusals > 0 }
         if !hasTried { fail("it handed nothing over") }
@@ -43,7 +43,7 @@ final class TransportTrial: Sendable {
 
     // MARK: Running
 
-    /// Begins to run the transport.
+    /// Starts to run the transport.
     func start() {
         let (transport, intake) = (bench.transport, intake.intake(for: bench.transport.name))
         let run = Task { [weak self] in
@@ -64,12 +64,12 @@ final class TransportTrial: Sendable {
 
     var hasEnded: Bool { outcome.withLock { $0 != nil } }
 
-    /// What the transport has thrown, if it has.
+    /// The error that the transport has thrown, if any.
     var error: String? {
         if case .threw(let error)? = outcome.withLock({ $0 }) { error } else { nil }
     }
 
-    /// Expects that `run` returns; nobody waits for one that does not for ever.
+    /// Expects that `run` returns within a time limit.
     func expectReturn(_ when: String) async {
         guard await comes({ hasEnded }) else {
             return fail("\(when) it should return, and still ran much later")
@@ -77,7 +77,7 @@ final class TransportTrial: Sendable {
         if let error { fail("\(when) it should return, and threw \(error)") }
     }
 
-    /// Ends the transport, if it has not ended.
+    /// Ends the transport, unless it has ended.
     func end() async {
         intake.refuse(.stopping)
         cancel()
@@ -87,10 +87,10 @@ final class TransportTrial: Sendable {
 
     // MARK: Payloads
 
-    /// Payloads that can be told apart.
+    /// Distinct payloads.
     static func payloads(_ range: ClosedRange<Int>) -> [[UInt8]] { range.map { Array("{\"n\":\($0)}".utf8) } }
 
-    /// Sends payloads and expects them all to be taken in, behind what was.
+    /// Sends payloads and expects that all are accepted, after the earlier ones.
     func expectTaken(_ range: ClosedRange<Int>, _ when: String) async throws {
         let before = intake.payloads.map(\.bytes)
         try await bench.send(Self.payloads(range))
@@ -110,15 +110,15 @@ final class TransportTrial: Sendable {
 
     // MARK: Answers
 
-    /// Expects that the sender hears so of its payloads.
+    /// Expects that the sender receives these acknowledgements.
     ///
     /// - Parameters:
-    ///   - acknowledged: of how many it hears that they are dealt with; none of those that are acknowledged together,
-    ///     if others keep them waiting.
-    ///   - refused: of how many it hears that they are not.
-    ///   - othersAreOpen: whether others were taken in with them that are not dealt with.
-    ///   - when: the beginning of what is said if it hears something else.
-    /// - Throws: what the bench throws.
+    ///   - acknowledged: how many payloads it sees as done; none of a batch that is acknowledged together, if others
+    ///     are still open.
+    ///   - refused: how many payloads it sees as refused.
+    ///   - othersAreOpen: whether the batch contains others that are not done.
+    ///   - when: the beginning of the failure message.
+    /// - Throws: the errors of the bench.
     func expectAnswers(
         acknowledged: Int, refused: Int = 0, othersAreOpen: Bool = false, _ when: String
     ) async throws {
@@ -137,7 +137,7 @@ final class TransportTrial: Sendable {
                 + "refused payloads, and has of \(found.acknowledged) and \(found.refused)")
     }
 
-    /// Expects that no more than so many payloads were acknowledged.
+    /// Expects that at most this many payloads were acknowledged.
     func expectNoMoreAcknowledged(than count: Int, _ when: String) throws {
         let found = try bench.answers().acknowledged
         if found > count { fail("\(when) \(count) payloads may be acknowledged, \(found) were") }

@@ -2,9 +2,9 @@ package import KiiPush
 package import KiiPushDelivery
 import Synchronization
 
-/// A service's intake that does as a test says, and takes down what a transport hands over.
+/// A service's intake that behaves as a test says, and records what a transport submits.
 package final class TrialIntake: IntakeService {
-    /// What there is instead of room.
+    /// The reason for which it refuses payloads.
     package enum Refusal: Sendable {
         case full
         case stopping
@@ -15,66 +15,66 @@ package final class TrialIntake: IntakeService {
         var payloads: [RawPayload] = []
         var receipts: [Receipt] = []
         var batches: [Int] = []
-        /// How many more payloads there is room for.
+        /// How many more payloads it accepts.
         var room = Int.max
         var refusal: Refusal?
         var refusals = 0
         var events: [TransportEvent] = []
         var waiting: (@Sendable () -> Void)?
         var waiters: [CheckedContinuation<Void, Never>] = []
-        /// How each payload ends as soon as it was taken in; nil where the test says when.
+        /// The outcome of each payload when it is accepted; nil if the test ends it later.
         var end: Outcome?
     }
 
     package struct InboxFailed: Error {}
 
-    /// How many payloads it takes in at most; then it says that it stops.
+    /// The most payloads that it accepts; then it says that it stops.
     private static let most = 10_000
 
     package let isDurable: Bool
     private let state = Mutex(State())
 
-    /// Makes an intake that takes all.
+    /// Makes an intake that accepts everything.
     package init(isDurable: Bool = false) { self.isDurable = isDurable }
 
-    /// The intake as a transport gets it.
+    /// The intake that a transport gets.
     package func intake(for name: String) -> PushIntake { PushIntake(service: self, transport: name) }
 
-    // MARK: What came
+    // MARK: Records
 
-    /// What was taken in, in order.
+    /// The accepted payloads, in order.
     package var payloads: [RawPayload] { state.withLock { $0.payloads } }
-    /// What was taken in, as text.
+    /// The accepted payloads, as text.
     package var texts: [String] { payloads.map { String(decoding: $0.bytes, as: UTF8.self) } }
-    /// How many payloads came at once each time.
+    /// The size of each submitted batch.
     package var batches: [Int] { state.withLock { $0.batches } }
-    /// How often something was refused.
+    /// How often it refused a payload.
     package var refusals: Int { state.withLock { $0.refusals } }
-    /// What the transport told of itself.
+    /// The events that the transport reported.
     package var events: [TransportEvent] { state.withLock { $0.events } }
-    /// Whether the transport waits to be told of room.
+    /// Whether the transport waits for capacity.
     package var isAwaited: Bool { state.withLock { $0.waiting != nil || !$0.waiters.isEmpty } }
 
-    // MARK: What is done about it
+    // MARK: Control
 
-    /// Ends a payload that was taken in; nil when the service stopped before.
+    /// Ends an accepted payload; nil if the service stopped first.
     ///
-    /// One that never came has no end.
+    /// An index that was never accepted has no effect.
     package func end(_ index: Int, _ outcome: Outcome?) {
         let receipt = state.withLock { $0.receipts.indices.contains(index) ? $0.receipts[index] : nil }
         receipt?.finish(outcome)
     }
 
-    /// Ends each payload so as soon as it was taken in.
+    /// Ends each payload with this outcome when it is accepted.
     package func endAll(_ outcome: Outcome) { state.withLock { $0.end = outcome } }
 
-    /// Refuses everything from now on, or for nil takes it again and tells those who wait.
+    /// Refuses everything from now on; nil accepts again, and notifies waiters.
     package func refuse(_ refusal: Refusal?) {
         state.withLock { $0.refusal = refusal }
         if refusal == nil { setRoom(.max) }
     }
 
-    /// Has room for so many more payloads from now on, and tells those who wait if that is any.
+    /// Sets the remaining capacity, and notifies waiters if there is any.
     package func setRoom(_ count: Int) {
         let (action, waiters) = state.withLock { state in
             state.room = count
@@ -92,7 +92,7 @@ package final class TrialIntake: IntakeService {
 
     package func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         let answer: Result<([Receipt], Outcome?), IntakeRefusal> = state.withLock { state in
-            // A transport that brings the same again and again must not fill the memory.
+            // A transport that redelivers endlessly must not fill the memory.
             if state.payloads.count >= Self.most { return .failure(.stopping) }
             if let refusal = state.refusal ?? (payloads.count > state.room ? .full : nil) {
                 state.refusals += 1
@@ -139,12 +139,12 @@ package final class TrialIntake: IntakeService {
     package func report(_ event: TransportEvent, _ transport: String) { state.withLock { $0.events.append(event) } }
 }
 
-/// Waits until something is so, for a minute at most, or as long as is said.
+/// Waits for a condition, for at most a minute or the given time.
 ///
-/// A machine that is busy with other tests gives a turn late, to the one who waits as to those who are waited for. So
-/// nobody gives up before a tenth of the turns that an idle machine gives in that time.
+/// On a machine that is busy with other tests, both the waiter and the tasks it waits for run late. So it gives up only
+/// after a tenth of the turns that an idle machine gives in that time.
 ///
-/// - Returns: whether it came to be so.
+/// - Returns: whether the condition became true.
 package func comes(
     within limit: Duration = .seconds(60), _ condition: () throws -> Bool
 ) async rethrows -> Bool {
@@ -153,7 +153,7 @@ package func comes(
     while try !condition() {
         if turns <= 0, ContinuousClock.now > end { return false }
         turns -= 1
-        // Other threads bring it about, and have the processor meanwhile.
+        // Other threads make it true, and need the processor.
         try? await Task.sleep(for: .milliseconds(1))
     }
     return true

@@ -1,12 +1,12 @@
 import Glibc
 import Synchronization
 
-/// Prints lines one after the other, so that two large ones do not mix.
+/// Prints lines in sequence, so that two large ones do not interleave.
 ///
-/// No room for a line is a shortage, until there is room for one.
+/// If the output has no space for a line, it reports a shortage until it has.
 final class LinePrinter: Sendable {
     private struct State {
-        /// Whether the last line was written in part, and the next one must not be taken for the rest of it.
+        /// Whether the last line was cut, so that the next one must not look like its rest.
         var isCut = false
         var isShort = false
     }
@@ -22,7 +22,7 @@ final class LinePrinter: Sendable {
 
     /// Prints a line, which ends with a line feed; blocks while nobody reads.
     ///
-    /// - Throws: ``ProgramShortage`` where there is no room now, ``ProgramError/cannotPrint(_:)`` for any other reason.
+    /// - Throws: ``ProgramShortage`` if there is no space now, ``ProgramError/cannotPrint(_:)`` for any other reason.
     func print(_ line: String) throws {
         do throws(ErrorNumber) { try state.withLock { state throws(ErrorNumber) in try write(line, &state) } } catch {
             guard Self.isShortage(error) else { throw ProgramError.cannotPrint(error) }

@@ -3,36 +3,37 @@ public import KiiPush
 public import KiiPushRules
 import Synchronization
 
-/// Does what rules ask for with `run` and `print`.
+/// Performs the `run` and `print` actions of rules.
 ///
 /// ```swift
 /// try receiver.load(rules, actions: ProgramActions(app: rules.app))
 /// ```
 ///
-/// *`{"run": ["reload", "--now"]}`* runs a program, found on `PATH` unless its name has a slash, by its argument vector
-/// and no shell. It is given the message on standard input, as the JSON object that `kiipush inspect --format json`
-/// prints, with the transport's name as its `source`; our environment, less what is between us and systemd; and in
-/// `KIIPUSH_STAMP` the stamp for what it sends on. It has handled the message when it ends with exit status 0.
+/// *`{"run": ["reload", "--now"]}`* runs a program by its argument vector, without a shell; a name without a slash is
+/// searched on `PATH`. The program gets the message on standard input, as the JSON object that `kiipush inspect
+/// --format json` prints, with the transport's name as its `source`; this process's environment, without systemd's
+/// notification variables; and in `KIIPUSH_STAMP` the stamp for messages that it sends on. Exit status 0 means that it
+/// has handled the message.
 ///
 /// - A line `write kiicloud://…` on its standard output announces a write that it is about to make, as
-///   `HandlerContext.willWrite(_:)` does, and `delete kiicloud://…` announces a deletion: at once, as many as 1,000.
-///   They have failed when the program fails. Where the route refuses the write, the program is ended.
-/// - All else that it says on standard error is handed to `log` line by line, and on standard output to `note`, up to
-///   64 KiB a run; the rest is read and dropped, so that the program never waits for us.
-/// - Where it fails, the ``ProgramError`` has its status or signal and the last lines of its standard error.
-/// - When the task is cancelled, as at the end of its time, the program and all that it has started in its process
-///   group get SIGTERM, and after the grace SIGKILL. It is waited for whatever happens. What it leaves running when it
-///   ends by itself is left alone.
+///   `HandlerContext.willWrite(_:)` does, and `delete kiicloud://…` announces a deletion; both take effect at once, up
+///   to 1,000 per run. They count as failed if the program fails. If the route refuses the write, the program is ended.
+/// - Its other output is passed on line by line, standard error to `log` and standard output to `note`, up to 64 KiB
+///   per run; the rest is read and dropped, so that the program never blocks.
+/// - If it fails, the ``ProgramError`` contains its status or signal and the last lines of its standard error.
+/// - When the task is cancelled, as at the end of its time limit, the program and its process group get SIGTERM, and
+///   after the grace period SIGKILL. The program is waited for in any case. Processes that it leaves running when it
+///   ends by itself are not touched.
 ///
-/// When this process ends while programs run, SIGKILL included, they and their process groups get SIGKILL: a shell that
-/// is started with the first program sees to that.
+/// When this process ends while programs run, even by SIGKILL, they and their process groups get SIGKILL, from a shell
+/// that is started with the first program.
 ///
-/// *`{"print": true}`* prints the same JSON object on a line of its own, by one `write` call where the system takes it.
+/// *`{"print": true}`* prints the same JSON object on its own line, with one `write` call if the system accepts it.
 ///
-/// Each program is waited for by a thread of its own, and all that is printed is written by one; they hold up no task
-/// but the handler's. How many run at once is the service's business.
+/// Each program has its own waiting thread, and one thread prints; they block no task but the handler's. The service
+/// limits how many run at once.
 public final class ProgramActions: RuleActions {
-    /// What does `write` and `send` of rules; nil refuses rules that ask for them.
+    /// Performs `write` and `send` of rules; nil refuses rules that use them.
     public let cloud: (any RuleCloud)?
     private let app: String?
     private let grace: Duration
@@ -46,16 +47,16 @@ public final class ProgramActions: RuleActions {
     /// Makes the actions.
     ///
     /// - Parameters:
-    ///   - app: the receiver's app, which dedupe keys name where the payload does not.
-    ///   - output: where messages are printed; 1 is standard output.
-    ///   - cloud: what does `write` and `send` of rules; nil refuses rules that ask for them.
-    ///   - grace: how long a program may take to end after SIGTERM; below the grace of the service, which is 5 s.
+    ///   - app: the receiver's app, which deduplication keys use if the payload names none.
+    ///   - output: the descriptor for printed messages; 1 is standard output.
+    ///   - cloud: performs `write` and `send` of rules; nil refuses rules that use them.
+    ///   - grace: how long a program may take to end after SIGTERM; less than the service's grace, which is 5 s.
     ///   - shortages: notified when programs cannot be started because open files, memory or processes are used up, or
-    ///     messages cannot be printed for want of room, and when they can again. Meanwhile ``run(_:for:_:)`` throws
-    ///     ``ProgramShortage``, and tries after a pause that grows from 50 ms to 5 s; a service counts no attempt.
-    ///   - note: called with each line that a program says on standard output, as `log` is; nil calls that one.
-    ///   - log: called with each line that a program says, its name in front, without control characters; by a thread
-    ///     that waits for it, so keep it short. Without one, it is written to standard error if nothing blocks there.
+    ///     messages cannot be printed for lack of space, and when they can again. Meanwhile ``run(_:for:_:)`` throws
+    ///     ``ProgramShortage``, and retries after a pause that grows from 50 ms to 5 s; a service counts no attempt.
+    ///   - note: called with each line of a program's standard output, as `log` is; nil calls `log`.
+    ///   - log: called with each line of a program, prefixed by its name, without control characters; called by a
+    ///     waiting thread, so keep it short. By default, lines go to standard error if that does not block.
     public init(
         app: String? = nil, output: Int32 = 1, cloud: (any RuleCloud)? = nil, grace: Duration = .seconds(3),
         shortages: Shortages = Shortages(), note: (@Sendable (String) -> Void)? = nil,
@@ -73,7 +74,7 @@ public final class ProgramActions: RuleActions {
 
     /// Runs a program for a message and returns when it has ended.
     ///
-    /// - Throws: ``ProgramError``; ``ProgramShortage`` when it was not started; `LoopRefusal` when it announced a write
+    /// - Throws: ``ProgramError``; ``ProgramShortage`` if it was not started; `LoopRefusal` if it announced a write
     ///   that its route refuses.
     public func run(_ arguments: [String], for message: PushMessage, _ context: HandlerContext) async throws {
         let name = ProgramWords.name(of: arguments)
@@ -100,7 +101,7 @@ public final class ProgramActions: RuleActions {
 
     /// Prints a message.
     ///
-    /// - Throws: ``ProgramError/cannotPrint(_:)``; ``ProgramShortage`` where there is no room for it now.
+    /// - Throws: ``ProgramError/cannotPrint(_:)``; ``ProgramShortage`` if there is no space for it now.
     public func print(_ message: PushMessage, _ context: HandlerContext) async throws {
         let line = line(message)
         try await printing.run { [printer] in Result { try printer.print(line) } }.get()

@@ -1,25 +1,25 @@
 public import KiiPush
 
-/// Why a program that a rule runs did not handle a message; says nothing of the message but what the program says.
+/// Why a rule's program did not handle a message; contains nothing of the message except what the program prints.
 @nonexhaustive
 public enum ProgramError: Error, Sendable, Hashable {
-    /// There is no such program that may be run, on `PATH` or at the path that the rule has.
+    /// There is no executable program of this name on `PATH`, or at the rule's path.
     case notFound(program: String)
-    /// It cannot be run, or its end cannot be learnt.
+    /// It cannot be run, or its end cannot be determined.
     case cannotRun(program: String, ErrorNumber)
-    /// It ended with an exit status other than 0; `said` are the last lines of its standard error, at most four and 512
-    /// bytes, without control characters.
+    /// It ended with an exit status other than 0; `said` contains the last lines of its standard error, at most four
+    /// and 512 bytes, without control characters.
     case exited(program: String, status: Int32, said: [String] = [])
     /// A signal ended it.
     case signaled(program: String, signal: Int32, said: [String] = [])
-    /// It was ended by us, since its time was over or the service stops.
+    /// This process ended it, because its time limit passed or the service stops.
     case stopped(program: String, said: [String] = [])
     /// The message could not be printed.
     case cannotPrint(ErrorNumber)
 }
 
 extension ProgramError: CustomStringConvertible {
-    /// One line for a person: "reload: ended with exit status 1, saying: no such device".
+    /// One line for people: "reload: ended with exit status 1, saying: no such device".
     public var description: String {
         switch self {
         case .notFound(let program): "\(EscapedText(program)): not found"

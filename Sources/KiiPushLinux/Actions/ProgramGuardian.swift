@@ -1,12 +1,12 @@
 import Glibc
 import Synchronization
 
-/// Ends the programs that still run when this process ends, however that ends.
+/// Ends running programs when this process ends, for whatever reason.
 ///
-/// The system ends only a process's children with it, if asked in the child, and not what those have started. So a
-/// shell waits at a pipe: it is told which process groups begin and end, and when nobody is left to tell, as after
-/// SIGKILL, it sends SIGKILL to the rest. A program whose agent is killed before it could name the group, within
-/// microseconds of the program's start, is missed.
+/// The system can only end a process's direct children with it, not their descendants. So a shell reads from a pipe
+/// which process groups begin and end, and when the pipe closes, as after SIGKILL, it sends SIGKILL to the rest. It
+/// misses a program whose agent is killed within microseconds of the program's start, before the agent could report the
+/// group.
 final class ProgramGuardian: Sendable {
     private static let script = """
         trap '' HUP INT TERM
@@ -20,22 +20,22 @@ final class ProgramGuardian: Sendable {
         for one in $groups; do kill -s KILL -- "-$one"; done
         """
 
-    /// The pipe's end; nil while there is no shell, which is tried again with the next program.
+    /// The pipe's end; nil without a shell, whose start is retried with the next program.
     private let writeEnd = Mutex<Int32?>(nil)
 
     deinit {
         if let end = writeEnd.withLock({ $0 }) { close(end) }
     }
 
-    /// Starts the shell if there is none; call it before a program starts, so that its group is named at once.
+    /// Starts the shell if there is none; call it before starting a program, so that its group can be reported at once.
     func prepare() {
         writeEnd.withLock { end in end = end ?? Self.start() }
     }
 
-    /// Takes down that a process group has begun.
+    /// Records that a process group has begun.
     func began(_ group: pid_t) { tell("b \(group)\n") }
 
-    /// Takes down that a process group is over; call it before somebody else's group can have its id.
+    /// Records that a process group has ended; call it before the id can be reused.
     func ended(_ group: pid_t) { tell("e \(group)\n") }
 
     private func tell(_ line: String) {
@@ -43,15 +43,15 @@ final class ProgramGuardian: Sendable {
             if end == nil { end = Self.start() }
             guard let descriptor = end else { return }
             let bytes = Array(line.utf8)
-            // At once or not at all: nobody waits for the shell. So short a line is written whole. Only when the shell
-            // is gone another is needed: one that still runs would take the end of the pipe for ours.
+            // Never blocks: nobody waits for the shell. A line this short is written completely. Another shell is
+            // started only if this one has ended: one that still runs would keep the pipe open.
             guard unsafe write(descriptor, bytes, bytes.count) < 0, errno == EPIPE else { return }
             close(descriptor)
             end = nil
         }
     }
 
-    /// Starts the shell, and returns where it is told; nil when it cannot be had.
+    /// Starts the shell, and returns the pipe to it; nil if it cannot be started.
     private static func start() -> Int32? {
         do throws(ErrorNumber) {
             var pipe = try ProgramPipe()

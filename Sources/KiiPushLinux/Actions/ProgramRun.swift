@@ -1,7 +1,7 @@
 import Glibc
 import KiiPush
 
-/// A program that is run for one message.
+/// A program's run for one message.
 struct ProgramRun: Sendable {
     let vector: [String]
     let name: String
@@ -14,9 +14,9 @@ struct ProgramRun: Sendable {
     /// Runs it, and blocks until it has ended.
     ///
     /// - Parameters:
-    ///   - words: takes what it says.
+    ///   - words: receives its output.
     ///   - signal: ends it.
-    /// - Throws: ``ProgramError``; ``ProgramShortage``; why it may not make a write that it announced.
+    /// - Throws: ``ProgramError``; ``ProgramShortage``; why an announced write is refused.
     func untilEnd(_ words: inout ProgramWords, _ signal: ThreadSignal) throws {
         var stop = Stop()
         let end: ChildProcess.End
@@ -34,7 +34,7 @@ struct ProgramRun: Sendable {
             streams.closeTheirs()
             starts.succeeded()
             serve(process, &streams, &words, signal, &stop)
-            // Until it is reaped nobody else's group can have its id.
+            // Until it is reaped, its group id cannot be reused.
             if stop.hasBegun { process.send(SIGKILL) }
             guardian.ended(process.id)
             end = try process.reap()
@@ -54,7 +54,7 @@ struct ProgramRun: Sendable {
         }
     }
 
-    /// Serves the program's streams until it has ended.
+    /// Serves the program's streams until it ends.
     private func serve(
         _ process: borrowing RunningProcess, _ streams: inout ProgramStreams, _ words: inout ProgramWords,
         _ signal: ThreadSignal, _ stop: inout Stop
@@ -79,17 +79,17 @@ struct ProgramRun: Sendable {
         }
     }
 
-    /// Why and since when the program is being ended.
+    /// Why the program is being ended, and since when.
     private struct Stop {
-        /// Why the program may not make a write that it announced.
+        /// Why an announced write is refused.
         var refusal: (any Error)?
-        /// When it gets SIGKILL; nil when it has got it, too.
+        /// When it gets SIGKILL; nil if it has already got it.
         var killAt: ContinuousClock.Instant? {
             didSet { hasBegun = true }
         }
         private(set) var hasBegun = false
 
-        /// How long to wait for the program at most.
+        /// The longest time to wait for the program.
         var left: Duration? { killAt.map { max(ContinuousClock.now.duration(to: $0), .zero) } }
 
         mutating func attempt(_ work: () throws -> Void) {
@@ -98,7 +98,7 @@ struct ProgramRun: Sendable {
     }
 
     private func failure(_ error: ErrorNumber) -> ProgramError {
-        // On the way along PATH, a directory that may not be looked into counts as a refusal, too.
+        // If a directory on PATH may not be searched, the error is a missing permission too.
         let isOnPath = vector.first?.utf8.contains(UInt8(ascii: "/")) == false
         let isMissing = error.rawValue == ENOENT || isOnPath && error.rawValue == EACCES
         return isMissing ? .notFound(program: name) : .cannotRun(program: name, error)

@@ -3,19 +3,19 @@ public import KiiPush
 public import KiiPushDelivery
 import Synchronization
 
-/// A program was not started, or a message not printed, since the system lacks what it takes: open files, memory,
-/// processes or room.
+/// A program was not started, or a message not printed, because the system is short of open files, memory, processes or
+/// space.
 ///
 /// A service does not count the attempt.
 public struct ProgramShortage: ResourceShortage, ReportedError, Sendable, Hashable, CustomStringConvertible {
-    /// What reports call the program; `print` for a message that was to be printed.
+    /// The program's name in reports; `print` for a message that was to be printed.
     public let program: String
-    /// What is lacking.
+    /// The missing resource.
     public let kind: Shortage.Kind
-    /// The number that the system gave.
+    /// The system's error number.
     public let number: ErrorNumber
 
-    /// One line for a person.
+    /// One line for people.
     public var description: String {
         "\(EscapedText(program)): cannot \(kind == .output ? "write" : "be started") now: \(number)"
     }
@@ -24,10 +24,10 @@ public struct ProgramShortage: ResourceShortage, ReportedError, Sendable, Hashab
     public var report: String { description }
 }
 
-/// Whether programs are started now: after a failure for want of something nobody tries for a while, and then again.
+/// Decides whether programs may be started: after a shortage, starts pause for a while and are then retried.
 final class ProgramStarts: Sendable {
     private struct State {
-        /// What the last start lacked; nil when it went well.
+        /// The shortage of the last start; nil if it succeeded.
         var lack: (kind: Shortage.Kind, number: ErrorNumber)?
         var pause = Duration.zero
         var pausedUntil: MonotonicInstant?
@@ -45,7 +45,7 @@ final class ProgramStarts: Sendable {
         self.clock = clock
     }
 
-    /// Refuses a start while nobody is to try.
+    /// Refuses a start during a pause.
     func check(_ program: String) throws(ProgramShortage) {
         let now = clock.now
         let lack = state.withLock { state in
@@ -56,13 +56,13 @@ final class ProgramStarts: Sendable {
         throw ProgramShortage(program: program, kind: lack.kind, number: lack.number)
     }
 
-    /// Takes down that a start failed; nil when it did for another reason than a lack.
+    /// Records that a start failed; nil if the reason is not a shortage.
     func failed(_ program: String, _ number: ErrorNumber) -> ProgramShortage? {
         guard let kind = Shortage.Kind(number) else { return nil }
         let now = clock.now
         state.withLock { state in
             state.lack = (kind, number)
-            // Those that were started side by side and failed with it make it no longer.
+            // Starts that ran at the same time and failed too do not extend the pause.
             if let until = state.pausedUntil, now < until { return }
             state.pause = min(max(state.pause * 2, Self.firstPause), Self.longestPause)
             state.pausedUntil = now.advanced(by: state.pause)
@@ -71,7 +71,7 @@ final class ProgramStarts: Sendable {
         return ProgramShortage(program: program, kind: kind, number: number)
     }
 
-    /// Takes down that a program was started.
+    /// Records that a program was started.
     func succeeded() {
         let lack = state.withLock { state in
             defer { state = State() }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What goes into a program and comes out of it, none of which is ever waited for.
+/// A program's input and output, which never block this process.
 struct ProgramStreams: ~Copyable {
     private var input: ProgramPipe
     private var output: ProgramPipe
@@ -25,14 +25,14 @@ struct ProgramStreams: ~Copyable {
     /// The program's ends.
     var theirs: [Int32] { [input.readEnd, output.writeEnd, errors.writeEnd] }
 
-    /// Closes the program's ends, once it has them.
+    /// Closes the program's ends, after it has inherited them.
     mutating func closeTheirs() {
         input.closeReadEnd()
         output.closeWriteEnd()
         errors.closeWriteEnd()
     }
 
-    /// What to wait for, three descriptors.
+    /// The descriptors to poll, three of them.
     var polled: [pollfd] {
         [
             pollfd(fd: input.writeEnd, events: Int16(POLLOUT), revents: 0),
@@ -41,9 +41,9 @@ struct ProgramStreams: ~Copyable {
         ]
     }
 
-    /// Writes and reads once, where the system says that it can.
+    /// Writes and reads once, where the system reports readiness.
     ///
-    /// - Throws: why the program may not make a write that it announces.
+    /// - Throws: why an announced write is refused.
     mutating func serve(_ polled: ArraySlice<pollfd>, _ words: inout ProgramWords) throws {
         let ready = polled.map { $0.revents != 0 }
         if ready[0] { writeInput() }
@@ -56,8 +56,8 @@ struct ProgramStreams: ~Copyable {
             retrying { unsafe write(input.writeEnd, bytes.baseAddress, bytes.count) }
         }
         if count > 0 { unsent = unsent.dropFirst(count) }
-        // A program that does not want its input is free to close it. For any other reason the input is not to end
-        // early: the program would take a part for all.
+        // A program may close its input unread. After any other error the input must not end early: the program would
+        // take a part for the whole.
         if count < 0, errno != EPIPE, errno != EAGAIN { return _ = poll(nil, 0, 10) }
         if unsent.isEmpty || count < 0 && errno == EPIPE { input.closeWriteEnd() }
     }
@@ -81,9 +81,10 @@ struct ProgramStreams: ~Copyable {
         return count > 0
     }
 
-    /// Reads what the program has said before it ended; no more than its pipes hold, for what it left behind may go on.
+    /// Reads the output from before the program ended; not more than its pipes hold, since processes that it left may
+    /// still write.
     ///
-    /// - Throws: why the program may not make a write that it announced.
+    /// - Throws: why an announced write is refused.
     mutating func drain(_ words: inout ProgramWords) throws {
         let most = 64
         for _ in 0..<most where !readErrors(&words) { break }

@@ -1,8 +1,8 @@
 import KiiPush
 
-/// What a program says while it runs: announcements of writes, and words for the log.
+/// A program's output while it runs: announcements of writes, and lines for the log.
 struct ProgramWords {
-    /// The longest line that is read as one, and how much of all lines is handed to the log.
+    /// The size limit of a line, and of the part of all lines that is passed to the log.
     static let longestLine = 4096
     static let mostBytes = 65_536
     /// How many writes a run may announce.
@@ -19,7 +19,7 @@ struct ProgramWords {
     /// The last lines of its standard error.
     private var tail: [String] = []
 
-    /// `log` takes what it says on standard error, and what is wrong with its announcements, `note` all else.
+    /// `log` receives standard error and errors in announcements, `note` everything else.
     init(
         _ name: String, _ context: HandlerContext, app: String?, log: @escaping @Sendable (String) -> Void,
         note: @escaping @Sendable (String) -> Void
@@ -31,7 +31,7 @@ struct ProgramWords {
         self.note = note
     }
 
-    /// What reports call a program: the file's name, without the directories.
+    /// A program's name in reports: the file's name, without directories.
     static func name(of vector: [String]) -> String {
         vector.first.map { String(decoding: $0.utf8.reversed().prefix { $0 != slash }.reversed(), as: UTF8.self) } ?? ""
     }
@@ -39,9 +39,9 @@ struct ProgramWords {
     private static let slash = UInt8(ascii: "/")
     private static let announcements = ["write kiicloud://", "delete kiicloud://"]
 
-    /// Takes a line of the program's standard output.
+    /// Processes a line of the program's standard output.
     ///
-    /// - Throws: why it may not make the write that it announces.
+    /// - Throws: why the announced write is refused.
     mutating func output(_ line: InputLine) throws {
         guard case .bytes(let bytes, _) = line,
             let announcement = Self.announcements.first(where: { bytes.starts(with: $0.utf8) })
@@ -54,7 +54,7 @@ struct ProgramWords {
             let places = isDeletion ? "an object" : "an object or a bucket"
             return say("what it announces is no URI of \(places); a line is: \(announcement)…", log)
         }
-        // No event of another app's object comes here.
+        // Events of another app's objects do not arrive here.
         if let app, let other = uri.appID, other != app { return }
         announced += 1
         guard announced <= Self.mostWrites else {
@@ -68,7 +68,7 @@ struct ProgramWords {
         }
     }
 
-    /// Takes a line of its standard error.
+    /// Processes a line of its standard error.
     mutating func error(_ line: InputLine) {
         if case .bytes(let bytes, _) = line {
             tail.append(EscapedText(String(decoding: bytes.prefix(Self.mostTail), as: UTF8.self)).description)
@@ -77,7 +77,7 @@ struct ProgramWords {
         say(line, log)
     }
 
-    /// The last lines of its standard error, within the bounds of a report.
+    /// The last lines of its standard error, within the limits of a report.
     var lastErrors: [String] {
         var (lines, left): ([String], Int) = ([], Self.mostTail)
         for line in tail.reversed() where left > 0 {
@@ -88,7 +88,7 @@ struct ProgramWords {
         return lines.reversed()
     }
 
-    /// How much of its standard error a report has.
+    /// The size limit of standard error in a report.
     private static let mostTail = 512
     private static let mostTailLines = 4
 
@@ -99,7 +99,7 @@ struct ProgramWords {
         }
     }
 
-    /// Hands words on, unless there were too many; ours count as the program's, since it is what makes us say them.
+    /// Passes a line on, unless the limit is reached; our own lines count as the program's, since it causes them.
     private mutating func say(_ text: String, _ to: @Sendable (String) -> Void) {
         guard bytes <= Self.mostBytes else { return }
         bytes += text.utf8.count
@@ -108,7 +108,7 @@ struct ProgramWords {
         to("\(EscapedText(name)): \(EscapedText(words))")
     }
 
-    /// Tells the loop guard whether the announced writes were made.
+    /// Reports to the loop guard whether the announced writes were made.
     mutating func finish(succeeded: Bool) {
         for write in writes { if succeeded { write.done() } else { write.failed() } }
         writes = []

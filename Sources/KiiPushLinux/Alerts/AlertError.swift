@@ -1,22 +1,22 @@
 /// Why an alert was not shown.
 @nonexhaustive
 public enum AlertError: Error, Sendable, Hashable {
-    /// There is no such program that may be run, on `PATH` or at the path that was given.
+    /// There is no executable program of this name on `PATH`, or at the given path.
     case notFound(program: String)
-    /// The program cannot be run, or its end cannot be learnt.
+    /// The program cannot be run, or its end cannot be determined.
     case cannotRun(program: String, ErrorNumber)
-    /// The program ended with an exit status other than 0; `notify-send` does so where no desktop listens.
+    /// The program ended with an exit status other than 0, as `notify-send` does without a desktop.
     case exited(program: String, status: Int32)
     /// A signal ended the program.
     case signaled(program: String, signal: Int32)
-    /// The program was still running at the end of its time, and was killed.
+    /// The program exceeded its time limit, and was killed.
     case timedOut(program: String, limit: Duration)
     /// The terminal cannot be written to.
     case cannotWrite(ErrorNumber)
 }
 
 extension AlertError: CustomStringConvertible {
-    /// One line for a person: "notify-send: not found".
+    /// One line for people: "notify-send: not found".
     public var description: String {
         switch self {
         case .notFound(let program): "\(EscapedText(program)): not found"

@@ -1,33 +1,33 @@
 import Glibc
 public import KiiPush
 
-/// Shows what a push says to a person; the counterpart of `showMessageAlertWithTitle:`.
+/// Shows a push's alert to a person; the counterpart of `showMessageAlertWithTitle:`.
 ///
 /// ```swift
 /// let presenter = AlertPresenter(appName: "Thermostat", to: .desktop())
 /// receiver.onPushToUser(topic: "news") { event, _ in try await presenter.show(event.message) }
 /// ```
 ///
-/// A value; any number of tasks and threads may show alerts with it at a time.
+/// It is a value; any number of tasks and threads may show alerts with it at the same time.
 public struct AlertPresenter: Sendable, Hashable {
     /// Where alerts are shown.
     @nonexhaustive
     public enum Destination: Sendable, Hashable {
-        /// A terminal, or whatever the descriptor leads to: the title on a line, then the subtitle and the body, each
-        /// on an indented line of its own, as ``EscapedText``, in one `write` call.
+        /// A terminal, or another descriptor: writes the title on a line, then the subtitle and the body, each on an
+        /// indented line, as ``EscapedText``, in one `write` call.
         ///
-        /// As for any output of a process, a pipe that nobody reads any more raises `SIGPIPE`.
+        /// As with any output, a pipe without a reader raises `SIGPIPE`.
         case terminal(descriptor: Int32 = 1)
 
         /// The desktop, by the program `notify-send` of Debian's `libnotify-bin`.
         ///
-        /// It is found on `PATH` unless its name has a slash, and is started by argument vector, no shell between. It
-        /// has the environment of this process, and no input or output. When its time is over it is killed. Texts are
-        /// cut at 250 characters of the title and 4,000 of the subtitle and of the body.
+        /// A name without a slash is searched on `PATH`; the program is started by argument vector, without a shell. It
+        /// inherits the environment of this process, but no input or output. At the time limit it is killed. Texts are
+        /// truncated to 250 characters for the title, and 4,000 each for the subtitle and the body.
         case desktop(program: String = "notify-send", timeLimit: Duration = .seconds(5))
     }
 
-    /// The title of an alert that has none.
+    /// The title of an alert without a title.
     public let appName: String
 
     /// Where alerts are shown.
@@ -36,21 +36,21 @@ public struct AlertPresenter: Sendable, Hashable {
     /// Makes a presenter.
     ///
     /// - Parameters:
-    ///   - appName: the title of an alert that has none.
+    ///   - appName: the title of an alert without a title.
     ///   - destination: where alerts are shown.
     public init(appName: String, to destination: Destination = .terminal()) {
         self.appName = appName
         self.destination = destination
     }
 
-    /// Shows a message's alert, on a thread of its own, and returns when it was shown.
+    /// Shows a message's alert on a thread of its own, and returns when it is shown.
     ///
-    /// A cancelled task gets no answer sooner: the wait has its bound in ``Destination``.
+    /// Cancelling the task does not shorten the wait, which ``Destination`` limits.
     ///
     /// - Parameters:
     ///   - message: the message.
-    ///   - title: a title in place of the alert's own.
-    /// - Returns: false when there was nothing to show: the message has no alert, or one whose texts are all blank.
+    ///   - title: a title that replaces the alert's own.
+    /// - Returns: false if there is nothing to show: no alert, or only blank texts.
     /// - Throws: ``AlertError``.
     @discardableResult
     public func show(_ message: PushMessage, title: String? = nil) async throws(AlertError) -> Bool {
@@ -61,12 +61,12 @@ public struct AlertPresenter: Sendable, Hashable {
         return true
     }
 
-    /// Shows a message's alert, and blocks until it was shown; for code that is not asynchronous.
+    /// Shows a message's alert, and blocks until it is shown; for synchronous code.
     ///
     /// - Parameters:
     ///   - message: the message.
-    ///   - title: a title in place of the alert's own.
-    /// - Returns: false when there was nothing to show: the message has no alert, or one whose texts are all blank.
+    ///   - title: a title that replaces the alert's own.
+    /// - Returns: false if there is nothing to show: no alert, or only blank texts.
     /// - Throws: ``AlertError``.
     @discardableResult
     public func show(_ message: PushMessage, title: String? = nil) throws(AlertError) -> Bool {
@@ -91,7 +91,7 @@ public struct AlertPresenter: Sendable, Hashable {
         do throws(ErrorNumber) {
             end = try ChildProcess.run(program, ["--"] + texts, limit: limit)
         } catch {
-            // On the way along PATH, a directory that may not be looked into counts as a refusal, too.
+            // If a directory on PATH may not be searched, the error is a missing permission too.
             let isOnPath = !program.utf8.contains(UInt8(ascii: "/"))
             let isMissing = error.rawValue == ENOENT || isOnPath && error.rawValue == EACCES
             throw isMissing ? .notFound(program: program) : .cannotRun(program: program, error)

@@ -1,16 +1,16 @@
 import KiiPush
 
-/// What of an alert is shown, before it is made safe for the place that shows it.
+/// The texts of an alert to show, before they are escaped for the destination.
 struct AlertText {
     let title: String
-    /// The subtitle and the body, those that there are.
+    /// The subtitle and the body, if present.
     let paragraphs: [String]
 
-    /// Nil when the alert says nothing; a text that is blank counts as none.
+    /// Nil if the alert has no text; a blank text counts as none.
     init?(_ alert: Alert?, title: String?, appName: String) {
         let said = [alert?.title, alert?.subtitle, alert?.body].map { Self.unlessBlank($0) }
         guard said.contains(where: { $0 != nil }) else { return nil }
-        // A notification without a title is an error to notify-send, so an app without a name has one too.
+        // notify-send requires a title, so an app without a name gets one too.
         self.title = Self.unlessBlank(title) ?? said[0] ?? Self.unlessBlank(appName) ?? "Push"
         paragraphs = said.dropFirst().compactMap { $0 }
     }
@@ -22,7 +22,7 @@ struct AlertText {
 
     // MARK: On a terminal
 
-    /// The title on a line, each paragraph on one of its own; what a payload says cannot make further ones.
+    /// The title on a line, each paragraph on its own; a payload's text cannot add further lines.
     var terminalText: String {
         var text = "\(EscapedText(title))\n"
         for paragraph in paragraphs { text += "  \(EscapedText(paragraph))\n" }
@@ -31,9 +31,9 @@ struct AlertText {
 
     // MARK: By notify-send
 
-    /// The title and the body as `notify-send` takes them.
+    /// The title and the body as arguments of `notify-send`.
     ///
-    /// Cut to lengths that any notification server shows, and that any kernel passes on as an argument.
+    /// Truncated to lengths that every notification server shows and every kernel accepts as an argument.
     var notificationArguments: [String] {
         let body = paragraphs.map { Self.notificationBody(Self.cut($0, 4_000)) }.joined(separator: "\n")
         let title = "\(EscapedText(Self.cut(title, 250)))"
@@ -48,14 +48,14 @@ struct AlertText {
             case "&": "&amp;"
             case "<": "&lt;"
             case ">": "&gt;"
-            // notify-send itself reads backslash escapes in the body, and only there.
+            // notify-send interprets backslash escapes in the body, and only there.
             case "\\": "\\\\"
             default: nil
             }
         }
     }
 
-    /// At most so many characters, counted as Unicode scalars, since a single `Character` has no bound.
+    /// At most this many Unicode scalars, since a single `Character` has no size limit.
     private static func cut(_ text: String, _ count: Int) -> String {
         guard let end = text.unicodeScalars.index(text.startIndex, offsetBy: count, limitedBy: text.endIndex),
             end < text.endIndex

@@ -1,15 +1,15 @@
-/// What goes over a control socket: a command line in, lines and an exit code out.
+/// The protocol of a control socket: a command line in, lines and an exit code out.
 ///
-/// A command is its number of arguments and then each one's length, on lines of their own, followed by the bytes:
-/// arguments may hold anything. An answer is lines that begin with `o` for output or `e` for an error, and at last `x`
-/// and the code.
+/// A command consists of the number of arguments and each one's length, on lines of their own, followed by the bytes:
+/// arguments may contain anything. An answer consists of lines that begin with `o` for output or `e` for an error, and
+/// finally `x` and the code.
 enum ControlMessage {
     /// The most bytes of a command.
     static let longestCommand = 65_536
     /// The most arguments of a command.
     static let mostArguments = 2048
 
-    /// A command as it is sent.
+    /// A command in encoded form.
     static func command(_ arguments: [String]) -> [UInt8] {
         var bytes = Array("\(arguments.count)\n".utf8)
         for argument in arguments {
@@ -19,16 +19,16 @@ enum ControlMessage {
         return bytes
     }
 
-    /// What has come of a command.
+    /// The state of a command that is being read.
     enum Reading: Equatable {
         case whole([String])
         /// More is to come.
         case part
-        /// It is none.
+        /// It is not a command.
         case wrong
     }
 
-    /// Reads a command from what has come.
+    /// Parses a command from the bytes so far.
     static func read(_ bytes: [UInt8]) -> Reading {
         var left = bytes[...]
         guard bytes.count <= longestCommand else { return .wrong }
@@ -48,7 +48,7 @@ enum ControlMessage {
         return left.isEmpty ? .whole(arguments) : .wrong
     }
 
-    /// Takes a number and the line end behind it; takes nothing when there is no such number.
+    /// Takes a number and the following line end; takes nothing if there is no such number.
     private static func takeNumber(_ bytes: inout ArraySlice<UInt8>, most: Int) -> Int? {
         guard let end = bytes.prefix(8).firstIndex(of: UInt8(ascii: "\n")), end > bytes.startIndex else { return nil }
         let digits = bytes[bytes.startIndex..<end]
@@ -59,12 +59,12 @@ enum ControlMessage {
         return number
     }
 
-    /// Whether this may be the beginning of a number.
+    /// Whether the bytes may be the beginning of a number.
     private static func isPart(_ bytes: ArraySlice<UInt8>) -> Bool {
         bytes.count < 8 && bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// Lines of an answer; a text of several lines makes several.
+    /// Lines of an answer; a text with several lines makes several.
     static func lines(_ mark: Unicode.Scalar, _ text: String) -> [UInt8] {
         var bytes: [UInt8] = []
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -1,25 +1,25 @@
 import Glibc
 import Synchronization
 
-/// A socket over which the commands of one service reach the process that runs it.
+/// A socket through which one service's commands reach the process that runs it.
 ///
-/// Only the user who runs the service, and root, may use it: its mode is 0600, and the system is asked who connects.
-/// Eight commands run at once; a ninth waits. Who sends no whole command within five seconds is turned away, and so is
-/// who does not read the answer for as long.
+/// Only the service's user and root may use it: its mode is 0600, and the system confirms each client's user. Eight
+/// commands run at once; a ninth waits. A client that does not send a whole command within five seconds is
+/// disconnected, and so is one that does not read the answer for as long.
 package struct ControlSocket: Sendable {
     package let path: String
 
     private static let mostClients = 8
     private static let patience = Duration.seconds(5)
 
-    /// Names a socket; nothing is there before it is served.
+    /// Names a socket; it does not exist until it is served.
     package init(path: String) { self.path = path }
 
     /// Serves commands until the task is cancelled.
     ///
     /// - Parameters:
-    ///   - shortages: notified when commands have to wait since there are no open files for them, and when no longer.
-    ///   - answer: does what a command's arguments ask, tells its lines, and returns the exit code.
+    ///   - shortages: notified when commands must wait for lack of open files, and when they no longer must.
+    ///   - answer: performs a command with these arguments, prints its lines, and returns the exit code.
     /// - Throws: why it cannot listen.
     package func serve(
         shortages: Shortages? = nil,
@@ -85,7 +85,7 @@ package struct ControlSocket: Sendable {
         reply.end(await answer(arguments, reply))
     }
 
-    /// Reads a command; nil when none comes in time.
+    /// Reads a command; nil if none arrives in time.
     private static func command(from client: Int32) -> [String]? {
         let end = ContinuousClock.now + patience
         var bytes: [UInt8] = []
@@ -106,15 +106,15 @@ package struct ControlSocket: Sendable {
 
     // MARK: The other end
 
-    /// Sends a command to the process that serves the socket, and passes its answer on.
+    /// Sends a command to the process that serves the socket, and passes on its answer.
     ///
     /// - Parameters:
     ///   - arguments: the command.
-    ///   - patience: how long it may say nothing; nil for as long as it takes.
+    ///   - patience: how long it may be silent; nil for no limit.
     ///   - print: called with each line of its output.
-    ///   - error: called with each line about trouble.
+    ///   - error: called with each line of its error output.
     /// - Returns: the exit code.
-    /// - Throws: why nobody answers.
+    /// - Throws: why there is no answer.
     package func ask(
         _ arguments: [String], patience: Duration? = nil, print: @escaping @Sendable (String) -> Void,
         error: @escaping @Sendable (String) -> Void
@@ -139,7 +139,7 @@ package struct ControlSocket: Sendable {
         guard unsafe send(descriptor, command, command.count, Int32(MSG_NOSIGNAL)) == command.count else {
             throw .nobodyAnswers(path: path, .current)
         }
-        // A line for each of ten thousand routes, and more: what an agent is asked for has its bound there.
+        // Large enough for a line for each of ten thousand routes: the agent limits its answers.
         var splitter = LineSplitter(limit: 1 << 24)
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -164,16 +164,16 @@ package struct ControlSocket: Sendable {
     }
 }
 
-/// Where the answer to a command goes, line by line.
+/// The output of a command, line by line.
 package final class ControlReply: Sendable {
     fileprivate let client: Mutex<Int32?>
 
     init(_ client: Int32) { self.client = Mutex(client) }
 
-    /// Tells a line of output.
+    /// Prints a line of output.
     package func print(_ text: String) { send(ControlMessage.lines("o", text)) }
 
-    /// Tells a line about trouble.
+    /// Prints a line of error output.
     package func error(_ text: String) { send(ControlMessage.lines("e", text)) }
 
     fileprivate func end(_ code: Int32) {
@@ -184,7 +184,7 @@ package final class ControlReply: Sendable {
         }
     }
 
-    /// Sends bytes; gives up on who does not read them.
+    /// Sends bytes; disconnects a client that does not read them.
     private func send(_ bytes: [UInt8]) {
         client.withLock { client in
             guard let descriptor = client else { return }
@@ -210,26 +210,26 @@ package final class ControlReply: Sendable {
 }
 
 extension SocketError {
-    /// Why nobody answers who began to, and was gone before the end.
+    /// The answer ended before its end.
     package static let brokenOff = ErrorNumber(rawValue: ECONNRESET)
 }
 
 extension ControlReply {
-    /// What comes next of an answer that goes on and on.
+    /// The next part of an endless answer.
     package enum Part {
         case lines([String])
-        /// Nothing now; the signal is raised when there is more.
+        /// Nothing yet; the signal is raised when there is more.
         case later
         case end
     }
 
-    /// Sends parts of an answer as they come, on a thread of its own, until there are no more or the client is gone.
+    /// Sends parts of an answer as they come, on its own thread, until there are no more or the client has gone.
     ///
-    /// A client that is slow is waited for, and meanwhile nothing is asked for; one that has gone is noticed at once.
+    /// It waits for a slow client, and requests no parts meanwhile; it notices at once when a client has gone.
     ///
     /// - Parameters:
-    ///   - signal: is raised when there may be more.
-    ///   - next: what comes next; called by one thread.
+    ///   - signal: raised when there may be more.
+    ///   - next: returns the next part; called by one thread.
     /// - Returns: whether all was sent.
     package func stream(_ signal: ThreadSignal, _ next: @escaping @Sendable () -> Part) async -> Bool {
         await withThread { [self] in
@@ -256,7 +256,7 @@ extension ControlReply {
         }
     }
 
-    /// Waits for the signal or for the client; false when that one has gone.
+    /// Waits for the signal or for the client; false if the client has gone.
     private static func wait(for signal: ThreadSignal?, _ descriptor: Int32, _ events: Int16) -> Bool {
         var polled = [
             pollfd(fd: signal?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),

@@ -1,17 +1,17 @@
 import Glibc
 
-/// An open file or stream, read within a bound.
+/// An open file or stream, read within a limit.
 ///
 /// ```swift
 /// let bytes = try ByteReader(path: "a.json").readAll(limit: 65_536)
 /// ```
 ///
-/// Give it to a ``LineReader`` to read it line by line instead. A file that it opened is closed when the value goes.
+/// Pass it to a ``LineReader`` to read line by line instead. It closes a file that it opened when it is released.
 package struct ByteReader: ~Copyable, Sendable {
-    /// The largest bound there is, 256 MiB; a reader that is given a larger one takes this.
+    /// The largest limit, 256 MiB; a larger one is reduced to this.
     package static let largestLimit = 256 << 20
 
-    /// What errors call it: the path, or the name it was given.
+    /// Its name in errors: the path, or a given name.
     package let name: String
 
     private let descriptor: Int32
@@ -19,10 +19,10 @@ package struct ByteReader: ~Copyable, Sendable {
 
     /// Opens a file.
     ///
-    /// - Parameter path: the file's path; a directory opens, and cannot be read.
+    /// - Parameter path: the file's path; a directory can be opened, but not read.
     /// - Throws: ``ReadError/unreadable(name:_:)``.
     package init(path: String) throws(ReadError) {
-        // C would take the path to end there, and open another file.
+        // C would end the path there, and open another file.
         guard !path.utf8.contains(0) else {
             throw .unreadable(name: path, ErrorNumber(rawValue: EINVAL))
         }
@@ -33,9 +33,9 @@ package struct ByteReader: ~Copyable, Sendable {
         closesDescriptor = true
     }
 
-    /// Opens a file that has to be one, and never waits for another program: for what is read while a program runs.
+    /// Opens a regular file without ever waiting for another program; for reading while a program runs.
     ///
-    /// A pipe, a device, a socket or a directory in its place is refused. Symbolic links are followed.
+    /// Refuses a pipe, a device, a socket or a directory. Follows symbolic links.
     ///
     /// - Parameter path: the file's path.
     /// - Throws: ``ReadError/unreadable(name:_:)``, ``ReadError/notAFile(name:)``.
@@ -48,7 +48,7 @@ package struct ByteReader: ~Copyable, Sendable {
 
     private static func openRegularFile(_ path: String) throws(ReadError) -> Int32 {
         guard !path.utf8.contains(0) else { throw .unreadable(name: path, ErrorNumber(rawValue: EINVAL)) }
-        // A pipe's other end may never come.
+        // Opening a pipe could wait forever for its other end.
         let descriptor = retrying { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
         // A socket cannot be opened at all.
         guard descriptor >= 0 else { throw errno == ENXIO ? .notAFile(name: path) : .unreadable(name: path, .current) }
@@ -64,11 +64,11 @@ package struct ByteReader: ~Copyable, Sendable {
         throw failure
     }
 
-    /// Reads from a descriptor that somebody else opened, and closes after the reader is gone.
+    /// Reads from a descriptor that the caller opened, and closes after releasing the reader.
     ///
     /// - Parameters:
     ///   - descriptor: the descriptor; it may be non-blocking.
-    ///   - name: what errors call it.
+    ///   - name: its name in errors.
     package init(descriptor: Int32, name: String) {
         self.name = name
         self.descriptor = descriptor
@@ -84,20 +84,20 @@ package struct ByteReader: ~Copyable, Sendable {
         if closesDescriptor { close(descriptor) }
     }
 
-    /// Reads what is left, to the end.
+    /// Reads the rest, to the end.
     ///
-    /// Needs at most `limit` bytes of memory and one more, however much there is to read.
+    /// Needs at most `limit` + 1 bytes of memory, however large the input.
     ///
-    /// - Parameter limit: the most bytes to take; exactly as many are fine.
+    /// - Parameter limit: the most bytes to read; exactly this many are allowed.
     /// - Returns: the bytes, unchanged.
-    /// - Throws: ``ReadError/tooLarge(name:limit:)`` when there are more, and then the rest stays unread;
+    /// - Throws: ``ReadError/tooLarge(name:limit:)`` if there are more, and the rest stays unread;
     ///   ``ReadError/unreadable(name:_:)``.
     package borrowing func readAll(limit: Int) throws(ReadError) -> [UInt8] {
         let limit = Self.clamped(limit)
         let descriptor = descriptor
         var failure: ErrorNumber?
-        // One block for all: an array that grows holds its old self and its new one at a time. What is never written
-        // costs address space only. Each byte that is counted was written by `read`.
+        // One block for all: a growing array holds its old and its new storage at once. Unwritten bytes cost address
+        // space only. `read` has written every counted byte.
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit + 1) { buffer, count in
             while count <= limit {
                 let rest = unsafe UnsafeMutableRawBufferPointer(
@@ -113,9 +113,9 @@ package struct ByteReader: ~Copyable, Sendable {
         return Self.trimmed(bytes, of: limit)
     }
 
-    /// Reads once, as much as there is by now, and blocks only if there is nothing.
+    /// Reads once, as much as is available, and blocks only if nothing is.
     ///
-    /// - Parameter buffer: where the bytes go; all of it can be overwritten.
+    /// - Parameter buffer: receives the bytes; all of it may be overwritten.
     /// - Returns: the number of bytes; 0 at the end.
     /// - Throws: ``ReadError/unreadable(name:_:)``.
     borrowing func read(into buffer: inout [UInt8]) throws(ReadError) -> Int {
@@ -130,12 +130,12 @@ package struct ByteReader: ~Copyable, Sendable {
     private static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         while true {
             let taken = retrying { unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count) }
-            // Standard input is non-blocking when another program that shares it has made it so.
+            // Standard input is non-blocking if another program that shares it has made it so.
             guard taken < 0, errno == EAGAIN, waitUntilReady(descriptor, for: POLLIN) else { return taken }
         }
     }
 
-    /// The same bytes, in an array of their own size if they are few, so that a small payload keeps no large block.
+    /// A copy of exact size if the bytes are few, so that a small payload keeps no large block.
     static func trimmed(_ bytes: [UInt8], of limit: Int) -> [UInt8] {
         guard bytes.count <= limit / 2 else { return bytes }
         var exact: [UInt8] = []

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A directory that the system watches for us.
+/// A directory that the system watches.
 struct DirectoryWatch {
     let number: Int32
     let path: String
@@ -10,20 +10,20 @@ struct DirectoryWatch {
 
     private static let itself = IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
 
-    /// What is told of a file's own directory; a file that is made counts when it has been written.
+    /// The events of a file's own directory; a created file counts when it has been written.
     static let fileEvents = UInt32(IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ATTRIB | itself)
 
-    /// What is told of a directory above, in which the next one may appear.
+    /// The events of a directory above, in which the next one may appear.
     static let directoryEvents = UInt32(IN_CREATE | IN_MOVED_TO | itself)
 }
 
-/// One thing that the system tells of a watched directory.
+/// One event of a watched directory.
 struct DirectoryEvent {
     private let watch: Int32
     private let mask: UInt32
     private let name: ArraySlice<UInt8>
 
-    /// The events of one `read` call, which gives out whole ones only.
+    /// The events of one `read` call, which returns only whole ones.
     static func all(in bytes: ArraySlice<UInt8>) -> [DirectoryEvent] {
         var events: [DirectoryEvent] = []
         var rest = bytes
@@ -44,13 +44,13 @@ struct DirectoryEvent {
         return UInt32(littleEndian: four.reversed().reduce(0) { $0 << 8 | UInt32($1) })
     }
 
-    /// Whether it may be about a file of this name in the file's own directory; if events were lost, one may have been.
+    /// Whether it may concern a file of this name in the file's own directory; after lost events, it may.
     func tells(of fileName: [UInt8], in watched: DirectoryWatch?) -> Bool {
         if mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
         return watch == watched?.number && watched?.isOwn == true && name.elementsEqual(fileName)
     }
 
-    /// Whether the watch leads nowhere, or to another place than its path.
+    /// Whether the watch is lost, or its directory has been moved.
     func ends(_ watched: DirectoryWatch?) -> Bool {
         watch == watched?.number && mask & UInt32(IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT) != 0
     }

@@ -1,20 +1,20 @@
 import Glibc
 
-/// A lock that programs take in turn, by a file that stays: one that is removed could be locked by two at once.
+/// A lock between programs, on a file that is never removed: two programs could lock a removed one at once.
 ///
-/// Ends with ``unlock()``, and with the process however that ends.
+/// It ends with ``unlock()``, and with the process.
 package struct FileLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock, and makes its file if there is none, with mode 0600.
+    /// Takes the lock, and creates its file if missing, with mode 0600.
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - limit: how long to wait while somebody else has it.
-    /// - Throws: `EWOULDBLOCK` when somebody else had it all the time; else why there is no such file.
+    ///   - limit: how long to wait while another program has it.
+    /// - Throws: `EWOULDBLOCK` if another program had it all the time; otherwise why there is no such file.
     package init(_ path: String, limit: Duration) throws(ErrorNumber) {
         var descriptor = try Self.taken(path, limit: limit)
-        // Whoever had it may have taken its directory away: then this is the lock of no file that others see.
+        // The previous holder may have removed the directory: then other programs see another file.
         while !Self.isSameFile(descriptor, path) {
             close(descriptor)
             descriptor = try Self.taken(path, limit: limit)
@@ -38,10 +38,10 @@ package struct FileLock: Sendable {
         return open.st_dev == named.st_dev && open.st_ino == named.st_ino
     }
 
-    /// Takes the lock of a file or a directory that is open; closing it ends the lock.
+    /// Locks an open file or directory; closing it ends the lock.
     static func lock(_ descriptor: Int32, limit: Duration) throws(ErrorNumber) {
         let deadline = ContinuousClock.now + limit
-        // A lock that blocks has no time limit, so it is tried again and again; whoever edits has it for a moment.
+        // A blocking lock has no time limit, so it is tried repeatedly; an editing program has it only briefly.
         while retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) != 0 {
             let error = ErrorNumber.current
             guard error.rawValue == EWOULDBLOCK, ContinuousClock.now < deadline else { throw error }
@@ -64,8 +64,8 @@ package struct FileLock: Sendable {
 
     /// Ends the lock.
     package func unlock() {
-        // A program that another thread is just starting has a copy of the descriptor for a moment, and to close it
-        // here alone would not end the lock.
+        // A program that another thread is just starting briefly has a copy of the descriptor, and closing only this
+        // one would not end the lock.
         _ = flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// What tells one state of a file from another without reading it; links are followed.
+/// Identifies the state of a file without reading it; follows links.
 package struct FileStamp: Hashable, Sendable {
     private var device: UInt64 = 0
     private var inode: UInt64 = 0
     private var mode: UInt32 = 0
     private var size: Int64 = 0
     private var times: [Int] = []
-    /// Why nothing is known of the file, such as `ENOENT`; 0 when it is there.
+    /// Why nothing is known of the file, such as `ENOENT`; 0 if it exists.
     private var error: Int32 = 0
 
-    /// Looks at a file.
+    /// Reads the state of a file.
     package init(_ path: String) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
@@ -26,7 +26,7 @@ package struct FileStamp: Hashable, Sendable {
 
     var isDirectory: Bool { error == 0 && mode & S_IFMT == S_IFDIR }
 
-    /// Whether both are the same file, whatever it holds.
+    /// Whether both are the same file, regardless of contents.
     func isSameFile(as other: FileStamp) -> Bool {
         error == 0 && other.error == 0 && device == other.device && inode == other.inode
     }

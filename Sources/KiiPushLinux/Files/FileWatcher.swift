@@ -1,27 +1,27 @@
 import Glibc
 import Synchronization
 
-/// Waits for a file to change: to be written, replaced, moved, removed or made anew, or to get other permissions.
+/// Waits for a file to change: to be written, replaced, moved, removed, created, or given other permissions.
 ///
 /// ```swift
 /// let watcher = FileWatcher(path: "/etc/kiipush/rules.json")
 /// while watcher.wait(timeout: .seconds(60)) != .cancelled { load() }
 /// ```
 ///
-/// It watches the file's directory by `inotify`, since editors and programs that write safely put a new file in the old
-/// one's place. While there is no such directory it watches the nearest one above that exists. What the system does not
-/// tell it of is found at the next look, at the latest after ``interval``: a change in place by a program that keeps
-/// the file open, a new link, a change behind a symbolic link, and a directory above the file's own, or a link to it,
-/// that was put in another's place. A file system that tells nothing, as those of a network, is only looked at.
+/// It watches the file's directory with `inotify`, since editors and careful programs replace the file. While that
+/// directory does not exist it watches the nearest existing one above. Changes that the system does not report are
+/// found by the next check, at the latest after ``interval``: a change in place by a program that keeps the file open,
+/// a new link, a change behind a symbolic link, or a replaced directory above the file's own or a link to one. On a
+/// file system without events, such as a network's, it only checks.
 ///
-/// A program with a loop of its own polls ``descriptor`` and then calls `wait(timeout: .zero)`. The watcher has no
-/// thread; it has three descriptors, closed when it goes, and nothing that grows. Any thread may call it.
+/// A program with its own event loop polls ``descriptor`` and then calls `wait(timeout: .zero)`. The watcher has no
+/// thread; it has three descriptors, closed when it is released, and constant memory. Any thread may call it.
 package final class FileWatcher: Sendable {
     /// Why a wait ended.
     package enum Wake: Sendable, Hashable {
-        /// The file may have changed since the last wait that said so, or since the watcher was made.
+        /// The file may have changed since the last wait that returned this, or since the watcher was made.
         case changed
-        /// The time is over.
+        /// The time has passed.
         case timedOut
         /// Somebody called ``FileWatcher/cancel()``.
         case cancelled
@@ -30,7 +30,7 @@ package final class FileWatcher: Sendable {
     /// The watched path; the file need not exist.
     package let path: String
 
-    /// How long the watcher trusts the system to tell it of changes.
+    /// The longest time between two checks.
     package let interval: Duration
 
     private let directory: String
@@ -47,11 +47,11 @@ package final class FileWatcher: Sendable {
         var seen: FileStamp
     }
 
-    /// Begins to watch; a change from now on ends the first wait.
+    /// Starts to watch; a change from now on ends the first wait.
     ///
     /// - Parameters:
-    ///   - path: the file's path; one that is not absolute is looked up in the working directory at each look.
-    ///   - interval: how long at most a change stays unseen of which the system does not tell; at least 10 ms.
+    ///   - path: the file's path; each check resolves a relative one in the working directory.
+    ///   - interval: how long at most a change that the system does not report stays unnoticed; at least 10 ms.
     package init(path: String, interval: Duration = .seconds(2)) {
         self.path = path
         self.interval = max(interval, .milliseconds(10))
@@ -65,7 +65,7 @@ package final class FileWatcher: Sendable {
         _ = unsafe socketpair(AF_UNIX, kind, 0, &ends)
         (cancelReader, cancelWriter) = (ends[0], ends[1])
         state = Mutex(State(failure: failure, seen: FileStamp(path)))
-        // The stamp is taken again behind the watch, so that no change falls between the two.
+        // The stamp is taken again after the watch is set, so that no change is missed in between.
         state.withLock { state in
             attach(&state)
             state.seen = FileStamp(path)
@@ -76,17 +76,17 @@ package final class FileWatcher: Sendable {
         for descriptor in [inotify, cancelReader, cancelWriter] where descriptor >= 0 { close(descriptor) }
     }
 
-    /// Readable when there may be a change; -1 where there is no `inotify`, and ``interval`` has to do.
+    /// Readable when there may be a change; -1 without `inotify`, so that only ``interval`` applies.
     package var descriptor: Int32 { inotify }
 
-    /// Why the system does not tell of changes, such as `ENOSPC` when all of a user's watches are in use, so that they
-    /// are found by looking; nil when it does.
+    /// Why the system reports no changes, such as `ENOSPC` when all of a user's watches are in use, so that only checks
+    /// find them; nil if it reports them.
     package var failure: ErrorNumber? { state.withLock { $0.failure } }
 
-    /// Blocks until the file may have changed, the time is over, or the watcher is cancelled.
+    /// Blocks until the file may have changed, the time has passed, or the watcher is cancelled.
     ///
-    /// - Parameter timeout: the most time to wait; zero only looks.
-    /// - Returns: why it returned; a change wins over the time's end.
+    /// - Parameter timeout: the most time to wait; zero only checks.
+    /// - Returns: why it returned; a change takes precedence over the timeout.
     package func wait(timeout: Duration) -> Wake {
         let deadline = ContinuousClock.now + min(timeout, .seconds(1_000_000_000))
         while true {
@@ -98,7 +98,7 @@ package final class FileWatcher: Sendable {
         }
     }
 
-    /// Ends all waits, those to come too.
+    /// Ends all current and future waits.
     package func cancel() {
         guard !isCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // Never read, so every poll sees it.
@@ -107,19 +107,19 @@ package final class FileWatcher: Sendable {
     }
 
     private func pollDescriptors(_ limit: Duration) {
-        // The system passes over a descriptor of -1.
+        // The system ignores a descriptor of -1.
         var polled = [
             pollfd(fd: cancelReader, events: Int16(POLLIN), revents: 0),
             pollfd(fd: inotify, events: Int16(POLLIN), revents: 0),
         ]
         let milliseconds = Int32(min((limit / .milliseconds(1)).rounded(.up), 1_000_000_000))
-        // A signal ends it early, which is one look more.
+        // A signal ends it early, which only causes one more check.
         _ = unsafe poll(&polled, 2, milliseconds)
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
-    /// Whether the file may have changed since the last look.
+    /// Whether the file may have changed since the last check.
     private func look() -> Bool {
         state.withLock { state in
             let isNamed = readEvents(&state)
@@ -130,7 +130,7 @@ package final class FileWatcher: Sendable {
         }
     }
 
-    /// Takes out what the system has told, at most 64 KiB of it; whether it named the file.
+    /// Reads the system's events, at most 64 KiB; whether one named the file.
     private func readEvents(_ state: inout State) -> Bool {
         guard inotify >= 0 else { return false }
         var isNamed = false
@@ -148,10 +148,11 @@ package final class FileWatcher: Sendable {
         return isNamed
     }
 
-    /// Sees to it that the file's directory is watched, or the nearest one above that exists.
+    /// Makes sure that the file's directory is watched, or the nearest existing one above.
     private func attach(_ state: inout State) {
         guard inotify >= 0 else { return }
-        // Each turn comes nearer to a directory that is just being made; one that comes and goes is for the next look.
+        // Each iteration gets closer to a directory that is just being created; one that keeps changing is left to the
+        // next check.
         for _ in 0..<16 {
             guard let (place, stamp) = nearestDirectory() else { return }
             if let watch = state.watch, watch.path == place, watch.stamp.isSameFile(as: stamp) { return }

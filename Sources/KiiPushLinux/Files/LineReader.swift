@@ -1,35 +1,35 @@
 /// One line of a file or a stream, without its line end.
 package enum InputLine: Sendable, Hashable {
-    /// A line: its bytes as they are, valid UTF-8 or not, and its number, from 1.
+    /// A line: its raw bytes, valid UTF-8 or not, and its number, from 1.
     case bytes([UInt8], number: Int)
-    /// A line that is longer than the reader takes; the next one is read as usual.
+    /// A line longer than the limit; the next one is read as usual.
     case tooLong(number: Int)
 }
 
-/// Reads a file or a stream line by line, each within a bound.
+/// Reads a file or a stream line by line, with a size limit per line.
 ///
 /// ```swift
 /// var lines = LineReader(.standardInput(), limit: 65_536)
 /// while let line = try lines.next() { print(line) }
 /// ```
 ///
-/// A line ends with LF or CRLF; the last one may end with the input. A line is given out as soon as its end was
-/// read, so one that `tail -f` writes is seen at once. Needs at most `limit` bytes of memory and 64 KiB.
+/// A line ends with LF or CRLF; the last one may end with the input. A line is returned as soon as its end was read, so
+/// lines from `tail -f` appear at once. Needs at most `limit` bytes of memory plus 64 KiB.
 package struct LineReader: ~Copyable, Sendable {
     private let source: ByteReader
     private let limit: Int
     private var buffer: [UInt8]
-    /// What was read and not yet given out.
+    /// The bytes that were read but not yet returned.
     private var unread = 0..<0
     private var number = 0
-    /// Whether the rest of a line that is too long still has to be passed over.
+    /// Whether the rest of an overlong line must still be skipped.
     private var isSkipping = false
 
     /// Reads lines from a file or a stream.
     ///
     /// - Parameters:
-    ///   - source: where the lines come from.
-    ///   - limit: the most bytes of a line, its end not counted.
+    ///   - source: the source of the lines.
+    ///   - limit: the most bytes of a line, without its end.
     package init(_ source: consuming ByteReader, limit: Int) {
         self.init(source, limit: limit, bufferSize: 65_536)
     }
@@ -40,19 +40,19 @@ package struct LineReader: ~Copyable, Sendable {
         buffer = [UInt8](repeating: 0, count: bufferSize)
     }
 
-    /// The next line, or nil at the end; blocks while there is no whole one.
+    /// The next line, or nil at the end; blocks until there is a whole one.
     ///
-    /// A line that is too long is reported as soon as that is known, and its rest is passed over by the next call.
+    /// An overlong line is reported as soon as it is known, and the next call skips its rest.
     ///
-    /// - Throws: ``ReadError/unreadable(name:_:)``; what was read of the line is lost then.
+    /// - Throws: ``ReadError/unreadable(name:_:)``; the bytes read of the line are then lost.
     package mutating func next() throws(ReadError) -> InputLine? {
         if isSkipping, try !skipLine() { return nil }
         number += 1
         if let lineFeed = lineFeedInBuffer() {
             return line(Array(buffer[take(upTo: lineFeed)]), hasLineFeed: true)
         }
-        // In one block of the largest size, for an array that grows holds its old self and its new one at a time. One
-        // byte more than the limit may be the CR of a CRLF.
+        // One block of the largest size, since a growing array holds its old and its new storage at once. One byte more
+        // than the limit may be the CR of a CRLF.
         var line: [UInt8] = []
         line.reserveCapacity(limit + 1)
         while true {
@@ -77,20 +77,20 @@ package struct LineReader: ~Copyable, Sendable {
 
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    /// Takes a line's bytes out of the buffer, and its line feed; all that is left when there is none.
+    /// Takes a line's bytes and its line feed out of the buffer; all remaining bytes if there is no line feed.
     private mutating func take(upTo lineFeed: Int?) -> Range<Int> {
         let part = unread.lowerBound..<(lineFeed ?? unread.upperBound)
         unread = (lineFeed.map { $0 + 1 } ?? unread.upperBound)..<unread.upperBound
         return part
     }
 
-    /// The line that these bytes are, once no more of it will come.
+    /// Makes a line from these bytes, when it is complete.
     private func line(_ bytes: consuming [UInt8], hasLineFeed: Bool) -> InputLine {
         if hasLineFeed, bytes.last == Self.carriageReturn { bytes.removeLast() }
         return bytes.count > limit ? .tooLong(number: number) : .bytes(bytes, number: number)
     }
 
-    /// Passes over the rest of a line; false when the input ends first.
+    /// Skips the rest of a line; false if the input ends first.
     private mutating func skipLine() throws(ReadError) -> Bool {
         while true {
             if let lineFeed = lineFeedInBuffer() {
@@ -104,7 +104,7 @@ package struct LineReader: ~Copyable, Sendable {
 
     private func lineFeedInBuffer() -> Int? { buffer[unread].firstIndex(of: UInt8(ascii: "\n")) }
 
-    /// Reads on, over a buffer that was used up; false at the end.
+    /// Refills a used-up buffer; false at the end.
     private mutating func fill() throws(ReadError) -> Bool {
         unread = 0..<0
         unread = try 0..<source.read(into: &buffer)

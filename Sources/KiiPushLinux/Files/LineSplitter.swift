@@ -1,29 +1,29 @@
-/// Cuts bytes into lines as they come in, each within a bound; for a reader that must not block.
+/// Splits incoming bytes into lines, with a size limit per line; for a reader that must not block.
 ///
-/// The same lines as a ``LineReader``'s: ended by LF or CRLF, numbered from 1. Those that have nothing but spaces and
-/// tabs are passed over, and counted. Keeps at most `limit` bytes of a line, and what it was last given.
+/// Produces the same lines as ``LineReader``: ended by LF or CRLF, numbered from 1. Lines of only spaces and tabs are
+/// skipped, but counted. Keeps at most `limit` bytes of a line, and the last chunk.
 struct LineSplitter {
     private let limit: Int
     private var chunk: [UInt8] = []
     private var start = 0
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     private var partial: [UInt8] = []
-    /// Whether the rest of a line that is too long still has to be passed over.
+    /// Whether the rest of an overlong line must still be skipped.
     private var isSkipping = false
     private var number = 0
 
-    /// Makes one that has been given nothing.
+    /// Makes an empty one.
     ///
-    /// - Parameter limit: the most bytes of a line, its end not counted.
+    /// - Parameter limit: the most bytes of a line, without its end.
     init(limit: Int) { self.limit = ByteReader.clamped(limit) }
 
-    /// Takes what came in; call it only when ``next()`` has said that it needs more.
+    /// Adds a chunk; call it only after ``next()`` has returned nil.
     mutating func append(_ bytes: ArraySlice<UInt8>) {
         chunk = Array(bytes)
         start = 0
     }
 
-    /// The next line, or nil when more has to come in first.
+    /// The next line, or nil if more input is needed.
     mutating func next() -> InputLine? {
         while start < chunk.count {
             let lineFeed = chunk[start...].firstIndex(of: UInt8(ascii: "\n"))
@@ -47,13 +47,13 @@ struct LineSplitter {
         return nil
     }
 
-    /// The line that the input ended with, if it had no end of its own; nil where there is none.
+    /// The last line of the input, if it had no line end; otherwise nil.
     mutating func finish() -> InputLine? { partial.isEmpty ? nil : takeLine(hasLineFeed: false) }
 
-    /// Whether there is the beginning of a line whose end has not come.
+    /// Whether there is an incomplete line.
     var hasPartialLine: Bool { !partial.isEmpty }
 
-    /// Whether all that was given has been cut.
+    /// Whether the whole input has been split.
     var needsMore: Bool { chunk.isEmpty }
 
     private static let carriageReturn = UInt8(ascii: "\r")
@@ -65,7 +65,7 @@ struct LineSplitter {
         return .tooLong(number: number)
     }
 
-    /// The line that was gathered; nil for a blank one.
+    /// The collected line; nil for a blank one.
     private mutating func takeLine(hasLineFeed: Bool) -> InputLine? {
         var line = partial
         partial = []

@@ -1,16 +1,16 @@
 /// Why a file or a stream was not read.
 @nonexhaustive
 public enum ReadError: Error, Sendable, Hashable {
-    /// It cannot be opened or read; `name` is its path, or what the stream was called.
+    /// It cannot be opened or read; `name` is its path, or the given name of the stream.
     case unreadable(name: String, ErrorNumber)
-    /// There is something else in the file's place, such as a directory, a pipe or a device.
+    /// The path is not a regular file, but a directory, a pipe or a device, for example.
     case notAFile(name: String)
-    /// It is longer than the reader was told to take.
+    /// It exceeds the reader's limit.
     case tooLarge(name: String, limit: Int)
 }
 
 extension ReadError: CustomStringConvertible {
-    /// One line for a person: "a.json: cannot be read: No such file or directory".
+    /// One line for people: "a.json: cannot be read: No such file or directory".
     public var description: String {
         switch self {
         case .unreadable(let name, let number): "\(EscapedText(name)): cannot be read: \(number)"

@@ -1,17 +1,16 @@
 import Glibc
 
-/// Puts a file in the place of another as a whole: a reader sees the old one or the new one, also after the power fails
-/// where it is to be durable.
+/// Replaces a file as a whole: a reader sees the old or the new one, even after a power failure if it is to be durable.
 ///
-/// The new one is first written as `path.tmp`, so only one may do it at a time; what an earlier one that failed left
-/// there is removed.
+/// It writes the new file as `path.tmp` first, so only one may run at a time; it removes what an earlier failed call
+/// left there.
 ///
-/// - Throws: the number of the call that failed; the old file is still there, unless the very last step failed, which
-///   brings the directory to the disk.
+/// - Throws: the error of the failed call; the old file still exists, unless the last step, syncing the directory,
+///   failed.
 package func replaceFile(
     _ path: String, with text: String, mode: UInt32 = 0o600, isDurable: Bool = true
 ) throws(ErrorNumber) {
-    // C would take the path to end there, and replace another file.
+    // C would end the path there, and replace another file.
     guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
     let temporary = "\(path).tmp"
     guard unsafe unlink(temporary) == 0 || errno == ENOENT else { throw .current }
@@ -21,7 +20,7 @@ package func replaceFile(
     do throws(ErrorNumber) {
         defer { close(descriptor) }
         giveToOwnerOfDirectory(of: path, descriptor)
-        // Whatever the process's mask takes from it.
+        // The process's mask must not restrict it.
         guard mode == 0o600 || fchmod(descriptor, mode) == 0 else { throw .current }
         try writeAll(text, to: descriptor)
         guard !isDurable || retrying({ fsync(descriptor) }) == 0 else { throw .current }
@@ -37,9 +36,9 @@ package func replaceFile(
     if isDurable { try syncDirectory(of: path) }
 }
 
-/// Brings to the disk which files there are beside a path, after one was made, moved or removed.
+/// Syncs the directory of a path to disk, after a file was created, moved or removed.
 ///
-/// - Throws: the number of the call that failed.
+/// - Throws: the error of the failed call.
 package func syncDirectory(of path: String) throws(ErrorNumber) {
     let directory = retrying { unsafe open(directoryName(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard directory >= 0 else { throw .current }
@@ -47,17 +46,17 @@ package func syncDirectory(of path: String) throws(ErrorNumber) {
     guard retrying({ fsync(directory) }) == 0 else { throw .current }
 }
 
-/// Gives a file that was just made to the owner of its directory, where this process may.
+/// Gives a new file to the owner of its directory, if this process may.
 ///
-/// What root writes into a service's directory would be of no use to the service otherwise.
+/// Otherwise a service could not use a file that root writes into its directory.
 package func giveToOwnerOfDirectory(of path: String, _ descriptor: Int32) {
     var status = stat()
     guard unsafe stat(directoryName(path), &status) == 0, status.st_uid != geteuid() else { return }
-    // Only root may; for anybody else the file stays as it is.
+    // Only root may; for others the file stays unchanged.
     _ = fchown(descriptor, status.st_uid, status.st_gid)
 }
 
-/// The directory of a path, without a slash at its end: `.` for a bare name, `/` for what lies in the root.
+/// The directory of a path, without a trailing slash: `.` for a bare name, `/` for a file in the root.
 package func directoryName(_ path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
     var end = slash

@@ -1,33 +1,33 @@
 import Glibc
 
-/// A file that holds a secret, such as a password, and who else could read it.
+/// A file with a secret, such as a password, and a check of who else could read it.
 ///
-/// The path's last part may be no symbolic link. What systemd's `LoadCredential=` hands over lies in
-/// `$CREDENTIALS_DIRECTORY`: a name without a slash is looked for there first, and in there the group may read, since
-/// that is how the file mode shows the access list that systemd sets.
+/// The path's last part must not be a symbolic link. systemd's `LoadCredential=` stores credentials in
+/// `$CREDENTIALS_DIRECTORY`: a name without a slash is first searched there, and the group may read those files, since
+/// the file mode shows systemd's access list that way.
 package struct SecretFile: Sendable {
     package let bytes: [UInt8]
 
-    /// Where it lies.
+    /// Its path.
     package let location: String
 
-    /// Why it is no secret; nil when only its owner can read it.
+    /// Why it is not secret; nil if only its owner can read it.
     package let exposure: SecretFileError?
 
     /// Reads a file.
     ///
     /// - Parameters:
     ///   - path: its path, or its name in the credentials directory.
-    ///   - limit: the most bytes to take.
-    ///   - credentials: the credentials directory; nil where there is none.
-    /// - Throws: why it was not read; that others could read it too is no reason, see ``exposure``.
+    ///   - limit: the most bytes to read.
+    ///   - credentials: the credentials directory; nil if there is none.
+    /// - Throws: why it was not read; a readable file that others can read too is not an error, see ``exposure``.
     package init(
         _ path: String, limit: Int, credentials: String? = Self.credentialsDirectory
     ) throws(SecretFileError) {
         let place = Self.place(of: path, credentials)
         location = place.path
         guard !place.path.utf8.contains(0) else { throw .unreadable(path, ErrorNumber(rawValue: EINVAL)) }
-        // Not to block on a pipe's other end.
+        // Does not wait for a pipe's other end.
         let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
         let descriptor = retrying { unsafe open(place.path, flags) }
         guard descriptor >= 0 else { throw errno == ELOOP ? .notAFile(path) : .unreadable(path, .current) }
@@ -55,14 +55,14 @@ package struct SecretFile: Sendable {
         }
     }
 
-    /// Where systemd puts what `LoadCredential=` names.
+    /// The directory of `LoadCredential=`.
     package static var credentialsDirectory: String? {
         guard let value = unsafe getenv("CREDENTIALS_DIRECTORY") else { return nil }
         let path = unsafe String(cString: value)
         return path.hasPrefix("/") ? path : nil
     }
 
-    /// Where a secret lies, as the path or the name in the credentials directory says.
+    /// The path of a secret, which may be a name in the credentials directory.
     package static func location(of path: String, credentials: String? = Self.credentialsDirectory) -> String {
         place(of: path, credentials).path
     }
@@ -77,7 +77,7 @@ package struct SecretFile: Sendable {
     }
 }
 
-/// Why a secret was not read, or is none.
+/// Why a secret was not read, or is not secret.
 package enum SecretFileError: Error, Sendable, Hashable, CustomStringConvertible {
     case unreadable(String, ErrorNumber)
     case notAFile(String)
@@ -85,7 +85,7 @@ package enum SecretFileError: Error, Sendable, Hashable, CustomStringConvertible
     case foreignOwner(String)
     case openToOthers(String, mode: UInt32)
 
-    /// One line for a person.
+    /// One line for people.
     package var description: String {
         switch self {
         case .unreadable(let path, let number): "\(EscapedText(path)): cannot be read: \(number)"

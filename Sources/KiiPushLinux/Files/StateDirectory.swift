@@ -1,12 +1,12 @@
 import Glibc
 
-/// The directory in which the programs of one service keep what outlives them.
+/// The directory for the persistent state of one service's programs.
 package enum StateDirectory {
-    /// Where it is when nobody names one: `$STATE_DIRECTORY`, as systemd sets it, of several the first; else
-    /// `$XDG_STATE_HOME/kiipush`; else `~/.local/state/kiipush`.
+    /// The default: `$STATE_DIRECTORY`, as systemd sets it, the first of several; else `$XDG_STATE_HOME/kiipush`; else
+    /// `~/.local/state/kiipush`.
     ///
     /// - Parameter environment: the value of a variable of the environment.
-    /// - Returns: the path; nil when not even a home is known. What is no absolute path counts as not set.
+    /// - Returns: the path; nil if not even a home is known. A relative path counts as not set.
     package static func standard(_ environment: (String) -> String?) -> String? {
         func path(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
         if let list = path("STATE_DIRECTORY") { return String(list.prefix { $0 != ":" }) }
@@ -14,10 +14,10 @@ package enum StateDirectory {
         return path("HOME").map { "\($0)/.local/state/kiipush" }
     }
 
-    /// The same, in this process's environment.
+    /// The same, for this process's environment.
     package static var standard: String? { standard(variable) }
 
-    /// Where it is as systemd says it, in this process's environment; nil when systemd says nothing.
+    /// The directory from systemd, in this process's environment; nil if systemd sets none.
     package static var ofService: String? { variable("STATE_DIRECTORY") == nil ? nil : standard }
 
     private static func variable(_ name: String) -> String? {
@@ -25,7 +25,7 @@ package enum StateDirectory {
         return unsafe String(cString: value)
     }
 
-    /// The names in a directory, in no order; nil when it cannot be read.
+    /// The names in a directory, unordered; nil if it cannot be read.
     package static func names(in path: String) -> [String]? {
         guard let stream = unsafe opendir(path) else { return nil }
         defer { unsafe closedir(stream) }
@@ -42,12 +42,12 @@ package enum StateDirectory {
 
     package static func isThere(_ path: String) -> Bool { FileStamp(path).isDirectory }
 
-    /// Makes a directory, and those above it that are missing; one that is there stays as it is.
+    /// Creates a directory and its missing parents; an existing one stays unchanged.
     ///
     /// - Parameters:
     ///   - path: the directory.
-    ///   - mode: who may do what in those that are made.
-    /// - Throws: the number of the call that failed, such as `ENOTDIR` when there is a file in its place.
+    ///   - mode: the mode of created directories.
+    /// - Throws: the error of the failed call, such as `ENOTDIR` if there is a file in its place.
     package static func make(_ path: String, mode: UInt32 = 0o700) throws(ErrorNumber) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
         if unsafe mkdir(path, mode) == 0 { return }

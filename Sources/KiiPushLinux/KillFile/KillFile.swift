@@ -1,13 +1,13 @@
 import Glibc
 public import KiiPush
 
-/// The file by which somebody outside a program switches off routes, buckets or everything: `kill.json`.
+/// The file `kill.json`, with which other programs switch off routes, buckets or everything.
 ///
-/// `{"version":1,"kills":[{"target":"settings","until":"2026-11-21T12:00:00Z"}]}`: a target is what
-/// `KillTarget.init(_:)` reads, a time is RFC 3339. The tool writes it, and so may an editor; a program obeys
-/// it with a ``KillFileWatch``. A missing file is one without kills, and so is one with nothing but white space in it.
+/// `{"version":1,"kills":[{"target":"settings","until":"2026-11-21T12:00:00Z"}]}`: `KillTarget.init(_:)` parses a
+/// target, and a time is in RFC 3339. The tool writes it, or an editor; a program obeys it with a ``KillFileWatch``. A
+/// missing file, or one with only white space, has no kills.
 public struct KillFile: Sendable, Hashable {
-    /// The most bytes that a kill file may have, 64 KiB: about a thousand kills.
+    /// The size limit of a kill file, 64 KiB: about a thousand kills.
     public static let largestSize = 65_536
 
     /// The file's name in a state directory.
@@ -16,7 +16,7 @@ public struct KillFile: Sendable, Hashable {
     /// The file's path.
     public let path: String
 
-    /// For how long an edit waits for another program's edit to end.
+    /// How long an edit waits for another program's edit to end.
     let lockLimit: Duration
 
     /// Names a file, which need not exist.
@@ -32,20 +32,20 @@ public struct KillFile: Sendable, Hashable {
         self.lockLimit = lockLimit
     }
 
-    /// What a kill file says.
+    /// The contents of a kill file.
     public struct Contents: Sendable, Hashable {
-        /// The targets with their ends, those that are over included.
+        /// The targets with their ends, including expired ones.
         public let kills: [KillTarget: UTCDate]
-        /// What is wrong with single entries, which switch nothing off, or with keys that nobody knows.
+        /// Problems of single entries, which have no effect, and unknown keys.
         public let problems: [KillFileProblem]
     }
 
     /// Reads the file.
     ///
-    /// One bad entry hides no good one: it is among the problems.
+    /// A bad entry does not affect the others: it is reported as a problem.
     ///
-    /// - Returns: the kills; none when there is no file.
-    /// - Throws: ``KillFileError`` when the file cannot be read, or is no kill file as a whole.
+    /// - Returns: the kills; none if there is no file.
+    /// - Throws: ``KillFileError`` if the file cannot be read, or is not a kill file as a whole.
     public func read() throws(KillFileError) -> Contents {
         let text = try readText()
         return Contents(kills: text.kills, problems: text.problems)
@@ -53,7 +53,7 @@ public struct KillFile: Sendable, Hashable {
 
     private func readText() throws(KillFileError) -> KillFileText {
         guard !path.utf8.contains(0) else { throw .unreadable(unreadable(EINVAL)) }
-        // Without blocking, or a pipe in the file's place would hold up the program for ever.
+        // Without blocking: a pipe in the file's place would block the program forever.
         let descriptor = retrying { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
         guard descriptor >= 0 else {
             if errno == ENOENT { return KillFileText(path: path) }
@@ -78,39 +78,39 @@ public struct KillFile: Sendable, Hashable {
 
     // MARK: Editing
 
-    /// What an edit changed.
+    /// The result of an edit.
     public struct Edit: Sendable, Hashable {
-        /// When the target would have been on again before the edit; nil when it was not off.
+        /// The target's end before the edit; nil if it was on.
         public let before: UTCDate?
-        /// When it is on again now; nil when it is not off.
+        /// The target's end now; nil if it is on.
         public let after: UTCDate?
-        /// What is still wrong with the file, with places in it as it is now.
+        /// The remaining problems of the file, with positions in its new text.
         public let problems: [KillFileProblem]
     }
 
-    /// Switches a target off until a time; a later end that it has already stays.
+    /// Switches a target off until a time; a later existing end stays.
     ///
-    /// The file is replaced as a whole, with mode 0600, so that a reader sees the old one or the new one; a symbolic
-    /// link in its place is replaced too. Two programs that edit at once wait for one another, by a lock on the file
-    /// `kill.json.lock` beside it, which stays. Kills that are over are dropped; what cannot be read stays as it is.
+    /// The file is replaced as a whole, with mode 0600, so that a reader sees the old or the new one; a symbolic link
+    /// is replaced too. Two programs that edit at once wait for one another, with a lock on the file `kill.json.lock`
+    /// beside it, which stays. Expired kills are dropped; unreadable entries stay.
     ///
     /// - Parameters:
     ///   - target: what to switch off.
     ///   - end: when it is on again.
-    ///   - now: the time by the wall clock.
+    ///   - now: the wall clock's time.
     /// - Returns: the ends before and after.
-    /// - Throws: ``KillFileError``; nothing has changed then, but for a failure of the disk itself.
+    /// - Throws: ``KillFileError``; nothing has changed then, except after an error of the disk itself.
     @discardableResult
     public func kill(_ target: KillTarget, until end: UTCDate, now: UTCDate = .now) throws(KillFileError) -> Edit {
         try edit(target, now) { before in max(before ?? end, end) }
     }
 
-    /// Switches a target on again; an entry for it whose time cannot be read goes too.
+    /// Switches a target on again; this also removes an entry for it with an unreadable time.
     ///
     /// - Parameters:
     ///   - target: what to switch on.
-    ///   - now: the time by the wall clock.
-    /// - Returns: the end that it had.
+    ///   - now: the wall clock's time.
+    /// - Returns: its previous end.
     /// - Throws: as ``kill(_:until:now:)`` does.
     @discardableResult
     public func revive(_ target: KillTarget, now: UTCDate = .now) throws(KillFileError) -> Edit {
@@ -143,15 +143,15 @@ public struct KillFile: Sendable, Hashable {
         }
     }
 
-    // MARK: Beginning anew
+    // MARK: Starting over
 
-    /// Puts a file out of the way that cannot be read as a whole, so that there can be a new one.
+    /// Moves an unreadable file away, so that a new one can be created.
     ///
-    /// It gets `.broken` behind its name, in place of one that was put there before. None of its kills counts any more,
-    /// also in a program that went on with those that it had read before. A file that can be read stays, even with bad
-    /// entries, for its kills count.
+    /// It gets the suffix `.broken`, and replaces an earlier one of that name. Its kills then have no effect, also in a
+    /// program that kept those that it had read before. A readable file stays, even with bad entries, because its kills
+    /// apply.
     ///
-    /// - Returns: where the file is now; nil when there is none, or one that can be read.
+    /// - Returns: the new path; nil if there is no file, or a readable one.
     /// - Throws: ``KillFileError/unwritable(path:_:)`` or ``KillFileError/locked(path:limit:)``; nothing has changed
     ///   then.
     @discardableResult

@@ -1,13 +1,13 @@
 import KiiPush
 public import KiiPushRules
 
-/// One thing that is wrong with a kill file, and where.
+/// One problem of a kill file, and its position.
 public struct KillFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file's path.
     public let path: String
     /// Where in the file.
     public let position: SourcePosition
-    /// What is wrong there, and what is due.
+    /// What is wrong there, and what was expected.
     public let what: String
 
     init(path: String, at offset: Int, in bytes: [UInt8], _ what: String) {
@@ -25,24 +25,24 @@ public struct KillFileProblem: Error, Sendable, Hashable, CustomStringConvertibl
 public enum KillFileError: Error, Sendable, Hashable {
     /// It cannot be opened or read, or has more than ``KillFile/largestSize`` bytes.
     case unreadable(ReadError)
-    /// There is something else in its place, such as a directory or a pipe.
+    /// The path is not a regular file, but a directory or a pipe, for example.
     case notAFile(path: String)
-    /// It is no kill file, so that none of its kills can be known.
+    /// It is not a kill file, so none of its kills are known.
     case malformed(KillFileProblem)
-    /// It cannot be written; what was there before is still there.
+    /// It cannot be written; its old contents are unchanged.
     case unwritable(path: String, ErrorNumber)
-    /// Another program has kept the lock for too long, so nothing was changed.
+    /// Another program kept the lock too long; nothing has changed.
     case locked(path: String, limit: Duration)
-    /// With one more kill it would have more than ``KillFile/largestSize`` bytes, so nothing was changed.
+    /// One more kill would exceed ``KillFile/largestSize`` bytes; nothing has changed.
     case full(path: String)
 }
 
 extension KillFileError: CustomStringConvertible {
-    /// What to do about a file that bars the way to the kill switch.
+    /// How to fix a file that blocks the kill switch.
     private static let wayOut =
         "remove it or repair it; 'kiipush kill --reset' keeps it as \(KillFile.name).broken and begins anew"
 
-    /// One line for a person.
+    /// One line for people.
     public var description: String {
         switch self {
         case .unreadable(.tooLarge(let path, let limit)):

@@ -1,19 +1,19 @@
 import KiiPush
 
-/// The text of a kill file, entry by entry: what nobody can read stays as it is when others are changed.
+/// The text of a kill file, entry by entry: unreadable entries stay unchanged when others are edited.
 struct KillFileText {
     /// One element of `kills`.
     private struct Entry {
-        /// As it stands in the file.
+        /// Its text in the file.
         let text: String
         var target: KillTarget?
         var until: UTCDate?
     }
 
     private var entries: [Entry] = []
-    /// The root's members that nobody knows, as they stand.
+    /// Unknown members of the root, as text.
     private var others: [String] = []
-    /// What is wrong, in the order of the file.
+    /// The problems, in the order of the file.
     private(set) var problems: [KillFileProblem] = []
     private let path: String
     private let bytes: [UInt8]
@@ -24,12 +24,11 @@ struct KillFileText {
         bytes = []
     }
 
-    /// Reads a file's bytes; what is wrong with one entry is a problem, and hides no other.
+    /// Parses a file's bytes; a wrong entry is a problem, and does not affect the others.
     init(_ bytes: [UInt8], path: String) throws(KillFileError) {
         self.path = path
         self.bytes = bytes
-        // A disk that was full, or a shell's `>`, leaves a file of no bytes: it kills nothing, and must not bar the
-        // way.
+        // A full disk, or a shell's `>`, leaves an empty file: it has no kills, and must not block edits.
         if bytes.allSatisfy(Self.isWhiteSpace) { return }
         let root: PlacedValue
         do throws(DecodeError) { root = try PlacedValue(bytes, limits: Self.limits) } catch {
@@ -41,7 +40,7 @@ struct KillFileText {
         try readRoot(members, root.range.lowerBound)
     }
 
-    /// Members have their bound in the bytes.
+    /// The size limits the members too.
     private static let limits = PayloadLimits(bytes: KillFile.largestSize, members: .max)
 
     private static func isWhiteSpace(_ byte: UInt8) -> Bool {
@@ -75,7 +74,7 @@ struct KillFileText {
         problems.sort { $0.position < $1.position }
     }
 
-    /// Reads a kill; one that lacks a part, or has it twice, switches nothing off.
+    /// Parses a kill; one with a missing or duplicate part has no effect.
     private mutating func entry(_ value: PlacedValue) -> Entry {
         var entry = Entry(text: text(value.range))
         guard case .object(let members) = value.content else {
@@ -140,7 +139,7 @@ struct KillFileText {
 
     // MARK: Kills
 
-    /// The kills that can be read, each target with its latest end.
+    /// The readable kills, each target with its latest end.
     var kills: [KillTarget: UTCDate] {
         var kills: [KillTarget: UTCDate] = [:]
         for entry in entries {
@@ -150,7 +149,7 @@ struct KillFileText {
         return kills
     }
 
-    /// Gives a target this end in place of all that the file says of it, or none.
+    /// Sets a target's end in place of all its entries; nil removes it.
     mutating func set(_ target: KillTarget, until end: UTCDate?) {
         entries.removeAll { $0.target == target }
         guard let end else { return }
@@ -162,7 +161,7 @@ struct KillFileText {
         entries.append(Entry(text: writer.text, target: target, until: end))
     }
 
-    /// Forgets the kills that are over.
+    /// Removes expired kills.
     mutating func dropEnded(at now: UTCDate) {
         entries.removeAll { entry in
             guard entry.target != nil, let until = entry.until else { return false }

@@ -1,29 +1,29 @@
 public import KiiPush
 import Synchronization
 
-/// Keeps a loop guard's kill switch as a ``KillFile`` says, while the program runs.
+/// Keeps a loop guard's kill switch in step with a ``KillFile`` while the program runs.
 ///
 /// ```swift
 /// let watch = KillFileWatch(KillFile(directory: "/var/lib/agent"), for: loopGuard) { trouble in print(trouble) }
 /// let following = Task { await watch.run() }
 /// ```
 ///
-/// The file is read when it changes, and at every ``interval`` at the latest. Each look counts anew how long each kill
-/// has left by the wall clock, so that a clock that jumps, as when a device learns the time, ends or begins kills
-/// within an interval. A missing file is one without kills. A file that cannot be read leaves the last list in force.
+/// It reads the file when it changes, and at least once per ``interval``. Each check computes the remaining time of
+/// each kill from the wall clock, so a clock that jumps, as when a device learns the time, ends or begins kills within
+/// an interval. A missing file has no kills. If a file cannot be read, the last list stays in force.
 ///
-/// The file is what counts: a target that it lists is off again at the next look, even if code has revived it.
-/// What code switched off by `LoopGuard.kill(_:for:)` is none of the file's business, and stays.
+/// The file takes precedence: a target that it lists is off again at the next check, even if code has re-enabled it.
+/// Kills that code has set with `LoopGuard.kill(_:for:)` are not affected.
 public final class KillFileWatch: Sendable {
-    /// What is wrong with a kill file.
+    /// A problem of a kill file.
     @nonexhaustive
     public enum Trouble: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The file cannot be read, and what it said before still counts.
+        /// The file cannot be read, and its last contents still apply.
         case unreadable(KillFileError)
-        /// A part of the file cannot be read; the rest counts.
+        /// A part of the file cannot be read; the rest applies.
         case problem(KillFileProblem)
 
-        /// One line for a person, with the place in the file where there is one.
+        /// One line for people, with the position in the file if there is one.
         public var description: String {
             switch self {
             case .unreadable(let error): "\(error)"
@@ -35,7 +35,7 @@ public final class KillFileWatch: Sendable {
     /// The file.
     public let file: KillFile
 
-    /// How often the file is looked at when nothing is known to have changed.
+    /// How often the file is checked without a known change.
     public let interval: Duration
 
     private let loopGuard: LoopGuard
@@ -46,20 +46,20 @@ public final class KillFileWatch: Sendable {
 
     private struct State {
         var kills: [KillTarget: UTCDate] = [:]
-        /// What was reported last, and of which state of the file.
+        /// The last reported problems, and the file's state at that time.
         var reported: [Trouble] = []
         var reportedOf: FileStamp?
     }
 
-    /// Makes a watch; nothing is read before the first look.
+    /// Makes a watch; it reads nothing before the first check.
     ///
     /// - Parameters:
     ///   - file: the file.
     ///   - loopGuard: the guard whose kills are set.
-    ///   - interval: how often the file is looked at; at least 10 ms.
-    ///   - wallClock: tells the time by which kills end.
-    ///   - report: called with all that is wrong, once for each change of the file, by whoever looks; keep it short,
-    ///     and do not look from there.
+    ///   - interval: how often the file is checked; at least 10 ms.
+    ///   - wallClock: returns the time by which kills end.
+    ///   - report: called with all problems, once for each change of the file, on the checking thread; keep it short,
+    ///     and do not check from there.
     public init(
         _ file: KillFile, for loopGuard: LoopGuard, interval: Duration = .seconds(2),
         wallClock: @escaping @Sendable () -> UTCDate = { .now }, report: @escaping @Sendable (Trouble) -> Void
@@ -72,11 +72,11 @@ public final class KillFileWatch: Sendable {
         self.interval = watcher.interval
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
     /// Reads the file and sets the guard's kills, now.
     public func look() {
-        // Under the lock, so that of two looks at a time the later one counts.
+        // Under the lock, so that the later of two concurrent checks wins.
         let troubles = state.withLock { state in
             let stamp = FileStamp(file.path)
             let troubles = read(&state)
@@ -89,7 +89,7 @@ public final class KillFileWatch: Sendable {
         for trouble in troubles { report(trouble) }
     }
 
-    /// Takes over what the file says; returns what is wrong with it.
+    /// Applies the file's contents; returns its problems.
     private func read(_ state: inout State) -> [Trouble] {
         do throws(KillFileError) {
             let contents = try file.read()
@@ -100,13 +100,13 @@ public final class KillFileWatch: Sendable {
         }
     }
 
-    /// Blocks until the file has changed, an interval is over or the time is, and looks.
+    /// Blocks until the file has changed, or an interval or the timeout has passed, and checks.
     ///
-    /// For a program with a loop of its own; one that polls ``descriptor`` calls it with a timeout of zero then, and at
+    /// For a program with its own event loop; one that polls ``descriptor`` calls it with a timeout of zero, and at
     /// every interval.
     ///
     /// - Parameter timeout: the most time to wait.
-    /// - Returns: false once the watch has been stopped.
+    /// - Returns: false if the watch has been stopped.
     @discardableResult
     public func wait(timeout: Duration) -> Bool {
         if watcher.wait(timeout: min(timeout, interval)) == .cancelled { return false }
@@ -114,15 +114,15 @@ public final class KillFileWatch: Sendable {
         return true
     }
 
-    /// Readable when the file may have changed; -1 where the system does not tell.
+    /// Readable when the file may have changed; -1 if the system does not report changes.
     public var descriptor: Int32 { watcher.descriptor }
 
     // MARK: Following
 
-    /// Looks, and then at every change, until the task is cancelled or ``stop()`` is called, which ends the watch for
-    /// good.
+    /// Checks now and at every change, until the task is cancelled or ``stop()`` is called, which ends the watch
+    /// permanently.
     ///
-    /// It has a thread of its own meanwhile, and holds up no other task.
+    /// It runs on its own thread, and blocks no other task.
     public func run() async {
         await withTaskCancellationHandler {
             await withThread { self.follow() }
@@ -131,12 +131,12 @@ public final class KillFileWatch: Sendable {
         }
     }
 
-    /// The same, for a thread that has nothing else to do: blocks until ``stop()``.
+    /// The same for a dedicated thread: blocks until ``stop()``.
     public func follow() {
         look()
         while wait(timeout: interval) {}
     }
 
-    /// Ends ``run()``, ``follow()`` and ``wait(timeout:)``, and those to come; the kills stay as they were set.
+    /// Ends ``run()``, ``follow()`` and ``wait(timeout:)``, also future calls; the kills stay as they are.
     public func stop() { watcher.cancel() }
 }

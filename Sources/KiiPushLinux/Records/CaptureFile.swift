@@ -2,17 +2,16 @@ import Glibc
 package import KiiPush
 import Synchronization
 
-/// A file that takes down payloads as they come: the corpus that `kiipush rules diff` reads, a step a line.
+/// A file that records payloads as they arrive: the corpus that `kiipush rules diff` reads, one step a line.
 ///
-/// `{"at":"1500ms","transport":"mqtt","payload":{…}}`; a payload that does not fit into one line of JSON as it is
-/// stands there as `raw`, and one that is no UTF-8 cannot be written and is left out. The transport's message id is not
-/// kept.
+/// `{"at":"1500ms","transport":"mqtt","payload":{…}}`; a payload that does not fit unchanged into one line of JSON is
+/// stored as `raw`, and one that is not UTF-8 is skipped. The transport's message id is not kept.
 ///
-/// The file has mode 0600, for it holds what users sent. It is never larger than its limit: before a line that would
-/// make it so, it becomes `path.1`, in place of an earlier one, and a new one begins. So both together hold the newest
-/// payloads, within twice the limit. Times are those of arrival and count from the file's first line, never backwards;
-/// a process that finds a file goes on behind its last line. Nothing is brought to the disk by force, so a loss of
-/// power may cost the last lines; one that was written in part is removed when the file is opened again.
+/// The file has mode 0600, because it contains user data. It never exceeds its limit: before a line that would, it is
+/// renamed to `path.1`, replacing an earlier one, and a new one begins. So both together hold the newest payloads,
+/// within twice the limit. Times are those of arrival, counted from the file's first line, and never go backwards; a
+/// process that finds a file continues after its last line. Writes are not synced to disk, so a power failure may lose
+/// the last lines; a partial line is removed when the file is opened again.
 package final class CaptureFile: Sendable {
     /// The file's path.
     package let path: String
@@ -25,29 +24,28 @@ package final class CaptureFile: Sendable {
 
     private struct State {
         var file: OpenCapture?
-        /// When the file's time was zero, on the clock.
+        /// The clock's time at the file's time 0.
         var beginning = MonotonicInstant(nanoseconds: 0)
         /// The time of the last line.
         var last = Duration.zero
     }
 
-    /// Names a file; it is opened with the first payload.
+    /// Names a file; the first payload opens it.
     ///
     /// - Parameters:
     ///   - path: the file's path.
     ///   - limit: the most bytes of the file, at least 1,024.
-    ///   - clock: the receiver's clock; tells the times of payloads that do not say when they arrived.
+    ///   - clock: the receiver's clock, for payloads without a time of arrival.
     package init(path: String, limit: Int = 16 << 20, clock: any ReceiverClock = SystemClock()) {
         self.path = path
         self.limit = max(limit, 1024)
         self.clock = clock
     }
 
-    /// Takes down a payload.
+    /// Records a payload.
     ///
     /// - Parameter payload: the payload as received.
-    /// - Throws: ``WriteError``; what was taken down before is still there. `EFBIG`: its line alone is beyond the
-    ///   limit.
+    /// - Throws: ``WriteError``; earlier lines are unchanged. `EFBIG`: its line alone exceeds the limit.
     package func add(_ payload: RawPayload) throws(WriteError) {
         do throws(ErrorNumber) {
             try state.withLock { state throws(ErrorNumber) in
@@ -70,11 +68,11 @@ package final class CaptureFile: Sendable {
         }
     }
 
-    /// The same, for those who cannot throw.
+    /// Records a payload, for callers that cannot throw.
     ///
     /// - Parameters:
     ///   - payload: the payload as received.
-    ///   - trouble: called with the error when it cannot be taken down.
+    ///   - trouble: called with the error if it cannot be recorded.
     package func add(_ payload: RawPayload, _ trouble: (any Error) -> Void) {
         do throws(WriteError) { try add(payload) } catch { trouble(error) }
     }

@@ -3,16 +3,16 @@ import KiiPushRules
 
 /// A line of a corpus.
 enum CaptureLine {
-    /// The line of a payload, with its end; nil for one that no line can hold.
+    /// The line of a payload, with its end; nil for one that cannot be written as a line.
     static func line(_ payload: RawPayload, at time: Duration) -> String? {
         guard let text = String(validating: payload.bytes, as: UTF8.self) else { return nil }
         let whole = Duration.milliseconds(Int64(max(time, .zero) / .milliseconds(1)))
         let time = "{\"at\":\"\(whole.ruleText)\""
-        // A name that a corpus cannot hold is left out rather than the payload.
+        // A name that a corpus cannot contain is omitted, rather than the payload.
         let lines = [time + transport(payload), time].flatMap { step in
             ["\(step),\"payload\":\(text)}", "\(step),\"raw\":\(text.quotedAsJSON)}"]
         }
-        // Whether a payload can stand in a line as it is, its reader knows best.
+        // The corpus reader decides whether a payload can be written unchanged.
         return lines.first { isRead($0, payload) }.map { $0 + "\n" }
     }
 
@@ -30,7 +30,7 @@ enum CaptureLine {
         return incoming.bytes == payload.bytes
     }
 
-    /// The time of a line; nil when it is none.
+    /// The time of a line; nil if the line is invalid.
     static func time(of line: ArraySlice<UInt8>) -> Duration? {
         var corpus = RuleCorpus(file: "")
         return try? corpus.step(Array(line), number: 1).at

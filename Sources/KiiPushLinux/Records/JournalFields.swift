@@ -1,8 +1,7 @@
 import KiiPush
 import KiiPushDelivery
 
-// What a line of the log says, as fields by which the journal can be searched:
-// `journalctl KIIPUSH_OUTCOME=deadLettered`.
+// A log line's fields, with which the journal can be searched: `journalctl KIIPUSH_OUTCOME=deadLettered`.
 
 extension JournalLine {
     /// A field of the journal.
@@ -15,7 +14,7 @@ extension JournalLine {
         init(_ name: String, _ value: String) { (self.name, self.value) = (name, EscapedText(value).description) }
     }
 
-    /// The most routes that are named, each by a field of its own.
+    /// The most routes with a field of their own.
     private static let mostRoutes = 8
 
     static func fields(_ trace: Trace) -> [Field] {
@@ -55,7 +54,7 @@ extension JournalLine {
 }
 
 extension TransportEvent {
-    /// What records call it.
+    /// Its name in records.
     var name: String {
         switch self {
         case .connected: "connected"

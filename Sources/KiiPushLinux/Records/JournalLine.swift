@@ -1,38 +1,38 @@
 public import KiiPush
 public import KiiPushDelivery
 
-/// A line for a log that journald reads: its priority in front, as `<6>`, and no control characters.
+/// A log line for journald: prefixed with its priority, as `<6>`, and without control characters.
 ///
 /// ```swift
 /// receiver.onTrace { trace in print(JournalLine(trace)) }
 /// service.onEvent { event in print(JournalLine(event)) }
 /// ```
 ///
-/// It says nothing of what a payload holds: no bucket, topic, object, sender or data, only kinds, outcomes, sizes and
-/// what the rules' author has named. What a middleware gives as a reason, and errors of programs that rules run, are
-/// shown; of other errors the type is.
+/// It contains nothing of a payload: no bucket, topic, object, sender or data, only kinds, outcomes, sizes and names
+/// from the rules. It shows reasons of middleware and errors of programs that rules run; of other errors, it shows the
+/// type.
 public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
-    /// How urgent a line is, as syslog has it.
+    /// The priority of a line, as in syslog.
     public enum Priority: Int, Sendable, Hashable, CaseIterable {
-        /// Something is lost or was given up, and somebody has to look.
+        /// Something was lost or given up, and needs attention.
         case error = 3
-        /// Something went wrong and is dealt with.
+        /// Something went wrong and is being handled.
         case warning = 4
-        /// All is as it should be.
+        /// Normal operation.
         case information = 6
     }
 
-    /// How urgent it is.
+    /// The priority.
     public let priority: Priority
-    /// What it says, without the priority; control characters are escaped.
+    /// The text without the priority; control characters are escaped.
     public let text: String
-    /// The same as fields of the journal.
+    /// The fields for the journal.
     public private(set) var fields: [Field] = []
 
-    /// The whole line, without its end.
+    /// The whole line, without its line end.
     public var description: String { "<\(priority.rawValue)>\(text)" }
 
-    /// Makes a line of a text.
+    /// Makes a line from a text.
     public init(_ priority: Priority, _ text: String) {
         self.priority = priority
         self.text = EscapedText(text).description
@@ -61,7 +61,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         fields = Self.fields(trace)
     }
 
-    /// What a service tells beside the outcomes.
+    /// Makes a line from an event of a service.
     public init(_ event: ServiceEvent) {
         switch event {
         case .retry(let id, let route, let attempt, let pause, let cause):
@@ -95,17 +95,17 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    // MARK: Words
+    // MARK: Texts
 
     private static func words(_ outcome: Outcome) -> String {
         let reason = outcome.reason.map { " (\(Suggestion.shown($0)))" } ?? ""
         guard case .failed(let failure) = outcome else { return outcome.name + reason }
-        // What is reported says nothing of a payload; of another's description nobody knows.
+        // A reported error contains nothing of a payload; other descriptions may.
         let cause = (failure.error as? any ReportedError)?.report ?? "\(type(of: failure.error))"
         return "\(outcome.name)\(reason): \(cause)"
     }
 
-    /// A time in milliseconds, to three digits behind the point.
+    /// A time in milliseconds, to three decimal places.
     private static func milliseconds(_ nanoseconds: Int64) -> String {
         let thousandths = nanoseconds / 1000 % 1000
         let digits = String(thousandths)
@@ -116,7 +116,7 @@ public struct JournalLine: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension JournalLine.Priority {
-    /// How urgent the line is of a message that ended so.
+    /// The priority of a line about a message with this outcome.
     package init(_ outcome: Outcome) {
         self =
             switch outcome {

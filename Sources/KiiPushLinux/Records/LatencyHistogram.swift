@@ -1,9 +1,9 @@
-/// How often something took how long, in buckets whose bounds are fixed: constant memory, whatever is counted.
+/// Counts durations in buckets with fixed bounds, in constant memory.
 ///
-/// The bounds are 0.1, 0.2 and 0.5 ms, and so on in steps of one, two and five up to 60 s; a last bucket has what took
-/// longer.
+/// The bounds are 0.1, 0.2 and 0.5 ms, and so on in steps of one, two and five up to 60 s; a last bucket counts longer
+/// ones.
 public struct LatencyHistogram: Sendable, Hashable {
-    /// The upper bounds of all buckets but the last, in nanoseconds.
+    /// The upper bounds of all buckets except the last, in nanoseconds.
     static let bounds: [Int64] = [
         100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000, 50_000_000, 100_000_000,
         200_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 5_000_000_000, 10_000_000_000, 20_000_000_000,
@@ -13,7 +13,7 @@ public struct LatencyHistogram: Sendable, Hashable {
     private(set) var buckets = [Int](repeating: 0, count: bounds.count + 1)
     /// How many were counted.
     public private(set) var count = 0
-    /// The sum of all, in nanoseconds; at most what the number holds, 292 years.
+    /// The sum of all, in nanoseconds, limited to 292 years.
     public private(set) var sum: Int64 = 0
     /// The longest, in nanoseconds.
     public private(set) var longest: Int64 = 0
@@ -21,7 +21,7 @@ public struct LatencyHistogram: Sendable, Hashable {
     /// Begins empty.
     public init() {}
 
-    /// Counts something that took so many nanoseconds; less than none count as none.
+    /// Counts a duration in nanoseconds; a negative one counts as zero.
     public mutating func add(_ nanoseconds: Int64) {
         let length = max(nanoseconds, 0)
         let bucket = Self.bounds.firstIndex { length <= $0 } ?? Self.bounds.count
@@ -32,13 +32,12 @@ public struct LatencyHistogram: Sendable, Hashable {
         longest = max(longest, length)
     }
 
-    /// The time that a share of all stayed within, in nanoseconds, as far as the buckets tell.
+    /// The time that a share of all stayed within, in nanoseconds, as precise as the buckets.
     ///
-    /// Within a bucket it assumes that all lengths are equally frequent, as Prometheus does, and is never more than
-    /// ``longest``.
+    /// It interpolates linearly within a bucket, as Prometheus does, and never exceeds ``longest``.
     ///
     /// - Parameter share: the share, from 0 to 1: 0.5 for the median.
-    /// - Returns: the time; nil where nothing was counted.
+    /// - Returns: the time; nil if nothing was counted.
     public func quantile(_ share: Double) -> Int64? {
         guard count > 0 else { return nil }
         let rank = min(max(share, 0), 1) * Double(count)

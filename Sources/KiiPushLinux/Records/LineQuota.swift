@@ -2,16 +2,17 @@ package import KiiPush
 package import KiiPushDelivery
 import Synchronization
 
-/// Leaves lines out of a log, so that no key fills it: so many a minute of one kind and key, then one line that counts.
+/// Limits log lines so that no key fills the log: so many a minute for each kind and key, then one line with the count
+/// of the rest.
 ///
-/// A kind is an outcome or an event, a key the route with the bucket, topic or sender. Of a route alone six times as
-/// many lines are written. Memory is bounded: beyond 1,024 keys a minute, the routes alone count.
+/// A kind is an outcome or an event; a key is the route with the bucket, topic or sender. A route alone has six times
+/// the quota. Memory is bounded: beyond 1,024 keys a minute, only routes are counted.
 package final class LineQuota: Sendable {
-    /// What lines have in common that share a quota.
+    /// Lines with the same key share a quota.
     package struct Key: Sendable, Hashable {
-        /// What they tell of: an outcome, an event.
+        /// The kind of line: an outcome, an event.
         package let kind: String
-        /// The first route, or the transport; empty where there is none.
+        /// The first route, or the transport; empty if there is none.
         package let route: String
         /// The bucket, topic or sender, as a digest.
         let group: DedupeKey?
@@ -26,7 +27,7 @@ package final class LineQuota: Sendable {
         fileprivate var wide: Key { Key(kind, route, nil) }
     }
 
-    /// The lines of one key from its first one on.
+    /// The lines of one key in its current period.
     private struct Window {
         let end: MonotonicInstant
         var priority: JournalLine.Priority
@@ -40,24 +41,24 @@ package final class LineQuota: Sendable {
     private let clock: any ReceiverClock
     private let windows = Mutex<(all: [Key: Window], next: MonotonicInstant?)>(([:], nil))
 
-    /// Makes a quota that nothing has used.
+    /// Makes an unused quota.
     ///
     /// - Parameters:
-    ///   - lines: how many lines of one key are written.
-    ///   - length: in how long a time.
-    ///   - clock: what tells the time.
+    ///   - lines: how many lines of one key are written per period.
+    ///   - length: the period.
+    ///   - clock: the clock.
     package init(lines: Int = 10, per length: Duration = .seconds(60), clock: any ReceiverClock = SystemClock()) {
         most = max(lines, 0)
         self.length = length
         self.clock = clock
     }
 
-    /// Says what is to be written: the line, unless its key has had its share; before it, what was left out.
+    /// The lines to write: the line itself, unless its key has used its quota; before it, counts of omitted lines.
     ///
     /// - Parameters:
     ///   - key: the line's key.
-    ///   - priority: how urgent the line is.
-    ///   - line: makes the line; not called where it is left out.
+    ///   - priority: the line's priority.
+    ///   - line: makes the line; not called if it is omitted.
     /// - Returns: the lines.
     package func lines(
         _ key: Key, priority: JournalLine.Priority = .information, _ line: () -> JournalLine
@@ -71,7 +72,7 @@ package final class LineQuota: Sendable {
         return isWritten ? before + [line()] : before
     }
 
-    /// What was left out of the keys whose time is over, or of all, at the end.
+    /// The counts of omitted lines for keys whose period is over, or for all at the end.
     package func leftOut(all: Bool = false) -> [JournalLine] {
         let now = clock.now
         return windows.withLock { windows in
@@ -80,10 +81,10 @@ package final class LineQuota: Sendable {
         }
     }
 
-    /// How many keys it knows.
+    /// The number of known keys.
     var keys: Int { windows.withLock { $0.all.count } }
 
-    /// Counts a line; whether it is written.
+    /// Counts a line; returns whether to write it.
     private func take(
         _ key: Key, _ priority: JournalLine.Priority, _ windows: inout (all: [Key: Window], next: MonotonicInstant?),
         _ now: MonotonicInstant
@@ -104,7 +105,8 @@ package final class LineQuota: Sendable {
         return true
     }
 
-    /// Forgets the keys whose time is over, and tells what was left out of them; of all, where there is no time.
+    /// Removes the keys whose period is over, and returns the counts of their omitted lines; of all keys without a
+    /// time.
     private static func close(
         _ windows: inout (all: [Key: Window], next: MonotonicInstant?), _ now: MonotonicInstant?, _ length: Duration
     ) -> [JournalLine] {
@@ -125,13 +127,13 @@ package final class LineQuota: Sendable {
 }
 
 extension LineQuota.Key {
-    /// The key of a line that tells how a message ended.
+    /// The key of a line about a message's outcome.
     package init(_ trace: Trace) {
         let reason = trace.outcome.reason.map { " (\($0))" } ?? ""
         self.init(trace.outcome.name + reason, trace.routes.first ?? "", trace.message?.groupDigest)
     }
 
-    /// The key of a line that tells what a service says.
+    /// The key of a line about a service's event.
     package init(_ event: ServiceEvent) {
         switch event {
         case .retry(_, let route, _, _, _): self.init(kind: "retry", route: route)

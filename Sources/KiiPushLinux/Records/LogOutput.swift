@@ -1,7 +1,7 @@
 import Glibc
 
-/// Where the lines of an agent's log go, and in what form: to the journal with their fields, to a terminal without the
-/// priorities, or else as lines that begin with `<6>`, which journald and others read.
+/// The destination and form of an agent's log lines: the journal with fields, a terminal without priorities, or else
+/// lines that begin with `<6>`, as journald and others read them.
 package struct LogOutput: Sendable {
     enum Form: Sendable {
         case prefixed
@@ -11,19 +11,19 @@ package struct LogOutput: Sendable {
 
     let form: Form
 
-    /// What fits this process's standard error.
+    /// The form for this process's standard error.
     package static var standardError: LogOutput {
         LogOutput(
             descriptor: STDERR_FILENO,
             journalStream: unsafe getenv("JOURNAL_STREAM").map { unsafe String(cString: $0) })
     }
 
-    /// What fits a descriptor.
+    /// The form for a descriptor.
     ///
     /// - Parameters:
-    ///   - descriptor: where lines are written.
-    ///   - journalStream: device and inode of what systemd has connected to the journal, as `JOURNAL_STREAM` says.
-    ///   - journal: the socket of the journal's own protocol.
+    ///   - descriptor: the descriptor for the lines.
+    ///   - journalStream: device and inode of the stream that systemd connected to the journal, from `JOURNAL_STREAM`.
+    ///   - journal: the socket of the journal's native protocol.
     init(descriptor: Int32, journalStream: String?, journal: String = "/run/systemd/journal/socket") {
         if Self.isJournal(descriptor, journalStream), let address = UnixAddress(path: journal) {
             form = .journal(address)
@@ -32,7 +32,7 @@ package struct LogOutput: Sendable {
         }
     }
 
-    /// Whether a descriptor is the very stream that systemd has connected to the journal.
+    /// Whether a descriptor is the stream that systemd connected to the journal.
     private static func isJournal(_ descriptor: Int32, _ stream: String?) -> Bool {
         guard let parts = stream?.split(separator: ":"), parts.count == 2, let device = UInt64(parts[0]),
             let inode = UInt64(parts[1])
@@ -42,11 +42,11 @@ package struct LogOutput: Sendable {
             && UInt64(status.st_ino) == inode
     }
 
-    /// Writes a line as ``JournalLine/encoded`` has it, or any other line.
+    /// Writes a line from ``JournalLine/encoded``, or any other line.
     ///
     /// - Parameters:
     ///   - encoded: the line.
-    ///   - write: writes a line where there is no journal, or none that takes it; whether that went well.
+    ///   - write: writes a line without a journal, or if the journal refuses it; returns whether it was written.
     /// - Returns: whether it was written.
     package func write(_ encoded: String, _ write: (String) -> Bool) -> Bool {
         let line = JournalLine.Encoded(encoded)
@@ -70,10 +70,10 @@ package struct LogOutput: Sendable {
 }
 
 extension JournalLine {
-    /// The line with its fields behind it, each after a NUL, for `LogOutput`; the text itself has none.
+    /// The line followed by its fields, each after a NUL, for `LogOutput`; the text itself contains none.
     package var encoded: String { description + fields.map { "\0\($0.name)=\($0.value)" }.joined() }
 
-    /// A line that was encoded, taken apart again.
+    /// An encoded line, decoded again.
     struct Encoded {
         let priority: Int?
         let text: String
@@ -91,12 +91,12 @@ extension JournalLine {
             }
         }
 
-        /// As journald reads it from a stream.
+        /// The line for journald's stream protocol.
         var prefixed: String { priority.map { "<\($0)>\(text)" } ?? text }
 
-        /// As the journal's own protocol has it: a field a line.
+        /// The line for the journal's native protocol: a field a line.
         var datagram: [UInt8] {
-            // What has no priority is trouble that a command tells of itself.
+            // A line without a priority is an error of a command itself.
             let lines =
                 ["MESSAGE=\(EscapedText(text))", "PRIORITY=\(priority ?? 4)", "SYSLOG_IDENTIFIER=kiipush"]
                 + fields.map { "\(EscapedText(String($0)))" }

@@ -1,32 +1,32 @@
 import Synchronization
 
-/// Writes a log's lines on a thread of its own, so that a slow or dead reader blocks nobody.
+/// Writes log lines on a thread of its own, so that a slow or dead reader blocks nobody.
 ///
 /// ```swift
 /// let log = LogWriter { line in write(line) }
 /// log.add("<6>kiipush: ready")
 /// ```
 ///
-/// What finds no room in the queue is dropped and counted. When lines are read again, a line in the place of the
-/// dropped ones says how many they were.
+/// Lines that do not fit the queue are dropped and counted. When lines are read again, a line in the place of the
+/// dropped ones gives their number.
 package final class LogWriter: Sendable {
     fileprivate struct State {
         var lines: [String] = []
-        /// How many lines were ever queued, and how many of those are written or dropped by now.
+        /// How many lines were ever queued, and how many of those are written or dropped.
         var queued = 0
         var taken = 0
         var bytes = 0
         var dropped = 0
-        /// How many of those no line has told of.
+        /// How many of the dropped ones are not reported yet.
         var untold = 0
         /// How many lines were queued before the first of them.
         var untoldBehind = 0
         var isOver = false
     }
 
-    /// The most lines that wait.
+    /// The most waiting lines.
     package static let mostLines = 1000
-    /// The most bytes that wait.
+    /// The most waiting bytes.
     package static let mostBytes = 256 << 10
 
     private let state = Mutex(State())
@@ -35,11 +35,11 @@ package final class LogWriter: Sendable {
     private let work = ThreadSemaphore()
     private let end = ThreadSemaphore()
 
-    /// Starts the thread, which lasts until ``finish(within:)``.
+    /// Starts the thread, which runs until ``finish(within:)``.
     ///
     /// - Parameters:
     ///   - shortages: notified while lines are dropped, as ``Shortage/Kind/log``.
-    ///   - write: writes a line, and may take as long as it likes; whether it was written. Called by the thread alone.
+    ///   - write: writes a line, and may block; returns whether it was written. Called by the thread only.
     package init(shortages: Shortages? = nil, _ write: @escaping @Sendable (String) -> Bool) {
         self.write = write
         self.shortages = shortages
@@ -49,7 +49,7 @@ package final class LogWriter: Sendable {
     /// How many lines were dropped.
     package var dropped: Int { state.withLock { $0.dropped } }
 
-    /// Has a line written, or drops it; returns at once.
+    /// Queues a line, or drops it; returns at once.
     ///
     /// - Parameter line: the line, without its end.
     package func add(_ line: String) {
@@ -65,10 +65,10 @@ package final class LogWriter: Sendable {
         work.raise()
     }
 
-    /// Writes what waits, but for no longer than a time; what comes later is dropped.
+    /// Writes the waiting lines, within a time limit; drops later ones.
     ///
-    /// - Parameter limit: how long to wait.
-    /// - Returns: whether all was written.
+    /// - Parameter limit: the time limit.
+    /// - Returns: whether all lines were written.
     @discardableResult
     package func finish(within limit: Duration) -> Bool {
         state.withLock { $0.isOver = true }
@@ -91,7 +91,7 @@ package final class LogWriter: Sendable {
         }
     }
 
-    /// Writes a line that has waited.
+    /// Writes a waiting line.
     private func take(_ line: String) {
         let isWritten = write(line)
         state.withLock { state in
@@ -102,9 +102,9 @@ package final class LogWriter: Sendable {
         if !isWritten { shortages?.begin(.log, "it cannot be written, and lines are dropped") }
     }
 
-    /// Writes how many lines were dropped, if nobody knows yet.
+    /// Writes how many lines were dropped, unless already reported.
     private func tellDropped() {
-        // Behind what waited when there was no more room, and before what has come since.
+        // After the lines that waited when the queue filled up, and before later ones.
         let count = state.withLock { $0.untoldBehind <= $0.taken ? $0.untold : 0 }
         guard count > 0 else { return }
         let lines = count == 1 ? "line was" : "lines were"

@@ -8,7 +8,7 @@ enum MetricsText {
         _ times: [String: RouteLatencies.Times], _ gauges: MetricsGauges
     ) -> String {
         var text = ""
-        // Held is no end: what is held now stands among the service's messages.
+        // "held" is not final: held messages are counted among the service's messages.
         let ended = metrics.outcomes.filter { $0.outcome != "held" }
         text += family(
             "messages_total", .counter, "Messages that have ended.",
@@ -25,7 +25,7 @@ enum MetricsText {
         return text
     }
 
-    /// What a program lacks.
+    /// The shortages of a program.
     package static func text(_ shortages: Shortages) -> String {
         let kinds = Shortage.Kind.allCases
         return family(
@@ -168,7 +168,7 @@ enum MetricsText {
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 
-    /// A label's value with what the format cannot take escaped.
+    /// A label's value, escaped for the format.
     private static func escaped(_ text: String) -> String {
         text.replacingScalars { scalar in
             switch scalar {

@@ -1,14 +1,14 @@
 import Glibc
 
-/// A capture file that is open; closed with the value.
+/// An open capture file; closed when it is released.
 final class OpenCapture: Sendable {
     private let descriptor: Int32
     private let path: String
     private let stamp: FileStamp
-    /// The time of the last line that was there.
+    /// The time of the last existing line.
     let lastTime: Duration
 
-    /// Opens a file, or makes it, with mode 0600; what was written of its last line in part is removed.
+    /// Opens or creates a file, with mode 0600; removes a partial last line.
     init(_ path: String) throws(ErrorNumber) {
         guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
         let flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
@@ -31,7 +31,7 @@ final class OpenCapture: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Whether the file at the path is still this one, which nobody has moved or removed.
+    /// Whether the path still names this file.
     var isInPlace: Bool { FileStamp(path).isSameFile(as: stamp) }
 
     /// The file's size.
@@ -40,20 +40,20 @@ final class OpenCapture: Sendable {
         return unsafe fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Appends a line, or nothing.
+    /// Appends a whole line, or nothing.
     func append(_ line: String) throws(ErrorNumber) {
         let before = size
         do throws(ErrorNumber) { try writeAll(line, to: descriptor) } catch {
-            // A full disk takes a part; the next line must not begin in the middle of this one.
+            // A full disk accepts a part; the next line must not begin in the middle of this one.
             _ = ftruncate(descriptor, before)
             throw error
         }
     }
 
-    /// Cuts off what follows the last line's end; the time of that line.
+    /// Removes a partial last line; returns the time of the last whole one.
     private static func repair(_ descriptor: Int32, _ size: Int) throws(ErrorNumber) -> Duration {
         guard size > 0 else { return .zero }
-        // A line is hardly longer than the largest payload, written as a string.
+        // A line is rarely longer than the largest payload, encoded as a string.
         let tailSize = min(size, 1 << 20)
         var tail = [UInt8](repeating: 0, count: tailSize)
         let count = unsafe tail.withUnsafeMutableBytes { bytes in

@@ -1,24 +1,24 @@
 public import KiiPush
 import Synchronization
 
-/// How long messages wait for each route's handler, and how long the handlers take; for a ``MetricsFile``.
+/// How long messages wait for each route's handler, and how long the handlers run; for a ``MetricsFile``.
 ///
 /// ```swift
 /// let latencies = RouteLatencies()
 /// receiver.onTrace { latencies.count($0) }
 /// ```
 ///
-/// It keeps two histograms a route, 400 bytes, of at most 1,024 routes: those of further ones are counted under the
-/// name `other`, which ``keep(_:)`` makes room for.
+/// It keeps two histograms per route, 400 bytes, for at most 1,024 routes; further ones are counted as `other`, until
+/// ``keep(_:)`` frees capacity.
 public final class RouteLatencies: Sendable {
     /// The histograms of one route.
     public struct Times: Sendable, Hashable {
         /// From a message's arrival to the start of its first attempt: in lanes, on disk, and held by the loop guard.
         public internal(set) var waiting = LatencyHistogram()
-        /// Each run of the handler, those that failed too.
+        /// Each run of the handler, including failed ones.
         public internal(set) var handling = LatencyHistogram()
 
-        /// Without any.
+        /// Empty histograms.
         public init() {}
     }
 
@@ -27,10 +27,10 @@ public final class RouteLatencies: Sendable {
 
     private let routes = Mutex<[String: Times]>([:])
 
-    /// Begins without any.
+    /// Starts empty.
     public init() {}
 
-    /// Counts what a message's handlers took.
+    /// Counts the times of a message's handlers.
     public func count(_ trace: Trace) {
         guard !trace.calls.isEmpty else { return }
         routes.withLock { routes in
@@ -46,12 +46,12 @@ public final class RouteLatencies: Sendable {
         }
     }
 
-    /// Forgets the routes that are no more, when rules have been loaded again.
+    /// Removes routes that no longer exist, after rules have been loaded again.
     public func keep(_ ids: some Sequence<String>) {
         let ids = Set(ids)
         routes.withLock { routes in routes = routes.filter { ids.contains($0.key) } }
     }
 
-    /// The histograms by route; those without a call are missing.
+    /// The histograms by route; omits routes without a call.
     public var times: [String: Times] { routes.withLock { $0 } }
 }

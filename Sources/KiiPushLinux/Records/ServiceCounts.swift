@@ -2,16 +2,15 @@ public import KiiPush
 public import KiiPushDelivery
 import Synchronization
 
-/// Counts what a service tells beside the outcomes, and knows the state of each transport's link, for a
-/// ``MetricsFile``.
+/// Counts a service's events, and tracks the state of each transport's connection, for a ``MetricsFile``.
 ///
 /// ```swift
 /// let counts = ServiceCounts()
 /// service.onEvent { counts.count($0) }
 /// ```
 ///
-/// It keeps a few numbers for each transport, and of what the events say the last words about its link. When payloads
-/// came it knows of a ``WatchedTransport`` only.
+/// It keeps a few numbers for each transport, and the last event about its connection. It knows the time of payloads
+/// only for a ``WatchedTransport``.
 public final class ServiceCounts: Sendable {
     /// The counts of one transport's events.
     struct Transport {
@@ -32,12 +31,12 @@ public final class ServiceCounts: Sendable {
 
     private let state = Mutex(State())
     package let clock: any ReceiverClock
-    /// When it began to count.
+    /// When counting began.
     public let beginning: MonotonicInstant
 
-    /// Begins at zero.
+    /// Starts at zero.
     ///
-    /// - Parameter clock: what tells the time.
+    /// - Parameter clock: the clock.
     public init(clock: any ReceiverClock = SystemClock()) {
         self.clock = clock
         beginning = clock.now
@@ -49,7 +48,7 @@ public final class ServiceCounts: Sendable {
         state.withLock { state in
             switch event {
             case .retry: state.retries += 1
-            // The one that is left has been counted when it was cancelled.
+            // An abandoned handler was already counted when it was cancelled.
             case .overrun(_, _, let isLeft): state.overruns += isLeft ? 0 : 1
             case .storeFailed: state.storeFailures += 1
             case .notDurable: break
@@ -73,23 +72,23 @@ public final class ServiceCounts: Sendable {
 
     var counts: State { state.withLock { $0 } }
 
-    // MARK: Links
+    // MARK: Connections
 
-    /// The links of all transports that were heard of, by name.
+    /// The connections of all known transports, by name.
     public var links: [TransportLink] { state.withLock { $0.links.values.sorted { $0.name < $1.name } } }
 
-    /// Takes down that there will be a transport.
+    /// Records that a transport will start.
     func expect(_ name: String) { change(name) { _, _ in } }
 
-    /// Takes down that a transport begins.
+    /// Records that a transport starts.
     func begin(_ name: String, isConnected: Bool) {
         change(name) { link, now in link.become(isConnected ? .connected : .connecting, nil, now) }
     }
 
-    /// Takes down that a transport has ended.
+    /// Records that a transport has ended.
     func end(_ name: String) { change(name) { link, now in link.become(.ended, link.detail, now) } }
 
-    /// Takes down that a transport's payloads were taken in.
+    /// Records that a transport's payloads were accepted.
     func took(_ count: Int, _ name: String) {
         change(name) { link, now in (link.lastMessageAt, link.messages) = (now, link.messages + count) }
     }

@@ -1,7 +1,7 @@
 public import KiiPush
 import Synchronization
 
-/// Notices that nothing comes any more: nothing at all, or nothing for one route, such as that of a topic.
+/// Notices when messages stop arriving: all of them, or those of one route, such as a topic's.
 ///
 /// ```swift
 /// let silence = SilenceWatch([SilenceWatch.Limit(route: "news", length: .seconds(3600))])
@@ -9,21 +9,21 @@ import Synchronization
 /// let watching = Task { await silence.run { change in print(change) } }
 /// ```
 ///
-/// A link may seem healthy while a subscription is lost; only the silence shows it. A message counts however it ends: a
-/// duplicate is a sign of life too. It keeps one moment for each limit, of which there are 64 at most.
+/// A connection may seem healthy while a subscription is lost; only the silence shows it. A message counts whatever its
+/// outcome: a duplicate is a sign of life too. It keeps one time for each limit, for at most 64 limits.
 public final class SilenceWatch: Sendable {
-    /// How long a silence may last.
+    /// The longest allowed silence.
     public struct Limit: Sendable, Hashable {
         /// The id of the route whose messages count; empty for messages of any kind.
         public let route: String
-        /// How long nothing may come, from the beginning or the last message on.
+        /// The longest allowed time since the beginning or the last message.
         public let length: Duration
 
         /// Sets a limit.
         public init(route: String = "", length: Duration) { (self.route, self.length) = (route, length) }
     }
 
-    /// That a silence has become too long, or is over.
+    /// A silence has become too long, or has ended.
     public struct Change: Sendable, Hashable, CustomStringConvertible {
         /// The route; empty for messages of any kind.
         public let route: String
@@ -32,7 +32,7 @@ public final class SilenceWatch: Sendable {
         /// How long the silence has lasted.
         public let length: Duration
 
-        /// One line for a person.
+        /// One line for people.
         public var description: String {
             let seconds = Duration.seconds(length.components.seconds).ruleText
             let what = route.isEmpty ? "nothing" : "nothing for route \(Suggestion.shown(route))"
@@ -44,22 +44,22 @@ public final class SilenceWatch: Sendable {
     private struct Watched {
         let limit: Limit
         var last: MonotonicInstant
-        /// When the silence began that was told.
+        /// The beginning of the silence that was reported.
         var told: MonotonicInstant?
     }
 
-    /// The most limits; further ones are left out.
+    /// The most limits; further ones are ignored.
     package static let mostLimits = 64
 
     private let clock: any ReceiverClock
     private let watched: Mutex<[Watched]>
     private let isEmpty: Bool
 
-    /// Begins to watch: silence counts from now on.
+    /// Starts to watch: silence counts from now on.
     ///
     /// - Parameters:
-    ///   - limits: how long each silence may last; of two of one route, each counts.
-    ///   - clock: what tells the time.
+    ///   - limits: the limits; several limits of one route all apply.
+    ///   - clock: the clock.
     public init(_ limits: [Limit], clock: any ReceiverClock = SystemClock()) {
         self.clock = clock
         let now = clock.now
@@ -67,7 +67,7 @@ public final class SilenceWatch: Sendable {
         watched = Mutex(limits.prefix(Self.mostLimits).map { Watched(limit: $0, last: now) })
     }
 
-    /// Takes down that a message has come.
+    /// Records that a message has arrived.
     public func saw(_ trace: Trace) {
         if isEmpty { return }
         let now = clock.now
@@ -81,7 +81,7 @@ public final class SilenceWatch: Sendable {
         }
     }
 
-    /// Which silences have become too long since the last look, and which are over.
+    /// The silences that have become too long since the last check, and those that have ended.
     public func look() -> [Change] {
         let now = clock.now
         return watched.withLock { watched in
@@ -100,7 +100,7 @@ public final class SilenceWatch: Sendable {
         }
     }
 
-    /// Looks once a second until the task is cancelled; returns at once where there is no limit.
+    /// Checks once a second until the task is cancelled; returns at once without limits.
     ///
     /// - Parameter tell: called with each change.
     public func run(_ tell: @Sendable (Change) -> Void) async {
@@ -111,7 +111,7 @@ public final class SilenceWatch: Sendable {
         }
     }
 
-    /// Who is silent for too long now, and for how long.
+    /// The current silences that are too long, and their lengths.
     public var silent: [(route: String, length: Duration)] {
         let now = clock.now
         return watched.withLock { watched in
@@ -122,7 +122,7 @@ public final class SilenceWatch: Sendable {
         }
     }
 
-    /// Of each route that is watched, and of all messages with an empty name, whether it is silent for too long.
+    /// For each watched route, and for all messages under an empty name, whether it is silent for too long.
     public var states: [String: Bool] {
         let silent = Set(silent.map(\.route))
         return watched.withLock { watched in

@@ -1,20 +1,19 @@
 public import KiiPush
 public import KiiPushDelivery
 
-/// How a transport is linked to what brings its payloads, and when it brought the last one; as ``ServiceCounts`` know
-/// it.
+/// The state of a transport's connection, and the time of its last payload; tracked by ``ServiceCounts``.
 public struct TransportLink: Sendable, Hashable {
-    /// What a link is about.
+    /// The state of a connection.
     public enum State: String, Sendable, Hashable, CaseIterable {
-        /// The service has not let the transport begin: it handles what an earlier process left.
+        /// The service has not started the transport yet: it handles messages of an earlier process.
         case starting
-        /// The transport has begun, and is not connected yet.
+        /// The transport has started, and is not connected yet.
         case connecting
-        /// Payloads can come.
+        /// Payloads can arrive.
         case connected
-        /// The connection was lost, or could not be made; the transport tries again.
+        /// The connection was lost or failed; the transport retries.
         case reconnecting
-        /// The other end does not let the transport in; it asks again, with growing pauses.
+        /// The broker or server refuses the transport; it retries with growing pauses.
         case refused
         /// The transport has ended.
         case ended
@@ -22,18 +21,18 @@ public struct TransportLink: Sendable, Hashable {
 
     /// The transport's name.
     public let name: String
-    /// What the link is about now.
+    /// The current state.
     public internal(set) var state: State
-    /// Since when, on the clock of the counts.
+    /// The time of the last change, on the clock of the counts.
     public internal(set) var since: MonotonicInstant
-    /// How it is connected, or why not, in the transport's own words; nil where it said nothing.
+    /// The transport's description of the connection or the failure; nil if it gave none.
     public internal(set) var detail: String?
-    /// When payloads were taken in last; nil where none was.
+    /// When payloads were last accepted; nil if none were.
     public internal(set) var lastMessageAt: MonotonicInstant?
-    /// How many payloads were taken in.
+    /// How many payloads were accepted.
     public internal(set) var messages = 0
 
-    /// Whether payloads can come.
+    /// Whether payloads can arrive.
     public var isUp: Bool { state == .connected }
 
     init(_ name: String, _ state: State, _ since: MonotonicInstant) {
@@ -41,13 +40,13 @@ public struct TransportLink: Sendable, Hashable {
     }
 
     mutating func become(_ new: State, _ detail: String?, _ now: MonotonicInstant) {
-        // A further attempt that fails is no new state, but may have a new reason.
+        // A repeated failure is not a new state, but may have a new reason.
         if state != new { since = now }
         (state, self.detail) = (new, detail)
     }
 }
 
-/// A transport of which ``ServiceCounts`` know when it begins, brings payloads and ends.
+/// Wraps a transport so that ``ServiceCounts`` know when it starts, brings payloads and ends.
 ///
 /// ```swift
 /// let service = PushService(receiver, [WatchedTransport(transport, counts)])
@@ -63,7 +62,7 @@ public struct WatchedTransport: PushTransport {
     /// - Parameters:
     ///   - transport: the transport.
     ///   - counts: the counts that are updated.
-    ///   - connects: whether it tells when it is connected; one that does not counts as connected while it runs.
+    ///   - connects: whether it reports its connection; otherwise it counts as connected while it runs.
     public init(_ transport: any PushTransport, _ counts: ServiceCounts, connects: Bool = true) {
         (self.transport, self.counts, self.connects) = (transport, counts, connects)
         counts.expect(transport.name)
@@ -71,7 +70,7 @@ public struct WatchedTransport: PushTransport {
 
     /// The transport's name.
     public var name: String { transport.name }
-    /// What the transport can do.
+    /// The transport's abilities.
     public var abilities: TransportAbilities { transport.abilities }
 
     /// Runs the transport.

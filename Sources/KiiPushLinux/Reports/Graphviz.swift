@@ -1,6 +1,6 @@
 import Glibc
 
-/// Runs Graphviz, where it is installed.
+/// Runs Graphviz, if it is installed.
 package enum Graphviz {
     /// Why there is no picture.
     package enum Failure: Error, CustomStringConvertible {
@@ -9,7 +9,7 @@ package enum Graphviz {
         /// It could not be run, or failed.
         case failed(String)
 
-        /// What is wrong, and what to do.
+        /// What is wrong, and how to fix it.
         package var description: String {
             switch self {
             case .notInstalled:
@@ -20,21 +20,21 @@ package enum Graphviz {
         }
     }
 
-    /// How long a picture may take.
+    /// The time limit of a picture.
     private static let limit = Duration.seconds(120)
 
-    /// The most bytes of a picture.
+    /// The size limit of a picture.
     private static let mostBytes = 128 << 20
 
-    /// A graph as SVG; blocks while the program runs, at most two minutes.
+    /// Renders a graph as SVG; blocks while the program runs, at most two minutes.
     ///
-    /// The program is started by its argument vector, without a shell; the graph and the picture lie in a folder of
-    /// their own meanwhile, which nobody else can read.
+    /// The program is started by its argument vector, without a shell; the graph and the picture are in a private
+    /// temporary folder meanwhile.
     ///
     /// - Parameters:
-    ///   - dot: the graph, in Graphviz's own language.
+    ///   - dot: the graph, in the DOT language.
     ///   - program: the program, a name on `PATH` or a path.
-    /// - Returns: the picture's text, without a line feed at its end.
+    /// - Returns: the picture's text, without a final line feed.
     /// - Throws: ``Failure``.
     package static func svg(of dot: String, program: String = "dot") throws(Failure) -> String {
         let folder = try ScratchFolder()
@@ -69,7 +69,7 @@ package enum Graphviz {
         do throws(ErrorNumber) { try writeAll(text, to: descriptor) } catch { throw .failed("\(path): \(error)") }
     }
 
-    /// A folder for one picture, gone with the value.
+    /// A folder for one picture, removed when it is released.
     private struct ScratchFolder: ~Copyable {
         let path: String
 

@@ -1,14 +1,14 @@
 package import KiiPush
 
-/// What `kiipush inspect --format json` says of a payload, and what programs that rules run are given: one object on
-/// one line, all keys always there.
+/// The JSON of `kiipush inspect --format json` and of the input of rules' programs: one object on one line, with all
+/// keys always present.
 package enum JSONReport {
     /// The line for a message, without its end.
     ///
     /// - Parameters:
     ///   - message: the message.
-    ///   - source: what the payload is called.
-    ///   - app: the receiver's app, for dedupe keys of payloads that name none.
+    ///   - source: the payload's name.
+    ///   - app: the receiver's app, for deduplication keys of payloads that name none.
     ///   - more: writes further members.
     /// - Returns: the line.
     package static func line(
@@ -127,7 +127,7 @@ package enum JSONReport {
 }
 
 extension JSONWriter {
-    /// Writes a member whose value is an object made of `value`, or null without one.
+    /// Writes a member with an object made from `value`, or null without one.
     fileprivate mutating func member<Value>(
         _ key: String, if value: Value?, _ body: (inout JSONWriter, Value) -> Void
     ) {

@@ -1,17 +1,16 @@
 public import KiiPushRules
 import Synchronization
 
-/// Keeps the rules of a running receiver as a file says: at each change the file must prove itself, and is loaded if it
-/// does.
+/// Keeps a running receiver's rules in step with a file: a changed file is loaded if it passes its checks.
 ///
 /// ```swift
 /// let watch = RulesWatch(path: "/etc/agent/rules.json", gate: RulesGate(receiver)) { update in print(update) }
 /// let following = Task { await watch.run() }
 /// ```
 ///
-/// The file's directory is watched, so a file that an editor or a deployment puts in the old one's place counts. A file
-/// that is missing, unreadable, half written or wrong changes nothing, and is reported; so does a pipe, a device or a
-/// directory in its place, for which nobody waits.
+/// It watches the file's directory, so it notices when an editor or a deployment replaces the file. A missing,
+/// unreadable, partial or wrong file is reported and changes nothing, and so is a pipe, a device or a directory, for
+/// which it never waits.
 public final class RulesWatch: Sendable {
     /// The file.
     public let path: String
@@ -19,7 +18,7 @@ public final class RulesWatch: Sendable {
     private let gate: RulesGate
     private let watcher: FileWatcher
     private let report: @Sendable (RulesUpdate) -> Void
-    /// What the file held at the last look, or why it could not be read.
+    /// The file's contents at the last check, or why it could not be read.
     private let last = Mutex(Contents.none)
 
     private enum Contents: Equatable {
@@ -28,12 +27,12 @@ public final class RulesWatch: Sendable {
         case unreadable(String)
     }
 
-    /// Makes a watch; nothing is read before the first look.
+    /// Makes a watch; it reads nothing before the first check.
     ///
     /// - Parameters:
     ///   - path: the rules file.
-    ///   - gate: what a new file must pass.
-    ///   - report: called with what became of the file, once for each change; keep it short.
+    ///   - gate: checks a new file.
+    ///   - report: called with the result, once for each change of the file; keep it short.
     public init(path: String, gate: RulesGate, report: @escaping @Sendable (RulesUpdate) -> Void) {
         self.path = path
         self.gate = gate
@@ -41,10 +40,10 @@ public final class RulesWatch: Sendable {
         watcher = FileWatcher(path: path)
     }
 
-    /// Reads the file, and loads it if it has changed since the last look and proves itself.
+    /// Reads the file, and loads it if it has changed since the last check and passes its own checks.
     public func look() async {
         let contents = read()
-        // The system tells of one change more than once, and of some that change nothing.
+        // The system may report a change more than once, or report one without effect.
         let isNew = last.withLock { last in
             defer { last = contents }
             return last != contents
@@ -67,10 +66,10 @@ public final class RulesWatch: Sendable {
         }
     }
 
-    /// Looks, and then at every change, until the task is cancelled or ``stop()`` is called, which ends the watch for
-    /// good.
+    /// Checks now and at every change, until the task is cancelled or ``stop()`` is called, which ends the watch
+    /// permanently.
     ///
-    /// While it waits it has a thread of its own, and holds up no other task.
+    /// It waits on its own thread, and blocks no other task.
     public func run() async {
         await look()
         await withTaskCancellationHandler {

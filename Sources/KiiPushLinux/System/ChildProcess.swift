@@ -1,23 +1,23 @@
 import Glibc
 
-/// A program that is run to its end, within a time limit, with neither input nor output.
+/// Runs a program to its end, within a time limit, without input and output.
 enum ChildProcess {
     /// How a program ended.
     enum End: Equatable {
         case exited(Int32)
         case signaled(Int32)
-        /// It was killed, since its time was over.
+        /// It was killed at the time limit.
         case timedOut
     }
 
     /// Runs a program and blocks until it has ended.
     ///
     /// - Parameters:
-    ///   - program: its path, or its name on `PATH` when it has no slash.
-    ///   - arguments: what follows the program's name in the argument vector; no text may hold NUL.
-    ///   - limit: how long it may run, at most an hour.
+    ///   - program: its path, or its name on `PATH` if it has no slash.
+    ///   - arguments: the arguments after the program's name; without NUL.
+    ///   - limit: the time limit, at most an hour.
     /// - Returns: how it ended.
-    /// - Throws: why it was not started or not waited for.
+    /// - Throws: why it was not started or could not be waited for.
     static func run(_ program: String, _ arguments: [String], limit: Duration) throws(ErrorNumber) -> End {
         let process = try RunningProcess([program] + arguments)
         let hasEnded = process.waitForEnd(within: min(max(limit, .zero), .seconds(3_600)))

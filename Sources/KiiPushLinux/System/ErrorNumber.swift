@@ -1,6 +1,6 @@
 import Glibc
 
-/// The number by which Linux says why a call failed: `errno`.
+/// Linux's error number, `errno`.
 public struct ErrorNumber: RawRepresentable, Error, Sendable, Hashable, CustomStringConvertible {
     /// The number, such as `ENOENT`.
     public let rawValue: Int32
@@ -8,20 +8,20 @@ public struct ErrorNumber: RawRepresentable, Error, Sendable, Hashable, CustomSt
     /// Wraps a number.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
-    /// The number that the last failed call of this thread left behind.
+    /// The error number of this thread's last failed call.
     package static var current: ErrorNumber { ErrorNumber(rawValue: errno) }
 
-    /// What the number means, in Linux's words: "No such file or directory".
+    /// Linux's text for the number: "No such file or directory".
     public var description: String {
-        // The C library keeps the text; for an unknown number it is the thread's own until its next call.
+        // The C library owns the text; for an unknown number it is valid until the thread's next call.
         unsafe String(cString: strerror(rawValue))
     }
 }
 
-/// Makes a system call again for as long as a signal interrupts it.
+/// Repeats a system call as long as a signal interrupts it.
 ///
-/// - Parameter call: the call, which says -1 and sets `errno` when it fails.
-/// - Returns: what the last call returned.
+/// - Parameter call: the call, which returns -1 and sets `errno` on failure.
+/// - Returns: the result of the last call.
 package func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
     while true {
         let result = call()
@@ -29,9 +29,9 @@ package func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
     }
 }
 
-/// Blocks until a descriptor that somebody has made non-blocking is ready.
+/// Blocks until a non-blocking descriptor is ready.
 ///
-/// - Returns: false when it cannot be waited for; `errno` says why.
+/// - Returns: false if it cannot be waited for; `errno` has the reason.
 func waitUntilReady(_ descriptor: Int32, for events: Int32) -> Bool {
     var poll = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     return retrying { unsafe Glibc.poll(&poll, 1, -1) } >= 0

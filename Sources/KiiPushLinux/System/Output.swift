@@ -1,10 +1,10 @@
 import Glibc
 
-/// Writes a text as a whole file, in place of what stands there.
+/// Writes a text as a whole file, replacing its contents.
 ///
-/// - Throws: the number of the call that failed; the file may then hold a part of the text.
+/// - Throws: the error of the failed call; the file may then contain a part of the text.
 package func writeFile(_ text: String, to path: String) throws(ErrorNumber) {
-    // C would take the path to end there, and write another file.
+    // C would end the path there, and write another file.
     guard !path.utf8.contains(0) else { throw ErrorNumber(rawValue: EINVAL) }
     let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY
     let descriptor = retrying { unsafe open(path, flags, 0o644) }
@@ -13,21 +13,21 @@ package func writeFile(_ text: String, to path: String) throws(ErrorNumber) {
     try writeAll(text, to: descriptor)
 }
 
-/// Writes a text in one call, and what the system did not take of it in further ones.
+/// Writes a text in one call, or in further ones if the system accepts only a part.
 ///
-/// - Throws: the number of the call that failed.
+/// - Throws: the error of the failed call.
 package func writeAll(_ text: String, to descriptor: Int32) throws(ErrorNumber) {
     var written = 0
     try writeAll(text, to: descriptor, written: &written)
 }
 
-/// Writes a text in one call, and what the system did not take of it in further ones.
+/// Writes a text in one call, or in further ones if the system accepts only a part.
 ///
 /// - Parameters:
 ///   - text: the text.
 ///   - descriptor: where it is written.
-///   - written: how many of its bytes have been, also where it fails; zero at first.
-/// - Throws: the number of the call that failed.
+///   - written: counts the written bytes, even on failure; zero at first.
+/// - Throws: the error of the failed call.
 func writeAll(_ text: String, to descriptor: Int32, written: inout Int) throws(ErrorNumber) {
     let bytes = Array(text.utf8)
     while written < bytes.count {
@@ -43,10 +43,10 @@ func writeAll(_ text: String, to descriptor: Int32, written: inout Int) throws(E
     }
 }
 
-/// Writes a text if it can be written without waiting, and drops it otherwise; for what nobody must wait for.
+/// Writes a text if that does not block, and drops it otherwise.
 ///
 /// - Parameters:
-///   - text: the text, of which at most 4,096 bytes are written: so much a pipe takes at once when it is ready.
+///   - text: the text, of which at most 4,096 bytes are written, which a ready pipe accepts at once.
 ///   - descriptor: where it is written.
 func writeIfReady(_ text: String, to descriptor: Int32) {
     var polled = [pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)]

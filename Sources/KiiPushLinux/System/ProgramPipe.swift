@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
 
-/// A pipe between this process and a program; what is still open is closed with the value.
+/// A pipe between this process and a program; open ends are closed when it is released.
 ///
-/// A pipe, and no pair of sockets, since a shell's `>/dev/stdout` cannot open a socket.
+/// Not a socket pair, since a shell's `>/dev/stdout` cannot open a socket.
 struct ProgramPipe: ~Copyable {
     private(set) var readEnd: Int32
     private(set) var writeEnd: Int32
@@ -36,7 +36,7 @@ struct ProgramPipe: ~Copyable {
         writeEnd = -1
     }
 
-    /// Takes the end for writing out, which is not closed with the value then.
+    /// Transfers the write end to the caller, who closes it.
     mutating func takeWriteEnd() -> Int32 {
         defer { writeEnd = -1 }
         return writeEnd

@@ -1,40 +1,40 @@
 import Glibc
 import Synchronization
 
-/// A program that was started, and that somebody has to ``reap()``.
+/// A started program, which the owner must ``reap()``.
 struct RunningProcess: ~Copyable {
-    /// What a program is started with beside its arguments.
+    /// The environment of a new program, besides its arguments.
     struct Surroundings {
         /// The descriptors that become its standard input, output and error; -1 for `/dev/null`.
         var streams: [Int32] = [-1, -1, -1]
-        /// Variables beside those of this process, in place of those of the same name.
+        /// Additional variables, which replace this process's.
         var variables: [String: String] = [:]
-        /// Variables of this process that are not handed down.
+        /// Variables of this process that the program does not inherit.
         var hidden: Set<String> = []
-        /// Whether it leads a process group of its own, so that it and what it has started can be ended together.
+        /// Whether it leads its own process group, so that it can be ended together with its descendants.
         var isGroup = false
-        /// Whether it is left alone: nobody calls ``reap()``, and it is reaped as soon as it ends.
+        /// Whether it is detached: nobody calls ``reap()``, and it is reaped as soon as it ends.
         var isLeft = false
     }
 
-    /// Its process id, nobody else's until it is reaped.
+    /// Its process id, which is not reused until it is reaped.
     let id: pid_t
     /// Readable when the program has ended.
     let endDescriptor: Int32
 
     private let isGroup: Bool
 
-    /// Starts a program, which inherits no other descriptor that closes on exec.
+    /// Starts a program, which does not inherit descriptors that close on exec.
     ///
     /// - Parameters:
-    ///   - vector: the program, by its path or its name on `PATH` when it has no slash, and its arguments.
-    ///   - surroundings: what else it is started with.
+    ///   - vector: the program, by its path or its name on `PATH` if it has no slash, and its arguments.
+    ///   - surroundings: its environment.
     /// - Throws: why it was not started, such as `ENOENT`.
     init(_ vector: [String], _ surroundings: Surroundings = Surroundings()) throws(ErrorNumber) {
         guard let program = vector.first, !program.isEmpty, !program.utf8.contains(0) else {
             throw ErrorNumber(rawValue: ENOENT)
         }
-        // A pair of sockets serves as the pipe: it is closed on exec from the first.
+        // A socket pair serves as the pipe: it is close-on-exec from the start.
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .current }
@@ -59,13 +59,13 @@ struct RunningProcess: ~Copyable {
         isGroup = surroundings.isGroup
     }
 
-    /// Sends a signal, to the whole group where it leads one.
+    /// Sends a signal, to the whole group if it leads one.
     func send(_ signal: Int32) { kill(isGroup ? -id : id, signal) }
 
-    /// Lets a program run by itself that was started to be left.
+    /// Leaves a detached program to itself.
     consuming func leave() { close(endDescriptor) }
 
-    /// Blocks until the program has ended or the time is over; whether it has ended.
+    /// Blocks until the program has ended or the time has passed; returns whether it has ended.
     func waitForEnd(within limit: Duration) -> Bool {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -77,12 +77,12 @@ struct RunningProcess: ~Copyable {
         }
     }
 
-    /// Blocks until the program has ended, and takes its end.
+    /// Blocks until the program has ended, and reaps it.
     ///
-    /// - Throws: why that cannot be known, such as `ECHILD` in a process that ignores the end of its children.
+    /// - Throws: why its end is unknown, such as `ECHILD` in a process that ignores its children's end.
     consuming func reap() throws(ErrorNumber) -> ChildProcess.End {
         defer { close(endDescriptor) }
-        // The thread that waits for the end goes first, so that it never waits for another program with this id.
+        // The waiting thread must end first, so that it never waits for another program with the same id.
         var polled = [pollfd(fd: endDescriptor, events: Int16(POLLIN), revents: 0)]
         while polled[0].revents == 0 { pollAll(&polled, for: nil) }
         var status: Int32 = 0
@@ -123,7 +123,7 @@ struct RunningProcess: ~Copyable {
         return process
     }
 
-    /// Copies of this process's environment, byte for byte, and of these variables.
+    /// Copies of this process's environment, byte for byte, with these variables.
     private static func environment(_ surroundings: Surroundings) -> [UnsafeMutablePointer<CChar>?] {
         var entries = unsafe [UnsafeMutablePointer<CChar>?]()
         let names = surroundings.hidden.union(surroundings.variables.keys).map { "\($0)=" }
@@ -136,8 +136,7 @@ struct RunningProcess: ~Copyable {
         return unsafe entries + surroundings.variables.map { unsafe strdup("\($0)=\($1)") }
     }
 
-    /// Attributes that let every signal through again: the threads that tasks run on block them all, and a program
-    /// inherits that.
+    /// Attributes that unblock all signals: task threads block them all, and a program inherits that.
     private static func attributes(isGroup: Bool) -> posix_spawnattr_t {
         var attributes = posix_spawnattr_t()
         var (all, none) = (sigset_t(), sigset_t())
@@ -155,18 +154,18 @@ struct RunningProcess: ~Copyable {
 
 /// Waits for a program's end and then closes a pipe, which can be polled.
 ///
-/// The program itself does not get the pipe: it could close it and run on, or hand it down and end.
+/// The program itself does not get the pipe: it could close it early, or pass it on and end.
 private struct WaitingThread {
     let process: pid_t
     let writeEnd: Int32
-    /// Whether nobody else reaps it: whoever waits for any child would find the dead one again and again.
+    /// Whether it reaps the program: otherwise a thread that waits for any child would find it again and again.
     let reaps: Bool
 
     /// Starts the thread.
     ///
-    /// - Throws: why there is none; the pipe is still open then.
+    /// - Throws: why it cannot be started; the pipe is still open then.
     static func start(_ process: pid_t, _ writeEnd: Int32, reaps: Bool) throws(ErrorNumber) {
-        // The thread takes it over, and frees it.
+        // The thread takes ownership, and frees it.
         let context = UnsafeMutablePointer<WaitingThread>.allocate(capacity: 1)
         unsafe context.initialize(to: WaitingThread(process: process, writeEnd: writeEnd, reaps: reaps))
         var thread = pthread_t()
@@ -184,7 +183,7 @@ private func waitUntilEnd(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableR
     let waiting = unsafe context.move()
     unsafe context.deallocate()
     var information = unsafe siginfo_t()
-    // Not reaped here: until then nobody else can have the id, and it is safe to send it signals.
+    // Not reaped here: until then the id is not reused, so it is safe to send it signals.
     _ = retrying { unsafe waitid(P_PID, id_t(waiting.process), &information, WEXITED | (waiting.reaps ? 0 : WNOWAIT)) }
     close(waiting.writeEnd)
     return nil

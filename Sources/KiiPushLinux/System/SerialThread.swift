@@ -1,10 +1,9 @@
 import Synchronization
 
-/// Does work that blocks, one piece after another, on a thread of its own, so that it holds up no task but the
-/// caller's.
+/// Runs blocking work in sequence on a thread of its own, so that it blocks no task but the caller's.
 ///
-/// The thread begins with the first piece and ends when there was none for a while: work that comes often does not pay
-/// for a thread each time. Signals of broken pipes are blocked on it.
+/// The thread starts with the first work and ends after an idle time, so that frequent work does not start a thread
+/// each time. It blocks signals of broken pipes.
 final class SerialThread: Sendable {
     private struct State {
         var pieces: [@Sendable () -> Void] = []
@@ -15,10 +14,10 @@ final class SerialThread: Sendable {
     private let state = Mutex(State())
     private let work = ThreadSemaphore()
 
-    /// Begins without a thread, which rests for so long without work before it ends.
+    /// Makes one without a thread yet; its thread ends after this idle time.
     init(rest: Duration = .seconds(1)) { self.rest = rest }
 
-    /// Does a piece of work behind all that came before, and returns its result.
+    /// Runs work after all earlier work, and returns its result.
     func run<Result: Sendable>(_ piece: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             let isRunning = state.withLock { state in
@@ -41,7 +40,7 @@ final class SerialThread: Sendable {
         } while work.wait(for: rest) || !ends()
     }
 
-    /// Ends the thread; false when there is work for it after all.
+    /// Ends the thread; false if there is work for it after all.
     private func ends() -> Bool {
         state.withLock { state in
             state.isRunning = !state.pieces.isEmpty

@@ -1,29 +1,27 @@
 import Glibc
 public import KiiPush
 
-/// The service manager that started this process, systemd, and how it is notified: that the process is ready, how it is
-/// doing, that it is alive.
+/// Notifies the service manager, systemd, that started this process: that it is ready, its status, that it is alive.
 ///
 /// ```swift
 /// let manager = ServiceManager()
 /// manager.ready()
 /// ```
 ///
-/// It speaks the protocol of `sd_notify` by a datagram each, without any library. Where no manager listens, as on a
-/// terminal, every call does nothing. None waits longer than a tenth of a second. A unit that uses it has
-/// `Type=notify`, and `WatchdogSec=` for the watchdog.
+/// It implements the `sd_notify` protocol with one datagram per call, without a library. Without a manager, as on a
+/// terminal, the calls do nothing. None blocks longer than a tenth of a second. A unit that uses it has `Type=notify`,
+/// and `WatchdogSec=` for the watchdog.
 public struct ServiceManager: Sendable {
-    /// How often ``alive()`` is due: in half the time after which the manager takes the process for dead; nil when no
-    /// watchdog is set for it.
+    /// How often to call ``alive()``: half the watchdog's timeout; nil if no watchdog is set.
     public let watchdogInterval: Duration?
 
     private let address: UnixAddress?
 
-    /// Variables that say where the manager listens; they are this process's business, not that of programs it starts.
+    /// Variables for this process only, which programs that it starts do not inherit.
     static let variables: Set<String> = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
 
-    /// The manager that this process's environment names: `NOTIFY_SOCKET`, a path or an abstract name that begins with
-    /// `@`; `WATCHDOG_USEC` and `WATCHDOG_PID`.
+    /// The manager of this process's environment: `NOTIFY_SOCKET`, a path or an abstract name that begins with `@`;
+    /// `WATCHDOG_USEC` and `WATCHDOG_PID`.
     public init() {
         self.init(process: getpid()) { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
     }
@@ -35,37 +33,37 @@ public struct ServiceManager: Sendable {
         } else {
             address = socket.hasPrefix("/") ? UnixAddress(path: socket) : nil
         }
-        // A watchdog may be meant for another process, which handed its environment down.
+        // A watchdog may be meant for another process, from which this one inherited its environment.
         let isOurs = environment("WATCHDOG_PID").map { $0 == String(process) } ?? true
         let time = environment("WATCHDOG_USEC").flatMap { Int64($0) } ?? 0
         watchdogInterval = isOurs && time > 0 && address != nil ? .microseconds(time) / 2 : nil
     }
 
-    /// Whether there is a manager to tell.
+    /// Whether there is a manager to notify.
     public var isPresent: Bool { address != nil }
 
-    // MARK: Telling
+    // MARK: Notifying
 
-    /// The process does its work from now on.
+    /// The process is ready.
     public func ready() { send("READY=1") }
 
     /// The process has begun to stop.
     public func stopping() { send("STOPPING=1") }
 
-    /// How the process is doing, in a line for people; `systemctl status` shows it.
+    /// The status for people, on one line; `systemctl status` shows it.
     public func status(_ text: String) { send("STATUS=\(EscapedText(text))") }
 
-    /// The process is alive; due at every ``watchdogInterval``.
+    /// The process is alive; call it every ``watchdogInterval``.
     public func alive() { send("WATCHDOG=1") }
 
-    /// Tells that the process is alive for as long as it makes progress, until the task is cancelled.
+    /// Reports that the process is alive as long as it makes progress, until the task is cancelled.
     ///
-    /// It returns at once when no watchdog is set. Once there is no progress nothing is told, and the manager ends the
-    /// process, unless there is progress again before.
+    /// It returns at once without a watchdog. Without progress it reports nothing, and the manager ends the process,
+    /// unless progress resumes first.
     ///
     /// - Parameters:
-    ///   - clock: tells when it is due.
-    ///   - makesProgress: whether the process does what it is there for; asked each time, and to be answered at once.
+    ///   - clock: the clock.
+    ///   - makesProgress: whether the process does its work; called each time, and must return at once.
     public func keepAlive(
         clock: any ReceiverClock = SystemClock(), while makesProgress: @escaping @Sendable () -> Bool
     ) async {
@@ -81,7 +79,7 @@ public struct ServiceManager: Sendable {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        // The manager's queue may be full for a moment; it must not hold us up for longer.
+        // The manager's queue may be full for a moment; it must not block this process for longer.
         var limit = timeval(tv_sec: 0, tv_usec: 100_000)
         _ = unsafe setsockopt(
             descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))

@@ -1,35 +1,35 @@
 import Glibc
 import Synchronization
 
-/// What a program lacks for a while; a state that ends by itself, and no failure of what has to wait for it.
+/// A temporary lack of a resource, which ends by itself; work that waits for it has not failed.
 public struct Shortage: Sendable, Hashable {
-    /// What is lacking.
+    /// A missing resource.
     @nonexhaustive
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Open files: `EMFILE`, `ENFILE`.
         case descriptors
         /// Memory, threads or processes: `ENOMEM`, `ENOBUFS`, `EAGAIN`.
         case memory
-        /// Room on the disk that keeps the state.
+        /// Space on the disk that keeps the state.
         case disk
-        /// Room where messages are printed.
+        /// Space for printed messages.
         case output
         /// A reader of the log.
         case log
-        /// A broker that lets a transport in, and has it subscribe.
+        /// A broker that accepts a transport and its subscription.
         case broker
     }
 
-    /// What is lacking.
+    /// The missing resource.
     public let kind: Kind
-    /// Since when.
+    /// When it began.
     public let since: UTCDate
-    /// What that means, in a line for people.
+    /// Its effect, in a line for people.
     public let detail: String
 }
 
 extension Shortage.Kind {
-    /// The shortage of which a system call tells; nil for any other failure.
+    /// The shortage that a system error indicates; nil for any other failure.
     init?(_ number: ErrorNumber) {
         switch number.rawValue {
         case EMFILE, ENFILE: self = .descriptors
@@ -39,21 +39,21 @@ extension Shortage.Kind {
     }
 }
 
-/// What a program lacks now: whoever meets a shortage begins it, and whoever finds that it is over ends it.
+/// A program's current shortages: the code that encounters one begins it, and the code that finds it over ends it.
 ///
 /// ```swift
 /// let shortages = Shortages { change in print(change) }
 /// let actions = ProgramActions(shortages: shortages)
 /// ```
 ///
-/// It keeps one shortage of a kind at most, with the words of its beginning.
+/// It keeps at most one shortage of a kind, with its first description.
 public final class Shortages: Sendable {
-    /// That a shortage has begun or ended.
+    /// A shortage has begun or ended.
     public enum Change: Sendable, Hashable, CustomStringConvertible {
         case began(Shortage)
         case ended(Shortage)
 
-        /// One line for a person.
+        /// One line for people.
         public var description: String {
             switch self {
             case .began(let shortage): "short of \(shortage.kind.rawValue): \(shortage.detail)"
@@ -72,11 +72,11 @@ public final class Shortages: Sendable {
     private let state: Mutex<State>
     private let wallClock: @Sendable () -> UTCDate
 
-    /// Begins without a shortage.
+    /// Starts without shortages.
     ///
     /// - Parameters:
-    ///   - listener: called once when a shortage begins and once when it ends, by whoever meets it; keep it short.
-    ///   - wallClock: tells since when one lasts.
+    ///   - listener: called once when a shortage begins and once when it ends, on the caller's thread; keep it short.
+    ///   - wallClock: returns the time at which one begins.
     public init(
         _ listener: (@Sendable (Change) -> Void)? = nil, wallClock: @escaping @Sendable () -> UTCDate = { .now }
     ) {
@@ -84,11 +84,11 @@ public final class Shortages: Sendable {
         self.wallClock = wallClock
     }
 
-    /// Takes down that something is lacking; what is known to be lacking already is not told again.
+    /// Begins a shortage; one that has already begun is not reported again.
     ///
     /// - Parameters:
-    ///   - kind: what is lacking.
-    ///   - detail: what that means, in a line for people, without anything of a payload.
+    ///   - kind: the missing resource.
+    ///   - detail: its effect, in a line for people, without anything of a payload.
     public func begin(_ kind: Shortage.Kind, _ detail: String) {
         let shortage = Shortage(kind: kind, since: wallClock(), detail: EscapedText(detail).description)
         let listener: (@Sendable (Change) -> Void)? = state.withLock { state in
@@ -100,21 +100,21 @@ public final class Shortages: Sendable {
         listener?(.began(shortage))
     }
 
-    /// Takes down that something is there again; does nothing when it was not lacking.
+    /// Ends a shortage; does nothing if there is none of this kind.
     ///
-    /// - Parameter kind: what is there.
+    /// - Parameter kind: the resource that is available again.
     public func end(_ kind: Shortage.Kind) {
         let (shortage, listener) = state.withLock { state in (state.current.removeValue(forKey: kind), state.listener) }
         if let shortage { listener?(.ended(shortage)) }
     }
 
-    /// What is lacking now, the longest first.
+    /// The current shortages, the longest first.
     public var current: [Shortage] { state.withLock { $0.current.values.sorted { $0.since < $1.since } } }
 
-    /// Whether something of this kind is lacking now.
+    /// Whether a resource is missing now.
     ///
-    /// - Parameter kind: what may be lacking.
-    /// - Returns: whether it is.
+    /// - Parameter kind: the resource.
+    /// - Returns: whether it is missing.
     public func isShort(of kind: Shortage.Kind) -> Bool { state.withLock { $0.current[kind] != nil } }
 
     /// How many shortages of a kind have begun.

@@ -2,21 +2,21 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The signals that ask a program to stop: SIGTERM, and SIGINT of a terminal.
+/// The signals that ask a program to stop: SIGTERM, and SIGINT from a terminal.
 ///
 /// ```swift
 /// let running = Task { try await service.run() }
 /// let signals = StopSignals { running.cancel() }
 /// ```
 ///
-/// Keep it for as long as the program runs; when it is released, the signals are still caught, and do nothing. The
-/// first signal calls what it was made with, the second one ends the process at once with exit code 1. Programs that
-/// are started meanwhile are none the wiser. Make one a process, before anything else waits for these signals.
+/// Keep it as long as the program runs; after its release the signals are still caught, but do nothing. The first
+/// signal calls the closure, the second one ends the process at once with exit code 1. Programs that are started
+/// meanwhile are not affected. Make one per process, before any other code waits for these signals.
 public final class StopSignals {
-    // Dispatch waits for them, since it keeps the main thread for itself, with all signals open.
+    // Dispatch waits for them, since it keeps the main thread for itself, with all signals unblocked.
     private let sources: [any DispatchSourceSignal]
 
-    /// Begins to wait for the signals.
+    /// Starts to wait for the signals.
     ///
     /// - Parameter stop: called once, on a thread of Dispatch.
     public init(_ stop: @escaping @Sendable () -> Void) {
@@ -24,7 +24,8 @@ public final class StopSignals {
         let first = FirstCall(stop)
         sources = [SIGTERM, SIGINT].map { signal in
             let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
-            // At once: `exit` would clean up what other threads use, and one of them may be in it already.
+            // Ends at once: `exit` would clean up resources that other threads use, and one of them may already be in
+            // it.
             source.setEventHandler { if !first.make() { _exit(1) } }
             source.resume()
             return source
@@ -36,15 +37,15 @@ public final class StopSignals {
     }
 }
 
-/// SIGHUP, by which an operator asks a program to read its files anew, and which would end it otherwise.
+/// SIGHUP, with which an operator asks a program to reload its files, and which would otherwise end it.
 ///
-/// Keep it for as long as the program runs; when it is released, the signal is still caught, and does nothing.
+/// Keep it as long as the program runs; after its release the signal is still caught, but does nothing.
 package final class HangUpSignal {
     private let source: any DispatchSourceSignal
 
-    /// Begins to wait for the signal.
+    /// Starts to wait for the signal.
     ///
-    /// - Parameter action: called at each, on a thread of Dispatch.
+    /// - Parameter action: called for each, on a thread of Dispatch.
     package init(_ action: @escaping @Sendable () -> Void) {
         source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: DispatchQueue(label: "kiipush.hangup"))
         source.setEventHandler { action() }
@@ -54,14 +55,14 @@ package final class HangUpSignal {
     deinit { source.cancel() }
 }
 
-/// Calls something once.
+/// Calls a closure once.
 private final class FirstCall: Sendable {
     private let action: @Sendable () -> Void
     private let isMade = Atomic<Bool>(false)
 
     init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
-    /// Calls it, unless it was called; whether it was not.
+    /// Calls it unless it was called before; returns whether it did.
     func make() -> Bool {
         guard !isMade.exchange(true, ordering: .relaxed) else { return false }
         action()

@@ -1,18 +1,18 @@
 import Glibc
 
-/// Does work that blocks on a thread of its own, so that it holds up no task but the caller's.
+/// Runs blocking work on a thread of its own, so that it blocks no task but the caller's.
 package func withThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         startThread { continuation.resume(returning: work()) }
     }
 }
 
-/// Starts a thread of its own for work that blocks, and returns at once; nobody waits for it to end.
+/// Starts a thread for blocking work, and returns at once; nobody waits for its end.
 ///
-/// Where there is no thread to be had the work is done before it returns: better late than never.
+/// If no thread can be started, the work runs before this returns: better late than never.
 package func startThread(_ work: @escaping @Sendable () -> Void) {
     var thread = pthread_t()
-    // The thread takes over the reference that is retained here.
+    // The thread takes ownership of the reference that is retained here.
     let context = unsafe Unmanaged.passRetained(Work(work)).toOpaque()
     let error = unsafe pthread_create(
         &thread, nil,
@@ -27,7 +27,7 @@ package func startThread(_ work: @escaping @Sendable () -> Void) {
     }
 }
 
-/// A closure as an object, since C passes on a pointer.
+/// A closure as an object, since the C function passes a pointer.
 private final class Work: Sendable {
     let run: @Sendable () -> Void
 

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Lets a thread rest until another one has work for it; a raise that nobody waits for counts for the next wait.
+/// Lets a thread sleep until another one has work for it; a raise without a waiter counts for the next wait.
 @safe
-// The semaphore is made for several threads, and nothing else of this object changes.
+// The semaphore supports several threads, and nothing else of this object changes.
 package final class ThreadSemaphore: @unchecked Sendable {
-    // A semaphore must not move, so it has a place of its own for as long as this object lives.
+    // A semaphore must not move, so it has its own allocation for the lifetime of this object.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     /// Makes one that is not raised.
@@ -19,10 +19,11 @@ package final class ThreadSemaphore: @unchecked Sendable {
         unsafe semaphore.deallocate()
     }
 
-    /// Lets one thread go on.
+    /// Wakes one thread.
     package func raise() { unsafe _ = sem_post(semaphore) }
 
-    /// Blocks until it is raised, or for so long by the wall clock; a signal or a clock that is set may end it early.
+    /// Blocks until it is raised, or the time has passed by the wall clock; a signal or a clock change may end it
+    /// early.
     ///
     /// - Returns: whether it was raised.
     package func wait(for limit: Duration) -> Bool {

@@ -1,7 +1,7 @@
 package import Glibc
 import Synchronization
 
-/// Wakes a thread that polls, from any other thread or task, and tells it when to end.
+/// Wakes a polling thread from any other thread or task, and tells it when to end.
 package final class ThreadSignal: Sendable {
     /// Readable while the signal is raised.
     package let descriptor: Int32
@@ -12,9 +12,9 @@ package final class ThreadSignal: Sendable {
 
     /// Makes a signal that is not raised.
     ///
-    /// - Throws: the number of the call that failed, such as `EMFILE`.
+    /// - Throws: the error of the failed call, such as `EMFILE`.
     package init() throws(ErrorNumber) {
-        // A pair of sockets, since Swift's Glibc knows no eventfd.
+        // A socket pair, since Swift's Glibc has no eventfd.
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .current }
@@ -30,7 +30,7 @@ package final class ThreadSignal: Sendable {
         close(writer)
     }
 
-    /// Wakes the thread; what it has raised before and nobody has cleared makes no further call.
+    /// Wakes the thread; makes no system call if the signal is already raised.
     package func raise() {
         guard !isRaised.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var byte: UInt8 = 1
@@ -43,23 +43,23 @@ package final class ThreadSignal: Sendable {
         raise()
     }
 
-    /// Whether somebody has ended it.
+    /// Whether it has been ended.
     var hasEnded: Bool { isOver.load(ordering: .acquiring) }
 
-    /// Lets the thread sleep again; call it before looking at what the signal may be about.
+    /// Lets the thread sleep again; call it before checking for work.
     package func clear() {
         var bytes: UInt64 = 0
         while unsafe recv(descriptor, &bytes, 8, 0) > 0 {}
-        // An exchange, so that what was written before a call of `raise` that found the flag set is seen from here on.
+        // An exchange, so that writes before a `raise` that found the flag set are visible from here on.
         _ = isRaised.exchange(false, ordering: .acquiringAndReleasing)
     }
 }
 
-/// Blocks until one of the descriptors is ready or the time is over; a signal may end it early.
+/// Blocks until a descriptor is ready or the time has passed; a signal may end it early.
 ///
 /// - Parameters:
-///   - polled: what is waited for; a descriptor of -1 is passed over.
-///   - limit: how long at most; nil for as long as it takes.
+///   - polled: the descriptors; -1 is ignored.
+///   - limit: the longest time; nil for no limit.
 package func pollAll(_ polled: inout [pollfd], for limit: Duration?) {
     let milliseconds = limit.map { Int32(min(max($0 / .milliseconds(1), 0).rounded(.up), 1_000_000_000)) } ?? -1
     if unsafe poll(&polled, nfds_t(polled.count), milliseconds) < 0 {
@@ -67,16 +67,15 @@ package func pollAll(_ polled: inout [pollfd], for limit: Duration?) {
     }
 }
 
-/// Lets every write of this process to a pipe or a socket that nobody reads fail with `EPIPE`, where otherwise a signal
-/// would end it.
+/// Makes every write of this process to a broken pipe or socket fail with `EPIPE`, instead of ending the process by a
+/// signal.
 ///
-/// For a program that has the process to itself. Programs that it starts get the signal as they always do.
+/// For a program that owns its process. Programs that it starts get the signal as usual.
 package func ignoreBrokenPipeSignal() { _ = signal(SIGPIPE, SIG_IGN) }
 
-/// Lets this thread's writes to a pipe that nobody reads fail with `EPIPE`, where otherwise a signal would end the
-/// process.
+/// Makes this thread's writes to a broken pipe fail with `EPIPE`, instead of ending the process by a signal.
 ///
-/// For a thread of its own, for good: a signal that waits would come as soon as it is let through.
+/// For a dedicated thread, permanently: a pending signal would arrive as soon as it is unblocked.
 func blockBrokenPipeSignal() {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)

@@ -8,24 +8,24 @@ struct UnixAddress {
     /// The most bytes of a path.
     static let longestPath = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
 
-    /// The address of a path; nil when it is empty, too long or holds NUL.
+    /// The address of a path; nil if it is empty, too long or contains NUL.
     init?(path: String) {
         guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
         self.init(bytes: Array(path.utf8) + [0])
     }
 
-    /// The address of a name that no file stands for; nil when it is too long.
+    /// The address of an abstract name; nil if it is too long.
     init?(abstract name: String) { self.init(bytes: [0] + Array(name.utf8)) }
 
     private init?(bytes: [UInt8]) {
         guard bytes.count <= Self.longestPath + 1 else { return nil }
         address.sun_family = sa_family_t(AF_UNIX)
         length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
-        // The bytes were counted above.
+        // The length was checked above.
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
     }
 
-    /// Calls `body` with the address as system calls take it; the pointer is good until it returns.
+    /// Calls `body` with the address for system calls; the pointer is valid until it returns.
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         unsafe withUnsafePointer(to: address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }

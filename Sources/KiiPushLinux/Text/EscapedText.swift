@@ -1,22 +1,23 @@
 import KiiPush
 
-/// A text made safe to print on one line of a terminal, whoever wrote it.
+/// A text from any source, made safe to print on one line of a terminal.
 ///
 /// ```swift
 /// print("alert: \(EscapedText(alert.body))")
 /// ```
 ///
-/// Control characters of both sets, DEL, the line ends of Unicode and the characters that turn the direction of
-/// writing stand there as escapes, such as `\n` and `\u{1B}`: the text can move no cursor, forge no line and show
-/// nothing in another order than it is written. All other characters stay, backslashes too, so a text that has
-/// `\n` written out looks like one with a line feed; where that matters, print JSON.
+/// Control characters of both sets, DEL, Unicode's line ends and the characters that change the writing direction are
+/// replaced by escapes, such as `
+/// ` and `\u{1B}`: the text cannot move the cursor, forge a line or change the visible order. All other characters
+/// stay, including backslashes, so a literal `
+/// ` looks like an escaped line feed; if that matters, print JSON.
 public struct EscapedText: Sendable, Hashable, CustomStringConvertible {
     /// The text with its escapes.
     public let description: String
 
     /// Escapes a text.
     public init(_ text: String) {
-        // Nearly every text is clean, and then is shared, not copied.
+        // Nearly every text is clean, and is then shared, not copied.
         description = text.unicodeScalars.contains(where: Self.isUnsafe) ? Self.escape(text) : text
     }
 

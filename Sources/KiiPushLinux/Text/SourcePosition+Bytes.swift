@@ -2,7 +2,7 @@ import KiiPush
 package import KiiPushRules
 
 extension SourcePosition {
-    /// The place of the byte at `offset`; an offset behind the end is the end's.
+    /// The position of the byte at `offset`; an offset behind the end counts as the end.
     package init(_ offset: Int, in bytes: [UInt8]) {
         let before = bytes.prefix(offset)
         let line = before.reduce(1) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A date and time in UTC, to the millisecond, of the years 1 to 9999 of the proleptic Gregorian calendar.
+/// A date and time in UTC, to the millisecond, in the years 1 to 9999 of the proleptic Gregorian calendar.
 public struct UTCDate: Sendable, Hashable, Comparable {
     /// Milliseconds since the beginning of 1970; negative before.
     public let milliseconds: Int64
@@ -8,7 +8,7 @@ public struct UTCDate: Sendable, Hashable, Comparable {
     private static let range: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
     private static let millisecondsOfDay: Int64 = 86_400_000
 
-    /// Takes a time; nil when it is outside those years.
+    /// Makes a time; nil if it is outside those years.
     public init?(milliseconds: Int64) {
         guard Self.range.contains(milliseconds) else { return nil }
         self.milliseconds = milliseconds
@@ -18,7 +18,7 @@ public struct UTCDate: Sendable, Hashable, Comparable {
         self.milliseconds = min(max(milliseconds, Self.range.lowerBound), Self.range.upperBound)
     }
 
-    /// What the machine's wall clock says now; before the network has set it, that may be years off.
+    /// The machine's wall-clock time; before the network has set it, it may be years off.
     public static var now: UTCDate {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
@@ -27,14 +27,14 @@ public struct UTCDate: Sendable, Hashable, Comparable {
         return UTCDate(clamping: product + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// The time that is `duration` later, without what is below a millisecond; at most the end of the year 9999.
+    /// The time that is `duration` later, rounded down to milliseconds; at most the end of the year 9999.
     public func advanced(by duration: Duration) -> UTCDate {
         let added = Int64(clamping: duration.attoseconds / 1_000_000_000_000_000)
         let (sum, overflow) = milliseconds.addingReportingOverflow(added)
         return UTCDate(clamping: overflow ? (added < 0 ? .min : .max) : sum)
     }
 
-    /// The beginning of the next second, or this time if a second begins with it.
+    /// The beginning of the next second, or this time if it begins one.
     package var roundedUpToSecond: UTCDate {
         let (seconds, rest) = Self.divide(milliseconds, by: 1000)
         return rest == 0 ? self : UTCDate(clamping: (seconds + 1) * 1000)
@@ -58,7 +58,7 @@ extension UTCDate: CustomStringConvertible {
     /// As `2014-06-27T04:54:26.395Z`.
     public var description: String { text(fraction: true) }
 
-    /// The same without a fraction where that is zero: `2026-11-21T12:00:00Z`.
+    /// The same, without a zero fraction: `2026-11-21T12:00:00Z`.
     package var shortText: String { text(fraction: milliseconds % 1000 != 0) }
 
     private func text(fraction: Bool) -> String {
@@ -74,9 +74,9 @@ extension UTCDate: CustomStringConvertible {
             + (fraction ? ".\(digits(milliseconds, 3))Z" : "Z")
     }
 
-    /// The date that is so many days after 1 January 1970.
+    /// The date this many days after 1 January 1970.
     private static func calendar(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        // Counted from 1 March of the year 0, a leap day is the last of its year, and 400 years are 146,097 days.
+        // Counted from 1 March of the year 0, so that a leap day ends its year; 400 years are 146,097 days.
         let (era, dayOfEra) = divide(days + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -91,10 +91,10 @@ extension UTCDate: CustomStringConvertible {
 // MARK: - Read
 
 extension UTCDate {
-    /// Reads a time as RFC 3339 writes it, such as `2026-11-21T12:00:00Z`; nil when it is none.
+    /// Parses a time in RFC 3339, such as `2026-11-21T12:00:00Z`; nil if it is invalid.
     ///
-    /// A fraction may have any number of digits, of which three count. A time with an offset, as in
-    /// `13:00:00+01:00`, is brought to UTC. A leap second is the second behind it.
+    /// A fraction may have any number of digits, of which three count. A time with an offset, such as `13:00:00+01:00`,
+    /// is converted to UTC. A leap second becomes the following second.
     public init?(_ text: String) {
         var reader = FixedDigits(text)
         guard let year = reader.number(4), reader.take("-"), let month = reader.number(2), reader.take("-"),
@@ -104,7 +104,7 @@ extension UTCDate {
         guard let fraction = reader.milliseconds(), let offset = reader.offset(), reader.isAtEnd else { return nil }
         guard year >= 1, (1...12).contains(month), hour <= 23, minute <= 59, second <= 60 else { return nil }
         let days = Self.days(year, month, day)
-        // A day that its month does not have comes back as one of the next month.
+        // A day that the month does not have is converted to one of the next month.
         guard Self.calendar(days) == (year, month, day) else { return nil }
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset * 60
         guard second < 60 || seconds % 86_400 == 0 else { return nil }
@@ -120,7 +120,7 @@ extension UTCDate {
     }
 }
 
-/// Reads numbers that have a fixed count of digits.
+/// Parses numbers with a fixed count of digits.
 private struct FixedDigits {
     private var left: ArraySlice<UInt8>
 
@@ -140,7 +140,7 @@ private struct FixedDigits {
         return true
     }
 
-    /// The milliseconds of a fraction, 0 where there is none; nil for a point without digits.
+    /// The milliseconds of a fraction, 0 without one; nil for a point without digits.
     mutating func milliseconds() -> Int64? {
         guard take(".") else { return 0 }
         let digits = left.prefix(while: Self.isDigit)
@@ -149,7 +149,7 @@ private struct FixedDigits {
         return digits.isEmpty ? nil : padded.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
-    /// The minutes that a place is ahead of UTC.
+    /// The offset from UTC in minutes.
     mutating func offset() -> Int64? {
         if take("Z", "z") { return 0 }
         let isAhead = take("+")

@@ -1,33 +1,33 @@
 import Glibc
 
-/// When clients are taken on again after the system had no descriptor or memory for one.
+/// The pause in accepting clients after the system had no descriptor or memory for one.
 struct AcceptPause {
-    /// How long nobody tries after a failure.
+    /// The length of the pause.
     static let length = Duration.milliseconds(500)
 
     private let shortages: Shortages?
     private let what: String
     private var end: ContinuousClock.Instant?
-    /// What was lacking when it was tried last.
+    /// What was missing at the last attempt.
     private var lack: Shortage.Kind?
 
-    /// Begins without a pause.
+    /// Starts without a pause.
     ///
     /// - Parameters:
     ///   - shortages: notified when clients cannot be accepted, and when they can again.
-    ///   - what: who cannot come in meanwhile, in words.
+    ///   - what: the description of the affected clients.
     init(_ shortages: Shortages?, what: String) {
         self.shortages = shortages
         self.what = what
     }
 
-    /// How long nobody is to try; nil when there is no pause.
+    /// The rest of the pause; nil if there is none.
     var left: Duration? { end.map { max(ContinuousClock.now.duration(to: $0), .zero) } }
 
-    /// Whether it is time to try again, also where no client waits: else a shortage would last until one comes.
+    /// Whether to retry now, even if no client waits: otherwise a shortage would last until one comes.
     var isDue: Bool { left == .zero }
 
-    /// Takes down why a client could not be taken on; false where that is no shortage, or nobody is told of those.
+    /// Records why a client could not be accepted; false if that is not a shortage, or nobody is notified of those.
     mutating func failed(_ number: ErrorNumber) -> Bool {
         end = .now + Self.length
         lack = Shortage.Kind(number)
@@ -36,7 +36,7 @@ struct AcceptPause {
         return true
     }
 
-    /// Takes down that there was a descriptor for a client, whether one came or not.
+    /// Records that there was a descriptor for a client, whether one came or not.
     mutating func succeeded() {
         end = nil
         guard let lack else { return }

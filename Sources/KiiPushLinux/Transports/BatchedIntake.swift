@@ -3,9 +3,9 @@ package import KiiPush
 package import KiiPushDelivery
 import Synchronization
 
-/// Hands payloads to an intake, many at once where they have room, and knows when it is worth while to try again.
+/// Submits payloads to an intake, in batches where they fit, and decides when to retry.
 package struct BatchedIntake {
-    /// The most payloads that are handed over at once.
+    /// The most payloads in one batch.
     package static let largestBatch = 64
     /// The first and the longest pause after the inbox has failed.
     private static let pauses = (first: Duration.milliseconds(100), longest: Duration.seconds(10))
@@ -15,24 +15,24 @@ package struct BatchedIntake {
     private let room = RoomFlag()
     private var size = largestBatch
     private var isFull = false
-    /// How often in a row it was full, or failed, and until when nothing is tried.
+    /// How often in a row it was full, or failed, and the time of the next attempt.
     private var refusals = 0
     private var pausedUntil: ContinuousClock.Instant?
 
-    /// Begins with an intake that has room.
+    /// Starts with an intake that has capacity.
     ///
     /// - Parameters:
     ///   - intake: the intake.
-    ///   - signal: is raised when there may be room again.
+    ///   - signal: raised when there may be capacity again.
     package init(_ intake: PushIntake, _ signal: ThreadSignal) {
         self.intake = intake
         self.signal = signal
     }
 
-    /// Hands over as many of the first payloads as have room.
+    /// Submits as many of the first payloads as fit.
     ///
-    /// - Returns: the receipts of those that were taken in, at least one.
-    /// - Throws: the refusal, `full` only when there is not even room for one; ask ``wait`` then.
+    /// - Returns: the receipts of those that were accepted, at least one.
+    /// - Throws: the refusal, `full` only if not even one fits; check ``wait`` then.
     package mutating func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         size = min(size, payloads.count)
         while true {
@@ -43,7 +43,7 @@ package struct BatchedIntake {
                 return receipts
             } catch {
                 if case .full = error {
-                    // All must find room, and a small service never has it for many.
+                    // A batch must fit as a whole, and a small service never accepts a large one.
                     if size > 1 {
                         size /= 2
                         continue
@@ -58,7 +58,7 @@ package struct BatchedIntake {
     private mutating func waitForRoom() {
         isFull = true
         refusals += 1
-        // Room that was told of was not enough for a large payload: do not ask again and again meanwhile.
+        // The announced capacity did not suffice for a large payload: avoids retrying in a busy loop.
         if refusals > 1 { pause(for: .milliseconds(5)) }
         room.isThere.store(false, ordering: .releasing)
         intake.whenRoom { [room, signal] in
@@ -67,7 +67,7 @@ package struct BatchedIntake {
         }
     }
 
-    /// Tries nothing for a while, since the inbox has failed.
+    /// Pauses, since the inbox has failed.
     package mutating func pauseAfterFailure() {
         pause(for: min(Self.pauses.first * (1 << min(refusals, 10)), Self.pauses.longest))
         refusals += 1
@@ -75,7 +75,7 @@ package struct BatchedIntake {
 
     private mutating func pause(for duration: Duration) { pausedUntil = .now + duration }
 
-    /// How long there is nothing to try.
+    /// How long not to retry.
     package enum Wait {
         case none
         case upTo(Duration)
@@ -83,7 +83,7 @@ package struct BatchedIntake {
         case untilSignal
     }
 
-    /// How long there is nothing to try; ask it when the signal was raised, and when the time is over.
+    /// How long not to retry; check it when the signal was raised, and when the time has passed.
     package var wait: Wait {
         mutating get {
             if isFull, room.isThere.load(ordering: .acquiring) { isFull = false }
@@ -97,7 +97,7 @@ package struct BatchedIntake {
     }
 }
 
-/// Whether there may be room again; set by the task that made it.
+/// Whether there may be capacity again; set by the task that waits for it.
 private final class RoomFlag: Sendable {
     let isThere = Atomic<Bool>(true)
 }

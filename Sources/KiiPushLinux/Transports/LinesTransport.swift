@@ -2,38 +2,38 @@ import Glibc
 public import KiiPush
 public import KiiPushDelivery
 
-/// Brings payloads that come in as lines, one a line: from standard input, or any other descriptor.
+/// Reads payloads as lines, from standard input or any other descriptor.
 ///
 /// ```swift
 /// let service = PushService(receiver, [LinesTransport(transport: .mqtt)])
 /// ```
 ///
-/// So a program in any language hands its payloads over through a pipe. Lines end with LF or CRLF, the last one may end
-/// with the input; blank ones are passed over. A line that is longer than the limit is reported by its number, as
-/// `TransportEvent.ignored`, and passed over. It ends when the input does and all was taken in.
+/// A program in any language can thus submit payloads through a pipe. Lines end with LF or CRLF, the last one may end
+/// with the input; blank ones are skipped. A line above the limit is reported by its number, as
+/// `TransportEvent.ignored`, and skipped. The transport ends when the input has ended and everything was accepted.
 ///
-/// It has a thread of its own, which blocks on the descriptor; up to 64 payloads are handed over at once. While the
-/// service is full nothing is read. It acknowledges nothing, since nobody would hear it, and what was read comes from
-/// nowhere again: what could not be handed over when it was cancelled is reported as `TransportEvent.possibleGap`. An
-/// inbox that fails is tried again, with pauses from 100 ms to 10 s.
+/// It has its own thread, which blocks on the descriptor, and submits up to 64 payloads at once. While the service is
+/// full, it reads nothing. It acknowledges nothing, and lines are never redelivered: lines that could not be submitted
+/// before a cancellation are reported as `TransportEvent.possibleGap`. If the inbox fails, it retries, with pauses from
+/// 100 ms to 10 s.
 public struct LinesTransport: PushTransport {
     /// Its name in logs and metrics.
     public let name: String
 
-    /// None: a line is neither answered nor brought again.
+    /// None: a line is neither acknowledged nor redelivered.
     public var abilities: TransportAbilities { [] }
 
     private let descriptor: Int32
     private let transport: Transport?
     private let limit: Int
 
-    /// Makes a transport; nothing is read before it runs.
+    /// Makes a transport; it reads nothing before it runs.
     ///
     /// - Parameters:
-    ///   - descriptor: where the lines come from, 0 for standard input; it stays open. Nobody else may read from it
+    ///   - descriptor: the source of the lines, 0 for standard input; it stays open. Nobody else may read from it
     ///     meanwhile.
-    ///   - transport: the network that the payloads came over, where it is known.
-    ///   - limit: the most bytes of a line, its end not counted; that of the receiver's payloads.
+    ///   - transport: the network of the payloads, if known.
+    ///   - limit: the most bytes of a line, without its end; use the receiver's limit for payloads.
     ///   - name: its name in logs and metrics.
     public init(
         descriptor: Int32 = 0, transport: Transport? = nil, limit: Int = PayloadLimits.standard.bytes,
@@ -45,9 +45,9 @@ public struct LinesTransport: PushTransport {
         self.name = name
     }
 
-    /// Hands over line by line until the input ends or the task is cancelled.
+    /// Submits line by line until the input ends or the task is cancelled.
     ///
-    /// - Throws: ``ReadError`` when the descriptor cannot be read.
+    /// - Throws: ``ReadError`` if the descriptor cannot be read.
     public func run(_ intake: PushIntake) async throws {
         let signal: ThreadSignal
         do throws(ErrorNumber) { signal = try ThreadSignal() } catch { throw ReadError.unreadable(name: name, error) }
@@ -62,7 +62,7 @@ public struct LinesTransport: PushTransport {
     }
 }
 
-/// What the thread of a ``LinesTransport`` does.
+/// The work of a ``LinesTransport``'s thread.
 private struct LinesReading {
     private let descriptor: Int32
     private let transport: Transport?
@@ -71,7 +71,7 @@ private struct LinesReading {
     private var intake: BatchedIntake
     private var buffer = [UInt8](repeating: 0, count: 65_536)
     private var lag = ReadLag()
-    /// What was read and not yet handed over, at most a batch.
+    /// The lines that were read but not submitted, at most a batch.
     private var waiting: [RawPayload] = []
     private var inputHasEnded = false
 
@@ -99,7 +99,7 @@ private struct LinesReading {
         tellOfLoss()
     }
 
-    /// Takes whole lines out of what was read.
+    /// Takes whole lines out of the bytes read.
     private mutating func gather() {
         let isBehind = lag.isBehind(.now)
         while waiting.count < BatchedIntake.largestBatch {
@@ -113,7 +113,7 @@ private struct LinesReading {
         }
     }
 
-    /// Waits for input and reads what there is.
+    /// Waits for input and reads what is available.
     private mutating func read() throws(ErrorNumber) {
         var polled = [
             pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
@@ -134,7 +134,7 @@ private struct LinesReading {
         }
     }
 
-    /// Hands over what waits, or waits for room; false when the service takes no more.
+    /// Submits waiting lines, or waits for capacity; false if the service accepts no more.
     private mutating func handOver() -> Bool {
         switch intake.wait {
         case .none: break
@@ -163,7 +163,7 @@ private struct LinesReading {
         signal.clear()
     }
 
-    /// What was read comes from nowhere again, so somebody should know.
+    /// Reports lost lines, which are never redelivered.
     private mutating func tellOfLoss() {
         var lost = waiting.count
         while let line = splitter.next() {

@@ -2,32 +2,32 @@ import KiiPush
 import KiiPushDelivery
 import Synchronization
 
-/// What a ``SocketTransport`` answers for a line: one JSON object on one line.
+/// The answer of a ``SocketTransport`` to a line: one JSON object on one line.
 enum SocketAnswer {
-    /// How a payload ended.
+    /// The payload's outcome.
     static func ended(_ outcome: Outcome) -> String {
         line(outcome.name, outcome.disposition, outcome.reason.map(Suggestion.shown))
     }
 
-    /// It is on disk, and will be handled.
+    /// The payload is on disk, and will be handled.
     static let stored = line("stored", .accept)
 
     /// The service stopped before it ended.
     static let left = line("left", .retryLater)
 
-    /// The line is longer than a payload may be.
+    /// The line exceeds the size limit of a payload.
     static let tooLong = line("undecodable", .reject, DecodeError.Code.limitExceeded.rawValue)
 
-    /// There are as many clients as there may be.
+    /// The most clients are already connected.
     static let tooManyClients = line("notTaken", .retryLater, "tooManyClients")
 
-    /// The client is run by a user who may not.
+    /// The client's user is not allowed.
     static let notAllowed = line("notTaken", .reject, "notAllowed")
 
-    /// The service takes no more, since it stops.
+    /// The service accepts no more, because it stops.
     static let stopping = line("notTaken", .retryLater, "stopping")
 
-    /// The inbox could not keep it.
+    /// The inbox could not store it.
     static let inboxFailed = line("notTaken", .retryLater, "inboxFailed")
 
     private static func line(_ outcome: String, _ disposition: Disposition, _ reason: String? = nil) -> String {
@@ -42,13 +42,13 @@ enum SocketAnswer {
     }
 }
 
-/// An answer whose turn has not come, or whose payload has not ended.
+/// An answer that must wait for earlier ones, or for its payload's end.
 enum DueAnswer {
     case known(String)
-    /// The payload was taken in; after the deadline a stored one need not have ended.
+    /// The payload was accepted; after the deadline a stored one need not have ended.
     case awaited(AwaitedEnd, isStored: Bool, deadline: ContinuousClock.Instant)
 
-    /// The answer of a payload that was taken in.
+    /// The answer for an accepted payload.
     init(_ receipt: Receipt, deadline: ContinuousClock.Instant, _ signal: ThreadSignal) {
         let end = AwaitedEnd()
         receipt.onEnd { outcome in
@@ -58,9 +58,9 @@ enum DueAnswer {
         self = .awaited(end, isStored: receipt.isStored, deadline: deadline)
     }
 
-    /// What is answered at this time; nil when it is to wait.
+    /// The answer at this time; nil if it must wait.
     ///
-    /// While the transport stops, `end` is when nothing waits any more.
+    /// While the transport stops, no answer waits beyond `end`.
     func text(at now: ContinuousClock.Instant, stoppingBy end: ContinuousClock.Instant?) -> String? {
         switch self {
         case .known(let text): return text
@@ -76,18 +76,18 @@ enum DueAnswer {
         }
     }
 
-    /// When it is known at the latest; nil when that is the payload's business.
+    /// When it is known at the latest; nil if only the payload's end decides.
     var deadline: ContinuousClock.Instant? {
         guard case .awaited(_, true, let deadline) = self else { return nil }
         return deadline
     }
 }
 
-/// How a payload ended, as soon as that is known; set by the task that ended it.
+/// A payload's outcome, when it is known; set by the task that ended it.
 final class AwaitedEnd: Sendable {
     enum End {
         case ended(Outcome)
-        /// The service stopped before.
+        /// The service stopped first.
         case left
     }
 

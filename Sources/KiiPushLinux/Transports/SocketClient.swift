@@ -1,30 +1,30 @@
 import Glibc
 import KiiPush
 
-/// One client of a ``SocketTransport``: what it has sent, and what it is yet to be answered.
+/// One client of a ``SocketTransport``: its lines, and its pending answers.
 struct SocketClient {
-    /// How many of its payloads may be unanswered.
+    /// The most unanswered payloads.
     static let mostAnswers = 256
-    /// How many bytes of answers may lie here for it to read; then no more is read from it.
+    /// The most unread bytes of answers; beyond them nothing more is read from it.
     static let mostOutput = 65_536
 
     let descriptor: Int32
-    /// Its lines that were not handed over yet, in order, at most a batch.
+    /// Its lines that were not submitted yet, in order, at most a batch.
     private(set) var waiting: [InputLine] = []
     /// Its answers in the order of its lines.
     private(set) var answers: [DueAnswer] = []
 
-    /// When it sent something last.
+    /// When it last sent something.
     private(set) var lastSent = ContinuousClock.now
 
     private var splitter: LineSplitter
     private var lag = ReadLag()
     private var output: [UInt8] = []
-    /// Whether it sends no more.
+    /// Whether it has ended its input.
     private var inputHasEnded = false
-    /// Whether it reads no more answers.
+    /// Whether it no longer reads answers.
     private var isGone = false
-    /// Whether the first of its lines that are too long was told of.
+    /// Whether its first overlong line was reported.
     private var hasToldOfTooLong = false
 
     init(_ descriptor: Int32, limit: Int) {
@@ -32,51 +32,51 @@ struct SocketClient {
         splitter = LineSplitter(limit: limit)
     }
 
-    // MARK: What to wait for
+    // MARK: Polling
 
-    /// Whether it has whole lines to hand over, and room for their answers.
+    /// Whether it has whole lines to submit, and space for their answers.
     var hasWork: Bool { !waiting.isEmpty && answers.count < Self.mostAnswers && output.count < Self.mostOutput }
 
     private var mayRead: Bool {
         !inputHasEnded && waiting.isEmpty && answers.count < Self.mostAnswers && output.count < Self.mostOutput
     }
 
-    /// What to wait for, if the intake takes payloads or not; one that is gone has no more to tell than what it has
-    /// sent.
+    /// What to poll for, depending on whether the intake accepts payloads; from a disconnected client, only data that
+    /// it has already sent can arrive.
     func polled(mayRead: Bool) -> pollfd {
         var events: Int16 = 0
         if mayRead, self.mayRead { events |= Int16(POLLIN) }
         if !output.isEmpty { events |= Int16(POLLOUT) }
-        // The system always tells of a client that is gone, and again and again.
+        // The system reports a disconnected client again and again.
         return pollfd(fd: isGone && events == 0 ? -1 : descriptor, events: events, revents: 0)
     }
 
-    /// When its next answer is known at the latest; nil when that is its payload's business, or its own.
+    /// When its next answer is known at the latest; nil if only its payload's end, or the client, decides.
     var nextDeadline: ContinuousClock.Instant? { output.count < Self.mostOutput ? answers.first?.deadline : nil }
 
-    /// Whether there is nothing left to do for it.
+    /// Whether nothing is left to do for it.
     var isDone: Bool {
         guard inputHasEnded, waiting.isEmpty else { return false }
         return isGone || answers.isEmpty && output.isEmpty
     }
 
-    /// Whether nothing of it is on its way.
+    /// Whether nothing of it is in progress.
     var isIdle: Bool { waiting.isEmpty && answers.isEmpty && output.isEmpty && !splitter.hasPartialLine }
 
     // MARK: Reading
 
-    /// Takes down a poll from `start` to `end`.
+    /// Records a poll from `start` to `end`.
     mutating func note(_ polled: pollfd, _ start: ContinuousClock.Instant, _ end: ContinuousClock.Instant) {
         if polled.events & Int16(POLLIN) == 0 { return lag.stopped() }
         lag.polled(start, end, isReady: polled.revents & Int16(POLLIN) != 0)
     }
 
-    /// Takes down what the system told of it.
+    /// Records its polled events.
     mutating func note(_ events: Int16) {
         if events & Int16(POLLHUP | POLLERR | POLLNVAL) != 0 { leave() }
     }
 
-    /// Takes down what the system told of it, and reads once if there is something.
+    /// Records its polled events, and reads once if there is something.
     mutating func read(_ events: Int16, _ buffer: inout [UInt8]) {
         note(events)
         guard events & Int16(POLLIN) != 0, mayRead else { return }
@@ -93,13 +93,13 @@ struct SocketClient {
         gather()
     }
 
-    /// It reads no more answers; what it has sent is handed over all the same.
+    /// It no longer reads answers; its lines are still submitted.
     private mutating func leave() {
         isGone = true
         output = []
     }
 
-    /// Takes whole lines out of what was read, at most a batch.
+    /// Takes whole lines out of the bytes read, at most a batch.
     private mutating func gather() {
         while waiting.count < BatchedIntake.largestBatch {
             guard let line = splitter.next() ?? (inputHasEnded ? splitter.finish() : nil) else { return }
@@ -107,9 +107,9 @@ struct SocketClient {
         }
     }
 
-    // MARK: Handing over
+    // MARK: Submitting
 
-    /// The payloads at the front of what waits, as many as may be answered.
+    /// The first waiting payloads, as many as may be answered.
     func nextPayloads(_ transport: Transport?) -> [RawPayload] {
         guard !waiting.isEmpty else { return [] }
         let isBehind = lag.isBehind(.now)
@@ -121,14 +121,14 @@ struct SocketClient {
         }
     }
 
-    /// The line at the front is answered so.
+    /// Answers the first lines.
     mutating func answerFirst(_ answers: [DueAnswer]) {
         waiting.removeFirst(answers.count)
         self.answers += answers
         gather()
     }
 
-    /// Answers the lines at the front that are too long; the number of the first one there ever was, once.
+    /// Answers the first lines if they are overlong; returns the number of its first overlong line ever, once.
     mutating func refuseTooLong() -> Int? {
         var first: Int?
         while answers.count < Self.mostAnswers, case .tooLong(let number)? = waiting.first {
@@ -139,7 +139,7 @@ struct SocketClient {
         return first
     }
 
-    /// Answers all that was read and is not handed over any more.
+    /// Answers all remaining lines, which are not submitted any more.
     mutating func refuseRest() {
         inputHasEnded = true
         gather()
@@ -148,19 +148,19 @@ struct SocketClient {
 
     // MARK: Answering
 
-    /// Puts the answers that are known, up to the first that is not, where they are sent from.
+    /// Moves the known answers, up to the first unknown one, to the output.
     mutating func settle(at now: ContinuousClock.Instant, stoppingBy end: ContinuousClock.Instant? = nil) {
         var count = 0
         for answer in answers {
             guard output.count < Self.mostOutput, let text = answer.text(at: now, stoppingBy: end) else { break }
-            // Nobody reads the answers of one that is gone.
+            // A disconnected client reads no answers.
             if !isGone { output += text.utf8 }
             count += 1
         }
         answers.removeFirst(count)
     }
 
-    /// Sends what it takes of its answers.
+    /// Sends as much of its answers as it accepts.
     mutating func write() {
         guard !output.isEmpty else { return }
         let count = unsafe output.withUnsafeBytes { bytes in

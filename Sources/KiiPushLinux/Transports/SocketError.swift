@@ -1,23 +1,23 @@
 /// Why a ``SocketTransport`` cannot listen.
 @nonexhaustive
 public enum SocketError: Error, Sendable, Hashable {
-    /// The path is empty, holds NUL, or has more than 107 bytes, the most that a socket's may have.
+    /// The path is empty, contains NUL, or exceeds 107 bytes, the limit of a socket's path.
     case badPath(String)
-    /// Somebody else could put another socket in its place: the directory belongs to neither this user nor root, or
-    /// others may write to it.
+    /// Somebody else could replace the socket: its directory belongs to neither this user nor root, or others may write
+    /// to it.
     case unsafeDirectory(String)
-    /// There is something in its place that is no socket, or somebody else's.
+    /// The path exists, but is not a socket, or belongs to somebody else.
     case occupied(String)
     /// Another program listens there.
     case inUse(String)
-    /// Nobody answers at the socket, or the answer broke off.
+    /// Nobody answers at the socket, or the answer was cut off.
     case nobodyAnswers(path: String, ErrorNumber)
-    /// A call failed; the path, and the number that says why.
+    /// A system call failed; the path, and the error.
     case failed(path: String, ErrorNumber)
 }
 
 extension SocketError: CustomStringConvertible {
-    /// One line for a person: what is wrong, and what to do.
+    /// One line for people: what is wrong, and how to fix it.
     public var description: String {
         switch self {
         case .badPath(let path): "'\(EscapedText(path))' is no path of a socket: 1 to 107 bytes, none of them NUL"

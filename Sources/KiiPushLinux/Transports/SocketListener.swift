@@ -1,25 +1,25 @@
 import Glibc
 import Synchronization
 
-/// A Unix socket that listens at a path; removed with the value.
+/// A listening Unix socket at a path; removed when it is released.
 struct SocketListener: ~Copyable {
     let descriptor: Int32
     private let path: String
-    /// The file that it made, so that it removes no other.
+    /// The file that it created, so that it removes no other.
     private let stamp: FileStamp
 
-    /// Listens, with this mode from the first moment on.
+    /// Listens, with this mode from the start.
     ///
-    /// What an earlier process left in the place is replaced when it is this user's socket and nobody listens there.
+    /// Replaces the socket of an earlier process if it belongs to this user and nobody listens there.
     init(_ path: String, mode: mode_t) throws(SocketError) {
         guard let address = UnixAddress(path: path) else { throw .badPath(path) }
         let directory = try Self.openDirectory(of: path)
-        // Held for as long as the look at an old socket and its removal must not meet another process's.
+        // Locked until the check of an old socket and its removal are done, so that no other process interferes.
         defer { close(directory) }
         try Self.lock(directory, path)
         let socket = try Self.socket(path)
         do throws(SocketError) {
-            // Set before it has a place, so that it is never open to more users; the process's mask takes from it.
+            // Set before it has a path, so that it is never open to more users; the process's mask applies too.
             guard fchmod(socket, mode) == 0 else { throw .failed(path: path, .current) }
             try Self.bind(socket, address, path)
             guard unsafe chmod(path, mode) == 0, listen(socket, SOMAXCONN) == 0 else {
@@ -44,16 +44,16 @@ struct SocketListener: ~Copyable {
         unsafe unlink(path)
     }
 
-    /// The next client that waits, non-blocking; nil when there is none.
+    /// The next waiting client, non-blocking; nil if there is none.
     ///
-    /// - Throws: why there is none for now, such as `EMFILE`.
+    /// - Throws: why none can be accepted now, such as `EMFILE`.
     borrowing func accept() throws(ErrorNumber) -> Int32? {
         try DescriptorLimit.checkReserve(descriptor)
         return try startingPrograms.withLock { _ throws(ErrorNumber) -> Int32? in
             let client = retrying { Glibc.accept(descriptor, nil, nil) }
             guard client >= 0 else {
                 let error = ErrorNumber.current
-                // The client is gone again, which is its own business.
+                // The client has already disconnected.
                 if [EAGAIN, ECONNABORTED, EPROTO].contains(error.rawValue) { return nil }
                 throw error
             }
@@ -63,7 +63,7 @@ struct SocketListener: ~Copyable {
         }
     }
 
-    // MARK: Its place
+    // MARK: The path
 
     private static func socket(_ path: String) throws(SocketError) -> Int32 {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
@@ -72,7 +72,7 @@ struct SocketListener: ~Copyable {
         return socket
     }
 
-    /// Opens the directory that a socket is to lie in, if only this user and root may write to it.
+    /// Opens a socket's directory, if only this user and root may write to it.
     private static func openDirectory(of path: String) throws(SocketError) -> Int32 {
         let directory = retrying { unsafe open(directoryName(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard directory >= 0 else { throw .failed(path: path, .current) }
@@ -107,7 +107,7 @@ struct SocketListener: ~Copyable {
         guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else { throw .occupied(path) }
         let probe = try socket(path)
         defer { close(probe) }
-        // A socket that nobody listens on refuses; one whose queue is full says EAGAIN.
+        // A socket without a listener refuses; one with a full queue returns EAGAIN.
         guard unsafe address.withPointer({ unsafe connect(probe, $0, $1) }) != 0, errno == ECONNREFUSED else {
             throw .inUse(path)
         }
@@ -115,9 +115,9 @@ struct SocketListener: ~Copyable {
     }
 }
 
-/// Who is at the other end of a Unix socket.
+/// The user at the other end of a Unix socket.
 func peerUser(_ socket: Int32) -> uid_t? {
-    // Glibc's `struct ucred`, which Swift does not know: process, user, group.
+    // Glibc's `struct ucred`, which Swift does not import: process, user, group.
     var peer: (pid_t, uid_t, gid_t) = (0, 0, 0)
     var size = socklen_t(MemoryLayout.size(ofValue: peer))
     guard unsafe getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0, size == 12 else { return nil }

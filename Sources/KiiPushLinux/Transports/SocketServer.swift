@@ -2,7 +2,7 @@ import Glibc
 import KiiPush
 import KiiPushDelivery
 
-/// What the thread of a ``SocketTransport`` does: it polls all clients, and waits for none.
+/// The work of a ``SocketTransport``'s thread: it polls all clients, and waits for none.
 struct SocketServer: ~Copyable {
     private let settings: SocketTransport.Settings
     private let signal: ThreadSignal
@@ -43,7 +43,7 @@ struct SocketServer: ~Copyable {
         case .untilSignal: mayRead = false
         }
         let (newClient, events) = poll(mayRead: mayRead, limit)
-        // Each turn begins with another one, so that all get their share of little room.
+        // Each turn begins with another client, so that all share scarce capacity.
         turns &+= 1
         for offset in clients.indices {
             let index = (turns + offset) % clients.count
@@ -56,7 +56,7 @@ struct SocketServer: ~Copyable {
         if newClient { acceptClients() }
     }
 
-    /// Waits until there is something to do; whether there is a new client, and what the system tells of each other.
+    /// Waits until there is something to do; returns whether there is a new client, and the events of the others.
     private mutating func poll(mayRead: Bool, _ limit: Duration?) -> (newClient: Bool, events: [Int16]) {
         let now = ContinuousClock.now
         var times = clients.compactMap { $0.nextDeadline.map { now.duration(to: $0) } }
@@ -82,9 +82,9 @@ struct SocketServer: ~Copyable {
         clients.removeAll(where: isOver)
     }
 
-    // MARK: Handing over
+    // MARK: Submitting
 
-    /// Hands over a batch of a client's payloads at most, so that none keeps the others waiting.
+    /// Submits at most a batch of a client's payloads, so that none delays the others.
     private mutating func handOver(_ index: Int) {
         if let number = clients[index].refuseTooLong() {
             intake.intake.report(.ignored("a client's line \(number) is longer than the limit of a payload"))
@@ -107,7 +107,7 @@ struct SocketServer: ~Copyable {
     // MARK: Clients
 
     private mutating func acceptClients() {
-        // As many at a time as may be there: one that connects again and again keeps nobody waiting.
+        // At most as many at a time as may be connected: a client that reconnects constantly delays nobody.
         for _ in 0..<settings.clients {
             do throws(ErrorNumber) {
                 let client = try listener?.accept()
@@ -134,7 +134,7 @@ struct SocketServer: ~Copyable {
         clients.append(SocketClient(client, limit: settings.limit))
     }
 
-    /// Lets go of the client that has been silent for the longest time, if that is long enough.
+    /// Disconnects the client with the longest silence, if that is long enough.
     private mutating func dropIdlest() {
         let idle = clients.indices.filter { clients[$0].isIdle && !hasUnread(clients[$0].descriptor) }.min {
             clients[$0].lastSent < clients[$1].lastSent
@@ -144,7 +144,7 @@ struct SocketServer: ~Copyable {
         close(clients.remove(at: idle).descriptor)
     }
 
-    /// Whether a client has sent what nobody has read yet.
+    /// Whether a client has sent unread data.
     private func hasUnread(_ client: Int32) -> Bool {
         var polled = [pollfd(fd: client, events: Int16(POLLIN), revents: 0)]
         pollAll(&polled, for: .zero)
@@ -163,12 +163,13 @@ struct SocketServer: ~Copyable {
 
     // MARK: The end
 
-    /// Takes no more, and answers what was sent: how it ended if that comes soon, else whether it is stored.
+    /// Accepts no more, and answers what was sent: with its outcome if that comes soon, otherwise with whether it is
+    /// stored.
     private mutating func stop() {
         listener = nil
         let end = ContinuousClock.now + min(settings.answerAfter, settings.longestStop)
         for index in clients.indices { clients[index].refuseRest() }
-        // As long again for those who are slow to read.
+        // As long again for slow readers.
         let last = end + settings.longestStop
         while !clients.isEmpty, ContinuousClock.now < last {
             for index in clients.indices {

@@ -2,7 +2,7 @@ import Glibc
 public import KiiPush
 public import KiiPushDelivery
 
-/// Brings payloads that programs of this machine send over a Unix socket, one a line, and answers each.
+/// Accepts payloads from programs on this machine over a Unix socket, one a line, and answers each.
 ///
 /// ```swift
 /// let service = PushService(receiver, [SocketTransport(path: "/run/agent/push.sock")])
@@ -12,31 +12,30 @@ public import KiiPushDelivery
 ///
 /// | answer | the payload |
 /// |---|---|
-/// | `{"outcome":"handled","disposition":"accept"}` | ended so; `reason` says more exactly why, where there is more |
+/// | `{"outcome":"handled","disposition":"accept"}` | has ended with this outcome; `reason` is optional |
 /// | `{"outcome":"stored","disposition":"accept"}` | is on disk, has not ended within a second, and will |
 /// | `{"outcome":"left","disposition":"retryLater"}` | had not ended when the service stopped; send it again |
-/// | `{"outcome":"notTaken","disposition":"retryLater","reason":"stopping"}` | was not taken in; send it again |
+/// | `{"outcome":"notTaken","disposition":"retryLater","reason":"stopping"}` | was not accepted; send it again |
 /// | `{"outcome":"undecodable","disposition":"reject","reason":"limitExceeded"}` | exceeds the limit, and was dropped |
 ///
-/// A payload that is not taken in may have the reason `inboxFailed` as well. A client that is turned away gets
-/// `notTaken` with `tooManyClients`, or with the disposition `reject` and `notAllowed`.
+/// The reason of a payload that is not accepted may also be `inboxFailed`. A client that is refused gets `notTaken`
+/// with `tooManyClients`, or with the disposition `reject` and `notAllowed`.
 ///
-/// Lines end with LF or CRLF, the last one may end with what the client sends; blank ones are passed over and not
-/// answered. An accepted payload is handled whether or not its client still waits for the answer.
+/// Lines end with LF or CRLF, the last one may end with the client's input; blank ones are skipped without an answer.
+/// An accepted payload is handled even if its client no longer waits for the answer.
 ///
-/// The socket has mode 0600, and the user of each client is asked of the system: by default this process's user and
-/// root may. Its directory must be one that only this user and root may write to. A socket that an earlier process left
-/// is replaced, and the socket is removed at the end.
+/// The socket has mode 0600, and the system confirms each client's user: by default this process's user and root are
+/// allowed. Only this user and root may have write permission for its directory. It replaces a socket that an earlier
+/// process left, and removes the socket at the end.
 ///
-/// When all places are taken, one who connects gets that of the client who has sent nothing for the longest time, if
-/// that is at least 30 seconds and nothing of it is unanswered; so clients who are silent close the socket to nobody.
+/// When the most clients are connected, a new one replaces the client with the longest silence, if that is at least 30
+/// seconds and nothing of it is unanswered; so silent clients cannot block the socket.
 ///
-/// One thread serves all clients, and none keeps it waiting. A client may have 256 payloads that are not answered and
-/// 64 KiB of answers that it has not read; beyond, and while the service is full, nothing is read from it. When it is
-/// cancelled it takes no more, and answers what it has taken: within a second, or two for clients that are slow to
-/// read.
+/// One thread serves all clients, and waits for none. A client may have 256 unanswered payloads and 64 KiB of unread
+/// answers; beyond, and while the service is full, nothing is read from it. When cancelled, it accepts no more, and
+/// answers what it has accepted: within a second, or two for slow readers.
 public struct SocketTransport: PushTransport {
-    /// How a socket is served.
+    /// The settings of a socket.
     struct Settings: Sendable {
         let path: String
         let transport: Transport?
@@ -44,37 +43,37 @@ public struct SocketTransport: PushTransport {
         let clients: Int
         let limit: Int
         let answerAfter: Duration
-        /// How long a client may be silent before another one may have its place.
+        /// How long a client may be silent before another one may replace it.
         var idleLimit = Duration.seconds(30)
-        /// Told when no client can be taken on for want of descriptors or memory, and when one can again.
+        /// Notified when no client can be accepted for lack of descriptors or memory, and when one can again.
         var shortages: Shortages?
 
-        /// How long payloads may go on, and then answers be read, once the transport is stopped.
+        /// How long accepted payloads may take, and then answers be read, after the transport is stopped.
         var longestStop = Duration.seconds(1)
 
-        /// The socket's mode: where others may connect, the system would turn them away without it.
+        /// The socket's mode: with stricter permissions the system would refuse other users.
         var mode: mode_t { users.isSubset(of: [geteuid(), 0]) ? 0o600 : 0o666 }
     }
 
     /// Its name in logs and metrics.
     public let name: String
 
-    /// It tells clients what became of their payloads, also that one was not taken; it brings none again.
+    /// It reports results to clients, also refusals; it redelivers nothing.
     public var abilities: TransportAbilities { [.acknowledges, .refuses] }
 
     private var settings: Settings
 
-    /// Makes a transport; nothing is there to connect to before it runs.
+    /// Makes a transport; the socket does not exist before it runs.
     ///
     /// - Parameters:
     ///   - path: the socket's path, at most 107 bytes.
-    ///   - transport: the network that the payloads came over, where it is known.
-    ///   - users: the users who may, by number; nil for this process's and root. If others are among them the socket
-    ///     has mode 0666, and the list alone decides.
+    ///   - transport: the network of the payloads, if known.
+    ///   - users: the allowed users, by number; nil for this process's and root. With other users the socket has mode
+    ///     0666, and only the list decides.
     ///   - clients: how many may be connected at once, 1 to 512; further clients get an error and are disconnected.
-    ///   - limit: the most bytes of a line, its end not counted; that of the receiver's payloads.
+    ///   - limit: the most bytes of a line, without its end; use the receiver's limit for payloads.
     ///   - answerAfter: how long the answer for a stored payload waits for its end, at most an hour.
-    ///   - shortages: notified when clients have to wait since there are no open files for them, and when no longer.
+    ///   - shortages: notified when clients must wait for lack of open files, and when they no longer must.
     ///   - name: its name in logs and metrics.
     public init(
         path: String, transport: Transport? = nil, users: Set<UInt32>? = nil, clients: Int = 16,
@@ -98,7 +97,7 @@ public struct SocketTransport: PushTransport {
 
     /// Listens, and serves clients until the task is cancelled.
     ///
-    /// - Throws: ``SocketError`` when it cannot listen.
+    /// - Throws: ``SocketError`` if it cannot listen.
     public func run(_ intake: PushIntake) async throws {
         let signal: ThreadSignal
         do throws(ErrorNumber) { signal = try ThreadSignal() } catch {

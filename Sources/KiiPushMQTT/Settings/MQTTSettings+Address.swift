@@ -2,17 +2,17 @@ import KiiPush
 import KiiPushRules
 
 extension MQTTSettings {
-    /// Reads an address: `mqtt[s]://[user@]host[:port]/topic`.
+    /// Parses an address: `mqtt[s]://[user@]host[:port]/topic`.
     ///
-    /// `mqtts` is TLS. The port is 1883 when it is left out, with TLS 8883. User and topic may have percent-escapes;
-    /// the topic is all that follows the first slash behind the host, further slashes too. An IPv6 address stands in
-    /// brackets. A password does not belong here, since every user of the machine can see a program's arguments: name a
-    /// file, see ``password``.
+    /// `mqtts` uses TLS. The default port is 1883, with TLS 8883. User and topic may have percent-escapes; the topic is
+    /// everything after the first slash behind the host, including further slashes. An IPv6 address is in brackets. A
+    /// password is not allowed here, since every user of the machine can see a program's arguments: name a file, see
+    /// ``password``.
     ///
     /// - Parameters:
     ///   - address: the address.
-    ///   - source: what errors call it, such as the option that it was given by.
-    /// - Throws: ``MQTTSettingsError`` with the column that is wrong.
+    ///   - source: the name of the address in errors, such as its option.
+    /// - Throws: ``MQTTSettingsError`` with the position of the error.
     public init(address: String, source: String = "address") throws(MQTTSettingsError) {
         var reader = AddressReader(bytes: Array(address.utf8), source: source)
         let usesTLS = try reader.readScheme()
@@ -25,7 +25,7 @@ extension MQTTSettings {
     }
 }
 
-/// Goes over an address from left to right.
+/// Parses an address from left to right.
 private struct AddressReader {
     let bytes: [UInt8]
     let source: String
@@ -45,7 +45,7 @@ private struct AddressReader {
         throw error(0, "expected an address of the form \(Self.form)")
     }
 
-    /// The end of what stands before the path.
+    /// The end of the part before the path.
     private var authorityEnd: Int { bytes[offset...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count }
 
     mutating func readUser() throws(MQTTSettingsError) -> String? {

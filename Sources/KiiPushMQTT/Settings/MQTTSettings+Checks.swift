@@ -1,7 +1,7 @@
 import KiiPush
 
 extension MQTTSettings {
-    /// What is wrong with a topic that has to be one topic; nil when nothing is.
+    /// What is wrong with a topic that must not contain wildcards; nil if it is valid.
     static func wrong(topic: String) -> String? {
         if topic.isEmpty { return "expected a topic, found an empty one" }
         if topic.utf8.count > 65_535 { return "expected a topic of at most 65535 bytes" }
@@ -14,15 +14,15 @@ extension MQTTSettings {
         return wrong(text: topic, "topic")
     }
 
-    /// What MQTT forbids in any text; nil when there is nothing of it.
+    /// What MQTT forbids in any text; nil if the text is valid.
     static func wrong(text: String, _ what: String) -> String? {
         let isForbidden = text.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
         return isForbidden ? "expected a \(what) without control characters" : nil
     }
 
-    /// Checks what the settings say together.
+    /// Checks the settings as a whole.
     ///
-    /// - Throws: ``MQTTSettingsError`` with everything that is wrong.
+    /// - Throws: ``MQTTSettingsError`` with every problem.
     public func check() throws(MQTTSettingsError) {
         var problems: [String?] = [Self.wrong(topic: topic), Self.wrong(text: host, "host")]
         if host.isEmpty { problems.append("expected the broker's host, found an empty text") }
@@ -46,7 +46,7 @@ extension MQTTSettings {
         }
     }
 
-    /// The largest payload that MQTT can carry, less what else is in its packet.
+    /// The largest MQTT payload, less the rest of its packet.
     private static let largestPayload = 268_000_000
 
     private var wrongIdentity: [String?] {
@@ -62,9 +62,9 @@ extension MQTTSettings {
         return problems
     }
 
-    /// What is wrong with a password; the text says nothing of it.
+    /// What is wrong with a password; the message contains nothing of it.
     static func wrong(password: String) -> String? {
-        // libmosquitto takes a C string, and would cut it there.
+        // libmosquitto takes a C string, and would truncate it there.
         if password.utf8.contains(0) { return "expected a password without NUL" }
         return password.utf8.count > 65_535 ? "expected a password of at most 65535 bytes" : nil
     }

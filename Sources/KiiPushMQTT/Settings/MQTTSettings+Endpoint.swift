@@ -3,13 +3,13 @@ import KiiPushRules
 import KiiPushLinux
 
 extension MQTTSettings {
-    /// The most bytes of an endpoint that are read: 64 KiB.
+    /// The size limit of an endpoint in bytes: 64 KiB.
     public static let endpointLimit = 65_536
 
-    /// Reads a file that has what Kii's cloud answers when it is asked for an endpoint.
+    /// Reads a file with the answer of Kii's cloud to a request for an endpoint.
     ///
-    /// - Parameter path: the file; a name without a slash is looked for in `$CREDENTIALS_DIRECTORY` first. One with a
-    ///   password must be of this user or root, and readable by nobody else.
+    /// - Parameter path: the file; a name without a slash is first searched in `$CREDENTIALS_DIRECTORY`. A file with a
+    ///   password must belong to this user or root, and be readable by nobody else.
     /// - Throws: ``MQTTSettingsError``.
     public init(endpointFile path: String) throws(MQTTSettingsError) {
         let source = EscapedText(path).description
@@ -21,18 +21,18 @@ extension MQTTSettings {
         if password != nil, let exposure = file.exposure { throw MQTTSettingsError("", nil, exposure.description) }
     }
 
-    /// Reads what Kii's cloud answers when it is asked for an endpoint: `{"host":…,"portSSL":…,"mqttTopic":…}`.
+    /// Parses the answer of Kii's cloud to a request for an endpoint: `{"host":…,"portSSL":…,"mqttTopic":…}`.
     ///
-    /// Of it count `host`, `portTCP`, `portSSL`, `username`, `password`, `mqttTopic` and `X-MQTT-TTL` or `ttl`; beside
-    /// them may stand `caFile`, `certificateFile` and `keyFile`, `keepAlive`, `version` (`"3.1"`, `"3.1.1"`, `"5"`) and
-    /// `cleanSession`, as the properties of these names. Other keys are ignored, since Kii may add some, and null
-    /// counts as absent. `portSSL` is used, with TLS, when it is there. The client id is the topic, as Kii's brokers
-    /// want it, and the version 3.1 if nothing else is said.
+    /// It uses `host`, `portTCP`, `portSSL`, `username`, `password`, `mqttTopic` and `X-MQTT-TTL` or `ttl`; optional
+    /// keys are `caFile`, `certificateFile` and `keyFile`, `keepAlive`, `version` (`"3.1"`, `"3.1.1"`, `"5"`) and
+    /// `cleanSession`, like the properties of these names. Other keys are ignored, since Kii may add some, and null
+    /// counts as absent. If `portSSL` is present, it is used, with TLS. The client id is the topic, as Kii's brokers
+    /// require, and the default version is 3.1.
     ///
     /// - Parameters:
     ///   - endpoint: the JSON text, at most ``endpointLimit``.
-    ///   - source: what errors call it, such as its path.
-    /// - Throws: ``MQTTSettingsError`` with everything that is wrong and its places.
+    ///   - source: the name of the endpoint in errors, such as its path.
+    /// - Throws: ``MQTTSettingsError`` with every problem and its position.
     public init(endpoint: [UInt8], source: String) throws(MQTTSettingsError) {
         var reader = try EndpointReader(endpoint, source)
         let host = reader.text("host", "the broker's host")
@@ -67,7 +67,7 @@ extension MQTTSettings {
     }
 }
 
-/// Goes over an endpoint's members and takes down what is wrong with them.
+/// Reads an endpoint's members and collects the problems.
 private struct EndpointReader {
     let bytes: [UInt8]
     let source: String
@@ -121,7 +121,7 @@ private struct EndpointReader {
             report(value.range.lowerBound, "'\(key)': expected \(what), a string with something in it")
             return nil
         }
-        // A password may have what a line of text may not.
+        // A password may contain characters that a line of text may not.
         guard key != "password", let wrong = MQTTSettings.wrong(text: text, "text") else { return text }
         report(value.range.lowerBound, "'\(key)': \(wrong)")
         return nil

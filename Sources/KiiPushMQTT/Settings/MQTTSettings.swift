@@ -1,12 +1,12 @@
-/// Where an MQTT broker is, who this device is there, and which topic brings its pushes.
+/// The address of an MQTT broker, this device's identity there, and the topic of its pushes.
 ///
-/// Make it from an address, `mqtts://device@broker.example/pushes/device`, by ``init(address:source:)``; from what
-/// Kii's cloud answers when it is asked for an endpoint, by ``init(endpointFile:)``; or property by property. Nothing
-/// of it needs libmosquitto, so a program can check settings in any build.
+/// Make it from an address, `mqtts://device@broker.example/pushes/device`, with ``init(address:source:)``; from the
+/// endpoint that Kii's cloud returns, with ``init(endpointFile:)``; or property by property. It does not need
+/// libmosquitto, so a program can check settings in any build.
 public struct MQTTSettings: Sendable, Hashable {
     /// A version of the protocol.
     public enum Version: String, Sendable, Hashable, CaseIterable {
-        /// MQTT 3.1, which Kii's brokers speak; it does not tell whether a session was kept.
+        /// MQTT 3.1, which Kii's brokers use; it does not report whether a session was kept.
         case v31 = "3.1"
         /// MQTT 3.1.1.
         case v311 = "3.1.1"
@@ -14,34 +14,35 @@ public struct MQTTSettings: Sendable, Hashable {
         case v5 = "5"
     }
 
-    /// How a broker delivers; 2 is not there, since a client library that is killed loses messages of that kind.
+    /// The quality of service; 2 is omitted, since a client library that is killed loses messages of that kind.
     public enum Quality: Int, Sendable, Hashable, CaseIterable {
-        /// At most once: what a link that breaks has not brought is lost.
+        /// At most once: messages that a broken connection has not delivered are lost.
         case zero = 0
-        /// At least once: each message is acknowledged, and comes again until it is.
+        /// At least once: each message is redelivered until it is acknowledged.
         case one = 1
     }
 
-    /// When messages are acknowledged that an inbox in memory has taken; those that lie on disk are at once.
+    /// When messages in an in-memory inbox are acknowledged; messages on disk are acknowledged at once.
     public enum Acknowledgement: String, Sendable, Hashable, CaseIterable {
         /// When they have ended, so that a crash loses none.
         ///
-        /// All that have come meanwhile are acknowledged together, when the last of them has ended; where one is to be
-        /// tried later, the link is made again and the broker sends all of them again. So while one takes long, the
-        /// broker sends no more than its window, 20 messages of mosquitto's, and 1,024 are read at the most.
+        /// All messages received until then are acknowledged together, when the last one has ended; if one must be
+        /// retried, the client reconnects and the broker redelivers all of them. So while one message takes long, the
+        /// broker sends no more than its window, which is 20 messages for mosquitto, and at most 1,024 are read.
         case whenEnded
-        /// When they are taken, so that a slow one holds nothing up; what has not ended is lost with the process.
+        /// When they are accepted, so that a slow one delays none; messages that have not ended are lost with the
+        /// process.
         case onTake
     }
 
-    /// What stands for a password.
+    /// Where the password comes from.
     public enum Password: Sendable, Hashable {
         /// The password itself.
         case text(String)
-        /// A file that has it, less one line end; a name without a slash is looked for in `$CREDENTIALS_DIRECTORY`
-        /// first.
+        /// A file that contains it, without one final line end; a name without a slash is first searched in
+        /// `$CREDENTIALS_DIRECTORY`.
         ///
-        /// At most 4 KiB; a regular file of this user or root that nobody else can read, else it is refused.
+        /// At most 4 KiB; it must be a regular file of this user or root that nobody else can read.
         case file(String)
     }
 
@@ -49,85 +50,86 @@ public struct MQTTSettings: Sendable, Hashable {
     public var host: String
     /// The broker's port.
     public var port: Int
-    /// Whether the link is encrypted, and the broker proves its name; there is no way to leave out either alone.
+    /// Whether the connection uses TLS with verification of the broker's certificate; neither is available alone.
     public var usesTLS = false
-    /// A file of certificates, as PEM, to trust instead of the system's.
+    /// A file of trusted certificates, as PEM, instead of the system's.
     public var caFile: String?
-    /// This device's own certificate, as PEM, for a broker that asks for one; behind it those up to the broker's
+    /// This device's own certificate, as PEM, for a broker that requires one; followed by its chain up to the broker's
     /// authority.
     ///
     /// Needs TLS and a ``keyFile``; nil for none.
     public var certificateFile: String?
-    /// The certificate's key, as PEM, without a passphrase; a name without a slash is looked for in
-    /// `$CREDENTIALS_DIRECTORY` first.
+    /// The certificate's key, as PEM, without a passphrase; a name without a slash is first searched in
+    /// `$CREDENTIALS_DIRECTORY`.
     ///
-    /// At most 64 KiB; a regular file of this user or root that nobody else can read, else it is refused.
+    /// At most 64 KiB; it must be a regular file of this user or root that nobody else can read.
     public var keyFile: String?
-    /// The user's name there; nil for none.
+    /// The user name at the broker; nil for none.
     public var user: String?
     /// The user's password.
     public var password: Password?
-    /// The topic that brings pushes: exactly this one, no wildcards.
+    /// The topic of the pushes: a single topic, without wildcards.
     public var topic: String
-    /// What the broker knows this device by, at most 256 bytes; no two connections at once may have the same.
+    /// The client id at the broker, at most 256 bytes; it must be unique among concurrent connections.
     ///
-    /// A lasting session needs one that stays the same; with a clean one it may be empty, and is made up then.
+    /// A persistent session needs a stable one; with a clean session it may be empty, and is then generated.
     public var clientID = ""
-    /// The version of the protocol: 3.1.1.
+    /// The version of the protocol; 3.1.1 by default.
     public var version = Version.v311
-    /// Whether MQTT 5 is spoken without TLS also where that lets anybody on the way end the process: no.
+    /// Whether to use MQTT 5 without TLS even if anybody on the network path could then end the process; false by
+    /// default.
     ///
-    /// libmosquitto before 2.1 ends it at one packet with an unknown property. Without this a transport is not made
-    /// then.
+    /// libmosquitto before 2.1 aborts the process at one packet with an unknown property. Without this setting, making
+    /// such a transport fails.
     public var risksMQTT5 = false
-    /// The quality of service to ask for: 1; what the broker grants is reported.
+    /// The quality of service to request, 1 by default; the granted one is reported.
     public var quality = Quality.one
-    /// When messages are acknowledged that lie in memory: when they have ended.
+    /// When messages in memory are acknowledged; by default when they have ended.
     ///
-    /// What an inbox on disk has taken is acknowledged at once in any case.
+    /// Messages in an inbox on disk are always acknowledged at once.
     public var acknowledges = Acknowledgement.whenEnded
-    /// Seconds without traffic after which the link is tried, from 5 to 65,535: 60.
+    /// Seconds without traffic after which the connection is tested, from 5 to 65,535; 60 by default.
     ///
-    /// A link that died unseen is noticed after twice as long, at the latest; while there is no room, or
-    /// acknowledgements wait for messages to end, when the system gives it up.
+    /// A dead connection is noticed after at most twice that time; while the inbox is full, or acknowledgements wait
+    /// for messages to end, only when the system gives it up.
     public var keepAlive = 60
-    /// Whether the broker forgets this device when the link goes, and all that is sent meanwhile: no.
+    /// Whether the broker discards the session, with all messages sent in between, at a disconnect; false by default.
     ///
-    /// A lasting session lasts as long as the broker keeps it; MQTT 5 is asked to keep it without end.
+    /// A persistent session lasts as long as the broker keeps it; MQTT 5 is asked to keep it forever.
     public var cleanSession = false
-    /// Whether a session existed before, such as in the last run of this program: no.
+    /// Whether a session existed before, such as in the program's last run; false by default.
     ///
-    /// Then a broker that does not know it any more is a possible gap at the first connection too.
+    /// If so, a broker without the session is reported as a possible gap at the first connection too.
     public var hadSession = false
-    /// The largest payload that is handed over, in bytes: 64 KiB; a larger one is reported, acknowledged and left.
+    /// The largest payload, in bytes, 64 KiB by default; a larger one is reported, acknowledged and dropped.
     public var payloadLimit = 65_536
-    /// The pause after the first lost link: 1 s, doubled for each further one, each up to 20% longer or shorter.
+    /// The pause after the first lost connection, 1 s by default; each further one doubles it, with 20% jitter.
     public var backoff = Duration.seconds(1)
-    /// The longest pause: 2 minutes.
+    /// The longest pause; 2 minutes by default.
     public var maxBackoff = Duration.seconds(120)
-    /// The longest pause after the broker has refused the login or the subscription: 5 minutes.
+    /// The longest pause after the broker has refused the login or the subscription; 5 minutes by default.
     ///
-    /// The first is ``backoff``, each further one twice as long, up to 20% longer or shorter, until one is granted.
+    /// The first is ``backoff``, and each further one twice as long, with 20% jitter, until one is granted.
     public var maxRefusalBackoff = Duration.seconds(300)
-    /// How long it may take from the first packet until the subscription is granted: 30 s.
+    /// The time limit from the first packet to the granted subscription; 30 s by default.
     public var connectLimit = Duration.seconds(30)
-    /// How often the files of certificates, key and password are looked at: 60 s; at least 10 ms.
+    /// How often the files of certificates, key and password are checked: 60 s by default; at least 10 ms.
     ///
-    /// When one has changed, and all are of use, the link is made anew with them, in the same session; else it stays as
-    /// it is. Files that go together should be replaced within a second.
+    /// If one has changed, and all are valid, the client reconnects with them, in the same session; otherwise the
+    /// connection stays. Replace files that belong together within a second.
     public var fileInterval = Duration.seconds(60)
-    /// How long Kii's topic is good for after its endpoint was asked for; nil when nothing says so.
+    /// How long Kii's topic is valid after its endpoint was requested; nil if unknown.
     ///
-    /// Nothing here acts on it: when it is over, ask for another endpoint.
+    /// Nothing here acts on it: when it has passed, request another endpoint.
     public var topicLifetime: Duration?
 
-    /// Settings with the defaults for everything that is not named.
+    /// Settings with the defaults for all other properties.
     ///
     /// - Parameters:
     ///   - host: the broker's name or address.
     ///   - port: its port; nil for 1883, or 8883 with TLS.
-    ///   - topic: the topic that brings pushes.
-    ///   - usesTLS: whether the link is encrypted.
+    ///   - topic: the topic of the pushes.
+    ///   - usesTLS: whether the connection uses TLS.
     public init(host: String, port: Int? = nil, topic: String, usesTLS: Bool = false) {
         self.host = host
         self.port = port ?? (usesTLS ? 8883 : 1883)
@@ -136,9 +138,9 @@ public struct MQTTSettings: Sendable, Hashable {
     }
 }
 
-// What prints settings, a crash report among them, must not print a password.
+// A printout of the settings, such as a crash report, must not contain a password.
 extension MQTTSettings.Password: CustomStringConvertible, CustomReflectable {
-    /// Where the password is, never itself.
+    /// The source of the password, never itself.
     public var description: String {
         switch self {
         case .text: "a password"

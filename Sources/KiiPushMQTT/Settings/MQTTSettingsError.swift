@@ -2,20 +2,20 @@ import KiiPush
 public import KiiPushRules
 import KiiPushLinux
 
-/// What is wrong with settings for MQTT, and where it stands.
+/// The problems of MQTT settings, with their positions.
 ///
-/// Prints as a compiler's errors do, one a line: `endpoint.json:3:12: expected a port …`. Never quotes a password.
+/// Prints like a compiler's errors, one a line: `endpoint.json:3:12: expected a port …`. Never quotes a password.
 public struct MQTTSettingsError: Error, Sendable, Hashable {
-    /// One thing that is wrong.
+    /// One problem.
     public struct Problem: Sendable, Hashable, CustomStringConvertible {
-        /// The file, or what the address was called; empty when settings were made property by property.
+        /// The file, or the name of the address; empty if settings were made property by property.
         public let source: String
-        /// Where in it; nil when it is about no one place.
+        /// The position; nil if it concerns no single place.
         public let position: SourcePosition?
         /// What is wrong there, and what was expected.
         public let what: String
 
-        /// `source:line:column: what`, as much of it as there is.
+        /// `source:line:column: what`, as far as known.
         public var description: String {
             let place = position.map { "\(source):\($0)" } ?? source
             return place.isEmpty ? what : "\(place): \(what)"

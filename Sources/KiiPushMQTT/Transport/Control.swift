@@ -2,14 +2,14 @@
 import KiiPushLinux
 import Synchronization
 
-/// What the task that runs a transport and the transport's thread tell each other.
+/// Shared state of a transport's task and its thread.
 final class Control: Sendable {
     let signal: ThreadSignal
     private let state = Mutex(State())
 
     private struct State {
         var isStopped = false
-        /// Whether the thread is in a call that may take minutes and cannot be woken, as the resolver's.
+        /// Whether the thread is in a call that may take minutes and cannot be interrupted, such as the resolver's.
         var isAway = false
         var result: Result<Void, MQTTError>?
         var waiter: CheckedContinuation<Result<Void, MQTTError>, Never>?
@@ -20,7 +20,7 @@ final class Control: Sendable {
     /// Whether the transport is to end.
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Tells the thread to end, and ends the wait for it if it cannot be told.
+    /// Makes the thread end, and ends the wait for it if it cannot be woken.
     func stop() {
         let isAway = state.withLock { state in
             state.isStopped = true
@@ -32,7 +32,7 @@ final class Control: Sendable {
 
     // MARK: The end
 
-    /// Says that the thread makes a call that may take minutes; false when it is to end instead.
+    /// Records that the thread makes a call that may take minutes; false if it is to end instead.
     func goAway() -> Bool {
         state.withLock { state in
             state.isAway = !state.isStopped
@@ -40,7 +40,7 @@ final class Control: Sendable {
         }
     }
 
-    /// Says that the call is over; false when nobody waits for the thread any more, and it must only end.
+    /// Records that the call has returned; false if nobody waits for the thread any more, so that it must end.
     func comeBack() -> Bool {
         state.withLock { state in
             state.isAway = false
@@ -48,7 +48,7 @@ final class Control: Sendable {
         }
     }
 
-    /// Ends the wait for the thread; the first end counts.
+    /// Ends the wait for the thread; only the first call has an effect.
     func finish(_ result: Result<Void, MQTTError>) {
         let waiter = state.withLock { state in
             defer { state.waiter = nil }

@@ -1,17 +1,17 @@
 #if MQTT
 import KiiPushLinux
 
-/// When to look at a link's files, and what was seen of them.
+/// When to check a connection's files, and what earlier checks found.
 struct FileLook {
     typealias Instant = ContinuousClock.Instant
 
     private let files: LinkFiles
     private let interval: Duration
-    /// What the link was made with.
+    /// The files of the current connection.
     private var used: [FileStamp]
-    /// What was seen since, once: files that go together are not replaced at once.
+    /// Changed files that were seen once: files that belong together are not replaced at the same moment.
     private var seen: [FileStamp]?
-    /// What was of no use.
+    /// Files that were found invalid.
     private var useless: [FileStamp]?
     private var next: Instant
 
@@ -22,25 +22,25 @@ struct FileLook {
         next = .now + self.interval
     }
 
-    /// When to look again; nil where there are no files.
+    /// When to check again; nil if there are no files.
     var due: Instant? { used.isEmpty ? nil : next }
 
-    /// Takes down that a link is made with the files as they are.
+    /// Records that a connection uses the current files.
     mutating func use() {
         (used, seen, useless) = (files.stamps, nil, nil)
         next = .now + interval
     }
 
-    /// Whether the files are others than those of the last link; looks when it is time.
+    /// Whether the files differ from the last connection's; checks when it is time.
     mutating func areOthers() -> Bool {
         guard let due, due <= .now else { return false }
         next = .now + interval
         return files.stamps != used
     }
 
-    /// What to do about the files of a link that holds; looks when it is time.
+    /// Decides about the files of a working connection; checks when it is time.
     ///
-    /// - Returns: whether to make the link anew; an error of files that are of no use, once.
+    /// - Returns: whether to reconnect; an error for invalid files, once.
     mutating func look() -> Result<Bool, MQTTError> {
         guard let due, due <= .now else { return .success(false) }
         next = .now + interval

@@ -2,12 +2,12 @@
 import KiiPush
 import KiiPushLinux
 
-/// The files of a link: its certificates, its key and its password.
+/// The files of a connection: its certificates, its key and its password.
 struct LinkFiles: Sendable {
-    /// What a link is made with.
+    /// The contents that a connection uses.
     struct Contents: Sendable {
         var password: String?
-        /// Where the key lies.
+        /// The path of the key.
         var keyFile: String?
     }
 
@@ -15,7 +15,7 @@ struct LinkFiles: Sendable {
 
     init(_ settings: MQTTSettings) { self.settings = settings }
 
-    /// What tells this state of them from another; empty where there are none.
+    /// Identifies the state of the files; empty if there are none.
     var stamps: [FileStamp] {
         var paths = [settings.caFile, settings.certificateFile].compactMap(\.self)
         if let keyFile = settings.keyFile { paths.append(SecretFile.location(of: keyFile)) }
@@ -23,10 +23,10 @@ struct LinkFiles: Sendable {
         return paths.map { FileStamp($0) }
     }
 
-    /// Reads them, as they are now.
+    /// Reads their current contents.
     ///
-    /// - Throws: ``MQTTError/settings(_:)`` with the file that is of no use, since libmosquitto would only say that an
-    ///   argument is wrong.
+    /// - Throws: ``MQTTError/settings(_:)`` that names the invalid file, since libmosquitto would only report an
+    ///   invalid argument.
     func read() throws(MQTTError) -> Contents {
         for path in [settings.caFile, settings.certificateFile].compactMap(\.self) { try check(path) }
         var contents = Contents()

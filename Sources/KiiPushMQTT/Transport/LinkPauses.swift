@@ -1,18 +1,18 @@
 #if MQTT
 import KiiPushLinux
 
-/// How long to wait after a link that has ended, and what is told of its end: a value without clock and socket.
+/// Pauses after connections that ended, and the reports about them: a value without clock and socket.
 struct LinkPauses {
     private let clientID: String
     private let settings: MQTTSettings
     private var backoff: Backoff
     private var refusalBackoff: Backoff
-    /// Why the broker does not let it in, as it was told; nil while another event was told since.
+    /// The last reported reason of the broker's refusal; nil if another event was reported since.
     private var toldRefusal: String?
-    /// How many links in a row the broker has ended soon after they were subscribed.
+    /// How many connections in a row the broker has ended soon after their subscription.
     private var shortLinks = 0
 
-    /// So many short links in a row are most likely cut by another program, which the broker takes for this one.
+    /// After this many short connections, another program most likely uses the same client id.
     private static let suspectLinks = 3
 
     init(_ settings: MQTTSettings, clientID: String) {
@@ -25,14 +25,14 @@ struct LinkPauses {
         Backoff(first: settings.backoff, longest: settings.maxRefusalBackoff)
     }
 
-    /// Counts a link that is gone.
+    /// Counts a lost connection.
     ///
     /// - Parameters:
-    ///   - what: what has ended it.
-    ///   - isByBroker: whether the broker did.
-    ///   - held: for how long it was subscribed; zero where it never was.
-    ///   - random: what is between 0 and 1, so that not all devices come back at once.
-    /// - Returns: what to tell, and how long to wait for another link.
+    ///   - what: the reason.
+    ///   - isByBroker: whether the broker ended it.
+    ///   - held: how long it was subscribed; zero if it never was.
+    ///   - random: a number between 0 and 1, so that not all devices reconnect at once.
+    /// - Returns: the report, and the pause before the next connection.
     mutating func afterLoss(
         _ what: String, isByBroker: Bool, held: Duration, random: Double
     ) -> (words: String, pause: Duration) {
@@ -48,18 +48,18 @@ struct LinkPauses {
             + "'\(EscapedText(clientID))'; give each its own"
     }
 
-    /// Counts that the broker does not let it in.
+    /// Counts a refusal by the broker.
     ///
-    /// - Returns: what to tell, nil where that was what was told last; and how long to wait.
+    /// - Returns: the report, nil if it repeats the last one; and the pause.
     mutating func afterRefusal(_ why: String, random: Double) -> (words: String?, pause: Duration) {
         defer { toldRefusal = why }
         return (toldRefusal == why ? nil : why, refusalBackoff.next(afterLinkOf: .zero, random: random))
     }
 
-    /// Has the next refusal be told again, since something else was told.
+    /// Makes the next refusal be reported, since another event was reported.
     mutating func forgetRefusal() { toldRefusal = nil }
 
-    /// Has the next refusal be the first.
+    /// Makes the next refusal count as the first.
     mutating func noteAdmission() {
         toldRefusal = nil
         refusalBackoff = Self.refusalBackoff(settings)

@@ -1,19 +1,19 @@
-/// What an MQTT transport has seen since it was made, for metrics.
+/// The counters of an MQTT transport since it was made, for metrics.
 public struct MQTTCounts: Sendable, Hashable {
     /// Connections with a granted subscription.
     public var connections = 0
-    /// Payloads that the intake has taken, those that came again included.
+    /// Payloads that the intake has accepted, including redeliveries.
     public var taken = 0
     /// Messages of other topics: acknowledged and ignored.
     public var otherTopic = 0
     /// Messages with a larger payload than the limit: acknowledged and ignored.
     public var tooLarge = 0
-    /// Copies of a retained message that a new link brought again: acknowledged and ignored.
+    /// Copies of a retained message that a new connection repeated: acknowledged and ignored.
     public var retainedAgain = 0
 
-    /// Answers to subscriptions that this link did not ask for: ignored.
+    /// Answers to subscriptions that this connection did not request: ignored.
     public var foreignAnswers = 0
 
-    /// Nothing yet.
+    /// All counters at zero.
     public init() {}
 }

@@ -1,18 +1,18 @@
-/// Why an MQTT transport has given up: trying again would end in the same way.
+/// Why an MQTT transport has given up: a retry would fail in the same way.
 ///
-/// What a broker refuses is none of these: that is told as `TransportEvent.refused`, and asked for again.
+/// A broker's refusal is not one of these: it is reported as `TransportEvent.refused`, and retried.
 @nonexhaustive
 public enum MQTTError: Error, Sendable, Hashable {
-    /// The settings are of no use; the text says which, and where they stand.
+    /// The settings are invalid; the text names them and their position.
     case settings(String)
-    /// The client library would acknowledge a message before it is safe; the text is the library's version.
+    /// The client library would acknowledge messages too early; the text is the library's version.
     case acknowledgesEarly(String)
-    /// The client library does not work at all; the text is its reason.
+    /// The client library does not work; the text is its reason.
     case library(String)
 }
 
 extension MQTTError: CustomStringConvertible {
-    /// One line for a person, with what to do.
+    /// One line for people, with a remedy.
     public var description: String {
         switch self {
         case .settings(let what): what

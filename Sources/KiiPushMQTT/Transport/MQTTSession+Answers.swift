@@ -4,7 +4,7 @@ import KiiPushDelivery
 import KiiPushLinux
 
 extension MQTTSession {
-    /// Does what a broker's answer asks for.
+    /// Processes a broker's answer.
     func heed(_ answer: MosquittoInbox.Answer, _ link: borrowing MosquittoClient) throws(End) {
         switch answer {
         case .connection(0, let isSessionPresent):
@@ -20,10 +20,10 @@ extension MQTTSession {
                     "\(MQTTAnswers.words(reason)); look at user, password, certificate, client id and version")
             }
             throw .lost("the broker refuses the connection: \(reason)")
-        // A broker, or who stands between, must not end a link that is subscribed with an answer to nothing.
+        // A broker, or an attacker in between, must not end a subscribed connection with an unrequested answer.
         case .subscription(let id, _) where id != subscription: arrivals.ignoreAnswer()
         case .subscription(_, let code) where code >= 0x80:
-            // Before MQTT 5 there is one code, which says no more.
+            // Before MQTT 5 there is only one code, without details.
             let reason = settings.version == .v5 ? MosquittoClient.reason(code) : "code \(code)"
             guard !MQTTAnswers.isRefusal(subscription: code, settings.version) else {
                 throw .refused(
@@ -37,12 +37,12 @@ extension MQTTSession {
             throw .lost("\(MosquittoClient.reason(code)): another program has connected with this client id")
         case .end(let code) where code >= 0x80:
             throw .lost("the broker ended the link: \(MosquittoClient.reason(code))", isByBroker: true)
-        // What libmosquitto says of itself comes as an error too.
+        // libmosquitto reports its own disconnect as an error too.
         case .end: break
         }
     }
 
-    /// Tells that the link brings pushes from now on, and what may have been lost before.
+    /// Reports that the connection delivers pushes from now on, and what may have been lost before.
     private func noteSubscription(_ quality: Int32) {
         subscribedAt = .now
         pauses.noteAdmission()

@@ -3,10 +3,10 @@ import KiiPush
 import KiiPushDelivery
 
 extension MQTTSession {
-    /// Ends a link whose files have changed, in good order, so that another one is made with them.
+    /// Ends a connection whose files have changed, with a disconnect packet, so that the next one uses them.
     ///
-    /// Not while acknowledgements wait for messages to end: the broker would send those again. The link that is there
-    /// is good until then.
+    /// Waits while acknowledgements wait for messages to end, since the broker would send those again. The current
+    /// connection works until then.
     func renewIfChanged(_ link: borrowing MosquittoClient) throws(End) {
         switch fileLook.look() {
         case .failure(let error): intake.report(.ignored("\(error); the link stays as it is"))

@@ -3,14 +3,14 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
 
-// What has come goes to the intake, and is acknowledged when it is safe.
+// Submits received messages to the intake, and acknowledges them when they are safe.
 extension MQTTSession {
-    /// Whether there was no room, and nobody has told of some since.
+    /// Whether the intake was full, and no capacity was reported since.
     var isFull: Bool {
         if case .untilSignal = batches.wait { true } else { false }
     }
 
-    /// When to try again what was refused; nil for nothing, and where only a signal says so.
+    /// When to retry refused payloads; nil if there are none, or only a signal ends the wait.
     var nextTry: Instant? {
         guard !arrivals.payloads.isEmpty else { return nil }
         switch batches.wait {
@@ -20,9 +20,9 @@ extension MQTTSession {
         }
     }
 
-    /// Has the intake take what has come, in order, as much of it as there is room for.
+    /// Submits the received payloads to the intake, in order, as far as it has capacity.
     ///
-    /// - Throws: ``End/lost(_:)`` when the inbox failed and the broker sends all of it again on another link.
+    /// - Throws: ``End/lost(_:)`` if the inbox failed and the broker redelivers everything on a new connection.
     func handOver() throws(End) {
         while !arrivals.payloads.isEmpty, case .none = batches.wait {
             do throws(IntakeRefusal) {
@@ -35,7 +35,7 @@ extension MQTTSession {
                 case .full: break
                 case .stopping: throw .stopped
                 case .failed(let error):
-                    // Another link would bring nothing again of a clean session or of quality 0: what is here is all.
+                    // A clean session or quality of service 0 redelivers nothing: these payloads are the only copies.
                     guard !arrivals.allComeAgain else { throw .lost("the inbox could not keep what came: \(error)") }
                     batches.pauseAfterFailure()
                 }
@@ -43,7 +43,7 @@ extension MQTTSession {
         }
     }
 
-    /// Has acknowledgements wait for what was taken in and is not safe yet.
+    /// Makes acknowledgements wait for accepted payloads that are not yet safe.
     private func watch(_ receipts: [Receipt]) {
         guard settings.quality == .one, settings.acknowledges == .whenEnded else { return }
         let signal = control.signal

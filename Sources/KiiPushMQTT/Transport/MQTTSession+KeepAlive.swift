@@ -1,10 +1,10 @@
 #if MQTT
 extension MQTTSession {
-    /// Keeps the link alive, also while there is no room for what it brings, or what it has brought has not ended.
+    /// Keeps the connection alive, also while the inbox is full or messages have not ended.
     ///
-    /// libmosquitto's ping would be queued behind acknowledgements that must not leave yet, and its answer lie behind
-    /// messages that nobody reads; then libmosquitto would end the link. So the link has a ping of its own meanwhile,
-    /// and only the network tells that the broker is gone.
+    /// libmosquitto's ping would wait behind acknowledgements that must not be sent yet, and its answer behind messages
+    /// that are not read; libmosquitto would then end the connection. So the session sends its own ping meanwhile, and
+    /// only the network reveals that the broker is gone.
     func keepAlive(_ link: borrowing MosquittoClient) throws(End) {
         guard isBehind || !maySend else {
             nextPing = nil
@@ -17,7 +17,7 @@ extension MQTTSession {
         try lost { () throws(MosquittoClient.Failure) in try link.pingPastQueue() }
     }
 
-    /// Half of what the broker was told: it waits for one and a half times that.
+    /// Half of the interval that the broker was told: it waits for one and a half times that.
     private var pingPause: Duration { .milliseconds(500) * settings.keepAlive }
 }
 #endif

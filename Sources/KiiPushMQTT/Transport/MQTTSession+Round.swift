@@ -4,21 +4,21 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
 
-// One round of a link: poll, read, hand over, write.
+// One round of a connection: poll, read, submit, write.
 extension MQTTSession {
-    /// `POLLRDHUP`, which the C library shows only to who asks for all of GNU's.
+    /// `POLLRDHUP`, which the C library declares only with GNU extensions.
     private static let hungUp: Int32 = 0x2000
-    /// So many acknowledgements wait for messages to end; then nothing more is read.
+    /// At this many unsent acknowledgements, reading stops.
     private static let mostUnacknowledged = 1024
-    /// Beyond this many bytes nothing more is read before what came is handed over.
+    /// Beyond this many bytes, reading stops until the received payloads are submitted.
     private static let mostBytes = 1 << 20
 
-    /// Polls, and does what there is to do then.
+    /// Polls, and processes the result.
     func round(_ link: borrowing MosquittoClient, until deadline: Instant?) throws(End) {
         try handOver()
         try write(link)
         let mayRead = arrivals.payloads.isEmpty && unacknowledged < Self.mostUnacknowledged
-        // A peer that hangs up is seen also by who does not read.
+        // Detects a peer's hang-up even while nothing is read.
         var events = mayRead ? POLLIN : Self.hungUp
         if maySend, link.wantsWrite { events |= POLLOUT }
         let tick = Instant.now + min(.seconds(15), .milliseconds(250) * settings.keepAlive)
@@ -34,7 +34,7 @@ extension MQTTSession {
         try keepAlive(link)
     }
 
-    /// Reads what there is, at most ``BatchedIntake/largestBatch`` messages, and has it taken in.
+    /// Reads what is available, at most ``BatchedIntake/largestBatch`` messages, and submits it.
     private func read(_ link: borrowing MosquittoClient) throws(End) {
         var failure: MosquittoClient.Failure?
         arrivals.areLate = lag.isBehind(.now)
@@ -42,10 +42,10 @@ extension MQTTSession {
         repeat {
             let before = arrivals.count
             do throws(MosquittoClient.Failure) { try link.read() } catch { failure = error }
-            // Pings are not counted; if there is more, the next poll says so at once. Without a socket libmosquitto
-            // would say again and again that the link has ended.
+            // Pings are not counted; if there is more, the next poll reports it at once. Without a socket libmosquitto
+            // would report the end of the connection again and again.
             if arrivals.count == before || link.descriptor < 0 { break }
-            // What follows from an answer must not wait behind acknowledgements.
+            // The reaction to an answer must not wait behind acknowledgements.
             if !arrivals.answers.isEmpty { break }
         } while failure == nil && arrivals.payloads.count < BatchedIntake.largestBatch
             && arrivals.bytes < Self.mostBytes
@@ -62,7 +62,8 @@ extension MQTTSession {
         publish(arrivals.counts)
     }
 
-    /// Ends the link in good order, unless it is none yet or that would acknowledge what was not taken in.
+    /// Ends the connection with a disconnect packet, unless it is not established, or that would acknowledge unaccepted
+    /// messages.
     func leave(_ link: borrowing MosquittoClient) {
         guard subscribedAt != nil, maySend, unended.retried == 0, link.descriptor >= 0 else { return }
         link.disconnect()
@@ -73,13 +74,13 @@ extension MQTTSession {
         }
     }
 
-    /// Whether everything that has come is safe, so that what is queued, acknowledgements among it, may leave.
+    /// Whether all received messages are safe, so that the queue, including acknowledgements, may be sent.
     ///
-    /// libmosquitto sends all of its queue or nothing. So what was taken into memory is acknowledged together, when the
-    /// last of it has ended.
+    /// libmosquitto sends its whole queue or nothing. So messages in memory are acknowledged together, when the last
+    /// one has ended.
     var maySend: Bool { arrivals.payloads.isEmpty && unended.isEmpty }
 
-    /// Sends what is queued, if it may leave.
+    /// Sends the queue, if allowed.
     private func write(_ link: borrowing MosquittoClient) throws(End) {
         guard maySend else { return }
         let retried = unended.retried

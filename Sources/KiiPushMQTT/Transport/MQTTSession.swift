@@ -4,29 +4,30 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
 
-/// The work of a transport's thread: keeps a link, and has what it brings taken in before it is acknowledged.
+/// The work of a transport's thread: keeps a connection, and acknowledges messages only after the intake has accepted
+/// them.
 ///
-/// One round of a link is: poll, read some messages, have them taken in together, write. libmosquitto queues an
-/// acknowledgement for each message as it reads it, and nothing of its queue leaves before the write.
+/// One round is: poll, read some messages, submit them together, write. libmosquitto queues an acknowledgement for each
+/// message as it reads it, and sends nothing of its queue before the write.
 final class MQTTSession {
-    /// What it begins with.
+    /// The initial state.
     struct Start: Sendable {
         let settings: MQTTSettings
         let files: LinkFiles
         let random: @Sendable () -> Double
     }
 
-    /// Why a link's rounds end.
+    /// Why a connection's rounds end.
     enum End: Error {
         /// The transport is to end.
         case stopped
-        /// The link is gone, or of no use; another one may hold.
+        /// The connection is lost or unusable; another one may work.
         case lost(String, isByBroker: Bool = false)
-        /// The broker does not let it in; it may change its mind.
+        /// The broker refuses this client; a retry may succeed.
         case refused(String)
-        /// The files have changed, and the link is to be made with them.
+        /// The files have changed, and a new connection is to use them.
         case renewed
-        /// No link will ever hold.
+        /// No connection can ever work.
         case final(MQTTError)
 
         static func lost(_ failure: MosquittoClient.Failure) -> End {
@@ -47,26 +48,26 @@ final class MQTTSession {
     var fileLook: FileLook
 
     var batches: BatchedIntake
-    /// What the link has brought and no disk has.
+    /// Messages of the connection that are in memory only.
     var unended = Unended()
-    /// How many messages were taken in since acknowledgements left.
+    /// How many messages were accepted since acknowledgements were last sent.
     var unacknowledged = 0
 
-    /// Whether something may lie in the socket that nobody has read for a while.
+    /// Whether the socket may hold data that has not been read for a while.
     var isBehind = false
-    /// Whether a packet may have been sent in part, so that nothing may be sent past it.
+    /// Whether a packet may be partly sent, so that nothing may be sent past it.
     var isSending = false
-    /// When the link's own ping is due; nil while libmosquitto sees to it.
+    /// When the session's own ping is due; nil while libmosquitto sends pings.
     var nextPing: Instant?
 
-    /// Whether a link was subscribed before this one, so that a session should be there.
+    /// Whether an earlier connection was subscribed, so that a session should exist.
     var hadLink = false
-    /// Whether the broker has accepted the link, which it may do long before it grants the subscription.
+    /// Whether the broker has accepted the connection, possibly long before the subscription.
     var isAccepted = false
     var isSessionPresent = false
-    /// The id of the subscription that was asked for and not answered; nil when there is none.
+    /// The id of the pending subscription; nil if there is none.
     var subscription: Int32?
-    /// Since when the link is subscribed; nil while it is not.
+    /// When the connection was subscribed; nil while it is not.
     var subscribedAt: Instant?
     /// Whether the broker has had more to send for a while.
     var lag = ReadLag()
@@ -78,7 +79,7 @@ final class MQTTSession {
         self.control = control
         self.publish = publish
         fileLook = FileLook(start.files, every: settings.fileInterval)
-        // Of 23 characters, as many as MQTT 3.1 allows.
+        // 23 characters, the most that MQTT 3.1 allows.
         clientID =
             settings.clientID.isEmpty
             ? "kiipush-\(String(UInt64.random(in: 1 << 63 ... .max), radix: 36))" : settings.clientID
@@ -87,7 +88,7 @@ final class MQTTSession {
         batches = BatchedIntake(intake, control.signal)
     }
 
-    /// Works until the transport is to end, or it is of no use to go on.
+    /// Works until the transport is to end, or a permanent error occurs.
     func serve() -> Result<Void, MQTTError> {
         if !intake.isDurable, settings.acknowledges == .onTake {
             intake.report(
@@ -97,7 +98,7 @@ final class MQTTSession {
             do throws(End) {
                 try serveLink()
             } catch {
-                // Before the end is told: who hears of it may make room at once.
+                // Before the end is reported: its listener may free capacity at once.
                 let wasFull = isFull
                 publish(arrivals.counts)
                 if case .final(let error) = error { return .failure(error) }
@@ -113,23 +114,24 @@ final class MQTTSession {
         }
     }
 
-    /// Waits before the next link, and hands over what nobody sends again; false when the transport is to end.
+    /// Waits before the next connection, and submits payloads that are never redelivered; false if the transport is to
+    /// end.
     ///
-    /// Where there was no room, the wait is over when there is: that the link went says nothing of the broker then.
+    /// If the inbox was full, capacity ends the pause: the lost connection says nothing about the broker then.
     private func pause(_ pause: Duration, _ wasFull: Bool) -> Bool {
         arrivals.removeWhatComesAgain()
         let end = Instant.now + pause
         while !control.isStopped, end > .now || !arrivals.payloads.isEmpty {
             if (try? handOver()) == nil { return false }
             if wasFull, !isFull, arrivals.payloads.isEmpty { break }
-            // With another password or certificate the broker may think otherwise.
+            // The broker may accept another password or certificate.
             if arrivals.payloads.isEmpty, fileLook.areOthers() { break }
             _ = wait(-1, 0, until: arrivals.payloads.isEmpty ? [end, fileLook.due] : [nextTry])
         }
         return !control.isStopped
     }
 
-    /// Tells that the link is gone, and returns how long to wait for another.
+    /// Reports that the connection is lost, and returns the pause before the next.
     private func tellLoss(_ what: String, _ isByBroker: Bool) -> Duration {
         let held = subscribedAt?.duration(to: .now) ?? .zero
         subscribedAt = nil
@@ -138,14 +140,14 @@ final class MQTTSession {
         return pause
     }
 
-    /// Tells that the link is made anew at once.
+    /// Reports that the client reconnects at once.
     private func tellRenewal() {
         subscribedAt = nil
         pauses.forgetRefusal()
         intake.report(.disconnected("a file of a certificate, key or password has changed", retryIn: .zero))
     }
 
-    /// Tells that the broker refuses, unless that is what was told last, and returns how long to wait.
+    /// Reports a refusal, unless it repeats the last report, and returns the pause.
     private func tellRefusal(_ why: String) -> Duration {
         subscribedAt = nil
         let (words, pause) = pauses.afterRefusal(why, random: start.random())
@@ -162,7 +164,7 @@ final class MQTTSession {
                     + "taken in, and nobody sends that again"))
     }
 
-    // MARK: A link
+    // MARK: A connection
 
     private func serveLink() throws(End) {
         try awaitRoom()
@@ -171,7 +173,7 @@ final class MQTTSession {
         (unended, unacknowledged) = (Unended(), 0)
         var deadline = Instant.now + settings.connectLimit
         while true {
-            // What the broker has answered lies unread while there is no room, and what it is asked unsent.
+            // While the inbox is full, the broker's answers stay unread, and requests unsent.
             if isBehind || !maySend { deadline = .now + settings.connectLimit }
             if control.isStopped {
                 leave(link)
@@ -185,7 +187,7 @@ final class MQTTSession {
         }
     }
 
-    /// Waits for room before a link is made, which would only bring what has none.
+    /// Waits for capacity before connecting: a connection would only deliver what cannot be accepted.
     private func awaitRoom() throws(End) {
         while isFull {
             if control.isStopped { throw .stopped }
@@ -201,7 +203,7 @@ final class MQTTSession {
         do throws(MosquittoClient.Failure) {
             let link = try MosquittoClient(settings, clientID: clientID, arrivals)
             try link.connect(settings, files)
-            // Nobody may be there any more; the first round would find out too late.
+            // Nobody may wait for the thread any more; the first round would find out too late.
             if control.comeBack() { return link }
         } catch {
             if control.comeBack() { throw .lost(error) }
@@ -211,9 +213,9 @@ final class MQTTSession {
 
     // MARK: Waiting
 
-    /// Waits until the socket is ready, somebody wakes the thread, or the first of the times has come.
+    /// Waits until the socket is ready, the thread is woken, or the earliest of the times has come.
     ///
-    /// - Returns: what the socket is ready for.
+    /// - Returns: the events of the socket.
     func wait(_ descriptor: Int32, _ events: Int32, until times: [Instant?]) -> Int32 {
         var polls = [
             pollfd(fd: control.signal.descriptor, events: Int16(POLLIN), revents: 0),

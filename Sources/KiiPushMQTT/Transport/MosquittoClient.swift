@@ -4,13 +4,13 @@ import Glibc
 import KiiPush
 import KiiPushLinux
 
-/// One connection to a broker, from the first packet until it is lost; a new one is made for the next.
+/// One connection to a broker, from the first packet until it is lost; the next connection uses a new client.
 ///
-/// All calls into libmosquitto are here and in ``MosquittoInbox``, and with them the unsafe code of that kind. One that
-/// goes is closed without a word, and what was not written by then, acknowledgements among it, is never sent.
+/// All calls of libmosquitto are here and in ``MosquittoInbox``, with all unsafe code of that kind. Releasing it closes
+/// the connection without a disconnect packet, and unsent packets, including acknowledgements, are never sent.
 @safe
 struct MosquittoClient: ~Copyable {
-    // Valid from `init` to `deinit`, and never handed out but to `arrivals`, which does not keep it.
+    // Valid from `init` to `deinit`, and passed only to `arrivals`, which does not keep it.
     private let handle: OpaquePointer
     private let arrivals: MosquittoInbox
     private let version: MQTTSettings.Version
@@ -18,16 +18,16 @@ struct MosquittoClient: ~Copyable {
     /// Why a call failed.
     struct Failure: Error {
         let what: String
-        /// Whether the broker has closed the link, or does its part no longer.
+        /// Whether the broker closed the connection, or stopped responding.
         var isByBroker = false
     }
 
-    /// How many messages MQTT 5's broker may send before it waits for acknowledgements.
+    /// How many messages an MQTT 5 broker may send before it waits for acknowledgements.
     static let window: Int32 = 64
-    /// How many brokers send by default, of which none says so; mosquitto's.
+    /// The usual window of brokers, which none of them states; mosquitto's.
     static let usualWindow = 20
 
-    /// Makes a handle; nothing is sent yet.
+    /// Makes a handle; sends nothing yet.
     init(_ settings: MQTTSettings, clientID: String, _ arrivals: MosquittoInbox) throws(Failure) {
         Self.initialized
         guard let made = unsafe mosquitto_new(clientID, settings.cleanSession, arrivals.context) else {
@@ -40,9 +40,9 @@ struct MosquittoClient: ~Copyable {
 
     deinit { unsafe mosquitto_destroy(handle) }
 
-    /// Sets all that has to be set before the link is made.
+    /// Sets all options that must be set before connecting.
     private func prepare(_ settings: MQTTSettings, _ files: LinkFiles.Contents) throws(Failure) {
-        // What is queued then leaves with `write` only. Without it acknowledgements leave before `take` was called.
+        // Makes only `write` send the queue. Without it acknowledgements are sent before `take` was called.
         try check(unsafe mosquitto_threaded_set(handle, true))
         try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, settings.version.number))
         try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Self.window))
@@ -52,17 +52,17 @@ struct MosquittoClient: ~Copyable {
         unsafe arrivals.listen(to: handle)
     }
 
-    /// The library is set up once, for good: it counts its users without a lock.
+    /// The library is initialized once and never cleaned up: it counts its users without a lock.
     private static let initialized: Void = {
         keepEncryption()
         _ = mosquitto_lib_init()
     }()
 
-    /// Has OpenSSL clean nothing up when the process ends: a transport's thread may be in it still, since nobody waits
-    /// for one that is on its way to a host, and would crash.
+    /// Prevents OpenSSL's cleanup at process exit: a transport's thread may still use it, since nobody waits for one
+    /// that is connecting, and would crash.
     private static func keepEncryption() {
         typealias Call = @convention(c) (UInt64, OpaquePointer?) -> Int32
-        // `OPENSSL_INIT_NO_ATEXIT`, which counts when it is the first call; without settings.
+        // `OPENSSL_INIT_NO_ATEXIT`, which must be set by the first call; without settings.
         guard let symbol = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
         _ = unsafe unsafeBitCast(symbol, to: Call.self)(0x0008_0000, nil)
     }
@@ -71,22 +71,22 @@ struct MosquittoClient: ~Copyable {
         let caFile = settings.caFile
         if caFile == nil { try check(unsafe mosquitto_int_option(handle, MOSQ_OPT_TLS_USE_OS_CERTS, 1)) }
         if caFile != nil || keyFile != nil {
-            // The library takes a certificate of ours with a place of authorities only: the system's again, where no
-            // file is named.
+            // The library accepts a client certificate only with a location of authorities: the system's, if no file is
+            // named.
             let folder = caFile == nil ? Self.systemCertificates : nil
             // Without the callback OpenSSL would ask for a passphrase on the terminal.
             try check(
                 unsafe mosquitto_tls_set(handle, caFile, folder, settings.certificateFile, keyFile) { _, _, _, _ in 0 })
         }
-        // 1 is SSL_VERIFY_PEER; the host's name is checked unless `mosquitto_tls_insecure_set` is called, which nobody
-        // does.
+        // 1 is SSL_VERIFY_PEER; the host's name is checked unless `mosquitto_tls_insecure_set` is called, which never
+        // happens.
         try check(unsafe mosquitto_tls_opts_set(handle, 1, "tlsv1.2", nil))
     }
 
-    /// Where OpenSSL looks for the system's certificates.
+    /// OpenSSL's location of the system's certificates.
     private static var systemCertificates: String {
         typealias Call = @convention(c) () -> UnsafePointer<CChar>?
-        // The text is OpenSSL's for good.
+        // The text is a constant of OpenSSL.
         guard let symbol = unsafe dlsym(nil, "X509_get_default_cert_dir"),
             let name = unsafe unsafeBitCast(symbol, to: Call.self)()
         else { return "/etc/ssl/certs" }
@@ -95,13 +95,13 @@ struct MosquittoClient: ~Copyable {
 
     // MARK: The beginning and the end
 
-    /// Sends the first packet, or begins to; may block in the resolver, and with MQTT 5 until the host answers.
+    /// Starts to send the first packet; may block in the resolver, and with MQTT 5 until the host answers.
     func connect(_ settings: MQTTSettings, _ files: LinkFiles.Contents) throws(Failure) {
         try prepare(settings, files)
         let keepAlive = Int32(settings.keepAlive)
         if version == .v5 {
             var properties: OpaquePointer?
-            // Freed below, whatever happens; the library makes its own copy.
+            // Freed below in any case; the library makes its own copy.
             defer { unsafe mosquitto_property_free_all(&properties) }
             let expiry: UInt32 = settings.cleanSession ? 0 : .max
             let packet = UInt32(clamping: settings.payloadLimit + settings.topic.utf8.count + 4096)
@@ -111,25 +111,25 @@ struct MosquittoClient: ~Copyable {
             try check(
                 unsafe mosquitto_property_add_int32(
                     &properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), packet))
-            // There is no such call that does not block.
+            // No non-blocking variant of this call exists.
             try check(
                 unsafe mosquitto_connect_bind_v5(
                     handle, settings.host, Int32(settings.port), keepAlive, nil, properties))
         } else {
             try check(unsafe mosquitto_connect_async(handle, settings.host, Int32(settings.port), keepAlive))
         }
-        // A program that a handler starts must not inherit the link, or it would outlive this process's end of it.
+        // A program that a handler starts must not inherit the connection, or it would stay open after this process.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Asks for the topic; the answer comes as an arrival.
+    /// Subscribes to the topic; the answer arrives later.
     ///
-    /// - Returns: the id that the answer has.
+    /// - Returns: the id of the answer.
     func subscribe(_ topic: String, _ quality: MQTTSettings.Quality) throws(Failure) -> Int32 {
         let quality = Int32(quality.rawValue)
         var id: Int32 = 0
         if version == .v5 {
-            // What is retained is sent when the subscription is new, not at each connection.
+            // Retained messages are sent for a new subscription, not at each connection.
             let options = Int32(MQTT_SUB_OPT_SEND_RETAIN_NEW.rawValue)
             try check(unsafe mosquitto_subscribe_v5(handle, &id, topic, quality, options, nil))
         } else {
@@ -138,78 +138,78 @@ struct MosquittoClient: ~Copyable {
         return id
     }
 
-    /// Queues the last packet; the link is gone once it is written.
+    /// Queues the disconnect packet; the connection ends once it is written.
     func disconnect() { unsafe _ = mosquitto_disconnect(handle) }
 
     // MARK: The loop's steps
 
-    /// The socket, to be polled; -1 when there is none any more.
+    /// The socket, to be polled; -1 if there is none any more.
     var descriptor: Int32 { unsafe mosquitto_socket(handle) }
 
-    /// Whether something is queued that ``write()`` would send.
+    /// Whether ``write()`` has something to send.
     var wantsWrite: Bool { unsafe mosquitto_want_write(handle) }
 
-    /// Reads a packet, several of an encrypted link; does not block.
+    /// Reads one packet, or several of an encrypted connection; does not block.
     func read() throws(Failure) { try check(unsafe mosquitto_loop_read(handle, 1)) }
 
-    /// Sends what is queued, as much as the socket takes: here the acknowledgements leave.
+    /// Sends the queue, as far as the socket accepts it; this sends the acknowledgements.
     ///
-    /// - Parameter isTogether: whether it is more than one packet. The library writes each by itself, and without
-    ///   delay; so the kernel is told to keep them for the last one, and they leave in one segment.
-    /// - Throws: ``Failure``, when the link has ended.
+    /// - Parameter isTogether: whether it is more than one packet. The library writes each by itself without delay, so
+    ///   the kernel is told to collect them, and they leave in one segment.
+    /// - Throws: ``Failure`` if the connection has ended.
     func write(isTogether: Bool = false) throws(Failure) {
         let link = descriptor
         if isTogether { Self.cork(link, true) }
-        // Not where the link has ended meanwhile: another file may have its number.
+        // Not if the connection has ended meanwhile: another file may have its number.
         defer { if isTogether, descriptor == link { Self.cork(link, false) } }
         try check(unsafe mosquitto_loop_write(handle, 1))
     }
 
-    /// Has the kernel keep segments that are not full, or send what it has kept; no harm where it cannot.
+    /// Makes the kernel collect segments that are not full, or send them; harmless where it cannot.
     private static func cork(_ link: Int32, _ isOn: Bool) {
         var value: Int32 = isOn ? 1 : 0
         _ = unsafe setsockopt(
             link, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout.size(ofValue: value)))
     }
 
-    /// Queues a ping when it is time for one, and ends the link when the last one was not answered.
+    /// Queues a ping when it is due, and ends the connection if the last one was not answered.
     func keepAlive() throws(Failure) { try check(unsafe mosquitto_loop_misc(handle)) }
 
-    /// Sends a ping past what is queued, which is to stay there; not while a queued packet may be sent in part.
+    /// Sends a ping past the queue, which stays unsent; not while a queued packet may be partly sent.
     func pingPastQueue() throws(Failure) {
         let ping: [UInt8] = [0xC0, 0]
         let sent: Int
-        // The library's own session, which only this thread uses; both calls keep nothing.
+        // The library's own session, which only this thread uses; neither call keeps a reference.
         if let session = unsafe mosquitto_ssl_get(handle) {
             guard let write = unsafe Self.writeEncrypted else { throw Failure(what: "OpenSSL has no SSL_write") }
             sent = unsafe Int(write(session, ping, Int32(ping.count)))
         } else {
             sent = unsafe send(descriptor, ping, ping.count, Int32(MSG_NOSIGNAL))
         }
-        // A socket that has no room for two bytes has not sent anything for minutes.
+        // A socket without space for two bytes has sent nothing for minutes.
         guard sent == ping.count else { throw Failure(what: "the broker does not read what is sent", isByBroker: true) }
     }
 
     private typealias Write = @convention(c) (UnsafeMutableRawPointer, UnsafeRawPointer, Int32) -> Int32
 
-    /// OpenSSL's `SSL_write`, of the library that libmosquitto has brought along; its headers need not be there.
+    /// OpenSSL's `SSL_write`, from the library that libmosquitto has loaded; needs no headers.
     private static var writeEncrypted: Write? {
         unsafe dlsym(nil, "SSL_write").map { unsafe unsafeBitCast($0, to: Write.self) }
     }
 
     // MARK: Errors
 
-    /// Makes an error of a code, in the words of whoever knows them.
+    /// Makes an error from a code, with the text of the library that defines it.
     private func check(_ code: Int32) throws(Failure) {
         guard code != MOSQ_ERR_SUCCESS.rawValue else { return }
         let number = ErrorNumber.current
         let (what, isByBroker): (String, Bool) =
             switch code {
-            // The number is another kind's than its place says.
+            // These codes are not of the kind that their position suggests.
             case MOSQ_ERR_EAI.rawValue:
                 unsafe ("the host was not found: \(String(cString: gai_strerror(number.rawValue)))", false)
             case MOSQ_ERR_ERRNO.rawValue where number.rawValue == EPROTO: ("the encrypted link was refused", false)
-            // No call has failed: the other end has closed the link without a word.
+            // No call has failed: the peer has closed the connection without a packet.
             case MOSQ_ERR_ERRNO.rawValue where number.rawValue == 0: ("the broker closed the link", true)
             case MOSQ_ERR_CONN_LOST.rawValue: ("the broker closed the link", true)
             case MOSQ_ERR_ERRNO.rawValue: ("\(number)", false)
@@ -220,20 +220,20 @@ struct MosquittoClient: ~Copyable {
         throw Failure(what: complaints.isEmpty ? what : "\(what) (\(complaints))", isByBroker: isByBroker)
     }
 
-    /// What a code of a broker's answer means, in the words of the library.
+    /// The library's text for a code in a broker's answer.
     static func reason(connection code: Int32, _ version: MQTTSettings.Version) -> String {
-        // Both texts are the library's for good.
+        // Both texts are constants of the library.
         if version == .v5 { return unsafe String(cString: mosquitto_reason_string(code)) }
         return unsafe String(cString: mosquitto_connack_string(code))
     }
 
-    /// What a code means by which MQTT 5's broker ends a link, or refuses a subscription.
+    /// The text for a code with which an MQTT 5 broker ends a connection, or refuses a subscription.
     static func reason(_ code: Int32) -> String { unsafe String(cString: mosquitto_reason_string(code)) }
 
-    /// The version of the library that runs, such as 2000011.
+    /// The version of the loaded library, such as 2000011.
     static var libraryNumber: Int32 { mosquitto_lib_version(nil, nil, nil) }
 
-    /// The version of the library that runs, such as 2.0.11.
+    /// The version of the loaded library, such as 2.0.11.
     static var libraryVersion: String {
         var (major, minor, revision): (Int32, Int32, Int32) = (0, 0, 0)
         // The call fills in all three.
@@ -243,7 +243,7 @@ struct MosquittoClient: ~Copyable {
 }
 
 extension MQTTSettings.Version {
-    /// How the library calls it.
+    /// The library's number for it.
     fileprivate var number: Int32 {
         switch self {
         case .v31: MQTT_PROTOCOL_V31

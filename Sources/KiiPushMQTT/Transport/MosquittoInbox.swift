@@ -3,11 +3,11 @@ import CMosquitto
 import Glibc
 import KiiPush
 
-/// What has come over a link and was not dealt with yet.
+/// Messages and answers of a connection that are not processed yet.
 ///
-/// libmosquitto's callbacks fill it while the loop's thread reads, and only that thread has it.
+/// libmosquitto's callbacks fill it while the loop's thread reads, and only that thread uses it.
 final class MosquittoInbox {
-    /// What a broker answered, beside messages.
+    /// An answer of the broker.
     enum Answer {
         case connection(code: Int32, isSessionPresent: Bool)
         case subscription(id: Int32, code: Int32)
@@ -17,25 +17,25 @@ final class MosquittoInbox {
     private let topic: [CChar]
     private let limit: Int
     private let isSessionClean: Bool
-    /// Whether the broker sends what it has retained at each subscription anew.
+    /// Whether the broker repeats retained messages at each subscription.
     private let repeatsRetained: Bool
-    /// How a line of libmosquitto's log begins that is about a message; its next character is the DUP flag.
+    /// The prefix of libmosquitto's log lines about messages; the next character is the DUP flag.
     private let logPrefix: [CChar]
 
-    /// The payloads that were not taken in yet, in order.
+    /// The payloads that are not accepted yet, in order.
     private(set) var payloads: [RawPayload] = []
-    /// Whether the broker sends each of them again if it is not acknowledged.
+    /// Whether the broker redelivers each of them if it is not acknowledged.
     private var comesAgain: [Bool] = []
     private(set) var bytes = 0
     private(set) var answers: [Answer] = []
-    /// How often something came, counted on.
+    /// How many messages and answers have arrived in all.
     private(set) var count = 0
-    /// Whether a message came, since it was last asked, that has to be acknowledged.
+    /// Whether a message to acknowledge has arrived since the last call.
     private var hasAcknowledgement = false
-    /// Whether what comes may have waited at the broker.
+    /// Whether arriving messages may have waited at the broker.
     var areLate = false
     private var isNextRedelivered = false
-    /// What libmosquitto said was wrong, the first of it, since it was last asked.
+    /// The first errors that libmosquitto has reported since the last call.
     private var complaints: [String] = []
     private var retained: [UInt8]?
     private var newRetained: [UInt8]?
@@ -50,35 +50,35 @@ final class MosquittoInbox {
         logPrefix = Array("Client \(clientID) received PUBLISH (d".utf8CString.dropLast())
     }
 
-    // MARK: What the loop asks
+    // MARK: For the loop
 
     func noteConnection() { counts.connections += 1 }
 
-    /// The answers since the last time.
+    /// Returns the answers since the last call.
     func takeAnswers() -> [Answer] {
         defer { answers.removeAll(keepingCapacity: true) }
         return answers
     }
 
-    /// What is to be told once, since the last time.
+    /// Returns the one-time notices since the last call.
     func takeNotices() -> [String] {
         defer { notices.removeAll() }
         return notices
     }
 
-    /// What libmosquitto said was wrong, the first of it, since the last time.
+    /// Returns the first errors that libmosquitto has reported since the last call.
     func takeComplaints() -> [String] {
         defer { complaints = [] }
         return complaints
     }
 
-    /// Whether a message came, since the last time, that has to be acknowledged.
+    /// Whether a message to acknowledge has arrived since the last call.
     func takeAcknowledgement() -> Bool {
         defer { hasAcknowledgement = false }
         return hasAcknowledgement
     }
 
-    /// Forgets the first payloads: they were taken in.
+    /// Removes the first payloads, which were accepted.
     func removeFirst(_ number: Int) {
         for payload in payloads.prefix(number) { bytes -= payload.bytes.count }
         counts.taken += number
@@ -92,10 +92,10 @@ final class MosquittoInbox {
         }
     }
 
-    /// Whether the broker sends all of the payloads again if they are not acknowledged.
+    /// Whether the broker redelivers all of the payloads if they are not acknowledged.
     var allComeAgain: Bool { comesAgain.allSatisfy(\.self) }
 
-    /// Forgets the payloads that the broker sends again; the others are all there is of them.
+    /// Removes the payloads that the broker redelivers; the others are the only copies.
     func removeWhatComesAgain() {
         let left = zip(payloads, comesAgain).filter { !$0.1 }.map(\.0)
         payloads = left
@@ -104,7 +104,7 @@ final class MosquittoInbox {
         newRetained = retained
     }
 
-    // MARK: What the callbacks tell
+    // MARK: From the callbacks
 
     fileprivate func note(_ answer: Answer) {
         count += 1
@@ -117,7 +117,7 @@ final class MosquittoInbox {
         let isRedelivered = isNextRedelivered
         isNextRedelivered = false
         if unsafe message.qos > 0 { hasAcknowledgement = true }
-        // Both are C strings, libmosquitto's for as long as the callback lasts.
+        // Both are C strings, which libmosquitto keeps during the callback.
         let isPush = unsafe topic.withUnsafeBufferPointer { topic in
             guard let name = unsafe message.topic, let topic = topic.baseAddress else { return false }
             return unsafe strcmp(name, topic) == 0
@@ -127,7 +127,7 @@ final class MosquittoInbox {
         guard size <= limit else {
             return ignore(\.tooLarge, "a message of \(size) bytes, where \(limit) is the most; it is lost")
         }
-        // The bytes are freed when the callback returns; without any there is no address.
+        // The bytes are freed when the callback returns; an empty payload has no address.
         let copy = unsafe Array(
             UnsafeRawBufferPointer(start: message.payload, count: message.payload == nil ? 0 : size))
         if repeatsRetained, unsafe message.retain {
@@ -141,7 +141,7 @@ final class MosquittoInbox {
         bytes += size
     }
 
-    /// Counts an answer to a subscription that was not asked for, or was answered already.
+    /// Counts an answer to a subscription that was not requested, or was already answered.
     func ignoreAnswer() { ignore(\.foreignAnswers, "an answer to a subscription that was not asked for") }
 
     private func ignore(_ counter: WritableKeyPath<MQTTCounts, Int>, _ what: String) {
@@ -152,8 +152,8 @@ final class MosquittoInbox {
     fileprivate func note(logLevel: Int32, _ line: UnsafePointer<CChar>) {
         switch logLevel {
         case MOSQ_LOG_DEBUG:
-            // The one place where libmosquitto shows the flag, before it calls back with the message; should the text
-            // change, nothing is called redelivered.
+            // Only this log line shows the flag, before the message's callback; if its text changes, no message is
+            // marked as redelivered.
             unsafe logPrefix.withUnsafeBufferPointer { prefix in
                 guard let start = prefix.baseAddress, unsafe strncmp(line, start, prefix.count) == 0 else { return }
                 isNextRedelivered = unsafe line[prefix.count] == CChar(bitPattern: UInt8(ascii: "1"))
@@ -168,7 +168,7 @@ final class MosquittoInbox {
 // MARK: - Callbacks
 
 extension MosquittoInbox {
-    /// Has libmosquitto call back with this object, which must live for longer than the handle.
+    /// Registers this object for libmosquitto's callbacks; it must outlive the handle.
     func listen(to handle: OpaquePointer) {
         unsafe mosquitto_log_callback_set(handle) { _, context, level, line in
             guard let line = unsafe line else { return }
@@ -190,11 +190,11 @@ extension MosquittoInbox {
         }
     }
 
-    /// What libmosquitto passes on to each callback.
+    /// The pointer that libmosquitto passes to each callback.
     var context: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
     private static func behind(_ context: UnsafeMutableRawPointer?) -> MosquittoInbox? {
-        // Whoever holds the handle holds the object too.
+        // The owner of the handle owns the object too.
         unsafe context.map { unsafe Unmanaged<MosquittoInbox>.fromOpaque($0).takeUnretainedValue() }
     }
 }

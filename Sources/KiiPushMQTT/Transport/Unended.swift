@@ -2,17 +2,17 @@ import KiiPush
 import KiiPushDelivery
 import Synchronization
 
-/// What a link has brought, lies in memory and has not ended: no acknowledgement leaves before it has.
+/// Messages of a connection that are in memory and have not ended; no acknowledgement is sent before they have.
 final class Unended: Sendable {
     private let state = Mutex((open: 0, retried: 0))
 
     /// Whether all has ended.
     var isEmpty: Bool { state.withLock { $0.open == 0 } }
 
-    /// How many have ended and are to be tried later, or were left by the service.
+    /// How many have ended and must be retried, or were abandoned by the service.
     var retried: Int { state.withLock { $0.retried } }
 
-    /// Waits for the end of one, and calls `onLast` when nothing is open any more.
+    /// Waits for the end of one, and calls `onLast` when none is open any more.
     func add(_ receipt: Receipt, onLast: @escaping @Sendable () -> Void) {
         state.withLock { $0.open += 1 }
         receipt.onEnd { [self] outcome in

@@ -1,33 +1,33 @@
 public import KiiCloud
 public import KiiPush
 
-/// What a rule writes: fields of an object.
+/// A rule's write: fields of an object.
 public struct RuleWrite: Sendable, Hashable {
     /// The object.
     public let object: RuleTarget
-    /// The fields that it is to have; the values may be filled in.
+    /// The fields that the object gets; values may contain `${…}` placeholders.
     public let fields: RuleValue
-    /// Whether the object is to have no other fields.
+    /// Whether the object's other fields are removed.
     public let replaces: Bool
 }
 
-/// What a rule sends: a push to a topic.
+/// A push that a rule sends to a topic.
 public struct RuleSend: Sendable, Hashable {
     /// The topic.
     public let topic: RuleTarget
-    /// Who sends.
+    /// The identity that sends.
     public let sender: Sender
-    /// Whether the rule says so itself, rather than the file's `me`.
+    /// Whether the rule names the sender itself, rather than inheriting it from the file's `me`.
     let statesSender: Bool
-    /// The body that Kii's REST API takes, `SendPushMessageRequest`; texts may be filled in.
+    /// The body of Kii's REST API, `SendPushMessageRequest`; texts may contain placeholders.
     public let message: RuleValue
 }
 
-/// What a rule does to Kii's cloud for one message, with all values filled in.
+/// A rule's action in Kii's cloud for one message, with all placeholders filled in.
 public enum CloudAction: Sendable, Hashable {
-    /// An object is to have these fields, and no others where it is replaced.
+    /// Sets these fields of an object, and removes the others if it replaces the object.
     case write(object: KiiURI, fields: KeyedData, replaces: Bool)
-    /// A push goes to a topic: the body that Kii's REST API takes.
+    /// Sends a push to a topic, with the body of Kii's REST API.
     case send(topic: KiiURI, sender: Sender, message: DataValue)
 }
 
@@ -48,7 +48,7 @@ extension RuleSend {
 }
 
 extension CloudAction: CustomStringConvertible {
-    /// The action as a rule's `then` has it, without who sends.
+    /// The action as a rule's `then` writes it, without the sender.
     package var value: DataValue {
         switch self {
         case .write(let object, let fields, let replaces):
@@ -64,7 +64,7 @@ extension CloudAction: CustomStringConvertible {
         }
     }
 
-    /// The action as one line of JSON, as a rule's `then` has it; holds values of the message.
+    /// The action as one line of JSON, as a rule's `then` writes it; contains values of the message.
     public var description: String {
         var writer = JSONWriter()
         writer.value(value)

@@ -1,43 +1,43 @@
 public import KiiCloud
 public import KiiPush
 
-/// Does what rules ask of Kii's cloud with `write` and `send`.
+/// Performs the `write` and `send` actions of rules in Kii's cloud.
 ///
-/// Implement it to put something between rules and the cloud; otherwise take a ``ClientRuleCloud``.
+/// Implement it to put something between rules and the cloud; otherwise use ``ClientRuleCloud``.
 public protocol RuleCloud: Sendable {
-    /// Does an action of a rule for a message, and returns when Kii has taken it.
+    /// Performs an action of a rule for a message, and returns when Kii has accepted it.
     ///
     /// - Parameters:
-    ///   - action: the action, with all values filled in.
-    ///   - context: what handlers are told; it announces and stamps.
-    /// - Throws: when it was not done; the message then failed.
+    ///   - action: the action, with all placeholders filled in.
+    ///   - context: the handler's context; it announces and stamps writes.
+    /// - Throws: if the action failed; the message then failed.
     func perform(_ action: CloudAction, _ context: HandlerContext) async throws
 }
 
-/// Does what rules ask of Kii's cloud over a client: announced and stamped, as a handler's own writes are.
+/// Performs actions of rules with a client; writes are announced and stamped, as a handler's own are.
 ///
 /// ```swift
 /// try receiver.load(rules, actions: ProgramActions(cloud: ClientRuleCloud(client)))
 /// ```
 ///
-/// A write reads the object, and is made to the version that it has read. It creates an object that is not there. If
-/// all fields have their values already, nothing is sent. Where somebody else writes meanwhile, it reads again, at most
-/// ``mostRounds`` times. A message that is handled again after a failure therefore writes once. A push has no such
-/// guard: if its answer is lost, it may be sent twice.
+/// A write reads the object and replaces the version that it read. It creates a missing object. If all fields already
+/// have their values, it sends nothing. If somebody else writes in between, it reads again, at most ``mostRounds``
+/// times. A message that is retried after a failure therefore writes once. A push has no such protection: if its answer
+/// is lost, it may be sent twice.
 public struct ClientRuleCloud: RuleCloud {
     /// How often a write reads the object before it fails.
     public static let mostRounds = 5
 
     private let client: KiiClient
 
-    /// Calls over a client, whose token needs the rights for what the rules do.
+    /// Makes calls with a client, whose token needs the rights for the rules' actions.
     public init(_ client: KiiClient) { self.client = client }
 
     /// Does an action of a rule.
     ///
     /// - Parameters:
     ///   - action: the action.
-    ///   - context: what handlers are told.
+    ///   - context: the handler's context.
     /// - Throws: ``CloudActionError``, `LoopRefusal`, `LineageTooLong`, `RefusedMessage`, or what
     ///   `KiiClient.perform` throws.
     public func perform(_ action: CloudAction, _ context: HandlerContext) async throws {
@@ -74,12 +74,12 @@ public struct ClientRuleCloud: RuleCloud {
     }
 }
 
-/// A rule asks for something that its client cannot do.
+/// A rule asks for an action that its client cannot perform.
 public enum CloudActionError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The URI names another app than the client's.
+    /// The URI names a different app from the client's.
     case otherApp
 
-    /// What is wrong, and what to do.
+    /// What is wrong, and how to fix it.
     public var description: String { "the rule names another app than the account; leave the app out of its URI" }
 }
 

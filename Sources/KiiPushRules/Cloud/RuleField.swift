@@ -1,6 +1,6 @@
 import KiiPush
 
-/// A value of the message that a rule fills in: `${data.room}`, `${object}`, `${data.temp|number}`.
+/// A placeholder for a value of the message: `${data.room}`, `${object}`, `${data.temp|number}`.
 public struct RuleField: Sendable, Hashable {
     /// Where the value comes from.
     enum Source: Sendable, Hashable {
@@ -14,7 +14,7 @@ public struct RuleField: Sendable, Hashable {
         case when
     }
 
-    /// What the value is made to be.
+    /// The type to which the value is converted.
     enum Form: String, Sendable, Hashable, CaseIterable {
         case text
         case number
@@ -22,7 +22,7 @@ public struct RuleField: Sendable, Hashable {
     }
 
     let source: Source
-    /// nil takes the value as the message has it.
+    /// nil keeps the value's own type.
     let form: Form?
 
     /// The field as the file names it, such as `data.room`.
@@ -42,7 +42,7 @@ public struct RuleField: Sendable, Hashable {
     private static let dataPrefix = "data."
     private static let simple: [Source] = [.bucket, .object, .topic, .scopeID, .event, .senderID, .when]
 
-    /// Reads what stands between `${` and `}`.
+    /// Parses the text between `${` and `}`.
     ///
     /// - Throws: ``RuleTemplateError``, which says what was expected.
     init(_ text: String) throws(RuleTemplateError) {
@@ -76,8 +76,7 @@ public struct RuleField: Sendable, Hashable {
 
     /// The value in a message.
     ///
-    /// - Throws: ``MissingRuleValue`` when the message has none, or one that is no number or boolean where that is
-    ///   asked for.
+    /// - Throws: ``MissingRuleValue`` if the message has no value, or none of the type that is asked for.
     func value(_ message: PushMessage) throws(MissingRuleValue) -> DataValue {
         guard let value = found(in: message), value != .null else { throw MissingRuleValue(field: name, wanted: nil) }
         guard let form else { return value }
@@ -108,14 +107,14 @@ public struct RuleField: Sendable, Hashable {
     }
 }
 
-/// A rule fills in a value that the message does not have, so the message fails; no value is quoted.
+/// The message lacks a value that a rule needs, so the message fails; the error quotes no value.
 public struct MissingRuleValue: Error, Sendable, Hashable, CustomStringConvertible {
     /// The field as the rule names it.
     public let field: String
-    /// The form that the value cannot have, such as `number`; nil when there is no value.
+    /// The type to which the value cannot be converted, such as `number`; nil if there is no value.
     public let wanted: String?
 
-    /// What is missing, and what to do.
+    /// What is missing, and how to fix it.
     public var description: String {
         let name = Suggestion.shown(field)
         return wanted.map { "the message's \(name) is no \($0)" }
@@ -123,7 +122,7 @@ public struct MissingRuleValue: Error, Sendable, Hashable, CustomStringConvertib
     }
 }
 
-/// A text of a rule that fills in nothing that there is.
+/// A placeholder of a rule that names no known field.
 struct RuleTemplateError: Error {
     let what: String
 }

@@ -1,20 +1,19 @@
 public import KiiPush
 
-/// The object or the topic that a rule writes or sends to: a URI whose ids and names may be filled in.
+/// The object or topic that a rule writes or sends to: a URI whose ids and names may contain placeholders.
 ///
-/// Each part is filled in by itself, so that no value of a message leads elsewhere: a slash in it stays within its
-/// part.
+/// Each part is filled in separately, so no value of a message can redirect it: a slash stays within its part.
 public struct RuleTarget: Sendable, Hashable {
     /// The URI as the file has it.
     public let uri: KiiURI
-    /// The owner's id; nil for the app's own.
+    /// The owner's id; nil for the app scope.
     let owner: RuleTemplate?
     /// The bucket's or the topic's name.
     let name: RuleTemplate
     /// The object's id; nil for a topic.
     let object: RuleTemplate?
 
-    /// Takes a URI of an object or a topic.
+    /// Parses the URI of an object or a topic.
     ///
     /// - Throws: ``RuleTemplateError``.
     init(_ uri: KiiURI) throws(RuleTemplateError) {
@@ -30,7 +29,7 @@ public struct RuleTarget: Sendable, Hashable {
         }
     }
 
-    /// The fields that it fills in.
+    /// The placeholders in it.
     public var fields: [RuleField] { (owner?.fields ?? []) + name.fields + (object?.fields ?? []) }
 
     /// The URI for a message.

@@ -1,6 +1,6 @@
 public import KiiPush
 
-/// A text of a rule in which `${…}` stands for values of the message; `$${` is `${` itself.
+/// A text of a rule in which `${…}` is replaced by a value of the message; `$${` is a literal `${`.
 public struct RuleTemplate: Sendable, Hashable {
     enum Part: Sendable, Hashable {
         case text(String)
@@ -11,7 +11,7 @@ public struct RuleTemplate: Sendable, Hashable {
     /// The text as the file has it.
     public let source: String
 
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// - Throws: ``RuleTemplateError``.
     init(_ source: String) throws(RuleTemplateError) {
@@ -43,14 +43,14 @@ public struct RuleTemplate: Sendable, Hashable {
         self.parts = parts
     }
 
-    /// The fields that it fills in, in order.
+    /// The placeholders in it, in order.
     public var fields: [RuleField] {
         parts.compactMap { part in
             if case .field(let field) = part { field } else { nil }
         }
     }
 
-    /// The text for a message; of one that is only a field, the field's value, a number or boolean too.
+    /// The text for a message; a text that is only one placeholder keeps the value's type, such as number or boolean.
     ///
     /// - Throws: ``MissingRuleValue``.
     func value(_ message: PushMessage) throws(MissingRuleValue) -> DataValue {
@@ -77,7 +77,7 @@ public struct RuleTemplate: Sendable, Hashable {
     }
 }
 
-/// A value of a rule with texts that are filled in, however deep they lie.
+/// A value of a rule whose texts, at any depth, may contain placeholders.
 public struct RuleValue: Sendable, Hashable {
     indirect enum Content: Sendable, Hashable {
         case fixed(DataValue)
@@ -103,7 +103,7 @@ public struct RuleValue: Sendable, Hashable {
         }
     }
 
-    /// The fields that it fills in.
+    /// The placeholders in it.
     public var fields: [RuleField] {
         switch content {
         case .fixed: []

@@ -1,4 +1,4 @@
-// What rules do to Kii's cloud: pushes that Kii would refuse, and values that a message may lack.
+// The cloud actions of rules: pushes that Kii would refuse, and values that a message may lack.
 
 import KiiCloud
 import KiiPush
@@ -20,7 +20,7 @@ extension RulesLint {
         let address = PushAddress(
             app: rules.app ?? "00000000", topic: topic, sender: push.sender, sentAt: 1_700_000_000_000)
         for problem in message.problems(sentTo: address) where !problem.isWarning {
-            // What depends on the values that are filled in shows only with a message.
+            // A size that depends on placeholders is known only with a message.
             if problem.code == .tooLarge, !rule.filledFields.isEmpty { continue }
             if problem.code == .notAllowed, !push.topic.fields.isEmpty { continue }
             let place = problem.path.isEmpty ? "" : "\(problem.path): "
@@ -32,7 +32,7 @@ extension RulesLint {
 
     // MARK: Values
 
-    /// Whether every message that the rule takes has the value.
+    /// Whether every message that the rule matches has the value.
     private func isThere(_ field: RuleField, _ profile: RuleProfile) -> Bool {
         let criteria = profile.criteria
         switch field.source {
@@ -45,7 +45,7 @@ extension RulesLint {
             return criteria.scopeID != nil
                 || profile.scopes?.allSatisfy { $0.kind != .app && $0.kind != .unknown && !$0.mayLackID } == true
         case .senderID: return criteria.sender != nil
-        // Kii's servers state both, though APNs' payloads may be cut.
+        // Kii's servers always send both, though an APNs payload may be cut.
         case .event, .when: return true
         }
     }

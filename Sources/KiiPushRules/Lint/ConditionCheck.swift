@@ -1,4 +1,4 @@
-// What one rule's conditions say together, without a look at the others.
+// Checks the conditions of each rule by itself.
 
 import KiiPush
 
@@ -130,12 +130,12 @@ extension RulesLint {
         }
     }
 
-    /// Why a key that must be there never is, whatever comes.
+    /// Why a key that must be present never is.
     private func neverThere(_ condition: DataCondition, _ profile: RuleProfile) -> String? {
         DataSample.missing.meets(condition.predicate) ? nil : neverThere(condition.key)
     }
 
-    /// Why a key is never among the data.
+    /// Why a key never appears in the data.
     func neverThere(_ key: String) -> String? {
         if key.isExactly("aps") { return "is Apple's, and no data of the sender" }
         if key.isExactly(Lineage.key) { return "is the loop guard's stamp, and no data of the sender" }
@@ -167,7 +167,7 @@ extension RulesLint {
         }
     }
 
-    /// The names of the transports that Kii's pushes come over.
+    /// The names of the transports that deliver Kii's pushes.
     static let transports = [Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map(\.name)
 
     private mutating func checkRepeats(_ rule: RoutingRule) {
@@ -178,7 +178,7 @@ extension RulesLint {
             for (index, profile) in profiles.enumerated() {
                 let wider = profiles.indices.first { other in
                     guard other != index, profiles[other].covers(profile) else { return false }
-                    // Of two equal ones the second is too much.
+                    // Of two equal texts the second is redundant.
                     return other < index || !profile.covers(profiles[other])
                 }
                 guard let wider else { continue }

@@ -40,12 +40,12 @@ extension RulesLint {
         }
     }
 
-    /// What a circle of writes comes to that rules make themselves, each with a stamp.
+    /// What happens in a cycle of rules' own writes, each of which carries a stamp.
     private var causesElsewhere: String {
         "each message may cause the next one on another device, up to \(counted(rules.loop.hops, "time"))"
     }
 
-    /// The most writes of a cycle that its report tells.
+    /// The most writes of a cycle that a report lists.
     private static let mostSteps = 8
 
     private mutating func reportCycle(_ cycle: [RuleFeed]) {
@@ -78,7 +78,7 @@ extension RulesLint {
         rule.targets.first { $0.uri == target }?.position ?? rule.position
     }
 
-    /// The shortest way back to a rule, over others.
+    /// The shortest path back to a rule, through others.
     private static func shortestCycle(from start: Int, _ next: [Int: [RuleFeed]]) -> [RuleFeed]? {
         var cameBy: [Int: RuleFeed] = [:]
         var queue = [start]

@@ -1,9 +1,9 @@
 import KiiPush
 
-/// What can be said of predicates on data without a message: which follows from another, and which exclude each other.
+/// Proves relations of data predicates without a message: one implies another, or they exclude each other.
 ///
-/// To a predicate a value is missing, null, a container, or a text: a number or a boolean counts as its text. What is
-/// answered with true is proved; false also stands for "not found out". The work is bounded by a number of steps.
+/// A predicate sees a value as missing, null, a container or a text; a number or boolean counts as its text. True is
+/// proved; false also means "unknown". A step limit bounds the work.
 struct DataProof {
     private var stepsLeft: Int
 
@@ -37,7 +37,6 @@ struct DataProof {
         return alwaysHolds(conclusion)
     }
 
-    /// Whether the opposite of `inner` implies `conclusion`.
     private mutating func impliesByNegation(_ inner: DataPredicate, _ conclusion: DataPredicate) -> Bool {
         switch inner.test {
         case .not(let twice): return implies(twice, conclusion)
@@ -52,7 +51,7 @@ struct DataProof {
 
     // MARK: Exclusion
 
-    /// Whether no value meets both.
+    /// Whether no value satisfies both.
     mutating func excludes(_ left: DataPredicate, _ right: DataPredicate) -> Bool {
         guard mayGoOn() else { return false }
         for (one, other) in [(left, right), (right, left)] {
@@ -69,9 +68,9 @@ struct DataProof {
         return left.isSurelyOutside(right) || right.isSurelyOutside(left)
     }
 
-    // MARK: Never and always
+    // MARK: Constant predicates
 
-    /// Whether no value, nor a missing one, meets the predicate.
+    /// Whether no value satisfies the predicate, and a missing one does not either.
     mutating func neverHolds(_ predicate: DataPredicate) -> Bool {
         guard mayGoOn() else { return false }
         if let values = values(of: predicate) { return !values.contains { $0.meets(predicate) } }
@@ -88,7 +87,7 @@ struct DataProof {
         }
     }
 
-    /// Whether every value, and a missing one too, meets the predicate.
+    /// Whether every value satisfies the predicate, and a missing one does too.
     mutating func alwaysHolds(_ predicate: DataPredicate) -> Bool {
         guard mayGoOn() else { return false }
         switch predicate.test {
@@ -120,7 +119,7 @@ struct DataProof {
         return false
     }
 
-    /// All values that can meet a predicate, if they can be listed; some of them may not meet it.
+    /// All values that may satisfy a predicate, if they can be listed; some may not.
     private mutating func values(of predicate: DataPredicate) -> [DataSample]? {
         guard mayGoOn() else { return nil }
         switch predicate.test {
@@ -167,7 +166,7 @@ enum DataSample {
 }
 
 extension DataPredicate {
-    /// What the text must be, where the predicate asks for one by its ends or by a pattern.
+    /// The pattern of the text, if the predicate requires a prefix, a suffix or a pattern.
     var textPattern: TextPattern? {
         switch test {
         case .like(let pattern): pattern.takesAnything ? nil : pattern
@@ -177,7 +176,7 @@ extension DataPredicate {
         }
     }
 
-    /// Whether the predicate, one without parts, implies another one.
+    /// Whether this predicate implies another one; it must have no parts.
     fileprivate func isSurelyWithin(_ other: DataPredicate) -> Bool {
         switch (test, other.test) {
         case (_, .exists(true)): return asksForPresence
@@ -190,7 +189,7 @@ extension DataPredicate {
         }
     }
 
-    /// Whether no text can meet both, neither of which has parts.
+    /// Whether no text satisfies both predicates; neither may have parts.
     fileprivate func isSurelyOutside(_ other: DataPredicate) -> Bool {
         switch (test, other.test) {
         case (.greater(let low), .less(let high)): return !Self.isLess(low, high)
@@ -201,7 +200,7 @@ extension DataPredicate {
         }
     }
 
-    /// Whether a missing value cannot meet it; for predicates without parts.
+    /// Whether a missing value fails it; for predicates without parts.
     private var asksForPresence: Bool {
         switch test {
         case .like, .equals, .anyOf, .prefix, .suffix, .greater, .less, .exists(true): true
@@ -218,7 +217,7 @@ extension DataPredicate {
 }
 
 extension TextPattern {
-    /// False only if no JSON number is taken: one begins with a digit or a minus and ends with a digit.
+    /// False only if it matches no JSON number: one begins with a digit or a minus and ends with a digit.
     fileprivate var mayBeNumber: Bool {
         alternatives.contains { alternative in
             switch alternative {

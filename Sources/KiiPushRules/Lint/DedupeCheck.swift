@@ -1,4 +1,4 @@
-// Rules that name their messages by a field of the data.
+// Rules that take the deduplication key from a field of the data.
 
 import KiiPush
 
@@ -30,7 +30,7 @@ extension RulesLint {
         if !check.isComplete { reportIncomplete("rules that name their messages with all earlier ones") }
     }
 
-    /// Why a rule's own conditions leave no message with an id.
+    /// Why the conditions of a rule exclude every message with an id.
     private func neverCounts(_ dedupe: RouteDedupe, _ rule: RoutingRule) -> String? {
         if rule.criteria.certainty.allSatisfy({ $0 == .ambiguous }) {
             return "it takes ambiguous messages only, whose data name nothing; leave 'dedupe' out"

@@ -1,21 +1,21 @@
-// What can be said of patterns without a message: which takes all that another takes, and which never meet.
+// Relations of patterns without a message: one contains another, or they never match the same text.
 
 import KiiPush
 
 extension TextPattern {
-    /// Whether every text that `other` takes is taken here too; exact, also for several alternatives.
+    /// Whether this pattern matches every text that `other` matches; exact, also for several alternatives.
     func covers(_ other: TextPattern) -> Bool {
         if takesAnything { return true }
         return other.alternatives.allSatisfy(covers)
     }
 
-    /// Whether every text of one alternative is taken here.
+    /// Whether this pattern matches every text of one alternative.
     func covers(_ alternative: Alternative) -> Bool {
         if takesAnything { return true }
         switch alternative {
         case .exactly(let text): return matches(text)
         case .pieces(let pieces):
-            // A star is tried as a byte that no text of UTF-8 has: only a star can take it, and a star takes anything.
+            // A star is tried as a byte that UTF-8 never uses: only a star can match it, and a star matches anything.
             var bytes: [UInt8] = []
             for (number, piece) in pieces.enumerated() {
                 if number > 0 { bytes.append(0xFF) }
@@ -25,20 +25,20 @@ extension TextPattern {
         }
     }
 
-    /// False only if no text can be taken by both.
+    /// False only if no text matches both.
     func mayMeet(_ other: TextPattern) -> Bool {
         alternatives.contains { mine in other.alternatives.contains { mine.mayMeet($0) } }
     }
 }
 
 extension TextPattern.Alternative {
-    /// False only if no text can be taken by both.
+    /// False only if no text matches both.
     fileprivate func mayMeet(_ other: Self) -> Bool {
         switch (self, other) {
         case (.exactly(let text), _): return TextPattern([other]).matches(text)
         case (_, .exactly(let text)): return TextPattern([self]).matches(text)
         case (.pieces(let mine), .pieces(let theirs)):
-            // Only the ends, which are anchored, are compared.
+            // Only the anchored ends are compared.
             return Self.agree(mine.first, theirs.first) && Self.agree(mine.last, theirs.last, fromEnd: true)
         }
     }
@@ -49,7 +49,7 @@ extension TextPattern.Alternative {
         return zip(left.utf8, right.utf8).allSatisfy { $0 == $1 }
     }
 
-    /// What every text of it begins with, and whether that is all of it.
+    /// The prefix of every text that it matches, and whether that is the whole text.
     var head: (text: String, isWhole: Bool) {
         switch self {
         case .exactly(let text): (text, true)

@@ -1,17 +1,17 @@
 import KiiPush
 
-/// One scope that messages of a rule can have: its type, and what its id must be.
+/// One scope that messages of a rule can have: its type, and constraints on its id.
 struct PossibleScope {
     let kind: MessageScope.Kind
-    /// Patterns of the id, all of which hold; the condition `scope` and the condition `scopeID` each may have one.
+    /// Patterns of the id, all of which hold; the conditions `scope` and `scopeID` may each add one.
     let ids: [TextPattern]
     /// Whether the id may be missing.
     let mayLackID: Bool
 
-    /// The scopes that a rule's messages can have; nil when its conditions say nothing of it, an empty list when there
-    /// is none that meets them all.
+    /// The scopes that a rule's messages can have; nil if its conditions do not restrict them, empty if they exclude
+    /// all.
     static func all(of criteria: RouteCriteria) -> [PossibleScope]? {
-        // Without a complete scope there is no bucket, object or topic.
+        // A bucket, object or topic requires a complete scope.
         let isComplete = criteria.bucket != nil || criteria.object != nil || criteria.topic != nil
         let owners: [MessageScope.Kind] = [.user, .group, .thing]
         guard let scope = criteria.scope else {
@@ -32,13 +32,13 @@ struct PossibleScope {
         }
     }
 
-    /// Whether a pattern takes every id that it can have.
+    /// Whether a pattern matches every id that it can have.
     func idIsSurely(_ pattern: TextPattern) -> Bool {
         guard !mayLackID, kind != .app, kind != .unknown else { return false }
         return ids.isEmpty ? pattern.covers(.any) : ids.contains { pattern.covers($0) }
     }
 
-    /// False only if a pattern takes none of the scopes that it can be.
+    /// False only if a pattern matches none of the scopes that it can be.
     func mayBe(_ pattern: ScopePattern) -> Bool {
         pattern.alternatives.contains { alternative in
             alternative.kind == kind && (alternative.id.map { id in ids.allSatisfy { $0.mayMeet(id) } } ?? true)
@@ -46,9 +46,9 @@ struct PossibleScope {
     }
 }
 
-/// The ids that a condition takes of each type of owner, as one pattern for each.
+/// The ids that a condition accepts for each type of owner, one pattern each.
 struct WantedOwners<Kind: Hashable> {
-    /// What is taken of one type.
+    /// The accepted ids of one type.
     enum IDs {
         /// With any id, or without one.
         case all

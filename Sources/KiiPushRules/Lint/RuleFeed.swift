@@ -1,23 +1,23 @@
 package import KiiPush
 
-/// A write of one rule whose push another rule, or the same one, may take.
+/// A write of one rule whose push may match another rule, or the same one.
 package struct RuleFeed: Sendable, Hashable {
-    /// The number of the rule that writes, from 0.
+    /// The index of the rule that writes, from 0.
     package let from: Int
-    /// The number of the rule that takes the push.
+    /// The index of the rule that matches the push.
     package let to: Int
-    /// What is written.
+    /// The target of the write.
     package let target: KiiURI
     /// Whether a chain of such writes leads back to the rule that writes.
     package internal(set) var isInCycle: Bool
 }
 
-/// Which rules the writes of rules feed, declared ones and those that rules make themselves.
+/// Which rules match the pushes that rules' writes cause; both declared writes and rules' own count.
 ///
 /// A write to a bucket or an object causes a Push to App about it, a write to a topic a Push to User. Kii adds no data
-/// to the first, and its sender is this device, as far as the payload says.
+/// to a Push to App, and its payload names this device as the sender.
 struct RuleFeeds {
-    /// The most pairs of a write and a rule that are looked at.
+    /// The most pairs of a write and a rule that are compared.
     private static let mostPairs = 4_000_000
 
     /// The most feeds that are kept.
@@ -25,7 +25,7 @@ struct RuleFeeds {
 
     private let rules: RoutingRules
     private let profiles: [RuleProfile]
-    /// The rules that ask for exact buckets or topics, by those, and all the others.
+    /// The rules that require exact buckets or topics, indexed by those, and all the others.
     private var byBucket: [ExactText: [Int]] = [:]
     private var byTopic: [ExactText: [Int]] = [:]
     private var otherBuckets: [Int] = []
@@ -33,7 +33,7 @@ struct RuleFeeds {
     private var pairsLeft = Self.mostPairs
     private(set) var feeds: [RuleFeed] = []
 
-    /// Whether all was compared.
+    /// Whether all pairs were compared.
     var isComplete: Bool { pairsLeft > 0 && feeds.count < Self.mostFeeds }
 
     init(_ rules: RoutingRules, _ profiles: [RuleProfile]) {
@@ -51,7 +51,7 @@ struct RuleFeeds {
         var known: [KiiURI: [Int]] = [:]
         for (number, rule) in rules.rules.enumerated() {
             for target in rule.targets where feeds.count < Self.mostFeeds {
-                // What is filled in depends on the rule.
+                // Placeholders depend on the rule.
                 let isFixed = target.template?.fields.isEmpty ?? true
                 let takers = (isFixed ? known[target.uri] : nil) ?? self.takers(of: target, by: rule)
                 if isFixed { known[target.uri] = takers }
@@ -71,7 +71,7 @@ struct RuleFeeds {
         for text in Set(texts.map { ExactText($0) }) { byText[text, default: []].append(number) }
     }
 
-    /// Whether the loop guard cuts whatever this device writes before it comes to a rule that asks for the sender.
+    /// Whether the loop guard drops every write of this device before it reaches a rule that requires the sender.
     private func isCut(_ profile: RuleProfile) -> Bool {
         guard let sender = profile.criteria.sender, !(rules.me.isEmpty && rules.writesAs.isEmpty) else {
             return false
@@ -79,7 +79,7 @@ struct RuleFeeds {
         return !rules.writesAs.contains { identity in sender.takes(identity) && !rules.me.contains(identity) }
     }
 
-    /// The rules that may take the push of a write, up to the first that takes it for good.
+    /// The rules that may match the push of a write, up to the first that stops it.
     private mutating func takers(of target: RoutingRule.Target, by rule: RoutingRule) -> [Int] {
         guard let written = written(target, by: rule) else { return [] }
         let criteria = written.criteria
@@ -102,7 +102,7 @@ struct RuleFeeds {
         return takers
     }
 
-    /// The rules that may ask for what a pattern stands for.
+    /// The rules that may match a pattern.
     private static func candidates(
         _ pattern: TextPattern, _ byText: [ExactText: [Int]], _ others: [Int]
     ) -> [Int] {
@@ -112,7 +112,7 @@ struct RuleFeeds {
         return Set(texts.flatMap { byText[ExactText($0)] ?? [] }).union(others).sorted()
     }
 
-    /// What the push of a write is like; nil when it does not come here.
+    /// The profile of a write's push; nil if it does not reach this receiver.
     private func written(_ target: RoutingRule.Target, by rule: RoutingRule) -> RuleProfile? {
         if let app = rules.app, let other = target.uri.appID, !app.isExactly(other) { return nil }
         guard let criteria = target.template.map({ $0.criteria(of: rule.criteria) }) ?? Self.criteria(of: target.uri)
@@ -145,7 +145,7 @@ struct RuleFeeds {
 }
 
 extension SenderPattern {
-    /// Whether an identity is taken.
+    /// Whether the profile accepts an identity.
     func takes(_ identity: Sender) -> Bool {
         let kind: Classified.SenderKind =
             switch identity {
@@ -158,11 +158,11 @@ extension SenderPattern {
 }
 
 extension RoutingRules {
-    /// Which rules the writes of rules feed, declared ones and those of `write` and `send`, in order of the rules that
-    /// write.
+    /// Which rules match the pushes of rules' writes, declared ones and those of `write` and `send`, in order of the
+    /// writing rules.
     ///
-    /// At most 200,000 of them. A write to a bucket or an object causes a Push to App about it, a write to a topic a
-    /// Push to User; a rule is left out when it cannot take that, since its conditions or an earlier rule forbid it,
-    /// or the loop guard or `serving` does.
+    /// At most 200,000. A write to a bucket or an object causes a Push to App about it, a write to a topic a Push to
+    /// User. Omits a rule that cannot receive the push because of its conditions, an earlier rule, the loop guard or
+    /// `serving`.
     package var feeds: [RuleFeed] { RuleFeeds(self, rules.map { RuleProfile($0.criteria) }).feeds }
 }

@@ -1,78 +1,78 @@
 import KiiPush
 
-/// Something that is wrong with rules that were read without an error: they do not do what they seem to say.
+/// A problem of rules that parse without error: they do not do what they seem to say.
 ///
 /// Prints as a compiler's messages do: `rules.json:4:10: error: the rule 'late' never takes a message; … [shadowed]`.
 public struct RuleFinding: Sendable, Hashable {
     /// How bad it is.
     public enum Severity: String, Sendable, Hashable, CaseIterable {
-        /// Whatever message comes, a part of the file does nothing, or nothing would end what it starts.
+        /// For any message, a part of the file has no effect, or nothing would end the loop that it starts.
         case error
-        /// The file works, and probably not as it was meant; there are files for which it is right.
+        /// The file works, but probably not as intended; some files need it.
         case warning
     }
 
-    /// What was found; the names are stable, for programs that filter them.
+    /// The code of a finding; the names are stable, so programs can filter them.
     @nonexhaustive
     public enum Code: String, Sendable, Hashable, CaseIterable {
         // Errors.
 
-        /// No message can meet the conditions of a rule.
+        /// No message can satisfy the conditions of a rule.
         case neverMatches
-        /// All scopes that a rule asks for are refused before: `serving` does not list them.
+        /// `serving` lists none of the scopes that a rule requires.
         case notServed
-        /// A rule only takes messages of an identity of `me`, which the loop guard cuts.
+        /// A rule only matches messages of an identity of `me`, which the loop guard drops.
         case onlyOwnMessages
-        /// Earlier rules take every message that a rule would take.
+        /// Earlier rules take every message that a rule would match.
         case shadowed
         /// A rule names a handler that the program does not register.
         case unknownHandler
         /// Rules feed each other through their writes, and none of them has a rate limit.
         case unguardedCycle
-        /// A rule sends a push that Kii refuses, whatever is filled in.
+        /// A rule sends a push that Kii refuses, whatever the placeholders contain.
         case refusedPush
-        /// A test expects what cannot be, or speaks of a rule or a handler that the file does not have.
+        /// A test expects something impossible, or names an unknown rule or handler.
         case impossibleTest
 
         // Warnings.
 
-        /// Earlier rules take all messages of some of the texts that a rule lists.
+        /// Earlier rules take all messages for some of the texts that a rule lists.
         case partlyShadowed
-        /// A condition that every message meets.
+        /// A condition that every message satisfies.
         case alwaysHolds
-        /// A text of a list is there twice, or lies within another one of it.
+        /// A text of a list is a duplicate, or another text of the list covers it.
         case repeatedText
-        /// Two rules that are the same but for their ids, of which the first lets the second take its messages too.
+        /// Two rules differ only in their ids, and the first passes its messages on to the second.
         case sameRule
-        /// A handler that is only named by rules that never call it.
+        /// A handler is named only by rules that never call it.
         case unreachableHandler
-        /// A handler that the program registers and no rule names.
+        /// A handler that the program registers, but no rule names.
         case unusedHandler
-        /// A rule writes what it takes itself.
+        /// A rule writes to something that it also matches.
         case feedsItself
         /// Rules feed each other through their writes.
         case cycle
-        /// A rule writes to another app than the file's.
+        /// A rule writes to a different app from the file's.
         case otherApp
-        /// A user of `me` whose scope is served: another device of that user would be cut.
+        /// A user of `me` has a served scope, so writes of that user's other devices would be dropped.
         case identityServed
         /// An event that Kii does not know.
         case unknownEvent
-        /// A transport that Kii does not have: mistyped, or in a test and asked for by no rule.
+        /// A transport that Kii does not have: mistyped, or used by a test but by no rule.
         case unknownTransport
-        /// A failed message is older than its `maxAge` before it is tried again, so it never is.
+        /// A failed message exceeds its `maxAge` before the first retry, so it is never retried.
         case neverRetried
-        /// A rule asks for data on a Push to App, with which Kii sends none.
+        /// A rule requires data on a Push to App; Kii sends none with it.
         case dataOfPushToApp
-        /// The field by which a rule names its messages never counts.
+        /// A rule's deduplication field never has an effect.
         case unusedID
-        /// A rule writes or sends a value of the message that not every message has which it takes.
+        /// A rule writes or sends a value that some of its messages lack.
         case missingValue
-        /// A test or a step that tests nothing.
+        /// A test or a step that checks nothing.
         case emptyTest
-        /// Two tests of one name, which no report and no filter tells apart.
+        /// Two tests have the same name, so reports and filters cannot distinguish them.
         case repeatedTestName
-        /// The file is too large for all of it to be compared.
+        /// The file is too large to compare all rules.
         case notAllCompared
 
         /// How bad it is.
@@ -89,25 +89,25 @@ public struct RuleFinding: Sendable, Hashable {
         }
     }
 
-    /// A place that has to do with it.
+    /// A related place in the file.
     public struct Related: Sendable, Hashable {
-        /// Where.
+        /// The position.
         public let position: SourcePosition
-        /// What stands there, such as the rule that takes the messages before.
+        /// What is at the position, such as the rule that takes the messages first.
         public let what: String
     }
 
-    /// What was found.
+    /// The kind of finding.
     public let code: Code
     /// The file, as the caller named it.
     public let file: String
-    /// Where to look first.
+    /// The primary position.
     public let position: SourcePosition
-    /// What is wrong, and what to do; one line, in which names of the file are cut and escaped.
+    /// What is wrong, and how to fix it; one line, with names from the file shortened and escaped.
     public let what: String
-    /// The id of the rule that it is about; nil where it is about something else.
+    /// The id of the rule concerned; nil if the finding is about something else.
     public let rule: String?
-    /// Other places, in order: of a cycle its rules.
+    /// Other places, in order; for a cycle, its rules.
     public let related: [Related]
 
     /// How bad it is.

@@ -1,9 +1,9 @@
 import KiiPush
 
-/// Finds the earlier rules that could take all that a later one takes, without a look at the others.
+/// Finds the earlier rules that could cover a later one, without comparing it with all others.
 ///
-/// Each rule is filed under the rarest text that its messages must have or begin with. What covers all messages of a
-/// later rule is then filed under a text that the later one asks for, or under a beginning of it.
+/// Each rule is indexed by the rarest text that its messages must equal or begin with. A rule that covers a later rule
+/// is therefore indexed by a text that the later one requires, or by a prefix of it.
 struct RuleIndex {
     private struct Key: Hashable {
         let field: Field
@@ -24,10 +24,10 @@ struct RuleIndex {
 
     private var filed: [Key: [Int]] = [:]
     private var unfiled: [Int] = []
-    /// The lengths of the beginnings under which rules are filed.
+    /// The lengths of the indexed prefixes.
     private var lengths: Set<Int> = []
 
-    /// Files rules by their numbers; what is nil is not filed.
+    /// Indexes rules by number; skips nil.
     init(_ profiles: [RuleProfile?]) {
         var uses: [Key: Int] = [:]
         let choices = profiles.map { $0.map { Self.choices($0.criteria) } ?? [] }
@@ -47,7 +47,7 @@ struct RuleIndex {
         }
     }
 
-    /// For each condition that takes only texts with a beginning: those beginnings, one for each alternative.
+    /// For each condition that requires a prefix: those prefixes, one for each alternative.
     private static func choices(_ criteria: RouteCriteria) -> [[Key]] {
         var choices: [[Key]] = []
         func add(_ field: Field, _ alternatives: [TextPattern.Alternative]?) {
@@ -70,7 +70,7 @@ struct RuleIndex {
         return choices
     }
 
-    /// The rules that may cover a rule, in no order; each at least once.
+    /// The rules that may cover a rule, unordered; may contain duplicates.
     func candidates(for profile: RuleProfile) -> [Int] {
         var found = unfiled
         func look(_ field: Field, _ alternative: TextPattern.Alternative?) {
@@ -82,7 +82,7 @@ struct RuleIndex {
                 found += filed[Key(field: field, isWhole: false, text: beginning)] ?? []
             }
         }
-        // One alternative is enough: a rule that covers them all is filed under a beginning of each.
+        // One alternative suffices: a rule that covers them all is indexed by a prefix of each.
         let criteria = profile.criteria
         look(.bucket, criteria.bucket?.alternatives.first)
         look(.object, criteria.object?.alternatives.first)
@@ -99,7 +99,7 @@ struct RuleIndex {
 }
 
 extension DataPredicate {
-    /// The texts, or their beginnings, that a value must have; nil where it need not have one.
+    /// The texts or prefixes that a value must have; nil if it need not have one.
     fileprivate var filedTexts: [TextPattern.Alternative]? {
         switch test {
         case .like(let pattern): return pattern.takesAnything ? nil : pattern.alternatives
@@ -115,7 +115,7 @@ extension DataPredicate {
         }
     }
 
-    /// Texts of which one is met by a value that the predicate takes: of several operators those of each.
+    /// Texts of which every accepted value matches one; for several operators, those of each.
     fileprivate var lookedUpTexts: [TextPattern.Alternative] {
         switch test {
         case .all(let parts): parts.flatMap(\.lookedUpTexts)

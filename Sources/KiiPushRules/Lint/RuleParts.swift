@@ -1,12 +1,12 @@
-// A rule that lists several texts takes what several rules with one text each would take.
+// A rule that lists several texts matches what several rules with one text each would match.
 
 import KiiPush
 
 extension RouteCriteria {
-    /// The most parts that a rule is split into.
+    /// The most parts of one rule.
     static let mostParts = 64
 
-    /// The rule as parts that have one alternative of each condition; nil when it is one already, or would be too many.
+    /// The rule split into parts with one alternative per condition; nil if it has only one part, or too many.
     func parts(of profile: RuleProfile) -> [RouteCriteria]? {
         var parts = [self]
         func split(_ count: Int, _ part: (Int) -> (inout RouteCriteria) -> Void) -> Bool {
@@ -41,7 +41,7 @@ extension RouteCriteria {
         return parts.count > 1 ? parts : nil
     }
 
-    /// For each text that a condition lists, what makes criteria that ask for this one only.
+    /// For each text of a condition, a function that narrows criteria to this text.
     func alternatives(of condition: WhenCondition) -> [(RouteCriteria) -> RouteCriteria] {
         func texts(
             _ path: WritableKeyPath<RouteCriteria, TextPattern?>
@@ -83,7 +83,7 @@ extension RouteCriteria {
 }
 
 extension DataPredicate {
-    /// The predicates of which one must hold, where it is a list of them.
+    /// The predicates of which one must hold, if it is a list.
     var alternatives: [DataPredicate] {
         switch test {
         case .any(let parts): parts

@@ -1,15 +1,15 @@
 import KiiPush
 
-/// What a rule's conditions say together, ready to be compared with other rules'.
+/// The combined conditions of a rule, ready for comparison with other rules.
 struct RuleProfile {
     let criteria: RouteCriteria
-    /// The kinds that are left when all conditions are taken together.
+    /// The kinds that all conditions together allow.
     let kinds: KindSet
-    /// The certainties that are left, one bit each.
+    /// The certainties that they allow, one bit each.
     let certainty: UInt8
-    /// The scopes that are left; nil for any, or none.
+    /// The scopes that they allow; nil for any, or none.
     let scopes: [PossibleScope]?
-    /// Whether the messages carry no data, as the events of Kii's own servers.
+    /// Whether the messages carry no data, such as the events of Kii's own servers.
     var hasNoData = false
 
     private let wantedCertainty: UInt8
@@ -22,9 +22,9 @@ struct RuleProfile {
         var kinds = criteria.kinds
         if criteria.bucket != nil || criteria.object != nil { kinds.formIntersection(KindSet(.pushToApp)) }
         if criteria.topic != nil { kinds.formIntersection(KindSet(.pushToUser)) }
-        // Only a Direct Push is one by absence alone.
+        // Only a Direct Push is recognised by absence alone.
         if wantedCertainty == Self.bit(.likely) { kinds.formIntersection(KindSet(.directPush)) }
-        // Kii states a scope with buckets and topics only: a Direct Push with one is always ambiguous.
+        // Kii states a scope only with a bucket or topic, so a Direct Push with a scope is always ambiguous.
         if criteria.scope != nil || criteria.scopeID != nil, wantedCertainty & Self.bit(.ambiguous) == 0 {
             kinds.subtract(KindSet(.directPush))
         }
@@ -43,12 +43,12 @@ struct RuleProfile {
         }
     }
 
-    /// Whether no message can meet the conditions, but for those on the data.
+    /// Whether the conditions, apart from those on data, exclude every message.
     var isEmpty: Bool { kinds.isEmpty || certainty == 0 || scopes?.isEmpty == true }
 
     // MARK: Containment
 
-    /// Whether it is proved that every message that `other` takes is taken here too.
+    /// Whether this rule provably matches every message that `other` matches.
     func covers(_ other: RuleProfile) -> Bool {
         guard criteria.kinds.isSuperset(of: other.kinds), other.certainty & ~wantedCertainty == 0 else { return false }
         let given = other.criteria
@@ -101,9 +101,9 @@ struct RuleProfile {
         }
     }
 
-    // MARK: Meeting
+    // MARK: Overlap
 
-    /// False only if no message can be taken by both; looks at no data but of what has none.
+    /// False only if no message matches both; ignores data, except for messages that have none.
     func mayMeet(_ other: RuleProfile) -> Bool {
         func mayMeet(_ left: TextPattern?, _ right: TextPattern?) -> Bool {
             guard let left, let right else { return true }

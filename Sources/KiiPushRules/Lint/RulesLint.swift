@@ -1,19 +1,19 @@
 import KiiPush
 
 extension RoutingRules {
-    /// Finds what a rules file says and cannot mean: rules that take no message, writes that feed themselves, handlers
-    /// that nobody registers, tests that cannot pass.
+    /// Finds statements of a rules file that have no effect: rules that match no message, writes that feed themselves,
+    /// unregistered handlers, tests that cannot pass.
     ///
-    /// An error is proved: no message disproves it. Costs little more than reading the file: ten thousand ordinary
-    /// rules take some tenths of a second; what would take longer is left out, and said to be.
+    /// An error is proved: no message disproves it. Costs little more than parsing: ten thousand ordinary rules take
+    /// some tenths of a second. Longer checks are skipped, and a finding says so.
     ///
     /// ```swift
     /// let findings = rules.lint(handlers: ["reload", "notify"])
     /// for finding in findings where finding.severity == .error { print(finding) }
     /// ```
     ///
-    /// - Parameter handlers: the names of the handlers that the program registers; nil when they are not known.
-    /// - Returns: the findings, by their places in the file.
+    /// - Parameter handlers: the names of the handlers that the program registers; nil if unknown.
+    /// - Returns: the findings, in order of position.
     public func lint(handlers: [String]? = nil) -> [RuleFinding] {
         var lint = RulesLint(self)
         lint.run(handlers)
@@ -23,16 +23,16 @@ extension RoutingRules {
     }
 }
 
-/// One look over a rules file.
+/// One lint of a rules file.
 struct RulesLint {
     let rules: RoutingRules
     let profiles: [RuleProfile]
     private(set) var findings: [RuleFinding] = []
     /// The rules that never call their handler.
     var dead: Set<Int> = []
-    /// Those of them that are never even the match.
+    /// Those of `dead` that never even match.
     var unmatched: Set<Int> = []
-    /// The rules of which it was said that they feed themselves.
+    /// The rules already reported as feeding themselves.
     var reportedSelf: Set<Int> = []
 
     init(_ rules: RoutingRules) {
@@ -72,10 +72,10 @@ struct RulesLint {
             "the file is too large to compare all \(what); split it, or give its rules exact buckets or topics")
     }
 
-    /// A rule's id in quotes, fit for a line.
+    /// A rule's id in quotes, shortened for one line.
     func name(_ rule: RoutingRule) -> String { "'\(Suggestion.shown(rule.id))'" }
 
-    /// Where a condition of a rule stands; the rule's place when the file does not have it.
+    /// The position of a rule's condition; the rule's own position if the file does not state the condition.
     func position(_ condition: String, _ key: String? = nil, of rule: RoutingRule) -> SourcePosition {
         rule.conditions.first { condition == $0.name && (key == nil || $0.key?.isExactly(key ?? "") == true) }?.position
             ?? rule.position
@@ -83,6 +83,6 @@ struct RulesLint {
 }
 
 extension SourcePosition {
-    /// The first place of a file, for what is said of all of it.
+    /// The start of the file, for findings about the whole file.
     static let start = SourcePosition(line: 1, column: 1)
 }

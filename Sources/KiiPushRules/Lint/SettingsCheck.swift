@@ -29,7 +29,7 @@ extension RulesLint {
 
     // MARK: Delivery
 
-    /// Finds limits of the age that a message exceeds in the first pause behind a failure.
+    /// Finds `maxAge` limits that a message exceeds during the first pause after a failure.
     mutating func checkAges() {
         if let position = rules.deliveryPosition { check(rules.delivery, at: position, nil) }
         for rule in rules.rules {

@@ -1,23 +1,23 @@
 import KiiPush
 
-/// Finds rules whose messages are all taken by earlier ones.
+/// Finds rules whose messages earlier rules take completely.
 struct ShadowCheck {
-    /// Why a rule, or a part of it, gets no message.
+    /// Why a rule, or a part of it, gets no messages.
     struct Shadow {
         /// The rules that take them, in order.
         let rules: [Int]
-        /// Whether one of them takes them all.
+        /// Whether a single one of them takes them all.
         let isWhole: Bool
     }
 
-    /// The most pairs of rules that are compared; of ten thousand ordinary rules some ten thousand are.
+    /// The most pairs of rules that are compared; ten thousand ordinary rules need about ten thousand.
     private static let mostPairs = 4_000_000
 
     private let profiles: [RuleProfile]
     private let index: RuleIndex
     private var pairsLeft = Self.mostPairs
 
-    /// Whether all was compared.
+    /// Whether all pairs were compared.
     var isComplete: Bool { pairsLeft > 0 }
 
     /// How many pairs of rules were compared.
@@ -27,13 +27,13 @@ struct ShadowCheck {
     ///
     /// - Parameters:
     ///   - profiles: all rules, in order.
-    ///   - isLast: for each rule whether it takes a message for good, and can take one at all.
+    ///   - isLast: for each rule, whether it stops a message and can match one at all.
     init(_ profiles: [RuleProfile], isLast: (Int) -> Bool) {
         self.profiles = profiles
         index = RuleIndex(profiles.indices.map { isLast($0) ? profiles[$0] : nil })
     }
 
-    /// The first rule before `number` that takes everything that `profile` takes.
+    /// The first rule before `number` that matches everything that `profile` matches.
     mutating func rule(before number: Int, covering profile: RuleProfile) -> Int? {
         var first: Int?
         for candidate in index.candidates(for: profile) where candidate < min(number, first ?? number) {
@@ -44,7 +44,7 @@ struct ShadowCheck {
         return first
     }
 
-    /// Why a rule takes no message, if it is because of earlier ones.
+    /// Why a rule gets no message, if earlier rules are the reason.
     mutating func shadow(of number: Int) -> Shadow? {
         let profile = profiles[number]
         if let earlier = rule(before: number, covering: profile) { return Shadow(rules: [earlier], isWhole: true) }
@@ -53,7 +53,7 @@ struct ShadowCheck {
         var hasPart = false
         for criteria in parts {
             let part = RuleProfile(criteria)
-            // What cannot be needs nobody to take it.
+            // An impossible part needs no cover.
             if part.isEmpty { continue }
             hasPart = true
             guard let earlier = rule(before: number, covering: part) else { return nil }
@@ -62,7 +62,7 @@ struct ShadowCheck {
         return hasPart ? Shadow(rules: rules.sorted(), isWhole: false) : nil
     }
 
-    /// The texts of a rule's lists of which earlier rules take all messages, each with the first such rule.
+    /// The texts of a rule's lists whose messages earlier rules all take, each with the first such rule.
     mutating func deadTexts(of number: Int) -> [(condition: WhenCondition, index: Int, rule: Int)] {
         var dead: [(WhenCondition, Int, Int)] = []
         let criteria = profiles[number].criteria

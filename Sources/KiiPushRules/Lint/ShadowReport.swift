@@ -1,4 +1,4 @@
-// Rules that come too late.
+// Rules that earlier rules shadow.
 
 import KiiPush
 
@@ -48,7 +48,7 @@ extension RulesLint {
             related: [RuleFinding.Related(position: earlier.position, what: "the rule \(name(earlier))")])
     }
 
-    /// Rules that call one handler twice with the same messages.
+    /// Finds rules that call one handler twice with the same messages.
     private mutating func checkSameRules() {
         var first: [ExactText: Int] = [:]
         for (number, rule) in rules.rules.enumerated() where !dead.contains(number) {

@@ -1,17 +1,17 @@
 import KiiPush
 
-/// The parts of a directed graph in which each node leads to each other one: where its cycles are.
+/// The strongly connected components of a directed graph, which contain its cycles.
 struct StrongComponents {
     private var numbers: [Int]
 
-    /// A number for the part that a node is in.
+    /// The number of the component that contains a node.
     func component(_ node: Int) -> Int { numbers[node] }
 
-    /// Finds the parts, in time proportional to nodes and edges.
+    /// Finds the components in time linear in nodes and edges.
     init(count: Int, edges: [(from: Int, to: Int)]) {
         numbers = [Int](repeating: -1, count: count)
         let next = Self.lists(count: count, edges)
-        // Tarjan's way, with a stack of its own instead of calls: a chain of ten thousand rules is as deep as that.
+        // Tarjan's algorithm, with an explicit stack instead of recursion: a chain of ten thousand rules is that deep.
         var order = [Int](repeating: -1, count: count)
         var low = [Int](repeating: 0, count: count)
         var open: [Int] = []
@@ -46,7 +46,7 @@ struct StrongComponents {
         }
     }
 
-    /// For each node those that its edges lead to.
+    /// For each node, the targets of its edges.
     static func lists(count: Int, _ edges: [(from: Int, to: Int)]) -> [[Int]] {
         var lists = [[Int]](repeating: [], count: count)
         for (from, to) in edges { lists[from].append(to) }

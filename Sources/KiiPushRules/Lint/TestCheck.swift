@@ -1,4 +1,4 @@
-// Tests of the file that cannot pass, or test nothing; whether the others pass only a run can tell.
+// Finds tests that cannot pass, or that check nothing; only a run tells whether the others pass.
 
 import KiiPush
 
@@ -35,8 +35,7 @@ extension RulesLint {
         }
     }
 
-    /// A program may have a transport of its own, and then has rules that ask for it; a near name is a slip all the
-    /// same.
+    /// A program's own transport appears in its rules too; a name close to a known one is reported in any case.
     private mutating func check(transport: String, _ step: RuleTestStep) {
         guard !Self.transports.contains(where: transport.isExactly) else { return }
         let isNear = Suggestion.of(transport, among: Self.transports) != nil
@@ -78,7 +77,7 @@ extension RulesLint {
         checkRules(expect, rulesByID, handlers)
     }
 
-    /// Only a rule with a limit lets a message expire, and none whose handler was called has.
+    /// A message expires only under a rule with a limit, and only before its handler is called.
     private mutating func checkExpired(
         _ expect: RuleExpectation, _ rulesByID: [ExactText: Int], place: (String) -> SourcePosition
     ) {

@@ -1,10 +1,10 @@
 public import KiiPush
 import Synchronization
 
-/// Lets new rules into a running receiver only when they prove themselves.
+/// Loads new rules into a running receiver only if they pass their checks.
 ///
-/// They must parse, the linter must be sure of no error in them, they must pass their own tests, and every handler that
-/// they name must be there.
+/// They must parse, the linter must find no errors, their own tests must pass, and every handler that they name must be
+/// registered.
 ///
 /// ```swift
 /// let gate = RulesGate(receiver)
@@ -15,14 +15,13 @@ import Synchronization
 /// }
 /// ```
 ///
-/// A file that is refused changes nothing. One that is loaded changes all routes at once: messages that are being
-/// handled keep theirs to their end, later ones get the new ones, and traces say which (`Trace.generation`). What the
-/// receiver remembers lives on: seen messages, breakers with what they hold, the kill switch. Of the settings beside
-/// the rules, a receiver that was made of rules takes over `loop` and `me` at once; what it does not follow is
-/// ``RulesUpdate/Loaded/needRestart``. The tests run in receivers of their own on clocks of their own, and touch
-/// nothing of this one.
+/// A refused file changes nothing. A loaded file changes all routes at once: messages in progress keep their old
+/// routes, later messages get the new ones, and traces show which (`Trace.generation`). The receiver keeps its state:
+/// seen messages, breakers with their held messages, the kill switch. A receiver that was made from rules also applies
+/// the settings `loop` and `me` at once; those that it does not apply are in ``RulesUpdate/Loaded/needRestart``. The
+/// tests run in their own receivers with their own clocks, and do not affect this one.
 public final class RulesGate: Sendable {
-    /// Looks for what else is wrong with rules, such as a handler that they should name; what it returns refuses them.
+    /// Checks rules for other problems, such as a missing handler; any problem that it returns refuses them.
     public typealias Check = @Sendable (RoutingRules) -> [RulesError.Problem]
 
     private struct State {
@@ -41,8 +40,8 @@ public final class RulesGate: Sendable {
     /// - Parameters:
     ///   - receiver: the receiver.
     ///   - actions: what runs programs and prints.
-    ///   - needsTests: whether a file without tests is refused; by default it is loaded.
-    ///   - checks: what else a file must pass, before its tests run.
+    ///   - needsTests: whether to refuse a file without tests; by default it is loaded.
+    ///   - checks: further checks that a file must pass before its tests run.
     public init(
         _ receiver: PushReceiver, actions: (any RuleActions)? = nil, needsTests: Bool = false, checks: [Check] = []
     ) {
@@ -52,14 +51,14 @@ public final class RulesGate: Sendable {
         self.checks = checks
     }
 
-    /// Puts a rules file to the test, and loads it when it passes.
+    /// Tests a rules file, and loads it if it passes.
     ///
-    /// Of two updates at a time the one that was called later wins, whichever is ready first.
+    /// If two updates overlap, the one called later wins, whichever finishes first.
     ///
     /// - Parameters:
     ///   - bytes: the file's content.
-    ///   - file: what problems call it.
-    /// - Returns: what became of it.
+    ///   - file: the name of the file in problems.
+    /// - Returns: the result.
     public func update(_ bytes: [UInt8], file: String) async -> RulesUpdate {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -77,7 +76,7 @@ public final class RulesGate: Sendable {
         }
     }
 
-    /// What the linter is sure of; its warnings refuse nothing.
+    /// The linter's errors; its warnings refuse nothing.
     private static func lintErrors(_ rules: RoutingRules) -> [RulesError.Problem] {
         rules.lint().filter { $0.severity == .error }
             .map { RulesError.Problem(file: $0.file, position: $0.position, what: $0.what) }
@@ -92,7 +91,7 @@ public final class RulesGate: Sendable {
         return failures.map { RulesError.Problem(file: $0.file, position: $0.position, what: $0.reason) }
     }
 
-    /// Loads rules that passed, unless those of a later number are loaded.
+    /// Loads rules that passed, unless rules with a higher number are already loaded.
     func load(_ rules: RoutingRules, _ number: UInt64) throws(RulesError) -> RulesUpdate {
         try state.withLock { state throws(RulesError) in
             guard number > state.loaded else { return .overtaken }

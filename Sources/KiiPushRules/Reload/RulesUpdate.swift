@@ -1,32 +1,33 @@
 import KiiPush
 
-/// What became of new rules.
+/// The result of a rules update.
 @nonexhaustive
 public enum RulesUpdate: Sendable {
-    /// They are in force.
+    /// The rules are in force.
     case loaded(Loaded)
-    /// They are not, and nothing has changed; why, with places.
+    /// The rules are not in force, and nothing has changed; the problems say why and where.
     case refused([RulesError.Problem])
-    /// Newer ones were loaded while these were tested, so they are not wanted any more.
+    /// Newer rules were loaded while these were tested, so these were discarded.
     case overtaken
 
     /// Rules that are in force now.
     public struct Loaded: Sendable {
         /// The rules.
         public let rules: RoutingRules
-        /// The number that traces of messages under them have.
+        /// The generation in traces of messages that these rules route.
         public let generation: Int
-        /// The settings in which the file differs from what the receiver was made with, and which it keeps until it is
-        /// made anew: of `app`, `serving` and `dedupe`.
+        /// The settings among `app`, `serving` and `dedupe` that differ from the receiver's, and take effect only with
+        /// a new receiver.
         ///
-        /// Of a receiver that was not made of rules, what the file states and what is known to differ: of `app`, `me`,
-        /// `loop` and `loop.writesAs`. Its `serving` and `dedupe` are the program's own, and cannot be compared.
+        /// For a receiver that was not made from rules: the settings among `app`, `me`, `loop` and `loop.writesAs` that
+        /// the file states and that are known to differ. Its `serving` and `dedupe` belong to the program, and cannot
+        /// be compared.
         public let needRestart: [String]
     }
 }
 
 extension RulesUpdate: CustomStringConvertible {
-    /// What became of the file, for a log: the generation, or every problem on a line.
+    /// The result for a log: the generation, or every problem on a line.
     public var description: String {
         switch self {
         case .loaded(let loaded):

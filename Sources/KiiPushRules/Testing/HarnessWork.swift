@@ -1,15 +1,15 @@
 import KiiPush
 import Synchronization
 
-/// One piece of work that a test gives a receiver: what came of it, and which handlers are to fail.
+/// One action of a test on a receiver: its results, and the handlers that are to fail.
 ///
-/// Bound to the task, so that work of other tests at the same time never mixes with it, and whatever the handlers
-/// themselves send into the receiver belongs to it.
+/// Bound to the task, so that it never mixes with other tests that run at the same time, and includes whatever the
+/// handlers themselves send to the receiver.
 package final class HarnessWork: Sendable {
     @TaskLocal static var current: HarnessWork?
 
     private let failures: PlannedFailures
-    /// What rules do to the cloud during the test.
+    /// Simulates Kii's cloud during the test.
     let cloud: StandInCloud
     private let ended = Mutex<[Trace]>([])
 
@@ -19,7 +19,7 @@ package final class HarnessWork: Sendable {
 
     func add(_ trace: Trace) { ended.withLock { $0.append(trace) } }
 
-    /// Fails if the work of this task is to fail a handler with a message; does nothing outside of any.
+    /// Throws if this task's work plans a failure of this handler for this message; does nothing outside of such work.
     package static func failurePoint(_ message: UInt64, _ handler: String) throws {
         if let failure = current?.failures.failure(message, handler) { throw failure }
     }
@@ -29,18 +29,18 @@ package final class HarnessWork: Sendable {
 package enum FailingStandIns: Sendable, Hashable {
     /// Every handler.
     case all
-    /// Those of these names: what rules call a handler by, else the id of its route.
+    /// Handlers with these names, which are the names in rules, or else the route's ids.
     case named([String])
 }
 
-/// A stand-in failed since a rules file's test told it to.
+/// A stand-in failed because a test of a rules file asked for it.
 struct StandInFailure: Error, CustomStringConvertible {
     let handler: String
 
     var description: String { "the test told '\(handler)' to fail" }
 }
 
-/// Which handlers fail, message by message: one that is held fails when its turn comes.
+/// The handlers that fail, by message: for a held message, the failure applies when it is handled.
 final class PlannedFailures: Sendable {
     private let plans = Mutex<[UInt64: FailingStandIns]>([:])
     private let make: @Sendable (String) -> any Error
@@ -56,7 +56,7 @@ final class PlannedFailures: Sendable {
 
     func forget(_ id: UInt64) { plans.withLock { _ = $0.removeValue(forKey: id) } }
 
-    /// What a handler throws with a message; nil when it is to succeed.
+    /// The error that a handler throws for a message; nil if it is to succeed.
     func failure(_ id: UInt64, _ handler: String) -> (any Error)? {
         switch plans.withLock({ $0[id] }) {
         case .all?: make(handler)

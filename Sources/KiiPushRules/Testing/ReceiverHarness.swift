@@ -1,16 +1,16 @@
 package import KiiPush
 
-/// A receiver on a clock that only a test advances: what is sent has ended, or is held, when `send` returns.
+/// A receiver on a clock that only a test advances: when `send` returns, the message has ended or is held.
 ///
-/// Rule tests run in one, and `TestReceiver` of KiiPushTesting is one for tests in code. Held messages are handled
-/// inside of `send` and `advance`, when their turn comes.
+/// Rule tests use one, and `TestReceiver` of KiiPushTesting wraps one for tests in code. Held messages are handled
+/// inside `send` and `advance`, when they are due.
 package final class ReceiverHarness: Sendable {
-    /// What became of one payload.
+    /// The result of one payload.
     package struct Ended: Sendable {
         package let trace: Trace
-        /// What rules would have done to Kii's cloud, in order.
+        /// The rules' cloud actions that were simulated, in order.
         package let cloud: [CloudAction]
-        /// What else ended while it was sent, in order.
+        /// Other messages that ended while it was sent, in order.
         package var caused: [Ended] = []
     }
 
@@ -24,7 +24,7 @@ package final class ReceiverHarness: Sendable {
     /// - Parameters:
     ///   - receiver: the receiver.
     ///   - clock: its clock.
-    ///   - failure: makes what a stand-in throws that is to fail, of the handler's name.
+    ///   - failure: makes the error that a stand-in throws, from the handler's name.
     package init(_ receiver: PushReceiver, clock: any TurnedClock, failure: @escaping @Sendable (String) -> any Error) {
         (self.receiver, self.clock) = (receiver, clock)
         failures = PlannedFailures(failure)
@@ -33,7 +33,7 @@ package final class ReceiverHarness: Sendable {
 
     // MARK: Sending
 
-    /// Sends a payload, and lets these handlers fail with it, also when it is held first.
+    /// Sends a payload, and makes these handlers fail for it, even if it is held first.
     package func send(_ payload: RawPayload, failing handlers: FailingStandIns = .named([])) async -> Ended {
         var id: UInt64?
         let traces = await traces {
@@ -43,7 +43,7 @@ package final class ReceiverHarness: Sendable {
             }
             await receiver.handleDue()
         }
-        // What does not decode causes nothing: its trace is the only one.
+        // An undecodable payload causes nothing: its trace is the only one.
         guard let own = traces.firstIndex(where: { id == nil || $0.messageID == id }) else {
             preconditionFailure("the receiver made no trace of the payload")
         }
@@ -53,10 +53,10 @@ package final class ReceiverHarness: Sendable {
         return result
     }
 
-    /// Sets a wall clock that nobody has set to the time at which a payload says that it was sent.
+    /// Sets a wall clock that is not yet set to the sending time of a payload.
     ///
-    /// Call it just before the payload is sent: then the messages of a test or a corpus have the ages that they had
-    /// beside each other, whatever the year is in which it runs.
+    /// Call it just before sending the payload: the messages of a test or a corpus then keep their relative ages,
+    /// whatever the current date.
     package func startWallClock(with payload: RawPayload) {
         guard clock.wallNow == nil, let sentAt = (try? PushMessage(payload))?.sentAt else { return }
         clock.wallNow = sentAt
@@ -64,26 +64,26 @@ package final class ReceiverHarness: Sendable {
 
     // MARK: Time
 
-    /// Advances the clock, handles each held message at its own time, and returns those that ended, in order.
+    /// Advances the clock, handles each held message when it is due, and returns those that ended, in order.
     package func advance(by duration: Duration) async -> [Ended] {
         let end = clock.now.advanced(by: duration)
         return await released {
             while let due = receiver.loopGuard?.nextDue, due <= end {
                 if due > clock.now { clock.advance(by: clock.now.duration(to: due)) }
                 let outcomes = await receiver.handleDue()
-                // Nothing ended and nothing moved: what is due belongs to another receiver of the guard.
+                // Nothing ended or moved: the due message belongs to another receiver of the guard.
                 if outcomes.isEmpty, receiver.loopGuard?.nextDue == due { break }
             }
             clock.advance(by: max(clock.now.duration(to: end), .zero))
         }
     }
 
-    /// Switches a target off, as long as the test lasts unless it says for how long, and returns what ended by it.
+    /// Switches a target off, by default for the rest of the test, and returns the messages that this ended.
     package func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) async -> [Ended] {
         await released { receiver.loopGuard?.kill(target, for: duration) }
     }
 
-    /// Does something by which held messages may end, and returns those that did, in order.
+    /// Performs an action that may end held messages, and returns those that ended, in order.
     package func released(_ body: () async -> Void) async -> [Ended] {
         let traces = await traces(of: body)
         forgetFailures(of: traces)

@@ -1,35 +1,34 @@
 import KiiPush
 
-/// What a file's tests have shown of its rules.
+/// Which parts of a file's rules its tests cover.
 ///
-/// The points that can be covered: each rule, when it takes a message; and each condition of `when`, and each key of
-/// `data`, twice: when it holds, and when it is missed. A rule's conditions are judged in a fixed order (kind, bucket,
-/// object, topic, scope, scopeID, events, sender, transport, certainty, data), and one counts only when all before it
-/// held: then it was this one that decided. A condition that takes everything cannot be missed and has one point less.
-/// Rules behind one that took the message are not tried, so nothing of them is counted. Outcomes are counted, but are
-/// no points: most of them depend on the receiver, not on the rules.
+/// Points: each rule, when it matches a message; and each condition of `when` and each key of `data`, twice: when it
+/// holds, and when it fails. The conditions of a rule are evaluated in a fixed order (kind, bucket, object, topic,
+/// scope, scopeID, events, sender, transport, certainty, data), and a condition counts only if all before it held, so
+/// that it decided. A condition that always holds has one point only. Rules behind one that stopped the message are not
+/// evaluated and not counted. Outcomes are counted, but are not points: most depend on the receiver, not on the rules.
 public struct RuleCoverage: Sendable {
-    /// Something that no test has shown.
+    /// A point that no test has covered.
     public struct Gap: Sendable, Hashable, CustomStringConvertible {
-        /// What was never seen.
+        /// What was not covered.
         public enum Kind: String, Sendable, Hashable, CaseIterable {
-            /// The rule took no message.
+            /// The rule matched no message.
             case taken
             /// The condition never held.
             case held
-            /// The condition was never missed.
+            /// The condition never failed.
             case missed
         }
 
-        /// What was never seen.
+        /// What was not covered.
         public let kind: Kind
         /// The rule.
         public let rule: String
         /// The condition's key in `when`, such as `bucket` or `data`; nil for the rule itself.
         public let condition: String?
-        /// The key of the data, where the condition is `data`.
+        /// The key of the data, if the condition is `data`.
         public let key: String?
-        /// Where the rule begins, or the condition's key stands.
+        /// The position of the rule, or of the condition's key.
         public let position: SourcePosition
 
         /// The gap in words.
@@ -55,7 +54,7 @@ public struct RuleCoverage: Sendable {
     ]
 
     private var tallies: [Tally]
-    /// Whether a rule limits the age of its messages, without which none can expire.
+    /// Whether a rule limits the age of its messages; without a limit none can expire.
     private let limitsAge: Bool
     private var messages = [Int](repeating: 0, count: allOutcomes.count)
 
@@ -69,7 +68,7 @@ public struct RuleCoverage: Sendable {
         }
     }
 
-    /// Of no rules.
+    /// Coverage of no rules.
     init() { (tallies, limitsAge) = ([], false) }
 
     mutating func count(_ message: PushMessage) {
@@ -90,7 +89,7 @@ public struct RuleCoverage: Sendable {
         messages[index] += 1
     }
 
-    // MARK: What was found
+    // MARK: Results
 
     /// How many points there are.
     public var points: Int { tallies.reduce(0) { $0 + $1.points.count } }
@@ -101,25 +100,25 @@ public struct RuleCoverage: Sendable {
     /// The covered share of the points, from 0 to 100; 100 when there are none.
     public var percent: Double { points == 0 ? 100 : Double(covered) * 100 / Double(points) }
 
-    /// Whether the covered share is as large as asked.
+    /// Whether the covered share is at least this.
     public func reaches(percent wanted: Double) -> Bool { Double(covered) * 100 >= wanted * Double(points) }
 
-    /// The points that are not covered, by their places.
+    /// The points that are not covered, in order of position.
     public var uncovered: [Gap] {
         tallies.flatMap { $0.points.filter { !$0.isCovered }.map(\.gap) }
             .enumerated().sorted { ($0.element.position, $0.offset) < ($1.element.position, $1.offset) }
             .map(\.element)
     }
 
-    /// Each outcome that there can be, and how many messages of the tests ended so; held ones count when they are
-    /// held, and again when they end.
+    /// Each possible outcome, and how many messages of the tests had it; a held message counts when it is held, and
+    /// again when it ends.
     public var outcomes: [(name: String, messages: Int)] {
         zip(Self.allOutcomes, messages).filter { limitsAge || $0.0 != "expired" }.map { (name: $0, messages: $1) }
     }
 }
 
 extension RuleCoverage.Tally {
-    /// The rule's points, each with the gap that it is when it is not covered.
+    /// The rule's points, each with the gap to report if it is not covered.
     fileprivate var points: [(gap: RuleCoverage.Gap, isCovered: Bool)] {
         func gap(_ kind: RuleCoverage.Gap.Kind, _ condition: RoutingRule.JudgedCondition? = nil) -> RuleCoverage.Gap {
             RuleCoverage.Gap(

@@ -1,28 +1,28 @@
 public import KiiPush
 
-/// What a rules file's own test expected and did not get.
+/// An unmet expectation of a rules file's test.
 public struct RuleTestFailure: Error, Sendable {
-    /// The file, as it was called when it was read.
+    /// The file's name, as given when it was read.
     public let file: String
-    /// Where the expectation stands; the step or the test, when that is what is wrong.
+    /// The position of the expectation, or of the step or the test if that is wrong.
     public let position: SourcePosition
-    /// The test's name; nil when it is the file that fails.
+    /// The test's name; nil if the failure concerns the whole file.
     public let test: String?
-    /// The step's number in the test, from 1; nil when no step is to blame.
+    /// The step's number in the test, from 1; nil if no step is at fault.
     public let step: Int?
     /// Where the step begins.
     public let stepPosition: SourcePosition?
-    /// The key of `expect`; nil when something else is wrong.
+    /// The key of `expect`; nil if something else is wrong.
     public let key: String?
-    /// What the test expects there; nil without a key.
+    /// The expected value; nil without a key.
     public let expected: RuleTestValue?
-    /// What came instead; nil without a key.
+    /// The actual value; nil without a key.
     public let actual: RuleTestValue?
     /// What is wrong, in words.
     public let what: String
-    /// What each stage said of the message, in order, as `stage: verdict`; empty when nothing was received.
+    /// Each stage's verdict on the message, in order, as `stage: verdict`; empty if nothing was received.
     public let stages: [String]
-    /// What each rule said of the message, in order; empty when nothing was received or decoded.
+    /// Each rule's verdict on the message, in order; empty if nothing was received or decoded.
     public let rules: [RuleVerdict]
 }
 
@@ -37,11 +37,11 @@ extension RuleTestFailure: CustomStringConvertible {
         return "test '\(test)'\(step): \(what)"
     }
 
-    /// Why, in lines for people: the stages, then each rule up to the 40th.
+    /// An explanation for people, in lines: the stages, then at most 40 rules.
     public var explanation: [String] {
         guard !stages.isEmpty else { return [] }
         var lines = stages.map { "stage \($0)" }
-        // Who has ten thousand rules would not read that many lines.
+        // With ten thousand rules, nobody would read that many lines.
         let most = 40
         lines += rules.prefix(most).map { "rule \($0.description(in: file))" }
         if rules.count > most { lines.append("and \(counted(rules.count - most, "more rule"))") }
@@ -51,7 +51,7 @@ extension RuleTestFailure: CustomStringConvertible {
 
 /// A value that a test compares.
 public enum RuleTestValue: Sendable, Hashable, CustomStringConvertible {
-    /// There is none.
+    /// No value.
     case none
     /// A name.
     case text(String)
@@ -60,7 +60,7 @@ public enum RuleTestValue: Sendable, Hashable, CustomStringConvertible {
     /// Values of JSON, in order.
     case values([DataValue])
 
-    /// The value as the rules file writes it; `nothing` when there is none.
+    /// The value as the rules file writes it; `nothing` if there is none.
     public var description: String {
         guard self != .none else { return "nothing" }
         var writer = JSONWriter()
@@ -68,7 +68,7 @@ public enum RuleTestValue: Sendable, Hashable, CustomStringConvertible {
         return writer.text
     }
 
-    /// Writes the value; null when there is none.
+    /// Writes the value; null if there is none.
     package func write(to writer: inout JSONWriter) {
         switch self {
         case .none: writer.null()
@@ -81,7 +81,7 @@ public enum RuleTestValue: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether two values are the same, to the byte.
+    /// Whether two values are equal, byte for byte.
     public static func == (left: RuleTestValue, right: RuleTestValue) -> Bool {
         switch (left, right) {
         case (.none, .none): true
@@ -103,26 +103,26 @@ public enum RuleTestValue: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What one rule said of a message.
+/// One rule's verdict on a message.
 public struct RuleVerdict: Sendable {
-    /// What it said.
+    /// A verdict.
     public enum Answer: Sendable {
         /// All its conditions hold.
         case takes
         /// The first condition that does not hold.
         case misses(RouteCheck)
-        /// An earlier rule had taken the message, and lets no later one try.
+        /// An earlier rule took the message and stopped it.
         case notTried(after: String)
     }
 
     /// The rule's id.
     public let rule: String
-    /// Where the rule begins, or the condition that does not hold.
+    /// The position of the rule, or of the condition that does not hold.
     public let position: SourcePosition
-    /// What it said.
+    /// The verdict.
     public let answer: Answer
 
-    /// The verdict with its place.
+    /// The verdict with its position.
     func description(in file: String) -> String {
         switch answer {
         case .takes: "'\(rule)' takes it (\(file):\(position))"
@@ -134,7 +134,7 @@ public struct RuleVerdict: Sendable {
         }
     }
 
-    /// What each rule says of a message, in order.
+    /// Each rule's verdict on a message, in order.
     static func all(_ message: PushMessage, _ rules: [RoutingRule]) -> [RuleVerdict] {
         var taker: String?
         return rules.map { rule in

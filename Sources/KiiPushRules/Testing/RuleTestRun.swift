@@ -1,6 +1,6 @@
 import KiiPush
 
-/// One test while it runs.
+/// A running test.
 struct RuleTestRun {
     private let rules: RoutingRules
     private let test: RuleTest
@@ -11,7 +11,7 @@ struct RuleTestRun {
     private var elapsed = Duration.zero
     private var done: [RuleTestResult.Done] = []
 
-    /// Makes a run through a receiver of its own, with the routes of one that has loaded the rules with stand-ins.
+    /// Makes a run with its own receiver, with the routes of one that has loaded the rules with stand-ins.
     init(_ rules: RoutingRules, _ test: RuleTest, routesOf compiled: PushReceiver, coverage: RuleCoverage?) {
         (self.rules, self.test, self.coverage) = (rules, test, coverage)
         let receiver = PushReceiver(rules: rules, clock: clock)
@@ -86,7 +86,7 @@ struct RuleTestRun {
         ]
         let wrong = compared.filter { $0.expected != nil && $0.expected != $0.actual }
         guard !wrong.isEmpty else { return }
-        // Once a step, and only when it fails: it reads the message again for each condition of each rule.
+        // Only once for a failing step: this evaluates each condition of each rule again.
         let verdicts = message.map { RuleVerdict.all($0, rules.rules) } ?? []
         let stages = receipt.trace.stages.map { "\($0.name): \($0.verdict)" }
         for (key, expected, actual) in wrong {
@@ -100,7 +100,7 @@ struct RuleTestRun {
         }
     }
 
-    /// What to say of a name that no rule has, since no run can ever give it.
+    /// The text about a name that no rule has, since no run can ever produce it.
     private func unknownName(_ key: String, _ expect: RuleExpectation) -> String {
         guard key == "rules" || key == "handlers" else { return "" }
         let known = RuleNames(rules.rules, isComplete: true)

@@ -1,6 +1,6 @@
 import KiiPush
 
-/// Runs a rules file's own tests, each through a real receiver of its own on a virtual clock.
+/// Runs the tests of a rules file, each through its own real receiver on a virtual clock.
 ///
 /// ```swift
 /// let runner = try RuleTestRunner(rules)
@@ -10,9 +10,8 @@ import KiiPush
 /// }
 /// ```
 ///
-/// The receiver is the one that `PushReceiver(rules:)` makes, with nothing left out;
-/// only the handlers, programs, printing and calls that the rules ask for are stand-ins. Tests may run at the same
-/// time: the rules are compiled once, and everything else is each test's own.
+/// The receiver is complete, as `PushReceiver(rules:)` makes it; only handlers, programs, printing and cloud calls are
+/// stand-ins. Tests may run at the same time: the rules are compiled once, and each test has its own state.
 public final class RuleTestRunner: Sendable {
     /// The rules whose tests it runs.
     public let rules: RoutingRules
@@ -20,7 +19,7 @@ public final class RuleTestRunner: Sendable {
 
     /// Compiles the rules.
     ///
-    /// - Throws: `RulesError` when they cannot be loaded.
+    /// - Throws: `RulesError` if they cannot be loaded.
     public init(_ rules: RoutingRules) throws(RulesError) {
         self.rules = rules
         compiled = PushReceiver(rules: rules, clock: RuleTestClock())
@@ -33,15 +32,15 @@ public final class RuleTestRunner: Sendable {
         return await run.result()
     }
 
-    /// Runs one test, and counts what it covers.
+    /// Runs one test, and counts its coverage.
     ///
     /// - Parameters:
     ///   - test: the test.
-    ///   - coverage: counted on.
+    ///   - coverage: where it is counted.
     /// - Returns: how it ended.
     public func run(_ test: RuleTest, counting coverage: inout RuleCoverage) async -> RuleTestResult {
         var counted = RuleCoverage()
-        // Moved and not copied: two of them would make the first one who counts copy what ten thousand rules have.
+        // Moved, not copied: with two references, counting would copy the tallies of ten thousand rules.
         swap(&counted, &coverage)
         var run = RuleTestRun(rules, test, routesOf: compiled, coverage: consume counted)
         let result = await run.result()
@@ -49,7 +48,7 @@ public final class RuleTestRunner: Sendable {
         return result
     }
 
-    /// What is wrong with the file as a whole: it has no test.
+    /// The failure of a file that has no tests.
     public var missingTests: RuleTestFailure? {
         guard rules.tests.isEmpty else { return nil }
         return RuleTestFailure(
@@ -60,23 +59,23 @@ public final class RuleTestRunner: Sendable {
     }
 }
 
-/// How a test ended.
+/// The result of a test.
 public struct RuleTestResult: Sendable {
     /// The test.
     public let test: RuleTest
-    /// What went otherwise than expected, in order; none when the test passed.
+    /// The failures, in order; empty if the test passed.
     public let failures: [RuleTestFailure]
-    /// What the rules would have done to Kii's cloud, in order; a test calls none.
+    /// The rules' cloud actions that were simulated, in order; a test calls no cloud.
     public let cloud: [Done]
 
-    /// Something that a rule would have done to Kii's cloud.
+    /// A simulated cloud action.
     public struct Done: Sendable, Hashable {
-        /// The number of the step, from 1; of a message that was held, that by which it was handled.
+        /// The number of the step, from 1; for a held message, the step in which it was handled.
         public let step: Int
-        /// What it is, with values of the message.
+        /// The action, with values of the message.
         public let action: CloudAction
     }
 
-    /// Whether all was as expected.
+    /// Whether all expectations were met.
     public var passed: Bool { failures.isEmpty }
 }

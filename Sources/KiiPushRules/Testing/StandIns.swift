@@ -2,7 +2,7 @@ import KiiCloud
 package import KiiPush
 import Synchronization
 
-/// Stands in for Kii's cloud in a test: notes what rules would do to it, and keeps the fields that they wrote.
+/// Simulates Kii's cloud in a test: records the rules' actions, and keeps the fields that they write.
 final class StandInCloud: Sendable {
     private struct State {
         var objects: [KiiURI: KeyedData] = [:]
@@ -11,10 +11,10 @@ final class StandInCloud: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes out what was done for a message.
+    /// Removes and returns the actions for a message.
     func takeActions(for id: UInt64) -> [CloudAction] { state.withLock { $0.actions.removeValue(forKey: id) ?? [] } }
 
-    /// Does an action, announced as a real one is; one that changes nothing is not done.
+    /// Performs an action, announced as a real one is; skips one that changes nothing.
     func perform(_ action: CloudAction, _ context: HandlerContext) throws {
         guard changesSomething(action) else { return }
         if case .write(let uri, let fields, let replaces) = action, let object = uri.object {
@@ -35,7 +35,7 @@ final class StandInCloud: Sendable {
     }
 }
 
-/// Hands what rules do to the cloud to that of the test which sent the message.
+/// Passes rules' cloud actions to the simulated cloud of the test that sent the message.
 private struct StandInCalls: RuleCloud {
     func perform(_ action: CloudAction, _ context: HandlerContext) async throws {
         try HarnessWork.failurePoint(context.messageID, context.route)
@@ -43,8 +43,7 @@ private struct StandInCalls: RuleCloud {
     }
 }
 
-/// Stands in for the programs, the printing and the calls that rules ask for: does nothing, and fails where a test says
-/// so.
+/// Replaces programs, printing and cloud calls of rules: does nothing, and fails where a test says so.
 private struct StandInActions: RuleActions {
     var cloud: (any RuleCloud)? { StandInCalls() }
 

@@ -1,27 +1,27 @@
 package import KiiPush
 import Synchronization
 
-/// A clock that shows what it was last set to.
+/// A clock that only moves when it is set.
 package protocol TurnedClock: ReceiverClock, AnyObject {
-    /// What the wall clock shows, in milliseconds since 1970; nil for one that knows no date.
+    /// The wall clock's time, in milliseconds since 1970; nil if it knows no date.
     var wallNow: Int64? { get set }
 
     /// Advances the clock by a duration that is not negative.
     func advance(by duration: Duration)
 }
 
-/// What such a clock shows.
+/// The time of such a clock.
 package struct TurnedTime: Sendable {
     /// The present moment.
     package private(set) var now: MonotonicInstant
-    /// What the wall clock showed at a moment.
+    /// The wall clock's time at some moment.
     private var wall: (milliseconds: Int64, at: MonotonicInstant)?
 
     package init(now: MonotonicInstant = MonotonicInstant(nanoseconds: 0), wallNow: Int64? = nil) {
         (self.now, wall) = (now, wallNow.map { ($0, now) })
     }
 
-    /// What the wall clock shows; it advances with the clock, and jumps when it is set.
+    /// The wall clock's time; it advances with the clock, and jumps when it is set.
     package var wallNow: Int64? {
         get {
             wall.map { wall in
@@ -33,7 +33,7 @@ package struct TurnedTime: Sendable {
         set { wall = newValue.map { ($0, now) } }
     }
 
-    /// Advances both; neither can be turned back, since no monotonic clock goes back.
+    /// Advances both; neither can go back, since a monotonic clock never does.
     package mutating func advance(by duration: Duration) {
         precondition(duration >= .zero, "a monotonic clock does not go back")
         now = now.advanced(by: duration)
@@ -53,7 +53,7 @@ final class RuleTestClock: TurnedClock {
 
     func advance(by duration: Duration) { time.withLock { $0.advance(by: duration) } }
 
-    /// Returns at once or fails: only stand-ins run on this clock, and a sleep would last for ever.
+    /// Returns at once or fails: only stand-ins run on this clock, and a sleep would never end.
     func sleep(until instant: MonotonicInstant) async throws {
         guard now >= instant else { throw CancellationError() }
     }

@@ -3,31 +3,31 @@ import CSQLite
 import Glibc
 import KiiPushLinux
 
-/// One open database file: prepares each statement once, binds values, and makes errors of result codes.
+/// One open database file: prepares each statement once, binds values, and converts result codes to errors.
 ///
-/// All calls into SQLite are here, and with them all unsafe code of that kind. It is used by one thread at a time: the
-/// database keeps it behind its lock.
+/// All calls of SQLite are here, with all unsafe code of that kind. One thread at a time uses it: the database keeps it
+/// behind its lock.
 @safe
-// SQLite lets any thread use a handle, if one at a time does: nobody can copy this, and what uses the handle mutates.
+// SQLite lets any thread use a handle, one at a time: this cannot be copied, and every use of the handle mutates.
 struct Connection: ~Copyable, @unchecked Sendable {
-    // Valid from `init` to `deinit`, and never handed out.
+    // Valid from `init` to `deinit`, and never passed out.
     private let handle: OpaquePointer
     let path: String
-    /// The statements by their text; their number is bounded by the texts that this module has.
+    /// The statements by text; their number is bounded by the number of texts in this module.
     private var statements = unsafe [String: OpaquePointer]()
     /// Whether SQLite has found the file damaged.
     private(set) var isDamaged = false
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     init(path: String) throws(SQLiteError) {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        // The path is a C string for as long as the call lasts.
+        // The path is a C string during the call.
         let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
         guard let handle = unsafe opened else { throw .cannotOpen(path: path, ErrorNumber(rawValue: ENOMEM)) }
         guard code == SQLITE_OK else {
             let error = unsafe SQLiteError(code, handle, path)
-            // Also a database that was not opened has a handle, to be closed.
+            // A failed open also returns a handle, which must be closed.
             unsafe sqlite3_close_v2(handle)
             throw error
         }
@@ -37,38 +37,38 @@ struct Connection: ~Copyable, @unchecked Sendable {
         keepLog(true)
     }
 
-    /// Sets whether the file's log stays as it is when the file is closed, as it does at first: what may be damaged is
-    /// not to be written to.
+    /// Sets whether closing keeps the write-ahead log unchanged, as it does at first: a file that may be damaged must
+    /// not be written.
     func keepLog(_ isKept: Bool) { unsafe _ = csqlite_keep_log(handle, isKept ? 1 : 0) }
 
     deinit {
-        // SQLite closes a file only when its statements are gone; nobody else has them.
+        // SQLite closes a file only when its statements are finalized; nobody else has them.
         unsafe statements.values.forEach { unsafe _ = sqlite3_finalize($0) }
         unsafe sqlite3_close(handle)
     }
 
     // MARK: Statements
 
-    /// Runs a statement that gives no rows, or whose rows do not matter.
+    /// Runs a statement without rows, or whose rows do not matter.
     mutating func run(_ sql: String, _ values: SQLValue...) throws(SQLiteError) {
         try each(sql, values) { _ in }
     }
 
-    /// The first column of the first row, a number; nil when there is no row.
+    /// The number in the first column of the first row; nil without a row.
     mutating func number(_ sql: String, _ values: SQLValue...) throws(SQLiteError) -> Int64? {
         var found: Int64?
         try each(sql, values) { row in found = found ?? row.integer(0) }
         return found
     }
 
-    /// The first column of the first row, a text; nil when there is no row.
+    /// The text in the first column of the first row; nil without a row.
     mutating func text(_ sql: String, _ values: SQLValue...) throws(SQLiteError) -> String? {
         var found: String?
         try each(sql, values) { row in found = found ?? row.text(0) }
         return found
     }
 
-    /// Runs a statement and shows each row that it gives.
+    /// Runs a statement and passes each row to `read`.
     mutating func each(_ sql: String, _ values: [SQLValue] = [], _ read: (borrowing SQLRow) -> Void) throws(SQLiteError)
     {
         try rows(sql, values) { row in
@@ -77,12 +77,12 @@ struct Connection: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Runs a statement and shows each row that it gives, until one is the last that `read` wants.
+    /// Runs a statement and passes each row to `read`, until `read` wants no more.
     mutating func rows(
         _ sql: String, _ values: [SQLValue] = [], _ read: (borrowing SQLRow) -> Bool
     ) throws(SQLiteError) {
         let statement = unsafe try prepared(sql)
-        // What a statement has bound and locked goes before it is used again, also after an error; the error was told.
+        // The statement's values and locks are released before its next use, also after an error, which was reported.
         defer {
             unsafe sqlite3_reset(statement)
             unsafe sqlite3_clear_bindings(statement)
@@ -90,7 +90,7 @@ struct Connection: ~Copyable, @unchecked Sendable {
         for (index, value) in values.enumerated() {
             try check(unsafe value.bind(to: statement, Int32(index + 1)))
         }
-        // SQLite keeps the number only of some failures; of others it is the last that was set.
+        // SQLite sets the number only for some failures; for others it would be a stale one.
         errno = 0
         while true {
             switch unsafe sqlite3_step(statement) {
@@ -101,9 +101,9 @@ struct Connection: ~Copyable, @unchecked Sendable {
         }
     }
 
-    /// Runs several statements that have no values, as of a schema.
+    /// Runs several statements without values, such as a schema.
     mutating func script(_ sql: String) throws(SQLiteError) {
-        // The text is a C string for as long as the call lasts; no callback, no message.
+        // The text is a C string during the call; no callback, no message.
         try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
     }
 
@@ -121,27 +121,27 @@ struct Connection: ~Copyable, @unchecked Sendable {
         guard code == SQLITE_OK else { throw failure(code) }
     }
 
-    /// What a result code of the last call means.
+    /// The error for a result code of the last call.
     private mutating func failure(_ code: Int32) -> SQLiteError {
         let error = unsafe SQLiteError(code, handle, path)
         if case .corrupt = error { isDamaged = true }
         return error
     }
 
-    /// The number of the row that was inserted last.
+    /// The number of the last inserted row.
     var lastRow: Int64 {
         mutating get { unsafe sqlite3_last_insert_rowid(handle) }
     }
 
     // MARK: Transactions
 
-    /// Does all that `body` does, or nothing of it.
+    /// Runs `body` in a transaction.
     ///
-    /// - Throws: what `body` threw, or why the transaction did not end well; nothing has changed then.
+    /// - Throws: the error of `body` or of the transaction; nothing has changed then.
     mutating func transaction<Result>(
         _ body: (inout Connection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
-        // One that could not even be rolled back must not swallow the next.
+        // A transaction whose rollback failed must not include the next one.
         if isInTransaction { try run("ROLLBACK") }
         try run("BEGIN IMMEDIATE")
         do {
@@ -149,16 +149,16 @@ struct Connection: ~Copyable, @unchecked Sendable {
             try run("COMMIT")
             return result
         } catch {
-            // After some errors, a full disk among them, SQLite has rolled back by itself.
+            // After some errors, such as a full disk, SQLite has already rolled back.
             if isInTransaction { try? run("ROLLBACK") }
             if case .full = error { giveBackLog() }
             throw error
         }
     }
 
-    /// Gives the disk back what the log took, so that there may be room for the next transaction.
+    /// Truncates the write-ahead log, so that the disk may have space for the next transaction.
     ///
-    /// Otherwise the log keeps its size, also when all of it lies in the database. Where that has no room to grow,
+    /// Otherwise the log keeps its size, even if the database contains all of it. If the database has no space to grow,
     /// nothing changes.
     private mutating func giveBackLog() { try? run("PRAGMA wal_checkpoint(TRUNCATE)") }
 
@@ -182,7 +182,8 @@ enum SQLValue {
         case .null: return unsafe sqlite3_bind_null(statement, index)
         case .integer(let number): return unsafe sqlite3_bind_int64(statement, index, number)
         case .text(var text):
-            // SQLite copies the bytes before the call returns; no bytes may have no address, which would be NULL.
+            // SQLite copies the bytes before the call returns; an empty text may have no address, which would mean
+            // NULL.
             guard !text.isEmpty else { return unsafe csqlite_bind_text(statement, index, "", 0) }
             return text.withUTF8 { bytes in
                 unsafe bytes.withMemoryRebound(to: CChar.self) { bytes in
@@ -190,7 +191,7 @@ enum SQLValue {
                 }
             }
         case .blob(let bytes):
-            // As above; and bytes without an address would be NULL, not an empty blob.
+            // As above; bytes without an address would mean NULL, not an empty blob.
             guard !bytes.isEmpty else { return unsafe sqlite3_bind_zeroblob(statement, index, 0) }
             return unsafe bytes.withUnsafeBytes { bytes in
                 unsafe csqlite_bind_blob(statement, index, bytes.baseAddress, Int32(bytes.count))
@@ -199,7 +200,7 @@ enum SQLValue {
     }
 }
 
-/// The row at which a statement stands; only for as long as it is shown.
+/// The current row of a statement; valid only during the call that passes it.
 @safe
 struct SQLRow: ~Copyable {
     fileprivate let statement: OpaquePointer
@@ -210,7 +211,7 @@ struct SQLRow: ~Copyable {
 
     func integerOrNull(_ column: Int32) -> Int64? { isNull(column) ? nil : integer(column) }
 
-    /// The value as it is stored; a fraction, which no table of ours has, counts as none.
+    /// The stored value; a fraction, which none of our tables has, counts as null.
     func value(_ column: Int32) -> SQLValue {
         switch unsafe sqlite3_column_type(statement, column) {
         case SQLITE_INTEGER: .integer(integer(column))
@@ -221,7 +222,7 @@ struct SQLRow: ~Copyable {
     }
 
     func text(_ column: Int32) -> String? {
-        // The text is SQLite's until the next step, and is copied before.
+        // SQLite owns the text until the next step, and it is copied before.
         guard let bytes = unsafe sqlite3_column_text(statement, column) else { return nil }
         let count = unsafe Int(sqlite3_column_bytes(statement, column))
         return unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
@@ -236,7 +237,7 @@ struct SQLRow: ~Copyable {
 }
 
 extension SQLiteError {
-    /// What a result code means.
+    /// The error for a result code.
     fileprivate init(_ code: Int32, _ handle: OpaquePointer, _ path: String) {
         let last = errno
         let kept = unsafe sqlite3_system_errno(handle)

@@ -2,19 +2,19 @@
 import Glibc
 import KiiPushLinux
 
-/// A database's place on disk, looked at before SQLite opens it.
+/// Checks of a database's path before SQLite opens it.
 enum DatabaseFile {
-    /// Makes the directory (mode 0700) and the file (0600) where they are missing, takes the lock, and refuses what
-    /// others could have read or changed.
+    /// Creates the directory (mode 0700) and the file (0600) if they are missing, takes the lock, and refuses a file
+    /// that others could have read or changed.
     ///
-    /// - Returns: the lock, to be held for as long as the database is open.
+    /// - Returns: the lock, to hold while the database is open.
     static func prepare(_ path: String, directory: String) throws(SQLiteError) -> FileLock {
         do throws(ErrorNumber) { try StateDirectory.make(directory) } catch {
             throw .cannotOpen(path: directory, error)
         }
         try checkDirectory(directory)
         let lock: FileLock
-        // Of a process that was killed a program may have the lock still, one that was just being started.
+        // A child process of a killed process may still hold the lock, if it was just being started.
         do throws(ErrorNumber) { lock = try FileLock("\(path).lock", limit: .seconds(2)) } catch {
             throw error.rawValue == EWOULDBLOCK ? .inUse(path: path) : .cannotOpen(path: "\(path).lock", error)
         }
@@ -25,7 +25,7 @@ enum DatabaseFile {
         return lock
     }
 
-    /// Who may write to the directory could put another file in the database's place.
+    /// Whoever may write to the directory could replace the database.
     private static func checkDirectory(_ path: String) throws(SQLiteError) {
         var status = stat()
         // The call reads the path and fills in `status`.
@@ -34,10 +34,10 @@ enum DatabaseFile {
         guard status.st_mode & 0o022 == 0 else { throw .openToOthers(path: path, mode: status.st_mode & 0o777) }
     }
 
-    /// After how many pages the log is taken into the database.
+    /// The number of pages after which the log is checkpointed.
     static func logPages(beside path: String) -> Int { hasLittleRoom(beside: path) ? 100 : 1000 }
 
-    /// Whether less than 32 MB are free on the disk of a file; false where the system does not say.
+    /// Whether less than 32 MB are free on a file's disk; false if the system does not say.
     private static func hasLittleRoom(beside path: String) -> Bool {
         var system = statvfs()
         // The call reads the path and fills in `system`.
@@ -45,10 +45,10 @@ enum DatabaseFile {
         return UInt64(system.f_bavail) < (32 << 20) / UInt64(max(system.f_frsize, 1))
     }
 
-    // Closed again before SQLite opens the file: a descriptor closed later would end SQLite's own locks.
+    // Closed again before SQLite opens the file: closing a descriptor later would release SQLite's own locks.
     private static let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK
 
-    /// Makes an empty file (mode 0600), unless there is something.
+    /// Creates an empty file (mode 0600), unless the path exists.
     static func make(_ path: String) throws(SQLiteError) {
         let made = retrying { unsafe open(path, flags | O_CREAT | O_EXCL, 0o600) }
         guard made >= 0 else {

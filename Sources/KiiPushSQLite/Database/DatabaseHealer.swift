@@ -2,44 +2,44 @@
 import Glibc
 import KiiPushLinux
 
-/// What a healing has done, each on disk before the next begins; a test ends the process after any of them.
+/// A completed step of healing, on disk before the next begins; a test ends the process after each.
 enum HealingStep: CaseIterable {
     case noted, moved, movedLog, madeNew, copied, notedEnd, placed
 }
 
-/// Puts a damaged database aside and a new one in its place, with what can be read of the old one.
+/// Sets a damaged database aside and replaces it by a new one, with its readable contents.
 ///
-/// A process that ends on the way leaves the old files whole, under their old name or the new one, and a marker that
-/// says which; the next one goes on from there. It works under the database's lock.
+/// A process that ends in between leaves the old files complete, under their old name or the new one, and a marker that
+/// says which; the next process resumes there. It works under the database's lock.
 struct DatabaseHealer {
-    /// How many databases that were put aside are kept, the newest ones.
+    /// How many old databases are kept, newest first.
     static let most = 3
     static let infix = "damaged-"
-    /// What SQLite keeps beside a database.
+    /// The files that SQLite keeps beside a database.
     private static let companions = ["-wal", "-shm", "-journal"]
 
     let path: String
-    /// The time of the wall clock, in nanoseconds, of which the file is named.
+    /// The wall clock's time in nanoseconds, for the file's name.
     let wall: Int64
     let step: (HealingStep) -> Void
 
     private var directory: String { String(path.dropLast(SQLiteDatabase.fileName.count)) }
     private var new: String { "\(path).new" }
 
-    /// Whether there is nothing in a database's file, though there was one.
+    /// Whether a database's file is empty or missing, though there was one.
     static func isEmptied(_ path: String, _ marker: DatabaseMarker?) -> Bool {
-        // SQLite removes the log of an empty database when it opens that; one byte counts as none for it.
+        // SQLite removes the log of an empty database when it opens it, and treats a file of one byte as empty.
         (size(path) ?? 0) <= 1 && (marker != nil || (size("\(path)-wal") ?? 0) > 0)
     }
 
-    /// Whether a healing's old file still lies there.
+    /// Whether the old file of a healing still exists.
     static func isThere(_ path: String) -> Bool { size(path) != nil }
 
     // MARK: Steps
 
-    /// Goes on where a process ended that was healing; nil when there is nothing to go on with.
+    /// Resumes an interrupted healing; nil if there is none.
     func resume(_ marker: DatabaseMarker?) throws(SQLiteError) -> DatabaseHealing? {
-        // What has come into the old one's place since is not to be touched.
+        // A file that has been created in the old one's place since is not touched.
         guard (Self.size(path) ?? 0) <= 1 else { return nil }
         switch marker {
         case .healing(let aside, let cause) where Self.size(directory + aside) != nil:
@@ -52,7 +52,7 @@ struct DatabaseHealer {
         }
     }
 
-    /// Heals a database that is closed.
+    /// Heals a closed database.
     func heal(_ cause: DatabaseHealing.Cause) throws(SQLiteError) -> DatabaseHealing {
         let aside = freeName()
         try DatabaseMarker.healing(aside: aside, cause).write(path)
@@ -70,7 +70,7 @@ struct DatabaseHealer {
         let saved = try makeNew(aside)
         let healing = DatabaseHealing(
             damagedPath: aside, cause: cause, inbox: saved.inbox, deadLetters: saved.deadLetters, seen: saved.seen)
-        // From here on the new one is complete, and is only to be moved.
+        // From here on the new database is complete, and only has to be moved.
         try DatabaseMarker.healed(healing).write(path)
         step(.notedEnd)
         try place()
@@ -97,7 +97,7 @@ struct DatabaseHealer {
 
     // MARK: Files
 
-    /// A name that says when, and that no file has.
+    /// An unused name with the date.
     private func freeName() -> String {
         var second = wall / 1_000_000_000
         while true {
@@ -108,7 +108,7 @@ struct DatabaseHealer {
         }
     }
 
-    /// Removes what was put aside the longest ago, beyond the number that is kept.
+    /// Removes the oldest databases beyond the number to keep.
     private func removeOldest(but aside: String) {
         let start = "\(SQLiteDatabase.fileName).\(Self.infix)"
         let names = Set(
@@ -116,13 +116,13 @@ struct DatabaseHealer {
                 Self.companions.first { name.hasSuffix($0) }.map { String(name.dropLast($0.count)) } ?? name
             }
         ).subtracting([String(aside.dropFirst(directory.count))])
-        // One that cannot be removed harms nobody.
+        // A file that cannot be removed does no harm.
         for name in names.sorted().dropLast(Self.most - 1) {
             for end in [""] + Self.companions { try? remove(directory + name + end) }
         }
     }
 
-    /// How many bytes a file has; nil when there is none.
+    /// The size of a file in bytes; nil if it does not exist.
     private static func size(_ path: String) -> Int64? {
         var status = stat()
         // The call reads the path and fills in `status`.
@@ -137,7 +137,7 @@ struct DatabaseHealer {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw .cannotOpen(path: path, .current) }
     }
 
-    /// Brings the names of the files to the disk.
+    /// Syncs the directory, and so the files' names, to disk.
     private func sync() throws(SQLiteError) {
         do throws(ErrorNumber) { try syncDirectory(of: path) } catch { throw .cannotOpen(path: directory, error) }
     }

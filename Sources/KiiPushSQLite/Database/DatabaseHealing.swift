@@ -5,21 +5,21 @@ import KiiPushLinux
 
 /// A damaged database was set aside, and a new one was started with its readable contents.
 ///
-/// What a handler has to know of it is that messages may have been lost, or be handled a second time.
+/// For handlers this means: messages may have been lost, or may be handled a second time.
 public struct DatabaseHealing: Sendable, Hashable {
-    /// What was wrong.
+    /// The reason for healing.
     public enum Cause: String, Sendable, Hashable, CaseIterable {
-        /// SQLite could not read it, or found it unsound.
+        /// SQLite could not read it, or found it inconsistent.
         case damaged
-        /// It was empty or missing, though a database had been there.
+        /// It was empty or missing, though a database had existed.
         case emptied
     }
 
-    /// What was saved of a table.
+    /// The contents recovered from a table.
     public struct Saved: Sendable, Hashable {
-        /// How many rows the new database has of it.
+        /// The number of recovered rows.
         public let rows: Int
-        /// Whether it could be read to its end; if not, nobody knows how many are missing.
+        /// Whether the whole table could be read; if not, the number of missing rows is unknown.
         public let isWhole: Bool
 
         init(rows: Int = 0, isWhole: Bool = false) {
@@ -30,18 +30,18 @@ public struct DatabaseHealing: Sendable, Hashable {
 
     /// The path of the old file, with its `-wal` beside it.
     public let damagedPath: String
-    /// What was wrong with it.
+    /// The reason for healing.
     public let cause: Cause
-    /// What was saved of the messages that had not ended.
+    /// The recovered messages that had not ended.
     public let inbox: Saved
-    /// The dead letters that were saved.
+    /// The recovered dead letters.
     public let deadLetters: Saved
-    /// What was saved of what is known to be done.
+    /// The recovered deduplication entries.
     public let seen: Saved
-    /// Whether it was healed just now, and not at an earlier start.
+    /// Whether it was healed at this start, not at an earlier one.
     public internal(set) var isNew = true
 
-    /// What may be missing, in words; nil when every table could be read to its end.
+    /// What may be missing, in words; nil if every table could be read completely.
     public var missing: String? {
         let parts = [
             (inbox, "messages that had not ended"), (deadLetters, "dead letters"),
@@ -52,7 +52,7 @@ public struct DatabaseHealing: Sendable, Hashable {
 }
 
 extension DatabaseHealing: CustomStringConvertible {
-    /// What was wrong, what was saved, what may be missing and where the old file is; one line for a person.
+    /// The reason, the recovered and missing contents, and the old file's path; one line for people.
     public var description: String {
         let what = cause == .emptied ? "was empty or missing, though a database had been there" : "was damaged"
         let lost = missing.map { "what may be missing: \($0)" } ?? "every table could be read to its end"

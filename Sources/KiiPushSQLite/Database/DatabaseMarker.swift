@@ -2,24 +2,24 @@
 import Glibc
 import KiiPushLinux
 
-/// What a small file beside a database says of it: that it was there, and how far a healing has come.
+/// A small file beside a database: records that it existed, and the progress of a healing.
 enum DatabaseMarker: Hashable {
-    /// There was a database, and it was sound.
+    /// A valid database existed.
     case made
-    /// It is being put aside under this name; what can be read of it is still to be saved.
+    /// It is being set aside under this name; its contents are still to be recovered.
     case healing(aside: String, DatabaseHealing.Cause)
-    /// What could be read of it has been saved; the new one is in place, or to be moved there.
+    /// Its readable contents were recovered; the new database is in place, or about to be moved there.
     case healed(DatabaseHealing)
 
     static func path(_ database: String) -> String { "\(database).made" }
 
-    /// Reads what is said of a database; nil when nothing is.
+    /// Reads the marker of a database; nil if there is none.
     static func read(_ database: String) throws(SQLiteError) -> DatabaseMarker? {
         let path = path(database)
         do throws(ReadError) {
             let bytes = try ByteReader(regularFile: path).readAll(limit: 4096)
             let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-            // Whatever else it says, it says that there was a database.
+            // Any other content still proves that a database existed.
             return DatabaseMarker(line, database) ?? .made
         } catch {
             guard case .unreadable(_, let number) = error else { throw .notAFile(path: path) }
@@ -28,7 +28,7 @@ enum DatabaseMarker: Hashable {
         }
     }
 
-    /// Writes it down; on disk when it returns.
+    /// Writes the marker, on disk when it returns.
     func write(_ database: String) throws(SQLiteError) {
         let path = Self.path(database)
         do throws(ErrorNumber) { try replaceFile(path, with: line + "\n") } catch {
@@ -36,7 +36,7 @@ enum DatabaseMarker: Hashable {
         }
     }
 
-    /// Such as `healed kiipush.db.damaged-20261122T120000Z damaged 12 partial 3 whole 200 whole`.
+    /// For example `healed kiipush.db.damaged-20261122T120000Z damaged 12 partial 3 whole 200 whole`.
     private var line: String {
         switch self {
         case .made: return "made"

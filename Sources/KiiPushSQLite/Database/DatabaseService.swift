@@ -1,18 +1,18 @@
 #if SQLite
 import KiiPush
 
-/// What a database knows of itself.
+/// The service data of a database.
 struct DatabaseService {
     let secret: DedupeSecret
     let openings: Int64
     let boot: Int64
-    /// Of each earlier boot the latest time of a message.
+    /// The latest time of a message for each earlier boot.
     let latest: [Int64: StoredTime]
 }
 
-// Setting up the connection of a database that was opened, and the start of its service.
+// Sets up the connection of an opened database, and its service data.
 extension Connection {
-    /// Makes sure that there is nothing that a store would refuse later.
+    /// Checks that no value exists that a store would refuse later.
     mutating func checkNumbers() throws(SQLiteError) {
         let wrong = try number(
             """
@@ -23,16 +23,16 @@ extension Connection {
         guard wrong == 0 else { throw .corrupt(path: path) }
     }
 
-    /// Sets the connection up, and makes sure that the file is sound, ours, and of the newest version.
+    /// Sets up the connection, and checks that the file is valid, ours, and of the newest version.
     mutating func open(_ path: String, _ machine: MachineTime) throws(SQLiteError) -> DatabaseService {
-        // Neither views nor triggers of a forged file may call functions.
+        // Views and triggers of a forged file must not call functions.
         try script("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON")
-        // Of another program's file not even the mode is changed, and a newer release's may be sound in its own way.
+        // Before anything is changed, even the mode: the file may belong to another program, or to a newer release.
         try Schema.check(&self, path: path)
         guard try text("PRAGMA quick_check(1)") == "ok" else { throw .corrupt(path: path) }
         keepLog(false)
         guard try text("PRAGMA journal_mode = WAL") == "wal" else { throw .notDurable(path: path, setting: "WAL") }
-        // What the log has taken it keeps, and a small disk would be full of it: the database could not grow any more.
+        // The log never shrinks, and could fill a small disk, so that the database could not grow any more.
         let pages = DatabaseFile.logPages(beside: path)
         try script(
             """
@@ -61,10 +61,10 @@ extension Connection {
         return DatabaseService(secret: secret, openings: openings, boot: boot, latest: try latestTimes(otherThan: boot))
     }
 
-    /// Of each other boot the latest time of a message: those of one boot are told by how long before it they came.
+    /// The latest time of a message for each other boot: the times of a boot are measured back from it.
     private mutating func latestTimes(otherThan boot: Int64) throws(SQLiteError) -> [Int64: StoredTime] {
         var latest: [Int64: StoredTime] = [:]
-        // Beside max() SQLite gives the other columns of the row that has it.
+        // With max(), SQLite returns the other columns of the same row.
         try each(
             """
             SELECT boot, max(monotonic), wall
@@ -78,7 +78,7 @@ extension Connection {
         return latest
     }
 
-    /// The number of a boot; those that nothing tells of any more are forgotten.
+    /// The number of a boot; removes boots without references.
     private mutating func boot(_ id: String) throws(SQLiteError) -> Int64 {
         try run(
             """
@@ -88,7 +88,7 @@ extension Connection {
                 AND number NOT IN (SELECT boot FROM inbox)
                 AND number NOT IN (SELECT boot FROM breakers)
             """, .text(id))
-        // Of a boot that nobody knows, each process is one of its own.
+        // If the boot is unknown, each process counts as a boot of its own.
         if id.isEmpty { try run("UPDATE boots SET id = 'unknown ' || number WHERE id = ''") }
         try run("INSERT INTO boots (id) VALUES (?) ON CONFLICT DO NOTHING", .text(id))
         return try number("SELECT number FROM boots WHERE id = ?", .text(id)) ?? 0

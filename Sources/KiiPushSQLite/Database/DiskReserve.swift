@@ -2,29 +2,29 @@
 import Glibc
 import KiiPushLinux
 
-/// How much room a disk must have beside what a database holds, so that no message ever needs more room to end.
+/// The free disk space that a database needs in reserve, so that messages can always end.
 ///
-/// That is what the log may still grow by until it is taken into the database, what the database then grows by, and
-/// sixteen pages for the notes.
+/// It covers the growth of the log before its checkpoint, the growth of the database from that, and sixteen pages for
+/// the records.
 struct DiskReserve: Sendable {
     let path: String
-    /// After how many pages the log is taken into the database.
+    /// The number of pages after which the log is checkpointed.
     let logPages: Int64
-    /// How many bytes are free on the disk of a file; nil where the system does not say.
+    /// The free bytes on a file's disk; nil if the system does not say.
     var free: @Sendable (String) -> Int64? = Self.freeBytes
 
     private static let pageSize: Int64 = 4096
-    /// A page in the log has a head.
+    /// Each page in the log has a header.
     private static let logPageSize: Int64 = 4096 + 24
 
-    /// What is lacking for payloads of so many bytes; nil when there is room.
+    /// The shortage for payloads of this size; nil if there is enough space.
     func lack(for bytes: Int, _ connection: inout Connection) throws(SQLiteError) -> InboxNoRoom? {
         guard let free = free(path) else { return nil }
         let pages = try connection.number("PRAGMA page_count") ?? 0
         let database = max(pages * Self.pageSize - Self.size(path), 0)
-        // One transaction more may come on top of the pages after which it is emptied.
+        // One more transaction may be added to the pages after which the log is checkpointed.
         let log = max(logPages * Self.logPageSize * 3 / 2 - Self.size(path + "-wal"), 0)
-        // What has ended has left its pages to what comes; the file does not shrink.
+        // Ended payloads leave free pages for new ones; the file does not shrink.
         let unused = (try connection.number("PRAGMA freelist_count") ?? 0) * Self.pageSize
         let growth = max(16 * Self.pageSize + Int64(bytes) * 5 / 4 + Self.pageSize - unused, 0)
         let needed = database + log + growth
@@ -45,17 +45,17 @@ struct DiskReserve: Sendable {
     }
 }
 
-/// An inbox takes no payloads in while the disk has no room but the reserve, with which messages end; it does again
-/// once there is more.
+/// An inbox refuses payloads because only the reserve of the disk is left, which messages need to end; it accepts again
+/// when there is more.
 public struct InboxNoRoom: Error, Sendable, Hashable, CustomStringConvertible {
     /// The database's path.
     public let path: String
     /// How many bytes are free on its disk.
     public let free: Int64
-    /// How many it takes.
+    /// How many bytes are needed.
     public let needed: Int64
 
-    /// What is wrong and what to do, in words.
+    /// What is wrong and how to fix it, in words.
     public var description: String {
         "\(EscapedText(path)): no room is left on the disk but the reserve: \(free) bytes are free, and \(needed) are "
             + "needed to take more in; free some"

@@ -3,16 +3,17 @@ import Glibc
 import KiiPush
 import KiiPushLinux
 
-/// What a machine's clocks say at one moment; stored times have all of it, so that they can be read after a reboot.
+/// The readings of a machine's clocks at one moment; stored times contain all of them, so that they can be read after a
+/// reboot.
 struct MachineTime: Sendable, Hashable {
-    /// Which run of the kernel it is; empty where nobody knows, and then equal to no other.
+    /// The kernel's boot id; empty if unknown, and then equal to no other.
     var boot: String
-    /// Nanoseconds since the machine started, those in which it slept included.
+    /// Nanoseconds since the machine started, including sleep.
     var monotonic: Int64
     /// Nanoseconds since 1970 by the wall clock.
     var wall: Int64
 
-    /// This machine's clocks, now.
+    /// The current readings of this machine's clocks.
     static func now() -> MachineTime {
         MachineTime(
             boot: currentBoot, monotonic: nanoseconds(CLOCK_BOOTTIME), wall: nanoseconds(CLOCK_REALTIME))
@@ -26,47 +27,47 @@ struct MachineTime: Sendable, Hashable {
 
     private static func nanoseconds(_ clock: clockid_t) -> Int64 {
         var time = timespec()
-        // The call fills in `time` and keeps nothing.
+        // The call fills in `time` and keeps no reference.
         unsafe clock_gettime(clock, &time)
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 }
 
 struct StoredTime: Sendable, Hashable {
-    /// The number of the boot, in the table of boots.
+    /// The boot's number in the table of boots.
     var boot: Int64
     var monotonic: Int64
     var wall: Int64
 }
 
-/// Turns times of a receiver's clock into ones that can be stored, and back.
+/// Converts a receiver's times to times that can be stored, and back.
 struct TimeScale: Sendable {
-    /// The number of the boot that this process runs in.
+    /// The number of this process's boot.
     let boot: Int64
     /// The receiver's clock and the machine's at the same moment.
     let instant: MonotonicInstant
     let machine: MachineTime
-    /// Of each earlier boot the latest time that was stored.
+    /// The latest stored time of each earlier boot.
     var latest: [Int64: StoredTime] = [:]
 
-    /// A time as it is to be stored.
+    /// A time in its stored form.
     ///
     /// - Parameters:
     ///   - time: a time of the receiver's clock.
-    ///   - now: what the machine's clocks say at this moment.
-    /// - Returns: both clocks' times of that moment, and the boot.
+    ///   - now: the machine's clocks at this moment.
+    /// - Returns: the readings of both clocks at that time, and the boot.
     func stored(_ time: MonotonicInstant, now: MachineTime) -> StoredTime {
         let monotonic = machine.monotonic.adding(time.nanoseconds.since(instant.nanoseconds))
         return StoredTime(
             boot: boot, monotonic: monotonic, wall: now.wall.adding(monotonic.since(now.monotonic)))
     }
 
-    /// How long before the scale was made a stored time was: by the monotonic clock within this boot, by the wall clock
-    /// after another, and neither negative nor longer than `limit`.
+    /// The age of a stored time when the scale was made: by the monotonic clock within this boot, by the wall clock
+    /// after another, from 0 to `limit`.
     ///
-    /// A wall clock may say anything: one that stood at 1970 when the message came makes it too old, one that stands
-    /// there now makes it new. So nothing is remembered for longer than its window after the process has started. But
-    /// how far apart two messages of one boot arrived, its monotonic clock says, whatever the wall clock does.
+    /// The wall clock is not trusted: if it showed 1970 when the message arrived, the message counts as too old; if it
+    /// shows 1970 now, as new. So nothing is remembered for longer than its window after the process has started. The
+    /// distance of two messages of one boot always comes from its monotonic clock.
     func age(_ time: StoredTime, limit: Int64) -> Int64 {
         if time.boot == boot { return min(max(machine.monotonic.since(time.monotonic), 0), limit) }
         var last = time
@@ -75,8 +76,8 @@ struct TimeScale: Sendable {
         return min(sinceLast.adding(last.monotonic.since(time.monotonic)), limit)
     }
 
-    /// A stored time that may be to come, on the receiver's clock: exact within this boot; after another one by the
-    /// wall clock, and not before the moment when the scale was made.
+    /// A stored time, possibly in the future, on the receiver's clock: exact within this boot; after another one by the
+    /// wall clock, and not before the scale was made.
     func end(_ time: StoredTime) -> MonotonicInstant {
         if time.boot == boot { return instant.advanced(byNanoseconds: time.monotonic.since(machine.monotonic)) }
         return instant.advanced(byNanoseconds: max(time.wall.since(machine.wall), 0))
@@ -84,7 +85,7 @@ struct TimeScale: Sendable {
 
     /// A stored time on the receiver's clock.
     ///
-    /// Exact for a time of this process, also for one to come; else not after the moment when the scale was made.
+    /// Exact for a time of this process, even in the future; otherwise not after the scale was made.
     func instant(_ time: StoredTime, isOwn: Bool) -> MonotonicInstant {
         if isOwn { return instant.advanced(byNanoseconds: time.monotonic.since(machine.monotonic)) }
         return instant.advanced(byNanoseconds: -age(time, limit: .max))
@@ -92,7 +93,7 @@ struct TimeScale: Sendable {
 }
 
 extension Int64 {
-    /// The sum; the largest or least number there is, where it is beyond.
+    /// The sum, clamped to the largest or smallest number.
     fileprivate func adding(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum

@@ -8,7 +8,7 @@ struct OpenDatabase: ~Copyable {
     let service: DatabaseService
     let healing: DatabaseHealing?
     var stores: Set<String> = []
-    /// What is wrong with the file, once that was found out.
+    /// The damage, once it was found.
     private(set) var damage: SQLiteError?
     private let files: OpenFiles
 
@@ -31,7 +31,7 @@ struct OpenDatabase: ~Copyable {
         return OpenDatabase(connection, lock, service, healing)
     }
 
-    /// Opens a file that is there, and heals it if it is damaged and there is a healer.
+    /// Opens an existing file, and heals it if it is damaged and there is a healer.
     static func open(
         _ path: String, _ machine: MachineTime, _ lock: FileLock, _ marker: DatabaseMarker?, _ healer: DatabaseHealer?
     ) throws(SQLiteError) -> OpenDatabase {
@@ -41,10 +41,10 @@ struct OpenDatabase: ~Copyable {
         var earlier: DatabaseHealing?
         if case .healed(let healing) = marker, DatabaseHealer.isThere(healing.damagedPath) { earlier = healing }
         do throws(SQLiteError) {
-            // Opened now, it would be made anew, and nobody would ever know.
+            // Opening it now would create a new one, and hide the loss.
             if DatabaseHealer.isEmptied(path, marker) { throw .emptied(path: path) }
             let database = try open(path, machine, lock, healing: earlier, isChecked: healer != nil)
-            // Without room for it an empty file is a new one, as it would be without a marker at all.
+            // If the marker cannot be written, an empty file later counts as new.
             if marker == nil { try? DatabaseMarker.made.write(path) }
             return database
         } catch {
@@ -63,7 +63,7 @@ struct OpenDatabase: ~Copyable {
         return try body(&connection)
     }
 
-    /// Takes down what is wrong with the file, which is not to be written to any more, not even when it is closed.
+    /// Records the damage of the file, which is not written any more, not even at closing.
     private mutating func found(_ error: SQLiteError) -> SQLiteError {
         damage = error
         connection.keepLog(true)
@@ -72,7 +72,7 @@ struct OpenDatabase: ~Copyable {
 }
 
 extension DatabaseHealing.Cause {
-    /// What there is to be healed; nil for an error that is no damage.
+    /// The cause for healing; nil for an error that is not damage.
     fileprivate init?(_ error: SQLiteError) {
         switch error {
         case .corrupt: self = .damaged

@@ -1,8 +1,8 @@
 #if SQLite
 import Glibc
 
-/// Which files an open database and its log are, so that it is noticed when somebody removes, replaces or empties one:
-/// SQLite would go on with files that nobody can open any more, and what it confirms would be gone with the process.
+/// The identities of an open database and its log, which reveal that somebody removed, replaced or emptied one: SQLite
+/// would continue with files that nobody can open, and lose committed data with the process.
 struct OpenFiles: Sendable {
     private struct Identity: Hashable {
         var device: UInt64 = 0
@@ -12,13 +12,13 @@ struct OpenFiles: Sendable {
     private let path: String
     private let identities: [Identity?]
 
-    /// Takes down which files there are; the database has been written to, so both are.
+    /// Records the current files; both exist, since the database has been written.
     init(_ path: String) {
         self.path = path
         identities = Self.identities(path)
     }
 
-    /// Whether the same files lie there still, and the database is not empty; two calls of the system.
+    /// Whether the same files still exist, and the database is not empty; makes two system calls.
     var areThere: Bool { Self.identities(path) == identities }
 
     private static func identities(_ path: String) -> [Identity?] {

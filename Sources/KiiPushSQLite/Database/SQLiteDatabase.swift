@@ -3,7 +3,7 @@ public import KiiPush
 import KiiPushLinux
 import Synchronization
 
-/// One database file in a state directory, for the stores that survive a restart.
+/// One database file in a state directory, for stores that survive a restart.
 ///
 /// ```swift
 /// let database = try SQLiteDatabase(directory: directory)
@@ -16,24 +16,22 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Open one for each service, when it starts, and keep it until it ends: it has a lock on `kiipush.db.lock` beside the
-/// file, so that a second process that opens the same directory is refused after two seconds, and so is the same
-/// process.
+/// Open one for each service at its start, and keep it until its end: it locks `kiipush.db.lock` beside the file, so
+/// opening the same directory again, from this or another process, fails after two seconds.
 ///
-/// What a call has written when it returns survives the process's end, however that comes, and a loss of power, if the
-/// disk keeps what it confirms: the file is in SQLite's WAL mode with `synchronous=FULL`, which is read back. Where a
-/// file system cannot do that, opening fails. Opening also reads the whole file to see that it is sound: 2 MB for
-/// 20,000 messages.
+/// A write that has returned survives the process's end, however it ends, and a loss of power, if the disk keeps what
+/// it confirms: the file uses SQLite's WAL mode with `synchronous=FULL`, which is read back. On a file system without
+/// support for that, opening fails. Opening also reads the whole file to check it: 2 MB for 20,000 messages.
 ///
-/// The directory is made with mode 0700 and the file with 0600. A file that others may read or write is refused, not
-/// repaired: the secret in it may be known, and what it remembers may be forged.
+/// The directory is created with mode 0700 and the file with 0600. A file that others may read or write is refused, not
+/// repaired: its secret may be known, and its contents may be forged.
 ///
-/// A file that is damaged, and one that is empty or missing where a database was, is refused too, unless the database
-/// is opened by ``init(healing:)``. That there was one, `kiipush.db.made` beside it says.
+/// A damaged file is refused too, and an empty or missing one where a database existed, unless it is opened with
+/// ``init(healing:)``. The file `kiipush.db.made` beside it records that a database existed.
 ///
-/// Where it is found out only later, every call fails from then on, so that nothing is confirmed that may not be kept,
-/// and the file is not written to any more: ``onDamage(_:)`` tells of it; close the database then, and open it again
-/// with ``init(healing:)``, best in another process.
+/// If damage is found later, every call fails from then on, so that nothing is confirmed that may be lost, and the file
+/// is not written any more. ``onDamage(_:)`` reports it; then close the database and open it again with
+/// ``init(healing:)``, preferably in another process.
 public final class SQLiteDatabase: Sendable {
     /// The file's name in its directory.
     package static let fileName = "kiipush.db"
@@ -41,48 +39,49 @@ public final class SQLiteDatabase: Sendable {
     /// The file's path.
     public let path: String
 
-    /// What the dedupe keys of this database are made with; made once from the system's entropy, and kept in the file.
+    /// The secret of this database's deduplication keys; generated once from the system's entropy, and stored in the
+    /// file.
     public let secret: DedupeSecret
 
-    /// How often the file was opened, this time included.
+    /// How often the file was opened, including this time.
     let openings: Int64
 
-    /// The last healing, at this opening or an earlier one, for as long as the old file lies there; nil for none.
+    /// The last healing, at this opening or an earlier one, as long as the old file exists; nil for none.
     public let healing: DatabaseHealing?
 
-    /// The boot that this process runs in, by its number in the table of boots.
+    /// The number of this process's boot in the table of boots.
     private let boot: Int64
     private let latest: [Int64: StoredTime]
     private let machine: @Sendable () -> MachineTime
     private let state: Mutex<OpenDatabase?>
     private let damage = Mutex(Damage())
 
-    /// What was found wrong with the open files, and who is to be told.
+    /// The damage of the open files, and its listeners.
     private struct Damage {
         var error: SQLiteError?
         var listeners = Listeners<SQLiteError>()
     }
 
-    /// Opens the database of a state directory, and makes what is missing of both.
+    /// Opens the database of a state directory, and creates both if missing.
     ///
     /// - Parameter directory: the path of a directory that only its owner may write to.
-    /// - Throws: why it is not open; the database is as it was.
+    /// - Throws: why it cannot be opened; the database is unchanged.
     public convenience init(directory: String) throws(SQLiteError) {
         try self.init(directory: directory, machine: MachineTime.now)
     }
 
-    /// Opens the database of a state directory, and where it is damaged puts it aside and begins a new one.
+    /// Opens the database of a state directory; if it is damaged, sets it aside and starts a new one.
     ///
-    /// What cannot be read, is empty or gone lies then beside the new one, as `kiipush.db.damaged-` with the date; the
-    /// three newest are kept. What can be read of it is copied: messages that have not ended, dead letters, what is
-    /// known to be done. ``healing`` says what was saved; tell somebody. A process that is killed while it heals loses
-    /// nothing: the next one goes on.
+    /// A database that is unreadable, empty or missing is then kept beside the new one, as `kiipush.db.damaged-` with
+    /// the date; the three newest are kept. Its readable contents are copied: messages that have not ended, dead
+    /// letters, deduplication entries. ``healing`` describes the result; report it to somebody. A process that is
+    /// killed while it heals loses nothing: the next one resumes.
     ///
-    /// A file of a newer release, of another program, of another user, or one that is locked is not damaged: it is
-    /// refused, and left as it is.
+    /// A locked file, or one of a newer release, another program or another user, is not damaged: it is refused, and
+    /// stays unchanged.
     ///
     /// - Parameter directory: the path of a directory that only its owner may write to.
-    /// - Throws: why it is not open; what was there is there still, under one name or the other.
+    /// - Throws: why it cannot be opened; the old contents still exist, under one name or the other.
     public convenience init(healing directory: String) throws(SQLiteError) {
         try self.init(directory: directory, heals: true, machine: MachineTime.now)
     }
@@ -112,9 +111,9 @@ public final class SQLiteDatabase: Sendable {
 
     deinit { close() }
 
-    /// Closes the file and lets others open it; every later call of a store throws.
+    /// Closes the file so that others can open it; every later call of a store throws.
     ///
-    /// Not needed at a service's end, where the last reference does it, or the process's end.
+    /// Not needed at a service's end: releasing the last reference closes it, and so does the process's end.
     public func close() {
         state.withLock { state in
             guard let lock = state?.lock else { return }
@@ -124,13 +123,13 @@ public final class SQLiteDatabase: Sendable {
     }
 
     /// Calls `listener` once when a call finds the open database damaged, or its files removed or emptied; at once if
-    /// one did already.
+    /// that has already happened.
     ///
-    /// From then on every call of a store fails with the same error. Several listeners, up to 64, are called one after
-    /// the other, by the thread that found the damage; keep them short.
+    /// From then on every call of a store fails with the same error. Up to 64 listeners are called in sequence, by the
+    /// thread that found the damage; keep them short.
     ///
-    /// - Parameter listener: called once, with what is wrong.
-    /// - Returns: a token to remove the listener with; drop it to keep the listener.
+    /// - Parameter listener: called once, with the error.
+    /// - Returns: a token to remove the listener; drop it to keep the listener.
     @discardableResult
     public func onDamage(_ listener: @escaping @Sendable (SQLiteError) -> Void) -> ListenerToken {
         let (number, error) = damage.withLock { damage in (damage.listeners.add(listener), damage.error) }
@@ -149,19 +148,19 @@ public final class SQLiteDatabase: Sendable {
 
     // MARK: For the stores
 
-    /// Does all that `body` does, or nothing of it; on disk when the call returns.
+    /// Runs `body` in a transaction; on disk when the call returns.
     func transaction<Result: Sendable>(
         _ body: (inout Connection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         try withConnection { connection throws(SQLiteError) in try connection.transaction(body) }
     }
 
-    /// Calls `body` with the connection, while no other thread has it.
+    /// Calls `body` with exclusive use of the connection.
     func withConnection<Result: Sendable>(
         _ body: (inout Connection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         var found: SQLiteError?
-        // With the database let go of.
+        // After the database is released.
         defer { if let found { tellOfDamage(found) } }
         let result = try state.withLock { state throws(SQLiteError) in
             defer { found = state?.damage }
@@ -171,7 +170,7 @@ public final class SQLiteDatabase: Sendable {
         return result
     }
 
-    /// Notes that there is a store of a kind, which keeps in memory what a second one would not know.
+    /// Records that a store of a kind exists; a second one would not see the first one's state in memory.
     func claim(_ kind: String) throws(SQLiteError) {
         let isNew = state.withLock { state in state?.stores.insert(kind).inserted }
         guard let isNew else { throw .closed(path: path) }
@@ -180,7 +179,7 @@ public final class SQLiteDatabase: Sendable {
 
     func disclaim(_ kind: String) { state.withLock { state in _ = state?.stores.remove(kind) } }
 
-    /// What the machine's clocks say now.
+    /// The current readings of the machine's clocks.
     var machineTime: MachineTime { machine() }
 
     /// A scale for a receiver's clock.

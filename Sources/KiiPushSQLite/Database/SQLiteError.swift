@@ -1,35 +1,35 @@
 #if SQLite
 public import KiiPushLinux
 
-/// Why a database was not opened, or a call on it failed; never quotes what the database holds.
+/// Why a database was not opened, or a call on it failed; never quotes the database's contents.
 @nonexhaustive
 public enum SQLiteError: Error, Sendable, Hashable {
     // MARK: Opening
 
-    /// The directory or the file cannot be made or opened.
+    /// The directory or the file cannot be created or opened.
     case cannotOpen(path: String, ErrorNumber)
-    /// Another process has the database open, or this one for a second time.
+    /// Another process has the database open, or this one has already opened it.
     case inUse(path: String)
-    /// There is something else in the file's place, such as a directory or a symbolic link.
+    /// The path is not a regular file, but a directory or a symbolic link, for example.
     case notAFile(path: String)
     /// The file or its directory belongs to another user.
     case foreignOwner(path: String)
-    /// Others than the owner may read or write the file, or write to its directory.
+    /// Users other than the owner may read or write the file, or write to its directory.
     case openToOthers(path: String, mode: UInt32)
-    /// The file is the database of another program.
+    /// The file is another program's database.
     case foreignDatabase(path: String)
-    /// A newer release wrote the file, in a form that this one does not know.
+    /// A newer release wrote the file, in a version that this one does not know.
     case newerSchema(path: String, version: Int, newestKnown: Int)
-    /// The file is empty or missing, though a database was there.
+    /// The file is empty or missing, though a database existed.
     case emptied(path: String)
-    /// SQLite cannot keep a setting without which a commit may be lost, as some network file systems cause.
+    /// SQLite cannot keep a setting that durable commits need, as on some network file systems.
     case notDurable(path: String, setting: String)
 
     // MARK: Later
 
-    /// The file is damaged, or is no database at all.
+    /// The file is damaged, or not a database.
     case corrupt(path: String)
-    /// The disk, the quota or the database's own bound is full; nothing has changed.
+    /// The disk, the quota or the database's own limit is reached; nothing has changed.
     case full(path: String)
     /// Reading or writing failed; `code` is SQLite's extended result code.
     case inputOutput(path: String, ErrorNumber, code: Int32)
@@ -37,14 +37,14 @@ public enum SQLiteError: Error, Sendable, Hashable {
     case busy(path: String)
     /// The database was closed.
     case closed(path: String)
-    /// The database already has a store of this kind, which alone knows what is in flight.
+    /// The database already has a store of this kind, which alone has the state in memory.
     case storeInUse(path: String, kind: String)
     /// SQLite refused a call; `code` is its extended result code. A fault of this library.
     case refused(path: String, code: Int32)
 }
 
 extension SQLiteError: CustomStringConvertible {
-    /// What is wrong, where, and what to do; one line for a person.
+    /// What is wrong, where, and how to fix it; one line for people.
     public var description: String { "\(EscapedText(path)): \(what)" }
 
     private var path: String {

@@ -4,26 +4,26 @@ import Glibc
 import KiiPush
 import KiiPushLinux
 
-/// What could be read of a damaged database, copied row by row into a new one.
+/// The readable contents of a damaged database, copied row by row into a new one.
 ///
-/// Of each table the rows are read from the front up to the first error, and then from the end up to the first error. A
-/// row that the new database does not take is left out. Nothing is written to the damaged file or its log.
+/// Each table is read from the front up to the first error, and then from the end up to the first error. Rows that the
+/// new database refuses are skipped. Nothing is written to the damaged file or its log.
 struct Salvage {
     private(set) var inbox = DatabaseHealing.Saved()
     private(set) var deadLetters = DatabaseHealing.Saved()
     private(set) var seen = DatabaseHealing.Saved()
 
-    /// How many rows of a table are looked at, from either end: a damaged file may lead round in circles.
+    /// How many rows of a table are read, from either end: a damaged file may contain cycles.
     private static let mostRows = 1_000_000
 
-    /// Copies what can be read; all of it, or nothing, is on disk when it returns.
+    /// Copies the readable contents; all of them, or nothing, are on disk when it returns.
     ///
     /// - Throws: why the new database cannot be written.
     init(of damaged: String, into new: inout Connection) throws(SQLiteError) {
         try Self.giveRoomForLog(damaged)
-        // What cannot even be opened has nothing to be saved.
+        // A file that cannot even be opened has no readable contents.
         guard var old = try? Connection(path: damaged) else { return }
-        // The last lets a file be read that is shorter than it says.
+        // The last setting allows reading a file that is shorter than its header says.
         try? old.script(
             """
             PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;
@@ -49,7 +49,7 @@ struct Salvage {
         _ = try copy("inboxHandled", by: "payload, position")
         deadLetters = try copy("deadLetters", by: "id")
         _ = try copy("deadLetterRoutes", by: "letter, position")
-        // These are digests, of which without the secret nobody knows what they are of.
+        // These are digests, which are useless without the secret.
         if secret.rows == 1 {
             _ = try copy("deadLetterKeys", by: "letter, position")
             seen = try copy("seen", by: "strength, number")
@@ -64,7 +64,7 @@ struct Salvage {
         _ table: String, by key: String, from old: inout Connection, into new: inout Connection,
         knowsBoots: Bool = true
     ) throws(SQLiteError) -> DatabaseHealing.Saved {
-        // An older release's table has fewer columns; those that are missing have a default.
+        // A table of an older release has fewer columns; the missing ones have a default.
         let there = (try? columns(of: table, in: &old)) ?? []
         let columns = try columns(of: table, in: &new).filter(there.contains)
         guard !columns.isEmpty else { return DatabaseHealing.Saved() }
@@ -98,7 +98,7 @@ struct Salvage {
         return names
     }
 
-    /// Numbers that were given once are not given again.
+    /// Makes sure that assigned numbers are not assigned again.
     private static func copyLastNumbers(from old: inout Connection, into new: inout Connection) throws(SQLiteError) {
         for table in ["inbox", "deadLetters"] {
             let last = try? old.number("SELECT max(seq) FROM sqlite_sequence WHERE name = ?", .text(table))
@@ -109,10 +109,10 @@ struct Salvage {
         }
     }
 
-    /// Lets SQLite see the log of a database that has become empty: it removes that of one without a page.
+    /// Makes SQLite read the log of a database that has become empty: it removes the log of one without a page.
     private static func giveRoomForLog(_ damaged: String) throws(SQLiteError) {
         var (database, log) = (stat(), stat())
-        // The calls read the paths and fill in what is told of the files.
+        // The calls read the paths and fill in the files' status.
         guard unsafe stat(damaged, &database) == 0, database.st_size <= 1, unsafe stat("\(damaged)-wal", &log) == 0,
             log.st_size > 0
         else { return }
@@ -121,7 +121,7 @@ struct Salvage {
 }
 
 extension SQLValue {
-    /// Beyond it are no numbers that a service has given.
+    /// No service can have assigned a higher number.
     fileprivate static let mostNumber: Int64 = .max / 4
 
     fileprivate var isOurNumber: Bool {
@@ -130,18 +130,18 @@ extension SQLValue {
 }
 
 extension Connection {
-    /// Takes a row over; false when it breaks a rule of its table.
+    /// Copies a row; false if it violates a constraint of its table.
     fileprivate mutating func take(
         _ values: [SQLValue], _ columns: [String], _ insert: String, knowsBoots: Bool
     ) throws(SQLiteError) -> Bool {
         for (value, column) in zip(values, columns) {
             if ["id", "number"].contains(column), case .integer = value, !value.isOurNumber { return false }
-            // A letter of which nobody knows why it is one could not be listed, nor any other.
+            // A dead letter with an unknown reason would make listing all of them fail.
             if column == "reason", case .text(let text) = value, DeadLetter.Reason(rawValue: text) == nil {
                 return false
             }
             guard !knowsBoots, ["boot", "firstBoot"].contains(column), case .integer = value else { continue }
-            // Of a boot that is lost, only which of its messages came first is known.
+            // For a boot that is lost, only the order of its messages is known.
             try each("INSERT INTO boots VALUES (?1, 'lost ' || ?1) ON CONFLICT DO NOTHING", [value]) { _ in }
         }
         do throws(SQLiteError) {

@@ -1,10 +1,10 @@
 #if SQLite
-/// The tables of a database, made by one migration after the other.
+/// The tables of a database, created by successive migrations.
 enum Schema {
-    /// Tells our files from other programs'; stands in the file's header.
+    /// Distinguishes our files from other programs'; stored in the file's header.
     static let application: Int64 = 0x4B69_6950  // "KiiP"
 
-    /// How version n+1 is made of version n; what was released once is never changed.
+    /// The statements from version n to n+1; a released one is never changed.
     static let migrations = [
         """
         CREATE TABLE service (
@@ -48,7 +48,7 @@ enum Schema {
             PRIMARY KEY (letter, position)
         ) STRICT, WITHOUT ROWID;
         """,
-        // How far a payload has come stands in a row of its own: changing a row writes all of it anew, also 64 KiB.
+        // A payload's progress has its own row: changing a row rewrites all of it, including 64 KiB of payload.
         """
         ALTER TABLE deadLetters ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE deadLetters ADD COLUMN rulesGeneration INTEGER NOT NULL DEFAULT 0;
@@ -77,7 +77,7 @@ enum Schema {
             PRIMARY KEY (payload, position)
         ) STRICT, WITHOUT ROWID;
         """,
-        // The number says in which order they opened; boot, monotonic and wall are the end of the wait.
+        // The number is the order of opening; boot, monotonic and wall are the end of the wait.
         """
         CREATE TABLE breakers (
             number INTEGER PRIMARY KEY,
@@ -91,8 +91,8 @@ enum Schema {
             UNIQUE (isWide, first, second)
         ) STRICT;
         """,
-        // A letter may stand for many: the columns of the letter are the newest message's; the first one's time is null
-        // for one that stands for itself alone.
+        // A dead letter may stand for several: its columns are those of the newest message; the first one's time is
+        // null if there is only one.
         """
         ALTER TABLE deadLetters ADD COLUMN count INTEGER NOT NULL DEFAULT 1;
         ALTER TABLE deadLetters ADD COLUMN bytesLost INTEGER NOT NULL DEFAULT 0;
@@ -109,7 +109,7 @@ enum Schema {
         """,
     ]
 
-    /// Refuses a database that is not ours or is newer.
+    /// Refuses a database that is not ours, or is newer.
     static func check(_ connection: inout Connection, path: String) throws(SQLiteError) {
         let version = Int(try connection.number("PRAGMA user_version") ?? 0)
         let application = try connection.number("PRAGMA application_id") ?? 0
@@ -122,7 +122,7 @@ enum Schema {
         }
     }
 
-    /// Brings a database to the newest version, one step after the other; each is made as a whole.
+    /// Migrates a database to the newest version, one transaction per step.
     static func migrate(_ connection: inout Connection) throws(SQLiteError) {
         let version = Int(try connection.number("PRAGMA user_version") ?? 0)
         for (index, migration) in migrations.enumerated().dropFirst(version) {

@@ -65,7 +65,7 @@ final class LetterTable: Sendable {
         }
     }
 
-    // MARK: Those that wait
+    // MARK: Waiting letters
 
     /// The dead letters that are not in the file yet, in order of arrival.
     var waiting: [Waiting] { state.withLock { $0.waiting.values.sorted { $0.ticket < $1.ticket } } }

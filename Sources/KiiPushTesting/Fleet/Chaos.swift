@@ -1,20 +1,19 @@
-/// What a simulated network does to messages on their way, and to the clock: every number a fraction or a time.
+/// The faults of a simulated network and of clocks: every property is a fraction or a time.
 ///
-/// All of it follows from the fleet's seed, so a run that fails fails again.
+/// The fleet's seed determines all of it, so a failing run can be repeated.
 public struct Chaos: Sendable, Hashable {
-    /// How long a message is on its way, in whole milliseconds; a range wider than the time between two messages
-    /// brings them out of order.
+    /// The delay of a delivery, in whole milliseconds; a range wider than the time between two messages reorders them.
     public var delay: ClosedRange<Duration>
 
     /// The fraction of deliveries that never arrive.
     public var loss: Double
 
-    /// The fraction of deliveries that arrive twice; every other copy comes with the other key style, as over a second
+    /// The fraction of deliveries that arrive twice; every other copy uses the other key style, as over a second
     /// transport.
     public var duplication: Double
 
-    /// The fraction of deliveries after which all clocks jump forward, as when a device wakes: what should have arrived
-    /// meanwhile arrives at once.
+    /// The fraction of deliveries after which all clocks jump forward, as when a device wakes: everything that was due
+    /// in between arrives at once.
     public var jumps: Double
 
     /// How far a clock jumps, in whole milliseconds.
@@ -23,15 +22,15 @@ public struct Chaos: Sendable, Hashable {
     /// The fraction of a device's writes that throw ``SimulatedCloud/Unreachable`` and do not happen.
     public var failedWrites: Double
 
-    /// A quick network that loses nothing and repeats nothing: 50 to 350 milliseconds.
+    /// A fast network without losses or duplicates: 50 to 350 milliseconds.
     public static let none = Chaos()
 
-    /// 50 milliseconds to 2 seconds; 2 % lost, 10 % twice, 1 % of writes failed, and now and then a jump of 1 to 8 s.
+    /// 50 milliseconds to 2 seconds; 2 % lost, 10 % duplicated, 1 % of writes failed, and occasional jumps of 1 to 8 s.
     public static let rough = Chaos(
         delay: .milliseconds(50) ... .seconds(2), loss: 0.02, duplication: 0.1, jumps: 0.0005,
         jump: .seconds(1) ... .seconds(8), failedWrites: 0.01)
 
-    /// Sets the numbers; a fraction outside 0…1 counts as the nearer end.
+    /// Sets the numbers; a fraction outside 0…1 is clamped.
     public init(
         delay: ClosedRange<Duration> = .milliseconds(50) ... .milliseconds(350), loss: Double = 0,
         duplication: Double = 0, jumps: Double = 0, jump: ClosedRange<Duration> = .seconds(1) ... .seconds(30),
@@ -47,7 +46,7 @@ public struct Chaos: Sendable, Hashable {
 }
 
 extension SeededGenerator {
-    /// True for so large a fraction of the calls; draws no number when the answer is known.
+    /// True for this fraction of the calls; draws no number if the result is certain.
     mutating func happens(_ fraction: Double) -> Bool {
         guard fraction > 0 else { return false }
         return Double(next() >> 11) < fraction * Double(1 << 53)

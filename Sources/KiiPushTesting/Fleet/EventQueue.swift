@@ -1,14 +1,14 @@
-/// What is to happen, by the millisecond; what is due in the same one comes in the order in which it was put in.
+/// A queue of future events by millisecond; events of the same millisecond keep their order of insertion.
 ///
-/// A list for each millisecond and a heap of the milliseconds: twenty million deliveries that are on their way at once
-/// cost a few thousand steps of the heap.
+/// A list for each millisecond and a heap of the milliseconds: twenty million pending deliveries cost a few thousand
+/// heap operations.
 struct EventQueue<Item> {
     private var lists: [Int64: [Item]] = [:]
     private var times: [Int64] = []
 
     var isEmpty: Bool { times.isEmpty }
 
-    /// The next millisecond at which something happens.
+    /// The next millisecond with an event.
     var nextTime: Int64? { times.first }
 
     mutating func add(_ item: Item, at time: Int64) {
@@ -18,7 +18,7 @@ struct EventQueue<Item> {
         }
     }
 
-    /// Takes out all that happens next.
+    /// Removes and returns all events of the next millisecond.
     mutating func popList() -> [Item] {
         guard let time = removeFirstTime() else { return [] }
         return lists.removeValue(forKey: time) ?? []

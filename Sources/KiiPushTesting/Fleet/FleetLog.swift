@@ -1,8 +1,8 @@
 import KiiPush
 
-/// What a fleet writes down while it runs.
+/// The records of a running fleet.
 struct FleetLog {
-    /// One event, and how much of it is still to be delivered.
+    /// One event, and how many of its deliveries are pending.
     private struct Entry {
         let cause: SimulatedCloud.Cause
         var fixture: PayloadFixture?
@@ -11,12 +11,12 @@ struct FleetLog {
         var pending = 0
     }
 
-    /// What became of an event on a device; the later ones count when there are copies.
+    /// The result of an event on a device; of copies, the higher value counts.
     private enum Fate: UInt8 {
         case unknown
-        /// It came, and is not handled.
+        /// It arrived, and was not handled.
         case reached
-        /// The loop guard ended it or put it aside.
+        /// The loop guard dropped or dead-lettered it.
         case stopped
         case handled
     }
@@ -28,7 +28,7 @@ struct FleetLog {
     private(set) var deliveries = 0
     private(set) var handled = 0
     private(set) var handledTwice = 0
-    /// How often each device handled messages of each cause; a row a cause.
+    /// How often each device handled messages of each cause; one row per cause.
     private(set) var handledByCause: [Int32] = []
     private(set) var eventsByGeneration: [Int] = []
     private(set) var samples: [FleetReport.Sample] = []
@@ -48,7 +48,7 @@ struct FleetLog {
 
     // MARK: Events
 
-    /// Takes an event in and returns its number.
+    /// Adds an event and returns its number.
     mutating func add(_ event: SimulatedCloud.Event) -> Int {
         entries.append(Entry(cause: event.cause, fixture: event.fixture))
         fates.append(contentsOf: repeatElement(.unknown, count: devices))
@@ -63,7 +63,7 @@ struct FleetLog {
 
     func cause(of event: Int) -> SimulatedCloud.Cause { entries[event].cause }
 
-    /// The cause of what a handler of this event writes.
+    /// The cause of the writes of this event's handlers.
     func next(after event: Int) -> SimulatedCloud.Cause {
         let cause = entries[event].cause
         return SimulatedCloud.Cause(number: cause.number, generation: cause.generation + 1)
@@ -71,7 +71,7 @@ struct FleetLog {
 
     mutating func expect(_ event: Int32) { entries[Int(event)].pending += 1 }
 
-    /// The payload, which is written once and shared by all who get it.
+    /// The payload, encoded once and shared by all recipients.
     mutating func payload(of event: Int, _ style: PayloadFixture.KeyStyle) -> RawPayload {
         if let made = style == .short ? entries[event].short : entries[event].long { return made }
         let payload = entries[event].fixture?.payload(style) ?? RawPayload("")
@@ -79,7 +79,7 @@ struct FleetLog {
         return payload
     }
 
-    /// Lets the bytes go once nobody waits for them.
+    /// Releases the bytes when no delivery is pending.
     mutating func leave(_ event: Int) {
         entries[event].pending -= 1
         guard entries[event].pending == 0 else { return }
@@ -113,14 +113,14 @@ struct FleetLog {
         longestHold = max(longestHold, delay)
     }
 
-    /// How many messages reached a device, and were neither handled by it nor stopped.
+    /// How many messages reached a device, but were neither handled nor stopped.
     var unhandled: Int { fates.count { $0 == .reached } }
-    /// How many messages reached a device, and were ended or put aside by its loop guard.
+    /// How many messages reached a device, but were dropped or dead-lettered by its loop guard.
     var stopped: Int { fates.count { $0 == .stopped } }
 
     // MARK: Samples
 
-    /// Notes the sums for every whole interval that is over.
+    /// Records the sums for every completed interval.
     mutating func sample(until time: Int64) {
         while Int64(samples.count) * interval < time {
             samples.append(

@@ -1,14 +1,14 @@
 public import KiiPush
 
-/// What happened in a fleet, from its beginning to the end of the run.
+/// The results of a fleet, from its beginning to the end of the run.
 public struct FleetReport: Sendable {
     /// Why a run ended.
     public enum Stop: String, Sendable, Hashable {
-        /// Nothing was on its way, held or planned any more.
+        /// No message was pending or held, and nothing was planned.
         case quiet
-        /// The virtual time was over, with something left to happen.
+        /// The virtual time ended while something was pending.
         case timeOver
-        /// The number of deliveries was reached.
+        /// The limit of deliveries was reached.
         case cap
     }
 
@@ -20,7 +20,7 @@ public struct FleetReport: Sendable {
         public let deliveries: Int
         /// How many of them handlers had handled.
         public let handled: Int
-        /// How many events the cloud had made.
+        /// How many events the cloud had created.
         public let events: Int
     }
 
@@ -30,38 +30,38 @@ public struct FleetReport: Sendable {
     public let seconds: Double
     /// How many devices there are.
     public let devices: Int
-    /// How many writes from outside there were, each a cause of its own.
+    /// How many writes from outside there were; each is a cause of its own.
     public let causes: Int
-    /// How many events the cloud made, those of the causes too.
+    /// How many events the cloud created, including those of the causes.
     public let events: Int
-    /// How many events there were so many handlers after their cause; the causes' own come first.
+    /// The number of events by generation, that is, by the number of handlers since their cause, from 0.
     public let eventsByGeneration: [Int]
     /// How many of the devices' writes failed.
     public let failedWrites: Int
-    /// How many messages arrived, copies and redeliveries too.
+    /// How many messages arrived, including copies and redeliveries.
     public let deliveries: Int
     /// How many messages handlers handled.
     public let handled: Int
     /// How many messages a device handled more than once.
     public let handledTwice: Int
-    /// The most messages of one cause that one device handled: what a bound is asserted on.
+    /// The most messages of one cause that one device handled; tests check this against a bound.
     public let mostHandled: Int
-    /// The outcomes of all deliveries, as `Metrics` counts them; of held ones their end.
+    /// The outcomes of all deliveries, as `Metrics` counts them; for held messages, their final outcomes.
     public let outcomes: [Metrics.Count]
     /// How many deliveries the network lost.
     public let lost: Int
     /// How many copies it made.
     public let duplicated: Int
-    /// How many deliveries were delivered again, and how many given up in the end.
+    /// How many deliveries were redelivered, and how many were finally given up.
     public let redelivered: Int, givenUp: Int
-    /// How often a message was held, and how many of them were handled later.
+    /// How often a message was held, and how many held messages were handled later.
     public let held: Int, released: Int
     /// The longest that a message was held before it was handled.
     public let longestHold: Duration
-    /// How many messages that reached a device were ended or put aside by its loop guard; of honest traffic, the
-    /// false positives.
+    /// How many messages that reached a device were dropped or dead-lettered by its loop guard; for legitimate traffic,
+    /// the false positives.
     public let stopped: Int
-    /// How many messages that reached a device were neither handled nor stopped; those that are held count.
+    /// How many messages that reached a device were neither handled nor stopped, including those still held.
     public let unhandled: Int
     /// How often the clock jumped.
     public let jumps: Int
@@ -106,22 +106,22 @@ public struct FleetReport: Sendable {
         }
     }
 
-    /// How many deliveries ended with an outcome, and with a reason if one is given.
+    /// How many deliveries had an outcome, and the reason if one is given.
     public func count(_ outcome: String, _ reason: String? = nil) -> Int {
         outcomes.filter { $0.outcome == outcome && (reason == nil || $0.reason == reason) }
             .reduce(0) { $0 + $1.messages }
     }
 
-    /// By how much the events of one generation outnumber those of the one before, at most; nil with one generation.
+    /// The largest ratio of the events of one generation to those of the previous one; nil with one generation.
     ///
-    /// More than one is a loop that grows, one is a loop that goes on.
+    /// More than one means a growing loop; one means a steady loop.
     public var growth: Double? {
         zip(eventsByGeneration, eventsByGeneration.dropFirst()).map { Double($1) / Double($0) }.max()
     }
 }
 
 extension FleetReport: CustomStringConvertible {
-    /// A table of the sums, one a line; neither the samples nor the generations one by one, which may be thousands.
+    /// A table of the sums, one a line; omits the samples and the single generations, which may be thousands.
     public var description: String {
         func line(_ name: String, _ value: String) -> String {
             "\(name)\(String(repeating: " ", count: max(1, 14 - name.count)))\(value)"

@@ -1,44 +1,44 @@
 public import KiiPush
 
-/// How many messages of one loop a device handles at most, worked out from the settings of its loop guard.
+/// The most messages of one loop that a device handles, computed from the settings of its loop guard.
 ///
-/// The rate layer needs nothing of a handler and nothing of a payload, so what it lets through is what any loop can do.
-/// Of one key, on one route:
+/// The rate layer needs no cooperation of handlers and no data of payloads, so its limit holds for any loop. For one
+/// key, on one route:
 ///
 /// - Until its breaker opens, `LoopRate.messages` pass, or as many as `LoopRate.sustained` says.
-/// - From then on a few messages are tried, at most ``tries`` in the time.
-/// - A loop too slow to open the breaker goes on at its own pace: ``anything`` says how fast that may be.
+/// - Afterwards a few messages are tried, at most ``tries`` in the time.
+/// - A loop too slow to open the breaker continues at its own pace: ``anything`` bounds that pace.
 ///
-/// A loop that makes a new object each time is bounded by the breaker of the bucket, and one that changes its bucket
-/// too by that of the route.
+/// A loop that creates a new object each time is bounded by the bucket's breaker, and one that also changes its bucket
+/// by the route's.
 public struct LoopBound: Sendable, Hashable {
-    /// What a loop changes from message to message, and so which breaker bounds it.
+    /// What a loop changes from message to message, which decides the breaker that bounds it.
     public enum Shape: Sendable, Hashable, CaseIterable {
-        /// Nothing: the object's does.
+        /// Nothing: the object's breaker does.
         case object
-        /// The object: the bucket's does.
+        /// The object: the bucket's breaker does.
         case bucket
-        /// The bucket, topic, scope or sender: the route's does.
+        /// The bucket, topic, scope or sender: the route's breaker does.
         case route
-        /// The route too: the device's does.
+        /// The route too: the device's breaker does.
         case device
     }
 
-    /// How many messages may be tried while the loop goes on: 16 an hour.
+    /// How many messages may be tried while the loop lasts: 16 an hour.
     public let tries: Int
 
-    /// For a loop whose answers come within a second: the messages that open the breaker, and the tries.
+    /// The bound for a loop whose answers come within a second: the messages that open the breaker, and the tries.
     public let storm: Int
 
-    /// For anything at all, also a loop too slow to open a breaker, which goes on at its own pace.
+    /// The bound for any loop, including one too slow to open a breaker.
     public let anything: Int
 
-    /// Works out the bound.
+    /// Computes the bound.
     ///
     /// - Parameters:
     ///   - rate: the rate of the guard, or of the route.
     ///   - shape: what the loop changes from message to message.
-    ///   - time: for how long the loop goes on.
+    ///   - time: how long the loop lasts.
     public init(_ rate: LoopRate = .standard, shape: Shape = .object, in time: Duration) {
         let own = LoopRate.Limit(messages: rate.messages, window: rate.window)
         let (fast, slow) =

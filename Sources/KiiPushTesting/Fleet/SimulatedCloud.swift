@@ -1,31 +1,31 @@
 public import KiiPush
 import Synchronization
 
-/// The part of Kii's cloud that makes pushes: objects that change, and topics that messages are sent to.
+/// The part of Kii's cloud that sends pushes: objects that change, and topics that receive messages.
 ///
-/// Every change makes one event, and every device of the fleet is subscribed to it, also the one that made the change:
-/// Kii leaves nobody out. Times of one object, or of one topic, are at least a millisecond apart, so that no two
-/// changes look like one to a device.
+/// Every change creates one event, and every device of the fleet is subscribed to it, including the one that made the
+/// change, as in Kii. Times of one object or topic are at least a millisecond apart, so that no two changes look
+/// identical to a device.
 public final class SimulatedCloud: Sendable {
     /// The network was down, and the write did not happen.
     public struct Unreachable: Error {
-        /// Makes the error, for a cloud of a test's own.
+        /// Makes the error, for your own simulated cloud.
         public init() {}
     }
 
-    /// Why an event happened: a write from outside the fleet, and how many handlers lie between.
+    /// The origin of an event: a write from outside the fleet, and the number of handlers since.
     struct Cause {
         let number: Int
         let generation: Int
     }
 
-    /// One push before it is written down.
+    /// One push before it is encoded.
     struct Event {
         let fixture: PayloadFixture
         let cause: Cause
     }
 
-    /// Something that a handler does later than its message ends.
+    /// An action of a handler after its message has ended.
     struct Planned {
         let delay: Duration
         let cause: Cause?
@@ -33,22 +33,22 @@ public final class SimulatedCloud: Sendable {
     }
 
     private struct State {
-        /// By URI, which is the same whether or not the bucket's type is known.
+        /// By URI, which does not depend on whether the bucket's type is known.
         var contents: [KiiURI: [String: DataValue]] = [:]
         var lastTimes: [KiiURI: Int64] = [:]
         var lastObject = 0
         var causes = 0
-        /// What the event that a handler is called for was caused by; nil while no handler runs.
+        /// The cause of the event that is being handled; nil while no handler runs.
         var current: Cause?
         var events: [Event] = []
-        /// What handlers have put off, each with its time.
+        /// The deferred actions of handlers, each with its time.
         var planned: [Planned] = []
         var writes = 0
         var failedWrites = 0
         var random: SeededGenerator
     }
 
-    /// The app in which all of it lives.
+    /// The app of all buckets and topics.
     public static let app = "0123abcd"
 
     private let state: Mutex<State>
@@ -63,7 +63,7 @@ public final class SimulatedCloud: Sendable {
 
     // MARK: Reading and writing
 
-    /// An object's fields, with its time of modification under `_modified`; nil when there is no such object.
+    /// An object's fields, with its time of modification under `_modified`; nil if it does not exist.
     public func fields(of object: KiiObject) -> [String: DataValue]? {
         state.withLock { state in
             guard var fields = state.contents[object.uri] else { return nil }
@@ -74,7 +74,7 @@ public final class SimulatedCloud: Sendable {
 
     private static let modified = "_modified"
 
-    /// Writes an object from outside the fleet, and so makes a new cause.
+    /// Writes an object from outside the fleet, as a new cause.
     ///
     /// - Returns: when the object was modified, in milliseconds since 1970.
     @discardableResult
@@ -82,7 +82,7 @@ public final class SimulatedCloud: Sendable {
         state.withLock { write(object, fields, sender, &$0) }
     }
 
-    /// Changes some fields of an object from outside the fleet and keeps the others, and so makes a new cause.
+    /// Changes some fields of an object from outside the fleet and keeps the others, as a new cause.
     ///
     /// - Returns: when the object was modified, in milliseconds since 1970.
     @discardableResult
@@ -90,12 +90,12 @@ public final class SimulatedCloud: Sendable {
         state.withLock { write(object, merged(object, fields, $0), sender, &$0) }
     }
 
-    /// Sends a message to a topic from outside the fleet, and so makes a new cause.
+    /// Sends a message to a topic from outside the fleet, as a new cause.
     public func send(_ data: [String: DataValue], to topic: KiiTopic, by sender: Sender? = nil) {
         state.withLock { send(data, topic, sender, &$0) }
     }
 
-    /// Writes for a device, unless the network is down.
+    /// Writes for a device, unless the network fails.
     func putForDevice(_ object: KiiObject, _ fields: [String: DataValue], _ sender: Sender) throws -> Int64 {
         try state.withLock { state in
             try mayFail(&state)
@@ -103,7 +103,7 @@ public final class SimulatedCloud: Sendable {
         }
     }
 
-    /// Changes some fields for a device, unless the network is down.
+    /// Changes some fields for a device, unless the network fails.
     func patchForDevice(_ object: KiiObject, _ fields: [String: DataValue], _ sender: Sender) throws -> Int64 {
         try state.withLock { state in
             try mayFail(&state)
@@ -115,12 +115,12 @@ public final class SimulatedCloud: Sendable {
         (state.contents[object.uri] ?? [:]).merging(fields) { $1 }
     }
 
-    /// Plans something for later, as an effect of the message that is handled now.
+    /// Plans a later action, as an effect of the message that is being handled.
     func plan(_ delay: Duration, _ action: @escaping @Sendable () throws -> Void) {
         state.withLock { $0.planned.append(Planned(delay: delay, cause: $0.current, action: action)) }
     }
 
-    /// Makes an object for a device, with an id of the cloud's choice.
+    /// Creates an object for a device, with an id that the cloud assigns.
     func createForDevice(_ bucket: KiiBucket, _ fields: [String: DataValue], _ sender: Sender) throws -> (
         id: String, modifiedAt: Int64
     ) {
@@ -132,7 +132,7 @@ public final class SimulatedCloud: Sendable {
         }
     }
 
-    /// Sends for a device, unless the network is down.
+    /// Sends for a device, unless the network fails.
     func sendForDevice(_ data: [String: DataValue], _ topic: KiiTopic, _ sender: Sender) throws {
         try state.withLock { state in
             try mayFail(&state)
@@ -153,7 +153,7 @@ public final class SimulatedCloud: Sendable {
     {
         let modifiedAt = time(of: object.uri, &state)
         var fields = fields
-        // The server's own.
+        // The server sets these.
         fields[Self.modified] = nil
         let event =
             state.contents.updateValue(fields, forKey: object.uri) == nil ? KiiEvent.objectCreated : .objectUpdated
@@ -192,10 +192,10 @@ public final class SimulatedCloud: Sendable {
 
     // MARK: For the fleet
 
-    /// Says what the handlers that run now were called for; nil when none does.
+    /// Sets the cause of the running handlers' event; nil if none runs.
     func setCause(_ cause: Cause?) { state.withLock { $0.current = cause } }
 
-    /// The events that are not delivered yet.
+    /// Removes and returns the undelivered events.
     func takeEvents() -> [Event] {
         state.withLock { state in
             guard !state.events.isEmpty else { return [] }
@@ -204,7 +204,7 @@ public final class SimulatedCloud: Sendable {
         }
     }
 
-    /// What handlers have put off since the last call.
+    /// Removes and returns the deferred actions of handlers.
     func takePlanned() -> [Planned] {
         state.withLock { state in
             guard !state.planned.isEmpty else { return [] }
@@ -213,19 +213,19 @@ public final class SimulatedCloud: Sendable {
         }
     }
 
-    /// How many events there were, and how many writes failed.
+    /// How many events the cloud created, and how many writes failed.
     var counts: (writes: Int, failed: Int) { state.withLock { ($0.writes, $0.failedWrites) } }
 }
 
-/// One device of a simulated fleet, as its own handlers see it: who it is, its clock, and the cloud to write to.
+/// One device of a simulated fleet, as its own handlers see it: its identity, its clock, and the cloud.
 ///
-/// Its writes answer as Kii's server does, or throw ``SimulatedCloud/Unreachable``.
+/// Its writes return what Kii's server would, or throw ``SimulatedCloud/Unreachable``.
 public struct SimulatedDevice: Sendable {
-    /// The device's place in the fleet, from 0.
+    /// The device's index in the fleet, from 0.
     public let number: Int
-    /// The thing that only this device writes as.
+    /// The identity that only this device writes as.
     public let identity: Sender
-    /// The clock of the whole fleet; give it to the receiver and its stages.
+    /// The clock of the whole fleet; pass it to the receiver and its middleware.
     public let clock: ManualClock
     /// The cloud.
     public let cloud: SimulatedCloud
@@ -237,14 +237,14 @@ public struct SimulatedDevice: Sendable {
         self.cloud = cloud
     }
 
-    /// Writes an object, all of its fields; returns when it was modified, in milliseconds since 1970.
+    /// Writes an object with all of its fields; returns when it was modified, in milliseconds since 1970.
     ///
     /// - Parameters:
     ///   - object: the object.
-    ///   - fields: what it has from now on.
-    ///   - sender: who writes; the device's own identity when it is left out.
+    ///   - fields: its new fields.
+    ///   - sender: the writing identity; by default the device's own.
     /// - Returns: when it was modified.
-    /// - Throws: where the cloud is set to fail.
+    /// - Throws: if the cloud is set to fail.
     @discardableResult
     public func put(
         _ object: KiiObject, _ fields: [String: DataValue] = [:], by sender: Sender? = nil
@@ -255,17 +255,17 @@ public struct SimulatedDevice: Sendable {
     /// Changes some fields of an object and keeps the others; returns when it was modified.
     ///
     /// - Parameters:
-    ///   - object: the object; made if there is none.
-    ///   - fields: those that change.
-    ///   - sender: who writes; the device's own identity when it is left out.
+    ///   - object: the object; created if it does not exist.
+    ///   - fields: the changed fields.
+    ///   - sender: the writing identity; by default the device's own.
     /// - Returns: when it was modified.
-    /// - Throws: where the cloud is set to fail.
+    /// - Throws: if the cloud is set to fail.
     @discardableResult
     public func patch(_ object: KiiObject, _ fields: [String: DataValue], by sender: Sender? = nil) throws -> Int64 {
         try cloud.patchForDevice(object, fields, sender ?? identity)
     }
 
-    /// Makes a new object; returns its id and when it was modified.
+    /// Creates an object; returns its id and when it was modified.
     @discardableResult
     public func create(in bucket: KiiBucket, _ fields: [String: DataValue] = [:]) throws -> (
         id: String, modifiedAt: Int64
@@ -276,18 +276,18 @@ public struct SimulatedDevice: Sendable {
     /// Sends a message to a topic.
     ///
     /// - Parameters:
-    ///   - data: what is sent.
+    ///   - data: the data.
     ///   - topic: the topic.
-    ///   - sender: who sends; the device's own identity when it is left out.
-    /// - Throws: where the cloud is set to fail.
+    ///   - sender: the sender; by default the device's own identity.
+    /// - Throws: if the cloud is set to fail.
     public func send(_ data: [String: DataValue], to topic: KiiTopic, by sender: Sender? = nil) throws {
         try cloud.sendForDevice(data, topic, sender ?? identity)
     }
 
-    /// Does something later, in a handler: what it writes then is caused by the handler's message, which has ended.
+    /// Performs a later action of a handler, after its message has ended; the message is the cause of its writes.
     ///
     /// - Parameters:
-    ///   - delay: how much later, in whole milliseconds.
-    ///   - action: what; a write of it that fails is lost.
+    ///   - delay: the delay, in whole milliseconds.
+    ///   - action: the action; a write that fails is lost.
     public func later(_ delay: Duration, _ action: @escaping @Sendable () throws -> Void) { cloud.plan(delay, action) }
 }

@@ -3,7 +3,7 @@ import KiiPush
 extension SimulatedFleet {
     // MARK: From the cloud to the devices
 
-    /// Puts what was written since onto its way to every device.
+    /// Sends new events to every device.
     func send() {
         for planned in cloud.takePlanned() {
             lastPlan += 1
@@ -61,7 +61,7 @@ extension SimulatedFleet {
         }
     }
 
-    /// Counts what became of a delivery, and delivers again what is to be.
+    /// Counts the result of a delivery, and plans its redelivery if needed.
     private func note(
         _ outcome: Outcome, _ step: Step, _ event: Int, _ attempt: UInt8, _ style: PayloadFixture.KeyStyle
     ) {
@@ -93,12 +93,12 @@ extension SimulatedFleet {
                 arrivedAt: .milliseconds(step.firstArrival), delay: .milliseconds(now - step.firstArrival)))
     }
 
-    // MARK: What a device holds
+    // MARK: Held messages
 
-    /// Makes sure that a device looks again when something is due, as ``KiiPush/PushReceiver/run()`` does.
+    /// Makes a device process its held messages when they are due, as ``KiiPush/PushReceiver/run()`` does.
     func planLook(_ device: Int) {
         guard let due = receivers[device].loopGuard?.nextDue else { return }
-        // Rounded up to the millisecond at which it is surely due.
+        // Rounded up to the millisecond at which it is certainly due.
         let time = max(now, due.nanoseconds < 0 ? 0 : due.nanoseconds / 1_000_000 + 1)
         guard time < nextLook[device] else { return }
         nextLook[device] = time
@@ -106,13 +106,13 @@ extension SimulatedFleet {
     }
 
     func look(_ device: Int) async {
-        // A later look was planned before this one: that one is void.
+        // A later time was planned before this one, and is void.
         guard nextLook[device] <= now else { return }
         nextLook[device] = .max
         while let ended = await receivers[device].handleNextDue({ setCause(of: $0, on: device) }) {
             cloud.setCause(nil)
             let key = HeldKey(device: Int32(device), id: ended.message.id)
-            // Without an outcome another breaker holds it now.
+            // Without an outcome, another breaker holds it now.
             guard let outcome = ended.outcome, let step = heldSteps.removeValue(forKey: key) else { continue }
             guard case .deliver(let event, let attempt, let style) = step.kind else { continue }
             if case .handled = outcome { log.release(after: ended.message.arrivedAt.duration(to: clock.now)) }

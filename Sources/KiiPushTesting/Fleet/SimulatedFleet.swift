@@ -1,10 +1,10 @@
 public import KiiPush
 
-/// Many devices and a cloud, in one process and on one virtual clock: shows whether handlers feed a loop before users
-/// do.
+/// Many devices and a cloud, in one process and on one virtual clock: shows whether handlers create a loop before users
+/// find out.
 ///
-/// Each device has a real `PushReceiver` with whatever chain and handlers you give it. What its handlers
-/// write to the cloud comes back to every device, as Kii does it: to the one that wrote, too.
+/// Each device has a real `PushReceiver` with your chain and handlers. Everything that its handlers write to the cloud
+/// comes back to every device, including the writer, as in Kii.
 ///
 /// ```swift
 /// let fleet = SimulatedFleet(devices: 10) { device in
@@ -19,11 +19,11 @@ public import KiiPush
 /// let report = await fleet.run(for: .seconds(3600))
 /// ```
 ///
-/// Nothing sleeps and nothing is random but by the seed: an hour of ten devices takes a moment, and the same seed gives
-/// the same report. A device's transport waits for the end of a message that is held, and delivers again, up
-/// to five times or as often as you say, what it is told to. Not for use by several tasks at once.
+/// Nothing sleeps, and only the seed is random: an hour of ten devices takes a moment, and the same seed gives the same
+/// report. A device's transport waits until a held message ends, and redelivers a message when asked, by default up to
+/// five times. Not for use by several tasks at once.
 public final class SimulatedFleet {
-    /// How long a transport waits before it delivers again what it was told to.
+    /// How long a transport waits before a redelivery.
     package static let redelivery = Duration.seconds(30)
 
     /// The clock of the fleet.
@@ -32,7 +32,7 @@ public final class SimulatedFleet {
     public let cloud: SimulatedCloud
     /// The devices.
     public let devices: [SimulatedDevice]
-    /// The receivers, one a device.
+    /// The receivers, one per device.
     public let receivers: [PushReceiver]
 
     let keys: [PayloadFixture.KeyStyle]
@@ -41,15 +41,15 @@ public final class SimulatedFleet {
     var random: SeededGenerator
     var queue = EventQueue<Step>()
     var log: FleetLog
-    /// What is to be done from outside, by number; what was done is forgotten, since it may hold the fleet itself.
+    /// Planned actions from outside, by number; a performed one is removed, since it may retain the fleet itself.
     private var actions: [Int32: (SimulatedFleet) async -> Void] = [:]
     private var lastAction: Int32 = 0
-    /// What handlers have put off, by number.
+    /// The deferred actions of handlers, by number.
     var plans: [Int32: SimulatedCloud.Planned] = [:]
     var lastPlan: Int32 = 0
-    /// When each device is to look at what it holds, so that it need not look each millisecond.
+    /// When each device next processes its held messages, so that it need not check each millisecond.
     var nextLook: [Int64]
-    /// What each held message was delivered as, by device and the held message's number.
+    /// The delivery of each held message, by device and the held message's number.
     var heldSteps: [HeldKey: Step] = [:]
 
     struct HeldKey: Hashable {
@@ -57,7 +57,7 @@ public final class SimulatedFleet {
         let id: UInt64
     }
 
-    /// One thing that happens.
+    /// One planned event.
     struct Step {
         enum Kind {
             case deliver(event: Int32, attempt: UInt8, style: PayloadFixture.KeyStyle)
@@ -67,21 +67,21 @@ public final class SimulatedFleet {
         }
         var kind: Kind
         let device: Int32
-        /// When the message arrived for the first time.
+        /// When the message first arrived.
         var firstArrival: Int64 = .max
     }
 
     /// A message that a device has handled.
     public struct Handling {
-        /// The device's place in the fleet.
+        /// The device's index in the fleet.
         public let device: Int
-        /// Which write from outside was its cause, from 0.
+        /// The write from outside that caused it, from 0.
         public let cause: Int
-        /// How many handlers lie between the two.
+        /// The number of handlers since that write.
         public let generation: Int
-        /// When it arrived for the first time, from the clock's beginning.
+        /// When it first arrived, from the clock's start.
         public let arrivedAt: Duration
-        /// How long it was held, or waited to be delivered again, since then.
+        /// How long it was then held, or waited for redelivery.
         public let delay: Duration
     }
 
@@ -91,13 +91,13 @@ public final class SimulatedFleet {
     /// Makes a fleet.
     ///
     /// - Parameters:
-    ///   - count: how many there are.
-    ///   - keys: the key styles in which pushes come; device 0 has the first one, and so on, again from the front.
-    ///   - chaos: what the network and the clock do.
-    ///   - seed: which of all possible runs it is.
-    ///   - attempts: how often a transport tries to deliver a message at most, 1…100.
-    ///   - sample: how much virtual time there is between two of the report's samples.
-    ///   - receiver: makes a device's receiver, with its clock, its chain and its handlers.
+    ///   - count: the number of devices.
+    ///   - keys: the key styles of pushes, assigned to devices in turn from device 0.
+    ///   - chaos: the faults of the network and the clock.
+    ///   - seed: the seed of the run.
+    ///   - attempts: the most deliveries of a message by a transport, 1…100.
+    ///   - sample: the virtual time between two of the report's samples.
+    ///   - receiver: makes a device's receiver, with its clock, chain and handlers.
     public init(
         devices count: Int, keys: [PayloadFixture.KeyStyle] = [.long], chaos: Chaos = .none, seed: UInt64 = 1,
         attempts: Int = 5, sample: Duration = .seconds(1), receiver: (SimulatedDevice) -> PushReceiver
@@ -118,25 +118,25 @@ public final class SimulatedFleet {
 
     // MARK: Running
 
-    /// Does something at a time of the virtual clock, such as a write from outside or the turn of a kill switch.
+    /// Performs an action at a virtual time, such as a write from outside or a kill switch.
     ///
     /// - Parameters:
-    ///   - time: when, from the clock's beginning, in whole milliseconds; at once if it is over.
-    ///   - action: what; everything that it writes is a cause of its own.
+    ///   - time: the time from the clock's start, in whole milliseconds; at once if it has passed.
+    ///   - action: the action; each of its writes is a cause of its own.
     public func at(_ time: Duration, _ action: @escaping (SimulatedFleet) async -> Void) {
         lastAction += 1
         actions[lastAction] = action
         queue.add(Step(kind: .act(lastAction), device: -1), at: max(time.inMilliseconds, now))
     }
 
-    /// Runs until nothing happens any more, but not longer than it is told.
+    /// Runs until nothing more happens, or a limit is reached.
     ///
-    /// Call it again to go on.
+    /// Call it again to continue.
     ///
     /// - Parameters:
-    ///   - duration: the virtual time from now on after which it stops.
-    ///   - deliveries: the number of deliveries, in all, after which it stops: the bound of a loop that grows.
-    /// - Returns: what happened since the fleet was made.
+    ///   - duration: the virtual time after which it stops.
+    ///   - deliveries: the total number of deliveries after which it stops, which bounds a growing loop.
+    /// - Returns: the results since the fleet was made.
     public func run(for duration: Duration, deliveries: Int = .max) async -> FleetReport {
         let end = now + duration.inMilliseconds
         send()
@@ -161,10 +161,10 @@ public final class SimulatedFleet {
         return FleetReport(log, cloud.counts, receivers, stop, seconds: Double(clock.now.nanoseconds) / 1e9)
     }
 
-    /// The present millisecond.
+    /// The current millisecond.
     var now: Int64 { clock.now.nanoseconds / 1_000_000 }
 
-    /// Turns the clock on, unless a jump has brought it further already.
+    /// Advances the clock, unless a jump has already advanced it further.
     private func turnClock(to time: Int64) {
         if time > now { clock.advance(by: .milliseconds(time - now)) }
         log.sample(until: now)

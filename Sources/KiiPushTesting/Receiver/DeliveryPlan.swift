@@ -1,6 +1,6 @@
 public import KiiPush
 
-/// A list of payloads with the times at which they come, for a transport to disturb.
+/// Payloads with the times at which they arrive, which disturbances can change.
 ///
 /// ```swift
 /// let plan = DeliveryPlan(payloads, every: .seconds(1))
@@ -8,58 +8,58 @@ public import KiiPush
 /// let receipts = await test.run(plan)
 /// ```
 ///
-/// A value: the same payloads, disturbances and seed give the same plan on every machine, so a test that fails prints
-/// its seed and fails again.
+/// It is a value: the same payloads, disturbances and seed give the same plan on every machine, so a test that prints
+/// its seed can be repeated.
 public struct DeliveryPlan: Sendable {
-    /// One thing that happens.
+    /// One planned event.
     public struct Step: Sendable {
-        /// What happens.
+        /// The kind of event.
         public enum Event: Sendable {
-            /// A payload comes in.
+            /// A payload arrives.
             case deliver(Delivery)
-            /// The clock jumps forward by this much, at once.
+            /// The clock jumps forward by this duration.
             case jump(Duration)
         }
 
-        /// When, from the plan's beginning; jumps come on top.
+        /// The time from the plan's beginning; jumps are added to it.
         public var at: Duration
-        /// What.
+        /// The event.
         public var event: Event
     }
 
-    /// A payload that comes in.
+    /// A payload that arrives.
     public struct Delivery: Sendable, Hashable {
         /// The payload.
         public var payload: RawPayload
-        /// Which payload of the list it is, from 0.
+        /// The payload's index in the list, from 0.
         public let number: Int
         /// How often the transport delivered it before.
         public var copy = 0
-        /// The handlers that fail with it, as ``TestReceiver/send(_:failing:)`` takes them.
+        /// The handlers that fail for it, as in ``TestReceiver/send(_:failing:)``.
         public var failing = FailingHandlers.none
     }
 
-    /// What happens, in order of time; what happens at the same time, in the order in which it was planned.
+    /// The events in order of time; events of the same time keep their order.
     public private(set) var steps: [Step]
 
-    /// Plans that each payload comes once, in order.
+    /// Plans that each payload arrives once, in order.
     ///
     /// - Parameters:
     ///   - payloads: the payloads.
-    ///   - interval: the time between two of them; the first comes at 0.
+    ///   - interval: the time between two of them; the first arrives at 0.
     public init(_ payloads: some Sequence<RawPayload>, every interval: Duration = .zero) {
         steps = payloads.enumerated().map { number, payload in
             Step(at: interval * number, event: .deliver(Delivery(payload: payload, number: number)))
         }
     }
 
-    /// The plan as these disturbances leave it, one after the other.
+    /// The plan after these disturbances, which are applied in order.
     ///
-    /// Each draws from a source of its own, made of the seed and its place: what one does never depends on how often
+    /// Each draws from its own generator, seeded by the seed and its position: its effect does not depend on how often
     /// another one drew.
     ///
     /// - Parameters:
-    ///   - disturbances: what happens to it, the first one first.
+    ///   - disturbances: the disturbances, in order.
     ///   - seed: the seed.
     /// - Returns: the disturbed plan.
     public func disturbed(by disturbances: [Disturbance], seed: UInt64) -> DeliveryPlan {
@@ -73,18 +73,18 @@ public struct DeliveryPlan: Sendable {
 }
 
 extension [DeliveryPlan.Step] {
-    /// By time; at the same time as before.
+    /// By time; events of the same time keep their order.
     fileprivate var sortedByTime: [DeliveryPlan.Step] {
         enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
     }
 }
 
 extension TestReceiver {
-    /// Sends what a plan says, each payload at its time.
+    /// Sends the payloads of a plan, each at its time.
     ///
-    /// - Parameter plan: the plan; its times count from now on.
-    /// - Returns: the receipt of each delivery, in order, and of what was released between them; what is still held at
-    ///   the end ends when the clock is turned on.
+    /// - Parameter plan: the plan; its times count from now.
+    /// - Returns: the receipt of each delivery and of each message released in between, in order; messages that are
+    ///   still held end when the clock is advanced.
     public func run(_ plan: DeliveryPlan) async -> [TestReceipt] {
         var receipts: [TestReceipt] = []
         var elapsed = Duration.zero

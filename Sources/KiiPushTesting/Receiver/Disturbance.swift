@@ -1,9 +1,9 @@
 import KiiPush
 
-/// What a network, a handler or a sleeping device does to a plan of deliveries; several are put one after another.
+/// The effect of a network, a handler or a sleeping device on a plan of deliveries; several can be combined.
 ///
-/// Rates are "one in so many", at least one; times are drawn evenly, in whole milliseconds. Whatever happens, each
-/// payload of the plan is still delivered at least once: nothing here loses one.
+/// Rates are "one in so many", at least one; times are distributed evenly, in whole milliseconds. Every payload of the
+/// plan is still delivered at least once: nothing here loses one.
 public struct Disturbance: Sendable {
     let apply: @Sendable ([DeliveryPlan.Step], inout SeededGenerator) -> [DeliveryPlan.Step]
 
@@ -11,12 +11,12 @@ public struct Disturbance: Sendable {
         self.apply = apply
     }
 
-    /// Delivers one in `rate` once more, up to `span` later.
+    /// Delivers one in `rate` again, up to `span` later.
     ///
     /// - Parameters:
     ///   - rate: one in how many.
-    ///   - span: the longest time until the copy comes.
-    ///   - marked: whether the transport says that it is a redelivery; brokers also deliver twice without saying so.
+    ///   - span: the longest time until the copy arrives.
+    ///   - marked: whether the transport marks it as a redelivery; brokers also duplicate without marking.
     /// - Returns: the disturbance.
     public static func duplicate(oneIn rate: Int, within span: Duration, marked: Bool = false) -> Disturbance {
         eachDelivery { step, delivery, dice in
@@ -29,13 +29,13 @@ public struct Disturbance: Sendable {
         }
     }
 
-    /// Brings deliveries out of order: each comes up to `span` later than planned.
+    /// Reorders deliveries: each arrives up to `span` later than planned.
     ///
-    /// - Parameter span: the longest delay; longer than the time between two, it turns their order round.
+    /// - Parameter span: the longest delay; reorders if it is longer than the time between two deliveries.
     /// - Returns: the disturbance.
     public static func reorder(within span: Duration) -> Disturbance { delay(oneIn: 1, upTo: span) }
 
-    /// Delays one in `rate`, and none of the others.
+    /// Delays one in `rate`, but not the others.
     ///
     /// - Parameters:
     ///   - rate: one in how many.
@@ -48,12 +48,12 @@ public struct Disturbance: Sendable {
         }
     }
 
-    /// Lets handlers fail with one in `rate`; its transport delivers it again, as it does what failed.
+    /// Makes handlers fail for one in `rate`; the transport then redelivers it.
     ///
     /// - Parameters:
     ///   - rate: one in how many.
-    ///   - pause: the time until it comes again; that one fails no more, unless a further disturbance says so.
-    ///   - handlers: which ones, as ``TestReceiver/send(_:failing:)`` takes them.
+    ///   - pause: the time until the redelivery, which succeeds unless a further disturbance makes it fail.
+    ///   - handlers: the handlers, as in ``TestReceiver/send(_:failing:)``.
     /// - Returns: the disturbance.
     public static func fail(oneIn rate: Int, again pause: Duration, handlers: FailingHandlers = .all) -> Disturbance {
         eachDelivery { step, delivery, dice in
@@ -69,7 +69,7 @@ public struct Disturbance: Sendable {
         }
     }
 
-    /// Lets the clock jump forward before one in `rate`, as when a device has slept.
+    /// Makes the clock jump forward before one in `rate`, as when a device has slept.
     ///
     /// - Parameters:
     ///   - rate: one in how many.

@@ -1,16 +1,16 @@
 public import KiiPush
 import KiiPushRules
 
-/// The handlers that a test lets fail: `["reload"]`, `.all` or `.none`.
+/// The handlers that a test makes fail: `["reload"]`, `.all` or `.none`.
 public struct FailingHandlers: Sendable, Hashable, ExpressibleByArrayLiteral {
     let names: FailingStandIns
 
     private init(_ names: FailingStandIns) { self.names = names }
 
-    /// Those of these names: what rules call a handler by, else the id of its route.
+    /// Handlers with these names, which are the names in rules, or else the route's ids.
     public init(_ names: [String]) { self.init(.named(names)) }
 
-    /// Those of these names.
+    /// Handlers with these names.
     public init(arrayLiteral names: String...) { self.init(names) }
 
     /// Every handler.
@@ -20,18 +20,18 @@ public struct FailingHandlers: Sendable, Hashable, ExpressibleByArrayLiteral {
     public static let none = FailingHandlers([])
 }
 
-/// A handler failed since a test told it to.
+/// A handler failed because a test asked for it.
 public struct InjectedFailure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The handler, by the name that rules call it by, else by its route's id.
+    /// The handler's name in rules, or else its route's id.
     public let handler: String
 
     /// The failure in words.
     public var description: String { "the test told '\(handler)' to fail" }
 
-    /// Fails if the test that sent the message told the handler to; does nothing outside of a ``TestReceiver``.
+    /// Throws if the test that sent the message makes this handler fail; does nothing outside a ``TestReceiver``.
     ///
-    /// For handlers of your own: call it where the handler could fail, with its context. Handlers that a
-    /// ``TestReceiver`` makes of rules do so by themselves.
+    /// For your own handlers: call it where the handler could fail, with its context. Stand-in handlers that a
+    /// ``TestReceiver`` makes from rules do so by themselves.
     ///
     /// ```swift
     /// receiver.onPushToApp("settings", bucket: "settings") { event, context in
@@ -40,8 +40,8 @@ public struct InjectedFailure: Error, Sendable, Hashable, CustomStringConvertibl
     /// ```
     ///
     /// - Parameters:
-    ///   - context: what the handler was told.
-    ///   - name: the handler's name; its route's id when it is left out.
+    ///   - context: the handler's context.
+    ///   - name: the handler's name; by default its route's id.
     /// - Throws: ``InjectedFailure``.
     public static func point(_ context: HandlerContext, name: String? = nil) throws {
         try HarnessWork.failurePoint(context.messageID, name ?? context.route)

@@ -1,7 +1,7 @@
 public import KiiPush
 
 extension RoutedMessage {
-    /// Makes a message on its way through a chain, to test a middleware alone, without a receiver.
+    /// Makes a message inside a chain, to test a middleware alone, without a receiver.
     ///
     /// ```swift
     /// var first = try RoutedMessage(forTesting: .pushToUser(sender: "chatty"), id: 1)
@@ -11,12 +11,12 @@ extension RoutedMessage {
     ///
     /// - Parameters:
     ///   - fixture: the payload.
-    ///   - style: the keys that it is written with.
-    ///   - id: the message's number; give each message another one, as a receiver does.
+    ///   - style: the key style.
+    ///   - id: the message's number; unique for each message, as in a receiver.
     ///   - arrivedAt: when it arrived.
     ///   - app: the app that the receiver serves.
-    ///   - routes: the ids of the routes that take it, in order of declaration.
-    /// - Throws: `DecodeError` when the payload is no push message.
+    ///   - routes: the ids of the matching routes, in order of declaration.
+    /// - Throws: `DecodeError` if the payload is not a push message.
     public init(
         forTesting fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, id: UInt64 = 1,
         arrivedAt: MonotonicInstant = MonotonicInstant(nanoseconds: 0), app: String? = nil, routes: [String] = []
@@ -24,15 +24,15 @@ extension RoutedMessage {
         try self.init(forTesting: fixture.payload(style), id: id, arrivedAt: arrivedAt, app: app, routes: routes)
     }
 
-    /// Makes a message of a payload that is written down.
+    /// Makes a message from an encoded payload.
     ///
     /// - Parameters:
     ///   - payload: the payload.
-    ///   - id: the message's number; give each message another one, as a receiver does.
+    ///   - id: the message's number; unique for each message, as in a receiver.
     ///   - arrivedAt: when it arrived.
     ///   - app: the app that the receiver serves.
-    ///   - routes: the ids of the routes that take it, in order of declaration.
-    /// - Throws: `DecodeError` when the payload is no push message.
+    ///   - routes: the ids of the matching routes, in order of declaration.
+    /// - Throws: `DecodeError` if the payload is not a push message.
     public init(
         forTesting payload: RawPayload, id: UInt64 = 1,
         arrivedAt: MonotonicInstant = MonotonicInstant(nanoseconds: 0), app: String? = nil, routes: [String] = []
@@ -46,7 +46,7 @@ extension Outcome {
     ///
     /// - Parameters:
     ///   - route: the id of the route whose handler failed.
-    ///   - error: what the handler threw.
-    /// - Returns: `Outcome.failed(_:)`, with no route that has handled the message.
+    ///   - error: the error that the handler threw.
+    /// - Returns: `Outcome.failed(_:)`, in which no route has handled the message.
     public static func failed(at route: String, _ error: any Error) -> Outcome { .failure(of: route, error) }
 }

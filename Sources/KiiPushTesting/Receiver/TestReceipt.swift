@@ -1,39 +1,40 @@
 public import KiiPush
 public import KiiPushRules
 
-/// What became of one payload that a test sent, when all that it caused is done.
+/// The result of one payload that a test sent, complete with everything that it caused.
 public struct TestReceipt: Sendable {
-    /// How it ended; `held` while the loop guard holds it, and then a receipt of ``TestReceiver/advance(by:)`` says the
-    /// end.
+    /// Its outcome; `held` while the loop guard holds it; a receipt of ``TestReceiver/advance(by:)`` then has the final
+    /// outcome.
     public let outcome: Outcome
 
-    /// The ids of the routes that take it, in order, also those that a stage stopped.
+    /// The ids of the matching routes, in order, also for a message that a middleware dropped.
     public let routes: [String]
 
-    /// The handlers that were called, in order, failed ones too: by the name that a rule calls one by, else by the
-    /// route's id.
+    /// The handlers that were called, in order, failed ones included: by their names in rules, or else by their routes'
+    /// ids.
     public let handlers: [String]
 
-    /// What rules would have done to Kii's cloud, in order; a test calls none.
+    /// The rules' cloud actions that were simulated, in order; a test calls no cloud.
     public let cloud: [CloudAction]
 
-    /// What the transport and the seen store are told.
+    /// The results for the transport and the deduplication store.
     public let settled: Settled
 
-    /// What each stage said; its times are those of the test's clock.
+    /// Each stage's result; the times are those of the test's clock.
     public let trace: Trace
 
-    /// What else ended meanwhile, in order: held messages that it released, and what handlers sent into the receiver.
+    /// The receipts of other messages that ended in between, in order: released ones, and those that handlers sent to
+    /// the receiver.
     public let caused: [TestReceipt]
 
-    /// What the transport and the seen store are told of a message.
+    /// The results of a message for the transport and the deduplication store.
     public struct Settled: Sendable, Hashable {
-        /// What the transport is told.
+        /// The transport's disposition.
         public let disposition: Disposition
-        /// What the seen store is told; nil when nothing was reserved in it, as for a duplicate.
+        /// The effect on the deduplication store; nil if nothing was reserved there, as for a duplicate.
         public let seen: Trace.SeenEffect?
 
-        /// Names an end, to compare with.
+        /// Makes a value to compare with.
         public init(_ disposition: Disposition, seen: Trace.SeenEffect?) {
             self.disposition = disposition
             self.seen = seen

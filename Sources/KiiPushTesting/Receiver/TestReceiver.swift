@@ -1,7 +1,7 @@
 public import KiiPush
 public import KiiPushRules
 
-/// A receiver on a clock that only the test turns: what is sent has come to its end when `send` returns.
+/// A receiver on a clock that only the test advances: when `send` returns, the message has ended or is held.
 ///
 /// ```swift
 /// let test = try TestReceiver(rules: rules)
@@ -13,10 +13,9 @@ public import KiiPushRules
 /// #expect(await test.send(push).outcome.name == "handled")
 /// ```
 ///
-/// No real time passes and nothing runs behind the test's back: held messages are handled inside of
-/// ``send(_:failing:)`` and ``advance(by:)``, when their turn has come. Work that a handler leaves to a task of its
-/// own, and does not wait for, is not waited for here either; a handler that sleeps on the clock waits until another
-/// task turns it.
+/// No real time passes and nothing runs in the background: held messages are handled inside ``send(_:failing:)`` and
+/// ``advance(by:)``, when they are due. It does not wait for tasks that a handler starts without waiting for them; a
+/// handler that sleeps on the clock waits until another task advances it.
 public final class TestReceiver: Sendable {
     /// The receiver.
     public var receiver: PushReceiver { harness.receiver }
@@ -28,26 +27,26 @@ public final class TestReceiver: Sendable {
 
     /// Wraps a receiver that was made with this clock.
     ///
-    /// It adds a listener of its own, and leaves those of `PushReceiver.onTrace(_:)` alone, added before or after.
+    /// It adds its own listener, and keeps those of `PushReceiver.onTrace(_:)`.
     ///
     /// - Parameters:
-    ///   - receiver: the receiver, with its routes or before they are declared.
-    ///   - clock: the clock that it was made with.
+    ///   - receiver: the receiver, with or without routes.
+    ///   - clock: the receiver's clock.
     public init(_ receiver: PushReceiver, clock: ManualClock) {
         precondition(receiver.clock as? ManualClock === clock, "the receiver has another clock; make it with this one")
         self.clock = clock
         harness = ReceiverHarness(receiver, clock: clock) { InjectedFailure(handler: $0) }
     }
 
-    /// Makes the receiver that a rules file asks for, with a stand-in for each handler, each program and the printing.
+    /// Makes the receiver that a rules file describes, with a stand-in for each handler, program and print.
     ///
-    /// The stand-ins succeed unless a test says otherwise; ``TestReceipt/handlers`` has their names.
+    /// The stand-ins succeed unless a test says otherwise; ``TestReceipt/handlers`` lists their names.
     ///
     /// - Parameters:
     ///   - rules: the rules, loaded at once.
-    ///   - app: the app that is served instead of the file's; nil takes that.
+    ///   - app: the app to serve instead of the file's; nil uses the file's.
     ///   - clock: the clock.
-    /// - Throws: `RulesError` when the rules cannot be loaded.
+    /// - Throws: `RulesError` if the rules cannot be loaded.
     public convenience init(
         rules: RoutingRules, app: String? = nil, clock: ManualClock = ManualClock()
     ) throws(RulesError) {
@@ -58,25 +57,25 @@ public final class TestReceiver: Sendable {
 
     // MARK: Sending
 
-    /// Sends a payload, and returns when it and all that it caused has ended or is held.
+    /// Sends a payload, and returns when it and everything that it caused has ended or is held.
     ///
     /// - Parameters:
-    ///   - payload: the payload; what does not decode has an outcome like any other.
-    ///   - handlers: the handlers that fail with this message, also when it is held first: stand-ins, and those of
-    ///     your own that call ``InjectedFailure/point(_:name:)``.
-    /// - Returns: what became of it.
+    ///   - payload: the payload; an undecodable one has an outcome too.
+    ///   - handlers: the handlers that fail for this message, even if it is held first: stand-ins, and your own that
+    ///     call ``InjectedFailure/point(_:name:)``.
+    /// - Returns: the result.
     @discardableResult
     public func send(_ payload: RawPayload, failing handlers: FailingHandlers = .none) async -> TestReceipt {
         TestReceipt(await harness.send(payload, failing: handlers.names))
     }
 
-    /// Sends a payload in the making.
+    /// Sends a payload from a fixture.
     ///
     /// - Parameters:
     ///   - fixture: the payload.
-    ///   - style: the keys that it is written with.
-    ///   - handlers: the handlers that fail with this message.
-    /// - Returns: what became of it.
+    ///   - style: the key style.
+    ///   - handlers: the handlers that fail for this message.
+    /// - Returns: the result.
     @discardableResult
     public func send(
         _ fixture: PayloadFixture, as style: PayloadFixture.KeyStyle = .long, failing handlers: FailingHandlers = .none
@@ -84,18 +83,18 @@ public final class TestReceiver: Sendable {
 
     // MARK: Time
 
-    /// Turns the clock on, and handles each held message whose turn comes at its own time.
+    /// Advances the clock, and handles each held message when it is due.
     ///
-    /// - Parameter duration: how far.
+    /// - Parameter duration: by how much.
     /// - Returns: the held messages that ended, in order.
     @discardableResult
     public func advance(by duration: Duration) async -> [TestReceipt] {
         await harness.advance(by: duration).map { TestReceipt($0) }
     }
 
-    /// Turns the clock on all at once, as when a device wakes: what should have been handled meanwhile is handled now.
+    /// Makes the clock jump, as when a device wakes: everything that was due in between is handled now.
     ///
-    /// - Parameter duration: how far.
+    /// - Parameter duration: by how much.
     /// - Returns: the held messages that ended, in order.
     @discardableResult
     public func jump(by duration: Duration) async -> [TestReceipt] {
@@ -106,18 +105,17 @@ public final class TestReceiver: Sendable {
         return ended.map { TestReceipt($0) }
     }
 
-    /// Switches a target off, and puts what is held of it aside at once.
+    /// Switches a target off, and dead-letters its held messages at once.
     ///
     /// - Parameters:
     ///   - target: the route, the bucket, or everything.
-    ///   - duration: for how long; for as long as the test lasts when it is left out.
-    /// - Returns: the held messages that ended by it, in order.
+    ///   - duration: for how long; by default for the rest of the test.
+    /// - Returns: the held messages that this ended, in order.
     @discardableResult
     public func kill(_ target: KillTarget, for duration: Duration = .nanoseconds(Int64.max)) async -> [TestReceipt] {
         await harness.kill(target, for: duration).map { TestReceipt($0) }
     }
 
-    /// Sets a wall clock that nobody has set to the time at which a payload says that it was sent; call it just before
-    /// the payload is sent.
+    /// Sets a wall clock that is not yet set to a payload's sending time; call it just before sending the payload.
     package func startWallClock(with payload: RawPayload) { harness.startWallClock(with: payload) }
 }

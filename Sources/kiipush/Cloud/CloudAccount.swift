@@ -2,14 +2,14 @@ import KiiCloud
 import KiiPush
 import KiiPushLinux
 
-/// Who calls Kii's cloud, and which app: a file that only its owner can read.
+/// The credentials and the app for calls of Kii's cloud: a file that only its owner can read.
 struct CloudAccount: Sendable {
     let app: KiiApp
     let token: Secret
-    /// Whether the server is one of this machine without encryption, as in a test.
+    /// Whether the server is on this machine and unencrypted, as in a test.
     let isPlain: Bool
 
-    /// The most bytes of an account.
+    /// The size limit of an account in bytes.
     static let limit = 65_536
 
     private static let keys = ["site", "app", "key", "token"]
@@ -17,7 +17,7 @@ struct CloudAccount: Sendable {
 
     /// Reads a file, or standard input for `-`.
     ///
-    /// - Throws: ``AgentError``, without a word of what is in it.
+    /// - Throws: ``AgentError``, which contains nothing of the contents.
     init(_ path: String) throws(AgentError) {
         let bytes = path == "-" ? try Self.standardInput() : try Self.file(path)
         let name = path == "-" ? "standard input" : escaped(path)
@@ -26,7 +26,7 @@ struct CloudAccount: Sendable {
         }
         var texts: [String: String] = [:]
         for (key, value) in members {
-            // A name that is none may be a secret in the wrong place.
+            // An invalid key may be a misplaced secret.
             guard Self.keys.contains(key) else {
                 throw AgentError("\(name): a key is not one of \(Self.keys.joined(separator: ", "))")
             }

@@ -4,7 +4,7 @@ import KiiCloud
 import KiiCloudHTTP
 #endif
 
-/// Calls Kii's cloud for a command, where this build can.
+/// Calls Kii's cloud for a command, if this build can.
 enum CloudConnection {
     /// Whether this build has an HTTP client.
     static var isBuilt: Bool {
@@ -15,18 +15,18 @@ enum CloudConnection {
         #endif
     }
 
-    /// What is said where it has none.
+    /// The message if it has none.
     static let missing =
         "this kiipush has no HTTP client; build it with the trait HTTP (Debian's libcurl4-openssl-dev): "
         + "swift build --traits HTTP"
 
-    /// Calls with an account until it is closed.
+    /// A connection for an account, until it is closed.
     struct Open: Sendable {
         let client: KiiClient
         let close: @Sendable () async -> Void
 
         #if HTTP
-        /// Calls with an account, whose tokens come from a source of their own where there is one.
+        /// Connects with an account; its tokens may come from a separate source.
         init(_ account: CloudAccount, tokens: (any TokenSource)? = nil) throws {
             var settings = CurlSettings()
             settings.usesPlainLoopback = account.isPlain
@@ -37,15 +37,15 @@ enum CloudConnection {
         #endif
     }
 
-    /// Calls with the account of a file, and says what went wrong.
+    /// Calls with the account of a file, and reports errors.
     ///
     /// - Parameters:
     ///   - name: the command.
-    ///   - path: the account's file, or `-`.
-    ///   - console: where it is said.
-    ///   - uriApp: the app that the command's URI names, if it names one.
+    ///   - path: the account's file, or `-` for standard input.
+    ///   - console: receives the reports.
+    ///   - uriApp: the app that the command's URI names, if any.
     ///   - work: the calls.
-    /// - Returns: what the work returns, or that it failed.
+    /// - Returns: the result of the work, or the code for a failure.
     static func run(
         _ name: String, account path: String, _ console: Console, names uriApp: String? = nil,
         _ work: (KiiClient) async throws -> ExitCode

@@ -2,7 +2,7 @@ import KiiCloud
 import KiiPush
 
 extension CommandOption {
-    /// The account that a command calls Kii's cloud with, in the same words everywhere.
+    /// The account with which a command calls Kii's cloud, with the same help text everywhere.
     static func account(_ set: @escaping @Sendable (inout Target, String) -> Void) -> Self {
         value(
             "--account", "FILE",
@@ -12,7 +12,7 @@ extension CommandOption {
     }
 }
 
-/// What the commands that call Kii's cloud read alike.
+/// Parsing that the cloud commands share.
 enum CloudOption {
     /// Refuses a command line without an account.
     static func check(account: String) throws(Arguments.Mistake) {
@@ -21,7 +21,7 @@ enum CloudOption {
         }
     }
 
-    /// Takes the one URI that stands behind a command.
+    /// Takes the single URI after a command.
     static func uri(_ operands: [String], _ what: String) throws(Arguments.Mistake) -> KiiURI {
         guard let text = operands.first else { throw Arguments.Mistake(text: "name \(what)") }
         guard operands.count == 1 else { throw Arguments.Mistake(text: "it takes one URI, not \(operands.count)") }
@@ -31,7 +31,7 @@ enum CloudOption {
         return uri
     }
 
-    /// Reads who subscribes: `user:ID` or `thing:ID`.
+    /// Parses a subscriber: `user:ID` or `thing:ID`.
     static func subscriber(_ text: String) -> PushSubscriber? {
         let parts = text.split(separator: ":", maxSplits: 1).map { String($0) }
         guard parts.count == 2 else { return nil }

@@ -2,7 +2,7 @@ import KiiCloud
 import KiiPush
 import KiiPushLinux
 
-/// `kiipush install`: has Kii send pushes to this device over MQTT, and writes down where they come.
+/// `kiipush install`: makes Kii send pushes to this device over MQTT, and writes its endpoint to a file.
 struct InstallCommand {
     private var format = ReportFormat.text
     private var account = ""
@@ -50,7 +50,7 @@ struct InstallCommand {
 
     private func install(_ client: KiiClient, _ console: Console) async throws -> ExitCode {
         let id = try await known(client)
-        // Before anything else can fail: who runs it again names it, and installs nothing twice.
+        // Before anything else can fail: a repeated call can name the installation, and does not install again.
         if format == .text { console.print("installation \(escaped(id))") }
         guard let endpoint = try await client.mqttEndpoint(of: id) else {
             console.error(

@@ -1,14 +1,14 @@
 import KiiCloud
 import KiiPush
 
-/// `kiipush refresh`: what Kii has now of the object, user, group or thing that a handle names.
+/// `kiipush refresh`: the current state of the object, user, group or thing that a handle names.
 struct RefreshCommand {
     private var format = ReportFormat.text
     private var account = ""
     private var handle = Handle.user(KiiUser(id: ""))
     private var uri = KiiURI(owner: .app)
 
-    /// What can be read.
+    /// A resource that can be read.
     private enum Handle {
         case object(KiiObject)
         case user(KiiUser)
@@ -26,7 +26,7 @@ struct RefreshCommand {
         }
     }
 
-    /// What came of it, all kinds alike.
+    /// The result, the same for all kinds.
     private struct Found {
         var fields: KeyedData
         var version: String?

@@ -56,10 +56,10 @@ struct UnsubscribeCommand {
         }
     }
 
-    /// The most bytes of a list: a million subscribers.
+    /// The size limit of a list: a million subscribers.
     private static let listLimit = 64 << 20
 
-    /// All subscribers, so that a list with a mistake does nothing.
+    /// All subscribers, read first so that a list with an error has no effect.
     private func names() throws -> [String] {
         guard let list else { return one.map { [$0] } ?? [] }
         let reader = list == "-" ? ByteReader.standardInput() : try ByteReader(path: list)

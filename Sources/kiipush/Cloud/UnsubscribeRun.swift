@@ -1,9 +1,9 @@
 import KiiCloud
 import KiiPush
 
-/// Ends subscriptions, several at once, and counts what came of it.
+/// Ends subscriptions, several at once, and counts the results.
 struct UnsubscribeRun {
-    /// What came of one.
+    /// The result for one subscriber.
     private enum Outcome {
         case unsubscribed
         case none
@@ -18,7 +18,7 @@ struct UnsubscribeRun {
         }
     }
 
-    /// How many calls are under way at once.
+    /// How many calls are in progress at once.
     private static let mostAtOnce = 8
 
     private let source: PushSource
@@ -30,7 +30,7 @@ struct UnsubscribeRun {
     private var ended = 0
     private var missing = 0
     private var failed = 0
-    /// The first that was not tried, since no further one would go well.
+    /// The first subscriber that was not tried, because further calls would fail too.
     private var stoppedAt: Int?
 
     init(
@@ -43,9 +43,9 @@ struct UnsubscribeRun {
         self.console = console
     }
 
-    /// Does it.
+    /// Ends the subscriptions.
     ///
-    /// - Parameter name: what the progress is shown of.
+    /// - Parameter name: the subject of the progress display.
     mutating func run(_ name: String) async {
         var progress = Progress(name, names.count, console, of: "subscribers")
         var next = 0
@@ -101,7 +101,7 @@ struct UnsubscribeRun {
         return writer.text
     }
 
-    /// Says what came of all.
+    /// Reports the results.
     func tell() -> ExitCode {
         let left = stoppedAt.map { names[$0...] } ?? []
         for name in left where format == .json { console.print(Self.line(name, "notTried")) }

@@ -1,21 +1,21 @@
 import KiiPush
 
-/// Reads a command's options and operands, as `getopt_long` would: `--name value`, `--name=value`, `--` ends options.
+/// Parses a command's options and operands like `getopt_long`: `--name value`, `--name=value`, `--` ends options.
 struct Arguments {
-    /// Why a command line is wrong, in words for the person who typed it.
+    /// Why a command line is wrong, for the person who typed it.
     struct Mistake: Error {
         let text: String
 
         init(text: String) { self.text = text }
 
-        /// An option that a command does not have; `--help` goes without saying.
+        /// An unknown option; `known` need not contain `--help`.
         init(unknown option: String, known: [String]) {
             let nearest = Suggestion.of(option, among: known + ["--help"])
             text = "there is no option \(escaped(option))" + (nearest.map { "; did you mean \($0)?" } ?? "")
         }
     }
 
-    /// What to say of a command that there is not: which one was probably meant, else all that there are.
+    /// The message about an unknown command: the probable one, or all known ones.
     static func unknown(command: String, known: [String]) -> String {
         let nearest = Suggestion.of(command, among: known).map { "did you mean '\($0)'?" }
         let all = known.dropLast().joined(separator: ", ") + " and " + (known.last ?? "")
@@ -23,13 +23,13 @@ struct Arguments {
     }
 
     private var left: ArraySlice<String>
-    /// What is no option, in order.
+    /// The operands, in order.
     private(set) var operands: [String] = []
     private var pendingValue: (option: String, value: String)?
 
     init(_ arguments: [String]) { left = arguments[...] }
 
-    /// The next option, with its dashes; nil when only operands were left.
+    /// The next option, with its dashes; nil if only operands are left.
     mutating func nextOption() throws(Mistake) -> String? {
         if let pendingValue { throw Mistake(text: "\(pendingValue.option) takes no value") }
         while let argument = left.popFirst() {
@@ -49,7 +49,7 @@ struct Arguments {
         return nil
     }
 
-    /// The value of the option that was just returned.
+    /// The value of the last returned option.
     mutating func value(of option: String) throws(Mistake) -> String {
         if let pending = pendingValue {
             pendingValue = nil
@@ -60,14 +60,14 @@ struct Arguments {
     }
 }
 
-// How values are read, for the tables of options.
+// Value parsers for the tables of options.
 extension Arguments {
-    /// Refuses what is no option, for commands that take nothing else.
+    /// Refuses operands, for commands without any.
     ///
     /// - Parameters:
-    ///   - operands: what is no option.
-    ///   - hint: where what was probably meant belongs; nil where nobody can tell.
-    /// - Throws: what is wrong with the first of them.
+    ///   - operands: the operands.
+    ///   - hint: where the operand probably belongs; nil if unknown.
+    /// - Throws: what is wrong with the first one.
     static func none(_ operands: [String], hint: String? = nil) throws(Mistake) {
         guard let operand = operands.first else { return }
         guard let hint else {
@@ -76,10 +76,10 @@ extension Arguments {
         throw Mistake(text: "'\(escaped(operand))' is no option; \(hint)")
     }
 
-    /// Reads a time, in milliseconds since 1970.
+    /// Parses a time, in milliseconds since 1970.
     ///
-    /// - Parameter note: what the complaint about another text says of it, behind its unit.
-    /// - Returns: what an option calls with its name and the text.
+    /// - Parameter note: an addition to the error message, after the unit.
+    /// - Returns: the parser for an option's name and text.
     static func milliseconds(_ note: String = "") -> @Sendable (String, String) throws(Mistake) -> Int64 {
         { option, text throws(Mistake) in
             guard let time = Int64(text), time >= 0 else {
@@ -89,7 +89,7 @@ extension Arguments {
         }
     }
 
-    /// Reads a number in a range.
+    /// Parses a number in a range.
     static func number(
         _ range: ClosedRange<Int>
     ) -> @Sendable (_ option: String, _ text: String) throws(Mistake) -> Int {

@@ -1,8 +1,8 @@
 extension Command {
-    /// The columns of a help: those of the narrowest terminal that is common.
+    /// The width of a help, for the narrowest common terminal.
     private static let width = 80
 
-    /// What `--help` prints.
+    /// The text of `--help`.
     var help: String {
         var lines = Figures.wrapped("\(call): \(summary)", Self.width) + [""]
         for (index, usage) in usage.enumerated() {
@@ -23,7 +23,7 @@ extension Command {
         return lines.map(Self.trimmed).joined(separator: "\n")
     }
 
-    /// What each exit code means, with the one for wrong usage, which all have.
+    /// The meaning of each exit code, including the one for wrong usage, which all commands have.
     var exitMeanings: [(code: ExitCode, meaning: String)] { exits + [(.usage, "wrong usage")] }
 
     private var exitSentence: String {
@@ -36,21 +36,21 @@ extension Command {
         return all.flatMap { Self.hanging(Self.head("  " + $0.0, column), $0.1, column) }
     }
 
-    /// What the command `help` does, which all have that are made of others.
+    /// The summary of the command `help` of every command group.
     static let helpSummary = "shows this, or with a command's name that command's help"
 
-    /// Where the sentences on options begin: behind the widest option that leaves them room.
+    /// The column of the options' descriptions: after the widest option that leaves enough space.
     private var optionColumn: Int {
         let widest = allOptions.map(\.shown.count).filter { $0 <= 20 }.max() ?? 0
         return widest + 4
     }
 
-    /// A first column, on a line of its own where it is too wide.
+    /// A first column, followed by a line break if it is too wide.
     private static func head(_ text: String, _ column: Int) -> String {
         text.count + 2 <= column ? text.padded(to: column) : text + "\n" + String(repeating: " ", count: column)
     }
 
-    /// A text behind a first column, on as many lines as it takes.
+    /// A text beside a first column, on as many lines as it needs.
     private static func hanging(_ head: String, _ text: String, _ column: Int) -> [String] {
         let space = String(repeating: " ", count: column)
         let wrapped = Figures.wrapped(text, width - column)

@@ -1,51 +1,51 @@
-/// A command of the tool: what it does, and all that its help, its manual and the shells' completions say of it.
+/// A command of the tool: its action, and the source of its help, its manual and the shells' completions.
 struct Command: Sendable {
     typealias Action = @Sendable (_ arguments: [String], Console) async -> ExitCode
 
-    /// The words behind `kiipush` that call it, such as `rules test`; empty for the tool itself.
+    /// The words after `kiipush` that call it, such as `rules test`; empty for the tool itself.
     let name: String
-    /// What it does, in one line without a full stop.
+    /// A summary, in one line without a full stop.
     let summary: String
-    /// What may stand behind its name; more lines for other ways to call it.
+    /// The arguments after its name; several lines for several forms.
     var usage = [""]
-    /// What there is to know before the options.
+    /// The introduction before the options.
     var about: [Paragraph] = []
     var options = [OptionTexts(options: [.help])]
-    /// What shells offer where no option stands.
+    /// The shells' completion for operands.
     var operands = Completion.nothing
-    /// What there is to know behind the options.
+    /// Notes after the options.
     var notes: [Paragraph] = []
-    /// What its exit codes mean; wrong usage goes without saying.
+    /// The meaning of its exit codes, except wrong usage.
     var exits: [(code: ExitCode, meaning: String)] = []
-    /// Lines to be tried.
+    /// Example command lines.
     var examples: [String] = []
-    /// The commands that it is made of; empty for one that does something itself.
+    /// Its subcommands; empty for one with an action.
     var commands: [Command] = []
-    /// Does it; nil for one that is made of others.
+    /// Runs it; nil for one with subcommands.
     var action: Action?
 
     var lastWord: String { name.split(separator: " ").last.map { String($0) } ?? "" }
 
-    /// How it is called.
+    /// The words that call it.
     var call: String { name.isEmpty ? "kiipush" : "kiipush \(name)" }
 
     /// All options, in order.
     var allOptions: [OptionText] { options.flatMap(\.options) }
 
-    /// It and what it is made of, the tool first.
+    /// The command and all its subcommands, itself first.
     var all: [Command] { [self] + commands.flatMap(\.all) }
 }
 
 /// A part of a command's description.
 enum Paragraph: Sendable {
-    /// Sentences, broken into lines where they are shown.
+    /// Sentences, wrapped for display.
     case text(String)
-    /// Lines to be shown as they are.
+    /// Lines that are shown unchanged.
     case lines([String])
 }
 
 extension Command {
-    /// Calls the command with the words behind its name.
+    /// Runs the command with the words after its name.
     func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         if let action { return await action(arguments, console) }
         guard let first = arguments.first else {
@@ -66,7 +66,7 @@ extension Command {
         return .usage
     }
 
-    /// What is wrong with an option in front of all commands: perhaps only its place.
+    /// The error for an option before all commands, which may only be misplaced.
     private func unknownOption(_ argument: String) -> Arguments.Mistake {
         let option = String(argument.prefix { $0 != "=" })
         let owner = all.dropFirst().first { $0.action != nil && $0.allOptions.contains { $0.name == option } }
@@ -74,7 +74,7 @@ extension Command {
         return Arguments.Mistake(text: "\(option) goes behind the command, as in '\(owner.call) \(option)'")
     }
 
-    /// What is wrong with a command that there is not: perhaps it is part of another one.
+    /// The error for an unknown command, which may be a subcommand of another one.
     private func unknownCommand(_ name: String) -> String {
         let deeper = commands.flatMap(\.commands).filter { $0.lastWord == name }.map { "'\($0.name)'" }
         guard deeper.isEmpty else {
@@ -83,25 +83,25 @@ extension Command {
         return Arguments.unknown(command: name, known: commands.map(\.lastWord) + ["help"])
     }
 
-    /// What came of reading a command line.
+    /// The result of parsing a command line.
     enum Reading<Options> {
         case options(Options)
-        /// Nothing is left to do: help was printed, or the mistake told.
+        /// Finished: help was printed, or an error was reported.
         case answered(ExitCode)
 
-        /// The exit code of one that was answered.
+        /// The exit code if it is finished.
         var code: ExitCode { if case .answered(let code) = self { code } else { .fine } }
     }
 
-    /// Reads a command line by a table; prints the help where that is wanted, and says what is wrong.
+    /// Parses a command line with a table; prints the help if requested, and reports errors.
     ///
     /// - Parameters:
-    ///   - arguments: the words behind the command's name.
+    ///   - arguments: the words after the command's name.
     ///   - table: its options.
-    ///   - options: what to fill.
-    ///   - console: where help and mistakes go.
-    ///   - check: takes what is no option, and looks at what belongs together.
-    /// - Returns: the options, or with which exit code all was said.
+    ///   - options: the options to fill in.
+    ///   - console: receives help and errors.
+    ///   - check: takes the operands, and checks combinations of options.
+    /// - Returns: the options, or the exit code if it is finished.
     func read<Options>(
         _ arguments: [String], by table: OptionTable<Options>, into options: Options, _ console: Console,
         _ check: (inout Options, _ operands: [String]) throws(Arguments.Mistake) -> Void = {
@@ -119,14 +119,14 @@ extension Command {
         } catch { return .answered(refuse(error, console)) }
     }
 
-    /// Reads the command line of a command that takes no arguments.
+    /// Parses the command line of a command without arguments.
     func readNothing(_ arguments: [String], _ console: Console) -> Reading<Void> {
         read(arguments, by: OptionTable<Void>([]), into: (), console) { _, operands throws(Arguments.Mistake) in
             if !operands.isEmpty { throw Arguments.Mistake(text: "it takes no arguments") }
         }
     }
 
-    /// Says what is wrong with a command line.
+    /// Reports an error of a command line.
     func refuse(_ mistake: Arguments.Mistake, _ console: Console) -> ExitCode {
         let isQuestion = mistake.text.hasSuffix("?")
         console.error("\(call): \(mistake.text)\(isQuestion ? " Try" : "; try") '\(call) --help'")

@@ -1,11 +1,10 @@
-/// An option of a command: its row in the table that the parser, the help, the manual and the completions come from.
+/// An option of a command: a row in the table behind the parser, the help, the manual and the completions.
 ///
-/// A row cannot stand for an option that nobody reads, nor can an option be read that has no row: what the option does
-/// is in the row.
+/// The row contains the option's effect, so every documented option is parsed, and every parsed option is documented.
 struct CommandOption<Target>: Sendable {
-    /// What people read of it.
+    /// Its description for people.
     let text: OptionText
-    /// Takes the option's value, or an empty text where it has none.
+    /// Takes the option's value, or an empty text if it has none.
     let take: @Sendable (inout Target, _ value: String) throws(Arguments.Mistake) -> Void
 
     /// An option without a value.
@@ -13,15 +12,15 @@ struct CommandOption<Target>: Sendable {
         Self(text: OptionText(name: name, help: help)) { target, _ throws(Arguments.Mistake) in set(&target) }
     }
 
-    /// An option with a value that `read` makes something of.
+    /// An option with a value that `read` parses.
     ///
     /// - Parameters:
     ///   - name: the option, with its dashes.
-    ///   - word: what the value is called.
+    ///   - word: the placeholder of the value.
     ///   - help: what the option does.
-    ///   - completion: what a shell offers for the value.
-    ///   - read: makes something of the option's name and the value.
-    ///   - set: keeps that.
+    ///   - completion: the shells' completion for the value.
+    ///   - read: parses the value, given the option's name.
+    ///   - set: stores the result.
     /// - Returns: the option.
     static func value<Value>(
         _ name: String, _ word: String, _ help: String, completes completion: Completion = .nothing,
@@ -34,7 +33,7 @@ struct CommandOption<Target>: Sendable {
         }
     }
 
-    /// The same option, with a short name such as `-o` beside its own.
+    /// The same option, with an additional short name such as `-o`.
     func short(_ name: String) -> Self {
         var text = text
         text.short = name
@@ -64,7 +63,7 @@ struct CommandOption<Target>: Sendable {
             }, set)
     }
 
-    /// The choice between text and JSON that most commands have.
+    /// The choice between text and JSON, which most commands have.
     static func format(
         _ help: String, _ set: @escaping @Sendable (inout Target, ReportFormat) -> Void
     ) -> Self {
@@ -72,33 +71,33 @@ struct CommandOption<Target>: Sendable {
     }
 }
 
-/// What people and shells read of an option.
+/// An option's description for people and shells.
 struct OptionText: Sendable {
     /// The option, with its dashes.
     let name: String
     /// Another name for it, such as `-h`.
     var short: String?
-    /// What its value is called; nil where it has none.
+    /// The placeholder of its value; nil if it has none.
     var word: String?
-    /// What it does: a sentence or two, without the last full stop.
+    /// Its effect: a sentence or two, without the last full stop.
     let help: String
     var completion = Completion.nothing
 
     /// The option that every command has.
     static let help = OptionText(name: "--help", short: "-h", help: "shows this")
 
-    /// The option as a help shows it: `--format FORMAT`, `--help, -h`.
+    /// The option as the help shows it: `--format FORMAT`, `--help, -h`.
     var shown: String { name + (word.map { " \($0)" } ?? "") + (short.map { ", \($0)" } ?? "") }
 }
 
-/// What a shell offers for a value or an operand.
+/// A shell's completion for a value or an operand.
 enum Completion: Sendable {
     case nothing
     case file
     case directory
     case words([String])
 
-    /// Reads a text that may not be empty.
+    /// Parses a text that may not be empty.
     var checked: @Sendable (_ option: String, _ value: String) throws(Arguments.Mistake) -> String {
         let what =
             switch self {

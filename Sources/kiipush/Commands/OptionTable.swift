@@ -1,6 +1,6 @@
-/// A command's options, as its parser goes by them.
+/// A command's options, for its parser.
 struct OptionTable<Target>: Sendable {
-    /// Options under a heading of the help, or under none.
+    /// Options under a heading of the help, or without one.
     struct Group: Sendable {
         var heading: String?
         let options: [CommandOption<Target>]
@@ -17,7 +17,7 @@ struct OptionTable<Target>: Sendable {
     /// The options' names, with their dashes, in order.
     var names: [String] { options.map(\.text.name) }
 
-    /// What people read of the options, with the one that every command has.
+    /// The descriptions of the options, including the one that every command has.
     var texts: [OptionTexts] {
         var texts = groups.map { OptionTexts(heading: $0.heading, options: $0.options.map(\.text)) }
         if texts.isEmpty { texts = [OptionTexts(options: [])] }
@@ -25,10 +25,10 @@ struct OptionTable<Target>: Sendable {
         return texts
     }
 
-    /// Reads a command line; each option does to `target` what its row says.
+    /// Parses a command line; each option applies its row to `target`.
     ///
-    /// - Returns: what is no option, in order; nil when help is wanted.
-    /// - Throws: what is wrong with it.
+    /// - Returns: the operands, in order; nil if help is requested.
+    /// - Throws: the error of the command line.
     func read(_ arguments: [String], into target: inout Target) throws(Arguments.Mistake) -> [String]? {
         var arguments = Arguments(arguments)
         while let name = try arguments.nextOption() {
@@ -42,7 +42,7 @@ struct OptionTable<Target>: Sendable {
     }
 }
 
-/// What people read of options that stand together.
+/// The descriptions of a group of options.
 struct OptionTexts: Sendable {
     var heading: String?
     var options: [OptionText]

@@ -1,4 +1,4 @@
-/// How a command was asked to print.
+/// The output format of a command.
 enum ReportFormat {
     case text
     case json

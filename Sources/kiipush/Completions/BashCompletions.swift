@@ -1,4 +1,4 @@
-/// Completions for bash; they need no other package.
+/// Completions for bash, without further packages.
 struct BashCompletions {
     private let tool: Command
 
@@ -46,14 +46,14 @@ struct BashCompletions {
         return lines.joined(separator: "\n")
     }
 
-    /// What is offered for the values of a command's options.
+    /// The completions for the values of a command's options.
     private func values(_ command: Command) -> [String] {
         command.allOptions.filter { $0.word != nil }.map { option in
             "        '\(command.path) \(option.name)') \(Self.offer(option.completion)); return ;;"
         }
     }
 
-    /// What is offered where no option stands: commands, what it takes, and else its options.
+    /// The completions where no option is: subcommands, operands, or else options.
     private func operands(_ command: Command) -> String {
         if !command.commands.isEmpty {
             let names = command.offered.map(\.name).joined(separator: " ")

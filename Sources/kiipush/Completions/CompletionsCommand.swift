@@ -1,4 +1,4 @@
-/// `kiipush completions`: what a shell needs to complete the tool's commands, options and values.
+/// `kiipush completions`: prints a shell's completions of commands, options and values.
 struct CompletionsCommand {
     private enum Shell: String, CaseIterable {
         case bash
@@ -52,10 +52,10 @@ struct CompletionsCommand {
 }
 
 extension Command {
-    /// The path that a shell's function knows the command by, such as `rules/test`.
+    /// The path by which a shell's function identifies the command, such as `rules/test`.
     var path: String { name.split(separator: " ").joined(separator: "/") }
 
-    /// What leads to a command: the path so far and the next word.
+    /// The pairs that lead to a command: the path so far and the next word.
     var paths: [String] {
         all.dropFirst().map { command in
             let above = command.path.split(separator: "/").dropLast().joined(separator: "/")
@@ -63,20 +63,20 @@ extension Command {
         }
     }
 
-    /// What leads to the help of a command.
+    /// The paths of the help of command groups.
     var helpPaths: [String] { all.filter { !$0.commands.isEmpty }.map { "\($0.path)/help" } }
 
-    /// The commands that it is made of as shells offer them, each with what it does.
+    /// The subcommands that shells offer, each with its summary.
     var offered: [(name: String, summary: String)] {
         commands.isEmpty ? [] : commands.map { ($0.lastWord, $0.summary) } + [("help", Self.helpSummary)]
     }
 
-    /// All names of its options, short ones too.
+    /// All names of its options, including short ones.
     var optionNames: [String] { allOptions.flatMap { [$0.name] + ($0.short.map { [$0] } ?? []) } }
 }
 
 extension OptionText {
-    /// The beginning of what it does, short enough for a menu.
+    /// The beginning of its summary, short enough for a menu.
     var brief: String {
         let ends = ["; ", ". ", ": "].compactMap { end in help.firstIndex(ofText: end) }
         let first = ends.min().map { String(help[..<$0]) } ?? help

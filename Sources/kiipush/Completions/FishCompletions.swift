@@ -54,7 +54,7 @@ struct FishCompletions {
 }
 
 extension String {
-    /// The text as one word of fish, where only backslashes and quotes count inside quotes.
+    /// The text as one word of fish, which interprets only backslashes and quotes inside quotes.
     fileprivate var fishQuoted: String { "'" + escaping(#"\'"#) + "'" }
 
     /// The text with a backslash before each of some characters.

@@ -52,12 +52,12 @@ struct ZshCompletions {
             + Self.joined(all, "                ") + ["            ;;"]
     }
 
-    /// The lines of one call, each but the last with a sign that it goes on.
+    /// The lines of one call, all except the last with a continuation mark.
     private static func joined(_ words: [String], _ space: String) -> [String] {
         words.enumerated().map { space + $0.element + ($0.offset == words.count - 1 ? "" : " \\") }
     }
 
-    /// How `_arguments` is told of an option, once for each of its names.
+    /// The arguments of `_arguments` for an option, one for each of its names.
     private func specs(_ option: OptionText) -> [String] {
         let names = [option.name] + (option.short.map { [$0] } ?? [])
         let others = names.count > 1 ? "(\(names.joined(separator: " ")))" : ""

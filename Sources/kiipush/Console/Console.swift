@@ -1,27 +1,27 @@
 import Glibc
 import KiiPushLinux
 
-/// Where a command's words go; tests give one that keeps them.
+/// The output of a command; tests use one that records it.
 struct Console: Sendable {
-    /// Prints a line for whoever asked.
+    /// Prints a line of output.
     var print: @Sendable (String) -> Void
-    /// Reports a line of trouble.
+    /// Prints a line of error output.
     let error: @Sendable (String) -> Void
-    /// Shows how far a long run has come, as it is, without a line end; nil where nobody looks.
+    /// Shows the progress of a long run, unchanged and without a line end; nil if nobody watches.
     var progress: (@Sendable (String) -> Void)?
-    /// Reports a line as ``error`` does, and says whether that went well; nil where it always does.
+    /// Like ``error``, and returns whether the line was written; nil if it always is.
     var tryError: (@Sendable (String) -> Bool)?
     /// Whether it is this process's own standard output and error.
     var isStandard = false
-    /// The colours of what is printed.
+    /// The colours of the output.
     var ink = Ink.none
-    /// The colours of what is reported.
+    /// The colours of the error output.
     var errorInk = Ink.none
 
-    /// Standard output and standard error, each line at once, so that a pipe's reader need not wait.
+    /// Standard output and standard error, each line written at once, so that a pipe's reader need not wait.
     static let standard = Console(
         print: { line in
-            // Nobody is left to tell when standard output is gone; a tool whose output is lost has failed.
+            // Without standard output the error cannot be reported; a tool whose output is lost has failed.
             do { try writeAll(line + "\n", to: STDOUT_FILENO) } catch { exitProcess(.failed) }
         },
         error: { line in try? writeAll(line + "\n", to: STDERR_FILENO) },
@@ -29,9 +29,9 @@ struct Console: Sendable {
         tryError: { line in (try? writeAll(line + "\n", to: STDERR_FILENO)) != nil }, isStandard: true,
         ink: .of(STDOUT_FILENO), errorInk: .of(STDERR_FILENO))
 
-    /// The same for a command that goes on until nobody reads any more, which is its end and no failure.
+    /// The same for a command that runs until its reader closes the pipe, which is not an error.
     ///
-    /// Notices that also while it prints nothing.
+    /// It notices that even while it prints nothing.
     var untilClosed: Console {
         guard isStandard else { return self }
         ignoreBrokenPipeSignal()
@@ -48,14 +48,14 @@ struct Console: Sendable {
     }
 }
 
-/// Ends the process, after what was written to C's streams has left.
+/// Ends the process, after flushing C's streams.
 ///
-/// Not by `exit`: what that cleans up, such as all that OpenSSL has, other threads still use; and a second signal may
-/// have it called twice at once.
+/// Does not call `exit`: other threads still use what that cleans up, such as OpenSSL's state; and a second signal
+/// could cause two calls at once.
 func exitProcess(_ code: ExitCode) -> Never {
     fflush(nil)
     _exit(code.rawValue)
 }
 
-/// A text of a payload or a command line, safe for one line of a terminal.
+/// A text from a payload or a command line, safe for one line of a terminal.
 func escaped(_ text: String) -> String { EscapedText(text).description }

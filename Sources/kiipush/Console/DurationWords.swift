@@ -1,7 +1,7 @@
 extension Duration {
     private static let units: [(name: String, seconds: Int64)] = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)]
 
-    /// The duration in words for a person, rounded up to a second and then cut to its two largest units: `59m 30s`.
+    /// The duration in words, rounded up to a second and reduced to its two largest units: `59m 30s`.
     var inWords: String {
         let (whole, fraction) = components
         var rest = whole + (fraction > 0 ? 1 : 0)
@@ -9,7 +9,7 @@ extension Duration {
         for unit in Self.units.reversed() where words.count < 2 {
             let count = rest / unit.seconds
             rest -= count * unit.seconds
-            // Nobody wants to know that 3 days and 5 seconds are left.
+            // Nobody needs to know that 3 days and 5 seconds are left.
             if count == 0 { if words.isEmpty { continue } else { break } }
             words.append("\(count)\(unit.name)")
         }

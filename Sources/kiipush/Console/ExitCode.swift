@@ -1,5 +1,4 @@
-/// The exit codes of every command: each says with 0 that all is fine, with 1 that it is not, with 2 that there is no
-/// answer to be had, and with 64 that the command line is wrong.
+/// The exit codes of every command: 0 means yes or success, 1 no or failure, 2 no answer, and 64 a wrong command line.
 enum ExitCode: Int32, Comparable {
     /// All went well, or the answer is yes.
     case fine = 0
@@ -10,13 +9,13 @@ enum ExitCode: Int32, Comparable {
     /// The command line is wrong.
     case usage = 64
 
-    /// An input is ambiguous, and that was to be told.
+    /// An input is ambiguous, and the command was asked to report that.
     static let ambiguous = ExitCode.unanswered
 
-    /// There is no agent that could take what was asked.
+    /// No agent can perform the request.
     static let nobody = ExitCode.unanswered
 
-    /// Whether one code gives way to another: an error wins over an ambiguity.
+    /// Whether one code is weaker than another: an error is stronger than an ambiguity.
     static func < (left: ExitCode, right: ExitCode) -> Bool { left.weight < right.weight }
 
     private var weight: Int {

@@ -1,8 +1,8 @@
 import KiiPushLinux
 
-/// Numbers as people read them in a narrow column.
+/// Formats numbers for people and narrow columns.
 enum Figures {
-    /// A count with its thousands set apart: `12,345`.
+    /// A count with thousands separators: `12,345`.
     static func count(_ number: Int64) -> String {
         var digits = Array(String(number.magnitude))
         var place = digits.count - 3
@@ -13,7 +13,7 @@ enum Figures {
         return (number < 0 ? "-" : "") + String(digits)
     }
 
-    /// Milliseconds in the unit that fits: `0.3 ms`, `12 ms`, `1.5 s`, `2 min`; `-` where there is none.
+    /// Milliseconds in a fitting unit: `0.3 ms`, `12 ms`, `1.5 s`, `2 min`; `-` for nil.
     static func time(_ milliseconds: Double?) -> String {
         guard let milliseconds else { return "-" }
         if milliseconds >= 99_500 { return "\(Int64((milliseconds / 60_000).rounded())) min" }
@@ -21,7 +21,7 @@ enum Figures {
         return "\(short(milliseconds)) ms"
     }
 
-    /// Bytes in the unit that fits: `812 B`, `3.4 KiB`.
+    /// Bytes in a fitting unit: `812 B`, `3.4 KiB`.
     static func bytes(_ bytes: Int64) -> String {
         if bytes < 1024 { return "\(bytes) B" }
         var (value, units) = (Double(bytes) / 1024, ["KiB", "MiB", "GiB", "TiB"][...])
@@ -29,7 +29,7 @@ enum Figures {
         return "\(short(value)) \(units.first ?? "")"
     }
 
-    /// A number below 1,024 with at most one digit behind the point, and none from 10 on.
+    /// A number below 1,024 with at most one decimal place, and none from 10 on.
     static func short(_ value: Double) -> String {
         guard value.isFinite else { return "-" }
         if value >= 9.95 { return String(Int64(value.rounded())) }
@@ -40,7 +40,7 @@ enum Figures {
     /// Seconds in their two largest units: `3h 2m`.
     static func seconds(_ seconds: Int64) -> String { Duration.seconds(seconds).inWords }
 
-    /// A text on so many columns: with spaces in front or behind, or cut, which shows as `…`.
+    /// A text in a column of this width: padded on one side, or truncated with `…`.
     static func column(_ text: String, _ width: Int, isRight: Bool = false) -> String {
         let shown = escaped(text)
         guard shown.count <= width else { return width > 0 ? String(shown.prefix(width - 1)) + "…" : "" }
@@ -48,7 +48,7 @@ enum Figures {
         return isRight ? spaces + shown : shown + spaces
     }
 
-    /// A text in lines of at most so many columns, broken at spaces where there are some.
+    /// A text in lines of at most this width, broken at spaces if possible.
     static func wrapped(_ text: String, _ width: Int) -> [String] {
         let width = max(width, 8)
         var lines: [String] = []

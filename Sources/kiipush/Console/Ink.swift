@@ -1,11 +1,11 @@
 import Glibc
 
-/// The colours of one output, or none: the one place that decides.
+/// The colours of one output, or none: the only place that decides.
 ///
-/// An output has colours when it is a terminal that knows them and the user has not refused them: `TERM` is set and not
-/// `dumb`, and `NO_COLOR` is not set, or empty.
+/// An output has colours if it is a terminal that supports them and the user has not disabled them: `TERM` is set and
+/// not `dumb`, and `NO_COLOR` is unset or empty.
 struct Ink: Sendable {
-    /// What a text is to the reader.
+    /// The role of a text.
     enum Tone: String {
         case good = "32"
         case warning = "33"
@@ -14,7 +14,7 @@ struct Ink: Sendable {
         case header = "7"
     }
 
-    /// No colours: every text stays as it is, byte for byte.
+    /// No colours: every text stays unchanged, byte for byte.
     static let none = Ink(isOn: false)
 
     let isOn: Bool
@@ -22,7 +22,7 @@ struct Ink: Sendable {
     /// The colours of a descriptor.
     ///
     /// - Parameters:
-    ///   - isTerminal: whether the output is one.
+    ///   - isTerminal: whether the output is a terminal.
     ///   - environment: the value of a variable of the environment.
     init(isTerminal: Bool, environment: (String) -> String?) {
         func value(_ name: String) -> String { environment(name) ?? "" }
@@ -36,19 +36,19 @@ struct Ink: Sendable {
         Ink(isTerminal: isatty(descriptor) == 1) { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
     }
 
-    /// A text in a tone; one that is safe for a terminal already.
+    /// A text in a tone; it must already be safe for a terminal.
     func callAsFunction(_ text: String, _ tone: Tone?) -> String {
         guard isOn, let tone, !text.isEmpty else { return text }
         return "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m"
     }
 
-    /// A line that begins with its place in a file, `FILE:LINE:COLUMN: WHAT`: the place stands out.
+    /// A line that begins with a position, `FILE:LINE:COLUMN: WHAT`, which is highlighted.
     func located(_ line: String) -> String {
         guard isOn, let end = line.firstIndex(ofText: ": ") else { return line }
         return self(String(line[..<end]), .strong) + line[end...]
     }
 
-    /// A line of an agent's status, which is what it is by how it begins.
+    /// A line of an agent's status, whose beginning decides its colour.
     func status(_ line: String, header: String? = nil) -> String {
         if line.hasPrefix("ROUTE"), header == nil || line == header {
             return self(line, header == nil ? .strong : .header)

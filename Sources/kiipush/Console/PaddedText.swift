@@ -1,5 +1,5 @@
 extension String {
-    /// The text with spaces behind it, `width` characters in all.
+    /// The text followed by spaces, `width` characters in all.
     func padded(to width: Int) -> String {
         self + String(repeating: " ", count: max(0, width - count))
     }

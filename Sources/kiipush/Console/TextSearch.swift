@@ -1,7 +1,7 @@
 extension String {
-    /// Where a text begins in this one for the first time; nil where it does not.
+    /// The first position of a text in this one; nil if there is none.
     ///
-    /// The standard library's `firstRange(of:)` and `contains(_:)` of a string would bring the engine of regular
-    /// expressions into the tool, a megabyte of a static one.
+    /// The standard library's `firstRange(of:)` and `contains(_:)` of a string would add the regular-expression engine
+    /// to the tool, a megabyte in a static one.
     func firstIndex(ofText text: String) -> Index? { indices.first { self[$0...].hasPrefix(text) } }
 }

@@ -3,14 +3,14 @@ import KiiPushDelivery
 import KiiPushTesting
 import Synchronization
 
-/// The third act of the demo: a handler that fails, is tried again, and whose message is put aside and replayed.
+/// The third act of the demo: a handler fails and is retried, and its message is dead-lettered and replayed.
 struct DeliveryDemo {
     private let console: Console
     private let clock = ManualClock()
     private let receiver: PushReceiver
     private let handler = Handler()
 
-    /// A handler that works or does not, and how often it was called.
+    /// A handler that succeeds or fails, and counts its calls.
     private final class Handler: Sendable {
         private let state = Mutex((isBroken: true, calls: 0))
         var calls: Int { state.withLock { $0.calls } }
@@ -63,7 +63,7 @@ struct DeliveryDemo {
         console.print("    dead letters left: \((try? receiver.deadLetters.count) ?? 0)")
     }
 
-    /// Turns the demo's clock on whenever the next attempt is waited for, so that nobody has to.
+    /// Advances the demo's clock whenever the next attempt is due, so that nobody has to wait.
     private func turnClock(until running: Task<DrainReport, any Error>) async {
         let isOver = Mutex(false)
         let watch = Task {

@@ -1,7 +1,7 @@
 import KiiPush
 import Synchronization
 
-/// `kiipush demo`: documented payloads of every kind through a real receiver, told in words.
+/// `kiipush demo`: sends documented payloads of every kind through a real receiver, and describes the results.
 enum DemoCommand {
     static let command = Command(
         name: "demo", summary: "shows what a receiver does, with payloads of every kind",
@@ -18,14 +18,14 @@ enum DemoCommand {
     }
 }
 
-/// A receiver as an agent would set one up, and what the demo sends it.
+/// A receiver set up like an agent's, and the demo's messages for it.
 private struct Demo {
     private let console: Console
     private let receiver: PushReceiver
     private let loopGuard: LoopGuard
     private let heard = Heard()
 
-    /// What the handlers said about the message that is being sent.
+    /// The handlers' output for the current message.
     private final class Heard: Sendable {
         private let lines = Mutex<[String]>([])
         func say(_ line: String) { lines.withLock { $0.append(line) } }

@@ -1,6 +1,6 @@
 import KiiPush
 
-/// What the demo sends: the shapes that Kii documents, over the transports that bring them.
+/// The demo's payloads: the shapes that Kii documents, over the transports that deliver them.
 enum DemoPayloads {
     static let app = "0123abcd"
     static let ownThing = "th.53ae324be5a0-demo"
@@ -8,7 +8,7 @@ enum DemoPayloads {
     struct Step {
         let title: String
         let payload: RawPayload
-        /// What is switched off before the payload comes.
+        /// The target that is switched off before the payload arrives.
         var kills: KillTarget?
     }
 

@@ -1,7 +1,7 @@
 import KiiPush
 import Synchronization
 
-/// The second act of the demo: a handler that writes to the bucket that it listens to, cut, and let go again.
+/// The second act of the demo: a handler writes to the bucket that it listens to, is stopped, and resumes.
 struct LoopDemo {
     private let console: Console
     private let clock = DemoClock()
@@ -9,7 +9,7 @@ struct LoopDemo {
     private let receiver: PushReceiver
     private let handler = Handler()
 
-    /// How the handler behaves, and how often it wrote.
+    /// The handler's behaviour, and the number of its writes.
     private final class Handler: Sendable {
         enum Manner {
             case writesBack
@@ -68,7 +68,7 @@ struct LoopDemo {
         await loop()
     }
 
-    /// Sends a push, and one more for each write of the handler, until a push is not handled.
+    /// Sends a push, and one more for each write of the handler, until one is not handled.
     private func loop() async {
         var handled = 0
         while handled < 1000 {
@@ -84,7 +84,7 @@ struct LoopDemo {
         console.print("    \(handled) pushes were handled and nothing stopped them")
     }
 
-    /// Lets held pushes have their turns; each write of the handler comes back as a push.
+    /// Releases held pushes; each write of the handler comes back as a push.
     private func goOn(for duration: Duration) async {
         let end = clock.now.advanced(by: duration)
         var (handled, caused) = (0, 0)
@@ -110,7 +110,7 @@ struct LoopDemo {
 
 }
 
-/// The clock of the demo, which is turned on by hand.
+/// The demo's clock, which it advances itself.
 private final class DemoClock: ReceiverClock {
     private let time = Mutex(MonotonicInstant(nanoseconds: 0))
 

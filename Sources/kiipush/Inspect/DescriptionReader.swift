@@ -1,27 +1,27 @@
 import KiiPush
 
-/// Reads the property-list description that Apple's logs print of a payload, and writes it as JSON.
+/// Parses the property-list description of a payload in Apple's logs, and converts it to JSON.
 ///
 /// `{ aps = { alert = "Hello"; }; bi = settings; w = 1403844866395; }`: keys and values are bare words or quoted, lists
-/// stand in round brackets, and a semicolon that is missing at a line's end is forgiven, since Kii's own guide has
-/// one so. Text before the first brace, such as a log's prefix, is passed over.
+/// are in round brackets, and a missing semicolon at a line's end is accepted, since Kii's own guide contains one. Text
+/// before the first brace, such as a log's prefix, is skipped.
 ///
-/// A description prints a number and a string of the same digits alike. What reads as a JSON number is taken for one;
-/// that does no harm, since Kii's fields count a number as its text.
+/// In a description, a number and a string of the same digits look the same. A value that reads as a JSON number
+/// becomes one, which does no harm, since Kii's fields treat a number as its text.
 struct DescriptionReader {
     private let text: [UInt8]
     private var offset: Int
-    /// What was read so far, as JSON.
+    /// The JSON so far.
     private(set) var json = ""
-    /// Where each key and value stands, in the JSON and in the description.
+    /// The positions of each key and value in the JSON and in the description.
     private var places: [(json: Int, text: Int)] = []
 
-    /// The deepest nesting that is read; a payload has two levels.
+    /// The deepest nesting that is accepted; a payload has two levels.
     private static let deepest = 32
 
-    /// Reads a description through; nil when the text does not look like one.
+    /// Parses a whole description; nil if the text does not look like one.
     ///
-    /// - Throws: `DecodeError` with the byte where it stops being one.
+    /// - Throws: `DecodeError` with the offset of the first error.
     init?(_ text: [UInt8]) throws(DecodeError) {
         guard let start = Self.start(of: text) else { return nil }
         self.init(text: text, offset: start)
@@ -30,7 +30,7 @@ struct DescriptionReader {
         if offset < text.count { throw unexpected("the end") }
     }
 
-    /// The byte of the description that an offset in its JSON comes from.
+    /// The byte of the description that corresponds to an offset in its JSON.
     func place(of jsonOffset: Int) -> Int { places.last { $0.json <= jsonOffset }?.text ?? 0 }
 
     private init(text: [UInt8], offset: Int) {
@@ -38,7 +38,7 @@ struct DescriptionReader {
         self.offset = offset
     }
 
-    /// Where the description begins: at the first brace, if a key and an equals sign follow.
+    /// The beginning of the description: the first brace, if a key and an equals sign follow.
     private static func start(of text: [UInt8]) -> Int? {
         guard let brace = text.firstIndex(of: UInt8(ascii: "{")) else { return nil }
         var reader = DescriptionReader(text: text, offset: brace + 1)
@@ -107,7 +107,7 @@ struct DescriptionReader {
         json += "]"
     }
 
-    /// Takes the semicolon behind a member, or a line's end or a closing brace in its place.
+    /// Takes the semicolon after a member, or a line's end or a closing brace instead.
     private mutating func readSemicolon() throws(DecodeError) {
         let before = offset
         skipSpace()
@@ -125,9 +125,9 @@ struct DescriptionReader {
         }
     }
 
-    // MARK: Words
+    // MARK: Texts
 
-    /// Reads a quoted text or a bare word.
+    /// Parses a quoted text or a bare word.
     private mutating func readText() throws(DecodeError) -> String {
         if peek == UInt8(ascii: "\"") { return try readQuoted() }
         let start = offset
@@ -151,7 +151,7 @@ struct DescriptionReader {
                 return String(decoding: units, as: UTF16.self)
             }
             if byte == UInt8(ascii: "\\") {
-                // Before a character beyond ASCII it says nothing.
+                // A backslash before a non-ASCII character has no effect.
                 if let next = peek, next >= 0x80 { continue }
                 flush()
                 units.append(try readEscape())
@@ -162,7 +162,7 @@ struct DescriptionReader {
         throw end("a closing quote")
     }
 
-    /// Reads what follows a backslash: `\Uxxxx`, a UTF-16 code unit as logs print it, or one character.
+    /// Parses the text after a backslash: `\Uxxxx`, a UTF-16 code unit as in logs, or one character.
     private mutating func readEscape() throws(DecodeError) -> UInt16 {
         guard let byte = peek else { throw end("an escape") }
         offset += 1
@@ -181,7 +181,7 @@ struct DescriptionReader {
         }
     }
 
-    /// Reads data in angle brackets, which stays the text that it is.
+    /// Reads data in angle brackets, which stays text.
     private mutating func readData() throws(DecodeError) -> String {
         let start = offset
         while let byte = peek, byte != UInt8(ascii: ">") { offset += 1 }

@@ -3,7 +3,7 @@ import KiiPush
 import KiiPushRules
 import KiiPushLinux
 
-/// `kiipush inspect`: says of each payload what it is and why.
+/// `kiipush inspect`: shows what each payload is and why.
 struct InspectCommand {
     private let options: InspectOptions
     private let console: Console
@@ -38,7 +38,7 @@ struct InspectCommand {
                 try inspectWhole(reader, file)
             }
         } catch {
-            // A payload in a file's place is not repeated: what it says is nobody's business but its receiver's.
+            // A payload in the place of a file name is not repeated in the error: its contents are private.
             let isPayload = file.utf8.contains(UInt8(ascii: "{"))
             console.error(isPayload ? "kiipush inspect: a payload itself goes to standard input" : "\(error)")
             raise(.failed)
@@ -70,8 +70,8 @@ struct InspectCommand {
     ///
     /// - Parameters:
     ///   - bytes: the payload.
-    ///   - source: what it is called in reports.
-    ///   - line: the line that it is, when payloads are read by lines.
+    ///   - source: its name in reports.
+    ///   - line: its line number, if payloads are read by lines.
     private mutating func inspect(_ bytes: [UInt8], source: String, line: Int?) {
         do throws(DecodeError) {
             let message = try PastedPayload(bytes, transport: options.transport, app: options.app).message
@@ -107,7 +107,7 @@ struct InspectCommand {
         raise(.ambiguous)
     }
 
-    /// A line of trouble; a source that is a line already says so in its name.
+    /// Reports an error; a source read by lines already contains the line number.
     private func complain(_ source: String, _ place: (line: Int, column: Int), _ what: String) {
         let position = options.byLines ? "\(source):\(place.column)" : "\(source):\(place.line):\(place.column)"
         console.error("\(escaped(position)): \(what)")

@@ -1,6 +1,6 @@
 import KiiPush
 
-/// What `kiipush inspect` was asked for.
+/// The options of `kiipush inspect`.
 struct InspectOptions {
     var transport: Transport?
     var app: String?

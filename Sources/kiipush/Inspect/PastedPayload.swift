@@ -1,11 +1,11 @@
 import KiiPush
 
-/// A payload as people have it: the JSON, or the property-list description that Apple's logs print of one.
+/// A payload as people paste it: JSON, or the property-list description of Apple's logs.
 struct PastedPayload {
-    /// What is read, whatever command reads it.
+    /// The limits of the decoder, the same for every command.
     static let limits = PayloadLimits.standard
 
-    /// What a receiver is to get: the bytes themselves, or the JSON of a description.
+    /// The payload for a receiver: the bytes themselves, or the JSON of a description.
     let raw: RawPayload
     let message: PushMessage
 
@@ -13,9 +13,9 @@ struct PastedPayload {
     ///
     /// - Parameters:
     ///   - bytes: the payload.
-    ///   - transport: the network it came over; a description is Apple's where none is given.
-    ///   - app: the app that it should be of.
-    /// - Throws: `DecodeError` with the place in `bytes`, also of a description.
+    ///   - transport: its network; the default for a description is Apple's.
+    ///   - app: the expected app.
+    /// - Throws: `DecodeError` with the position in `bytes`, also for a description.
     init(_ bytes: [UInt8], transport: Transport?, app: String?) throws(DecodeError) {
         do throws(DecodeError) {
             let payload = RawPayload(bytes, transport: transport)
@@ -39,7 +39,7 @@ struct PastedPayload {
         }
     }
 
-    /// What to do about a payload with something before it, as in a line of a log; empty for any other.
+    /// A hint for a payload after other text, as in a log line; empty for any other.
     static func hint(_ bytes: [UInt8], _ error: DecodeError) -> String {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             return "; the payload begins with a byte order mark; send it as UTF-8 without one"
@@ -47,7 +47,7 @@ struct PastedPayload {
         guard error.code != .notAPush, let brace = bytes.firstIndex(of: UInt8(ascii: "{")), error.offset < brace else {
             return ""
         }
-        // Whoever inspects a picture has no log before them.
+        // Binary data, such as a picture, is not a log.
         guard let log = String(validating: bytes[..<brace], as: UTF8.self),
             log.unicodeScalars.allSatisfy({
                 "\t\r\n".unicodeScalars.contains($0) || $0.properties.generalCategory != .control

@@ -1,7 +1,7 @@
 import KiiPush
 import KiiPushLinux
 
-/// What `kiipush inspect` tells a person of a payload: a headline, then what there is, a line each.
+/// The report of `kiipush inspect` for people: a headline, then a line for each property.
 enum TextReport {
     static func lines(_ message: PushMessage, source: String, app: String?, ink: Ink = .none) -> [String] {
         let classification = message.classification
@@ -51,7 +51,7 @@ enum TextReport {
             + "\(ink(String(certainty), tone))\(reason.dropFirst(certainty.count))"
     }
 
-    /// Why a message is what it is, in a few words.
+    /// Why a message has its kind, in a few words.
     static func reason(_ classification: Classification) -> String {
         let evidence = classification.evidence.joined(separator: ", ")
         switch classification.certainty {
@@ -62,7 +62,8 @@ enum TextReport {
         }
     }
 
-    /// What a payload names without saying where it is, so that no handle can be made of it, nor a rule match it.
+    /// The id of something that a payload names without its scope, so that no handle can be made and no rule can match
+    /// it.
     private static func placeless(_ field: KiiField, of kind: PushKind, _ message: PushMessage) -> String? {
         guard message.kind == kind, let name = message[field] else { return nil }
         guard message.scope.scope == nil else {
@@ -72,7 +73,7 @@ enum TextReport {
         return "\(name) (no complete scope: the payload states \(scope(message.scope) ?? "none"))"
     }
 
-    /// Title, subtitle and body, each as text or as the key of the app's own text.
+    /// Title, subtitle and body, each as text or as a localization key.
     private static func alert(_ alert: Alert) -> String {
         let parts = [
             alert.title ?? alert.titleLocKey, alert.subtitle ?? alert.subtitleLocKey, alert.body ?? alert.locKey,
@@ -90,7 +91,7 @@ enum TextReport {
         }
     }
 
-    /// Milliseconds since 1970 as a date in UTC, with the number as it was sent.
+    /// Milliseconds since 1970 as a date in UTC, followed by the original number.
     static func time(_ milliseconds: Int64) -> String {
         let date = UTCDate(milliseconds: milliseconds)
         return date.map { "\($0) (\(milliseconds))" } ?? String(milliseconds)

@@ -1,4 +1,4 @@
-// What `kiipush kill` and `kiipush revive` say of themselves.
+// The help texts of `kiipush kill` and `kiipush revive`.
 extension KillCommand {
     static let killCommand = Command(
         name: "kill", summary: "switches off a route, a bucket or everything, for a time",

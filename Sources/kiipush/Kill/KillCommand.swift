@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushLinux
 import KiiPushRules
 
-/// `kiipush kill` and `kiipush revive`: the kill switch of a program that runs elsewhere.
+/// `kiipush kill` and `kiipush revive`: the kill switch of an agent in another process.
 struct KillCommand {
     private let name: String
     private let console: Console
@@ -58,7 +58,7 @@ struct KillCommand {
 
     // MARK: Actions
 
-    /// Whether a rules file has a rule of that name; says so when it has none.
+    /// Whether a rules file has a rule with this name; reports it if not.
     private func check(_ target: KillTarget, against path: String) -> Bool {
         guard let rules = RulesFile.load(path, console) else { return false }
         guard case .route(let id) = target, !rules.rules.contains(where: { $0.id.utf8.elementsEqual(id.utf8) }) else {
@@ -69,7 +69,7 @@ struct KillCommand {
         return false
     }
 
-    /// Whether there is a state directory; says so when there is none, since a typing error must be seen at once.
+    /// Whether the state directory exists; reports it if not, so that a typing error is noticed at once.
     private func hasDirectory() -> Bool {
         if StateDirectory.isThere(directory) { return true }
         console.error(
@@ -97,7 +97,7 @@ struct KillCommand {
         if !isChecked, case .route(let id) = target, Self.namesOfEverything.contains(id.lowercased()) {
             console.error("kiipush kill: '\(id)' is taken for a route's id; everything is '*'")
         }
-        // A device without a battery for its clock begins in 1970.
+        // A device without a battery-backed clock starts in 1970.
         if now.milliseconds < Self.beginningOf2025 {
             console.error(
                 "kiipush kill: the clock says \(now.shortText); once it is set right this kill may be over at once")
@@ -147,7 +147,7 @@ struct KillCommand {
         if kills.isEmpty { console.print("nothing is off in \(escaped(file.path))") }
         report(contents.problems)
         let code: ExitCode = contents.problems.isEmpty ? .fine : .failed
-        // Without an agent the list is what it is: what the next one will obey.
+        // Without an agent, this list applies to the next one.
         let presence = await AgentPresence.of(directory)
         if case .nobody = presence { return code }
         return max(
@@ -157,13 +157,13 @@ struct KillCommand {
             })
     }
 
-    // MARK: Who obeys
+    // MARK: The obeying agent
 
-    /// Says which agent obeys, or why none does.
+    /// Reports which agent obeys, or why none does.
     ///
     /// - Parameters:
-    ///   - presence: who has the state directory.
-    ///   - refusal: from what the agent has switched off, in what way it does not obey; nil when it does.
+    ///   - presence: the result of asking the agent.
+    ///   - refusal: how the agent disobeys, given its switched-off targets; nil if it obeys.
     /// - Returns: the command's exit code.
     private func tell(_ presence: AgentPresence, _ refusal: ([String]) -> String?) -> ExitCode {
         let place = escaped(directory)
@@ -189,13 +189,13 @@ struct KillCommand {
         }
     }
 
-    // MARK: Words
+    // MARK: Texts
 
     private func report(_ problems: [KillFileProblem]) {
         for problem in problems { console.error("\(problem)") }
     }
 
-    /// A target's words; the file cannot know which routes a program has, and a name that none has switches nothing
+    /// The description of a target; the file does not know the program's routes, and an unknown name switches nothing
     /// off.
     private func words(_ target: KillTarget, isChecked: Bool) -> String {
         let words = bareWords(target)

@@ -1,7 +1,7 @@
 import KiiPush
 import KiiPushLinux
 
-/// What `kiipush kill` or `kiipush revive` was asked for.
+/// The options of `kiipush kill` or `kiipush revive`.
 struct KillOptions {
     enum Action {
         case list
@@ -13,7 +13,7 @@ struct KillOptions {
     private(set) var action = Action.list
     /// The state directory.
     private(set) var directory = ""
-    /// The rules file that the target is to be in; nil checks nothing.
+    /// The rules file that must contain the target; nil skips the check.
     private(set) var rules: String?
     private var duration: Duration?
     private var flags: [String] = []
@@ -40,7 +40,7 @@ struct KillOptions {
 
     static let reviveTable = OptionTable<KillOptions>([state])
 
-    /// Takes the operands of `kiipush kill`, and looks at what belongs together.
+    /// Takes the operands of `kiipush kill`, and checks combinations of options.
     mutating func kill(_ operands: [String]) throws(Arguments.Mistake) {
         if let flag = flags.first {
             guard operands.isEmpty, duration == nil, rules == nil, flags.allSatisfy({ $0 == flag }) else {
@@ -80,7 +80,7 @@ struct KillOptions {
                 text: "name a target: a route's id, a bucket's kiicloud:// URI, or '*' for everything")
         }
         guard operands.count == 1 else {
-            // An unquoted star has become the names of the files around.
+            // The shell replaced an unquoted star by the names of files.
             throw Arguments.Mistake(
                 text: "one target at a time, not \(operands.count); a star needs its quotes: '*'")
         }

@@ -1,7 +1,7 @@
 import KiiPush
 import KiiPushLinux
 
-/// `kiipush manual`: the pages for `man`.
+/// `kiipush manual`: writes the pages for `man`.
 struct ManualCommand {
     private var page: String?
     private var directory: String?

@@ -1,4 +1,4 @@
-/// A page of the manual, in section 1: the tool, or a command with what it is made of.
+/// A page of the manual, in section 1: for the tool, or a command with its subcommands.
 struct ManualPage {
     private let command: Command
     private let tool: Command
@@ -8,7 +8,7 @@ struct ManualPage {
     /// All pages of a tool, the tool's own first.
     static func all(of tool: Command) -> [ManualPage] { ([tool] + tool.commands).map { ManualPage($0, of: tool) } }
 
-    /// What the page is called: `kiipush`, `kiipush-rules`.
+    /// The page's name: `kiipush`, `kiipush-rules`.
     var name: String { Self.name(command) }
 
     private static func name(_ command: Command) -> String {
@@ -46,7 +46,7 @@ struct ManualPage {
         return head + Self.paragraphs(command.about + command.notes)
     }
 
-    /// Each behind a gap.
+    /// Paragraphs, each after a gap.
     private static func paragraphs(_ paragraphs: [Paragraph]) -> [String] {
         paragraphs.flatMap { paragraph in
             switch paragraph {
@@ -60,14 +60,14 @@ struct ManualPage {
         if command.commands.isEmpty { return [] }
         var lines = [".SH COMMANDS"]
         for part in command.commands {
-            // The tool's commands have pages of their own.
+            // The tool's commands have their own pages.
             lines +=
                 command.name.isEmpty ? item(".B \(Roff.escaped(part.lastWord))", part.summary + ".") : section(part)
         }
         return lines
     }
 
-    /// A command of the page's command.
+    /// The section of a subcommand.
     private func section(_ part: Command) -> [String] {
         var lines = [".SS \(Roff.escaped(part.call))"] + synopsis(part) + [".PP"]
         lines += Roff.text("It \(part.summary).")
@@ -78,7 +78,7 @@ struct ManualPage {
     private func options(of command: Command, heading: String?) -> [String] {
         var lines = heading.map { [$0] } ?? []
         for (index, group) in command.options.enumerated() {
-            // A heading's first paragraph begins by itself.
+            // The first paragraph after a heading needs no command.
             if index > 0 || heading == nil, group.heading != nil { lines.append(".PP") }
             if let heading = group.heading { lines += Roff.text(heading + ":") }
             for option in group.options { lines += self.option(option) }
@@ -129,6 +129,6 @@ struct ManualPage {
         return [".SH SEE ALSO"] + lines
     }
 
-    /// A term, and what is said of it.
+    /// A term and its description.
     private func item(_ term: String, _ text: String) -> [String] { [".TP", term] + Roff.text(text) }
 }

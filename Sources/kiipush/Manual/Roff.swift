@@ -1,8 +1,8 @@
 import KiiPush
 
-/// Texts in the language of manual pages.
+/// Texts in the language of manual pages, roff.
 enum Roff {
-    /// A text for the middle of a line: nothing in it means anything to the formatter.
+    /// A text inside a line, in which the formatter interprets nothing.
     static func escaped(_ text: String) -> String {
         text.replacingScalars { scalar in
             switch scalar {
@@ -24,10 +24,10 @@ enum Roff {
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 
-    /// Lines of running text, none of which the formatter takes for an order.
+    /// Lines of running text, none of which the formatter interprets as a request.
     static func text(_ text: String) -> [String] { Figures.wrapped(text, 68).map { line(escaped($0)) } }
 
-    /// Lines that are shown as they are.
+    /// Lines that are shown unchanged.
     static func lines(_ lines: [String]) -> [String] {
         [".RS 4", ".nf"] + lines.map { line(escaped($0)) } + [".fi", ".RE"]
     }

@@ -1,7 +1,7 @@
 import KiiPushSQLite
 
 extension AgentState {
-    /// What commands work with while no agent runs.
+    /// The session for commands while no agent runs.
     func session() throws -> StateSession {
         #if SQLite
         let inbox = try SQLiteInbox(database)

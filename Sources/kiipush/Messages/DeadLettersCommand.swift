@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
 
-/// `kiipush dead-letters`: the messages that were put aside, to be looked at, handled after all, or dropped.
+/// `kiipush dead-letters`: lists, replays or drops dead letters.
 enum DeadLettersCommand {
     static let command = StateCommand.command(
         Command(
@@ -89,7 +89,7 @@ enum DeadLettersCommand {
         return missing ? .failed : done
     }
 
-    /// Says that nothing was done, since there is no such letter.
+    /// Reports that nothing was done because no dead letter matches.
     private static func tellOfNone(of all: [DeadLetter], _ options: StateOptions, _ console: Console) -> ExitCode {
         let nothing = "nothing \(options.action.done)"
         if all.isEmpty {
@@ -152,7 +152,7 @@ enum DeadLettersCommand {
 }
 
 extension StateOptions {
-    /// Whether a letter is one of those asked for.
+    /// Whether the filters accept a dead letter.
     func takes(_ letter: DeadLetter) -> Bool {
         (ids.isEmpty || ids.contains(letter.id)) && (reason == nil || letter.reason == reason)
             && (route == nil || letter.routes.contains { $0.utf8.elementsEqual(route?.utf8 ?? "".utf8) })
@@ -161,7 +161,7 @@ extension StateOptions {
 }
 
 extension DeadLetter {
-    /// Why, when, for which routes and how large, on one line; with the beginning of the cause, where that is long.
+    /// The reason, the time, the routes and the size on one line; with the beginning of a long cause.
     var line: String { line(mostOfCause: 80) }
 
     private func line(mostOfCause: Int) -> String {
@@ -214,7 +214,7 @@ extension DeadLetter {
 }
 
 extension DeadLetter.Summary {
-    /// How many messages there are, since when, and what is gone of them.
+    /// The number of messages, the first time, and the payloads that were not kept.
     fileprivate var text: String {
         let since = firstReceivedAt.flatMap { UTCDate(milliseconds: $0) }.map { " since \($0.shortText)" } ?? ""
         return "the newest of \(count)\(since), \(counted(bytesLost, "byte")) gone"

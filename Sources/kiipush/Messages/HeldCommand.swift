@@ -93,7 +93,7 @@ enum HeldCommand {
         return .fine
     }
 
-    /// One held message, and why it waits.
+    /// One held message, and the reason.
     private struct Line {
         let held: HeldMessage
         let hold: LoopHold?
@@ -127,7 +127,7 @@ enum HeldCommand {
 }
 
 extension StateOptions {
-    /// Whether a held message is one of those asked for.
+    /// Whether the filters accept a held message.
     func takes(_ held: HeldMessage) -> Bool {
         (ids.isEmpty || ids.contains(held.id))
             && (route == nil || held.routes.contains { $0.utf8.elementsEqual(route?.utf8 ?? "".utf8) })

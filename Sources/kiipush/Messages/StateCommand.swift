@@ -1,15 +1,15 @@
 import KiiPush
 import KiiPushLinux
 
-/// What `kiipush dead-letters` and `kiipush held` share: finding out who has the state directory, and asking that one.
+/// The common part of `kiipush dead-letters` and `kiipush held`: finds the agent of the state directory, and asks it.
 enum StateCommand {
-    /// A command that is made of actions on messages.
+    /// A command whose subcommands are actions on messages.
     ///
     /// - Parameters:
-    ///   - command: what it says of itself.
-    ///   - actions: what can be done, each with what it says of itself.
-    ///   - isOfLetters: whether they are dead letters.
-    /// - Returns: the command, with one for each action.
+    ///   - command: its description.
+    ///   - actions: the actions, each with its description.
+    ///   - isOfLetters: whether the messages are dead letters.
+    /// - Returns: the command, with a subcommand for each action.
     static func command(_ command: Command, _ actions: [(StateOptions.Action, Command)], isOfLetters: Bool) -> Command {
         var command = command
         let name = command.name
@@ -22,7 +22,7 @@ enum StateCommand {
         return command
     }
 
-    /// Runs an action in the agent that has the directory, or on its files when none runs.
+    /// Runs an action in the agent of the directory, or on its files if none runs.
     private static func run(
         _ name: String, _ action: StateOptions.Action, _ arguments: [String], _ console: Console
     ) async -> ExitCode {
@@ -52,7 +52,7 @@ enum StateCommand {
         }
     }
 
-    /// Reads an action and its options, as they were typed or as an agent is asked.
+    /// Parses an action and its options, typed or received by an agent.
     static func options(_ name: String, _ words: [String], _ console: Console) -> Command.Reading<StateOptions> {
         let isOfLetters = name == DeadLettersCommand.command.name
         let group = isOfLetters ? DeadLettersCommand.command : HeldCommand.command

@@ -1,9 +1,9 @@
 import KiiPush
 import KiiPushLinux
 
-/// What `kiipush dead-letters` or `kiipush held` was asked for: which messages, and what to do with them.
+/// The options of `kiipush dead-letters` or `kiipush held`: the filters, and the action.
 struct StateOptions {
-    /// What is done with the chosen messages.
+    /// The action on the selected messages.
     enum Action: String {
         case list
         case show
@@ -13,18 +13,18 @@ struct StateOptions {
     }
 
     private(set) var action: Action
-    /// Whether reasons and transports can be asked for.
+    /// Whether the filters for reasons and transports are available.
     private let isOfLetters: Bool
-    /// Numbers of messages; empty means all that the other filters leave.
+    /// Message numbers; empty means all that the other filters accept.
     private(set) var ids: Set<UInt64> = []
     private(set) var reason: DeadLetter.Reason?
     private(set) var route: String?
     private(set) var transport: String?
     private(set) var format = ReportFormat.text
     private(set) var isAll = false
-    /// Whether to say what would be done, and do nothing.
+    /// Whether to report the action without performing it.
     private(set) var isDryRun = false
-    /// How many are replayed a second; nil as fast as they go.
+    /// How many are replayed per second; nil for no limit.
     private(set) var rate: Int?
     private(set) var directory = ""
 
@@ -61,7 +61,7 @@ struct StateOptions {
         return OptionTable(options)
     }
 
-    /// Takes the numbers, and looks at what belongs together.
+    /// Takes the numbers, and checks combinations of options.
     mutating func finish(_ operands: [String]) throws(Arguments.Mistake) {
         ids = try Self.ids(operands)
         if action == .show, ids.isEmpty {
@@ -73,7 +73,7 @@ struct StateOptions {
         directory = try StateOption.directory(directory)
     }
 
-    /// Whether only some are asked for.
+    /// Whether any filter is set.
     var isNarrowed: Bool { !ids.isEmpty || reason != nil || route != nil || transport != nil }
 
     private static func ids(_ operands: [String]) throws(Arguments.Mistake) -> Set<UInt64> {
@@ -89,7 +89,7 @@ struct StateOptions {
 }
 
 extension StateOptions.Action {
-    /// Whether it does something to messages.
+    /// Whether the action changes messages.
     var changes: Bool {
         switch self {
         case .list, .show: false
@@ -97,7 +97,7 @@ extension StateOptions.Action {
         }
     }
 
-    /// What has become of messages that it was done to.
+    /// The past participle for messages after the action.
     var done: String {
         switch self {
         case .list: "listed"

@@ -1,24 +1,24 @@
 import KiiPush
 import KiiPushDelivery
 
-/// What commands on a state directory work with: the stores of the agent that has it open, or the files themselves.
+/// The session of commands on a state directory: the stores of its running agent, or the files themselves.
 struct StateSession: Sendable {
     let deadLetters: any DeadLetterStore
-    /// The running agent's receiver; nil when none runs, and nothing can be handled.
+    /// The running agent's receiver; nil if none runs, so that nothing can be handled.
     let receiver: PushReceiver?
-    /// Its service, which keeps to the handlers' time limits.
+    /// Its service, which enforces the handlers' time limits.
     var service: PushService?
     /// How many messages wait in the inbox for the next agent; nil while one runs.
     var waiting: Int?
-    /// The agent whose session it is; nil when none runs.
+    /// The session's agent; nil if none runs.
     var agent: AgentIdentity?
-    /// What the agent's status is made of; nil when none runs.
+    /// The source of the agent's status; nil if none runs.
     var status: StatusSource?
-    /// Has the agent look at its kill file, now.
+    /// Makes the agent check its kill file now.
     var lookAtKills: @Sendable () -> Void = {}
 }
 
-/// Runs a command that was typed, on the session of the agent: in its own process, or in one that opened its files.
+/// Runs a typed command on an agent's session: in the agent's process, or in one that opened its files.
 enum DeskCommand {
     /// The commands that can be sent to an agent.
     static let names = ["dead-letters", "held", "who", "status"]
@@ -33,7 +33,7 @@ enum DeskCommand {
             return code
         case "held":
             let code = await HeldCommand.run(arguments, session, console)
-            // Without an agent that is its answer already.
+            // Without an agent, that is already the answer.
             if code != .usage, session.agent != nil { tellWho(session, console) }
             return code
         case "who": return who(arguments, session, console)
@@ -44,7 +44,7 @@ enum DeskCommand {
         }
     }
 
-    /// Says which agent has answered, beside the answer: scripts read that alone.
+    /// Reports which agent has answered, separately from the answer, which scripts read.
     private static func tellWho(_ session: StateSession, _ console: Console) {
         if let agent = session.agent {
             console.error(
@@ -54,7 +54,7 @@ enum DeskCommand {
         }
     }
 
-    /// Says how the agent is doing: one line of JSON.
+    /// Prints the agent's status as one line of JSON.
     private static func status(_ session: StateSession, _ console: Console) -> ExitCode {
         guard let status = session.status?.status else {
             console.error("kiipush: no agent runs here")
@@ -64,7 +64,7 @@ enum DeskCommand {
         return status.isHealthy ? .fine : .failed
     }
 
-    /// Says which agent this is, and what is off in it, after a look at the kill file: one line of JSON.
+    /// Checks the kill file, and prints the agent's identity and what is off in it as one line of JSON.
     private static func who(_ arguments: [String], _ session: StateSession, _ console: Console) -> ExitCode {
         guard var identity = session.agent, let receiver = session.receiver else {
             console.error("kiipush: no agent runs here")

@@ -3,16 +3,16 @@ import KiiPushDelivery
 import KiiPushLinux
 import KiiPushRules
 
-// What runs beside an agent's service.
+// The tasks beside an agent's service.
 extension Agent {
     /// The tasks that run beside the service.
     struct Beside {
-        /// Kills, rules, metrics, the log's account, the watchdog.
+        /// Kills, rules, metrics, the log's counts, the watchdog.
         var tasks: [Task<Void, Never>]
         /// The control socket.
         var commands: Task<Void, Never>?
 
-        /// Ends all, and waits until the control socket is gone from its place: the process is about to end.
+        /// Ends all, and waits until the control socket is removed: the process is about to end.
         func end() async {
             for task in tasks { task.cancel() }
             commands?.cancel()
@@ -20,7 +20,7 @@ extension Agent {
         }
     }
 
-    /// Starts all that runs beside the service.
+    /// Starts all tasks beside the service.
     func startBeside(_ rulesWatch: RulesWatch) -> Beside {
         let (log, service, reports, manager) = (log, service, reports, manager)
         var beside = Beside(tasks: [Task { await rulesWatch.run() }])

@@ -3,9 +3,9 @@ import KiiPushDelivery
 import KiiPushLinux
 import Synchronization
 
-// What an agent tells its log, its manager and those who watch.
+// The agent's reports to its log, its service manager and its watchers.
 extension Agent {
-    /// Says when nobody can switch anything off from outside.
+    /// Reports that nothing can be switched off from outside.
     func tellOfNoSwitch() {
         if state == nil {
             log.trouble("no kill switch: 'kiipush kill' works on a state directory; name one with --state DIR")
@@ -14,7 +14,7 @@ extension Agent {
         }
     }
 
-    /// Says of each route that is watched for silence and is not there: it would seem to be silent for ever.
+    /// Reports each route that is watched for silence but does not exist: it would seem silent forever.
     func tellOfUnknownRoutes() {
         let known = receiver.routes.map(\.id)
         for limit in options.silentAfter where !limit.route.isEmpty && !known.contains(limit.route) {
@@ -22,9 +22,9 @@ extension Agent {
         }
     }
 
-    /// Has outcomes and events told.
+    /// Starts reporting outcomes and events.
     func watch() {
-        // Not the reports as a whole, which have the receiver and the service.
+        // Captures parts of the reports only: as a whole, they retain the receiver and the service.
         let (log, counts) = (log, reports.counts)
         receiver.onTrace { [latencies = reports.latencies, silence = reports.silence, taps] trace in
             log.tell(trace)
@@ -46,7 +46,7 @@ extension Agent {
         }
     }
 
-    /// Tells the manager how the link to a broker is, and keeps that there is a session.
+    /// Reports the state of the broker's connection to the service manager, and records that a session exists.
     private func followLink(_ event: ServiceEvent) {
         switch event {
         case .transport(_, .connected(let detail)):

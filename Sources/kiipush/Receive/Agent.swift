@@ -5,10 +5,10 @@ import KiiPushLinux
 import KiiPushMQTT
 import Synchronization
 
-/// The program behind `kiipush receive`: a receiver made of rules, a service, and what an operator needs around them.
+/// The program behind `kiipush receive`: a receiver made from rules, a service, and tools for operators.
 ///
-/// ``AgentTransports`` is what brings its payloads, ``AgentReports`` what it counts and tells of itself, and
-/// ``AgentCommands`` what answers commands.
+/// ``AgentTransports`` brings its payloads, ``AgentReports`` counts and reports, and ``AgentCommands`` answers
+/// commands.
 final class Agent: Sendable {
     let options: ReceiveOptions
     let rules: RoutingRules
@@ -23,16 +23,16 @@ final class Agent: Sendable {
     let transports: AgentTransports
     private let gate: RulesGate
     private let stop: StopRequest
-    /// Whether the state was found damaged while it ran, so that another process has to heal it.
+    /// Whether the state was found damaged at run time, so that another process must heal it.
     private let isStateDamaged = Atomic<Bool>(false)
-    /// Whether a transport has ever had a link, so that anybody could have been heard.
+    /// Whether a transport has ever been connected, so that a message could have arrived.
     let hasConnected = Atomic<Bool>(false)
-    /// What looks at the rules and the kills, once it runs.
+    /// The checks of rules and kills, while it runs.
     private let looks = Mutex<[@Sendable () -> Void]>([])
-    /// Whether what is left at the end is lost: it lies in memory, and nobody will bring it again.
+    /// Whether remaining messages are lost at the end: they are in memory, and never redelivered.
     private let losesWhatIsLeft: Bool
 
-    /// Puts an agent together; nothing is taken in before it runs.
+    /// Makes an agent; it accepts nothing before it runs.
     init(
         _ options: ReceiveOptions, _ rules: RoutingRules, _ cloud: AgentCloud, _ console: Console, _ log: AgentLog,
         _ manager: ServiceManager, _ stop: StopRequest, _ state: AgentState?
@@ -41,7 +41,7 @@ final class Agent: Sendable {
         (self.manager, self.stop, self.state) = (manager, stop, state)
         var stores = AgentStores()
         if let state {
-            // At each start, until somebody has looked at the old file and removed it.
+            // At each start, until somebody has examined and removed the old file.
             if let healing = state.healing {
                 log.trouble(healing.isNew ? healing.text : "at an earlier start: \(healing.text)")
             }
@@ -68,28 +68,29 @@ final class Agent: Sendable {
             isDurable: stores.inbox.isDurable, healed: state?.healing?.text, metrics: options.metrics)
     }
 
-    /// Whether it ends without anything to keep: nothing has come, and nobody was there to send it.
+    /// Whether it ends without anything to keep: nothing has arrived, and no sender was connected.
     var hasNothing: Bool {
         !hasConnected.load(ordering: .relaxed) && receiver.metrics.received == 0
             && service.status.messages + service.status.onDisk == 0
     }
 
-    /// Looks at the rules and the kills now.
+    /// Checks the rules and the kills now.
     func look() { for look in looks.withLock({ $0 }) { look() } }
 
-    /// Adds what is to look at something when somebody asks for it.
+    /// Adds a check to run on request.
     func onLook(_ look: @escaping @Sendable () -> Void) { looks.withLock { $0.append(look) } }
 
     // MARK: Running
 
-    /// Runs until the transport has no more or it is asked to stop.
+    /// Runs until the transports have ended or it is asked to stop.
     func run() async throws -> ExitCode {
         tellOfNoSwitch()
         guard let rulesWatch = await loadRules() else { return .failed }
         tellOfUnknownRoutes()
         watch()
         let beside = startBeside(rulesWatch)
-        // Ready to the manager, which ends who is not in time: what comes first may take longer, and a broker be away.
+        // Report readiness first, since systemd has a start timeout: recovery may take longer, and the broker may be
+        // away.
         manager.status("handling what was in flight when the last one ended")
         manager.ready()
         let run = Task { [service] in try await service.run() }
@@ -102,9 +103,9 @@ final class Agent: Sendable {
         return end(try result.get())
     }
 
-    /// Loads the rules file for the first time, and makes what follows it from then on.
+    /// Loads the rules file for the first time, and makes the watch that follows it.
     ///
-    /// - Returns: that; nil where the rules are refused, which it reports.
+    /// - Returns: the watch; nil if the rules are refused, which it reports.
     private func loadRules() async -> RulesWatch? {
         let (service, log, receiver, latencies) = (service, log, receiver, reports.latencies)
         let first = Mutex<RulesUpdate?>(nil)
@@ -131,7 +132,7 @@ final class Agent: Sendable {
         return nil
     }
 
-    /// Ends the agent when its state is found damaged: only one that starts can heal it.
+    /// Ends the agent if its state is found damaged: only a new process can heal it.
     private func watchState() {
         state?.onDamage { [self] what in
             isStateDamaged.store(true, ordering: .relaxed)
@@ -139,19 +140,19 @@ final class Agent: Sendable {
                 "the state is damaged: \(what); this agent accepts and acknowledges nothing more, and ends "
                     + "with 1; the next start heals the state")
             manager.stopping()
-            // Not here: whoever found out may hold what the service needs to stop.
+            // Not here: the finder may hold a lock that the service needs to stop.
             Task { [stop] in stop.make() }
         }
     }
 
-    /// Says how it ended, and closes the state.
+    /// Reports how it ended, and closes the state.
     private func end(_ report: DrainReport) -> ExitCode {
         let ended = receiver.metrics.outcomes.filter { $0.outcome != "held" }.reduce(0) { $0 + $1.messages }
         log.note(
             "stopped: \(ended) ended in all, \(report.finished) of them while it stopped; \(report.cancelled) "
                 + "cancelled, \(report.left) left")
         reports.writeMetrics()
-        // So that the file is whole without its log; what would still write is refused.
+        // So that the file is complete without its log; later writes are refused.
         state?.close()
         if isStateDamaged.load(ordering: .relaxed) { return .failed }
         guard losesWhatIsLeft, report.left > 0 else { return .fine }

@@ -3,14 +3,14 @@ import KiiPush
 import KiiPushRules
 import Synchronization
 
-/// What calls Kii's cloud for an agent's rules, where an account is named.
+/// The cloud calls of an agent's rules, if an account is named.
 struct AgentCloud: Sendable {
-    /// What does `write` and `send`; nil without an account.
+    /// Performs `write` and `send`; nil without an account.
     let calls: (any RuleCloud)?
     /// Ends all connections.
     let close: @Sendable () async -> Void
 
-    /// Reads the account that the options name.
+    /// Reads the account of the options.
     ///
     /// - Throws: ``AgentError``, or why no connection can be made.
     init(_ options: ReceiveOptions, _ rules: RoutingRules) throws {
@@ -30,7 +30,7 @@ struct AgentCloud: Sendable {
         #endif
     }
 
-    /// Finds the rules that cannot call the cloud here, each with what to do about it.
+    /// Finds the rules whose cloud calls are impossible here, each with a remedy.
     func problems(of rules: RoutingRules) -> [RulesError.Problem] {
         if calls != nil { return [] }
         let advice =
@@ -46,7 +46,7 @@ struct AgentCloud: Sendable {
 }
 
 #if HTTP
-/// The token of an account's file, which is read again when Kii refuses the token: somebody may have put a new one in.
+/// The token of an account's file, which is read again when Kii refuses the token, in case it was replaced.
 private final class AccountTokens: TokenSource {
     private let path: String
     private let current: Mutex<Secret>

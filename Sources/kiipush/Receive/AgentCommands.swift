@@ -1,18 +1,18 @@
 import KiiPush
 import KiiPushLinux
 
-/// What answers the commands that are sent to an agent.
+/// Answers commands that are sent to an agent.
 struct AgentCommands: Sendable {
     let control: ControlSocket
     let session: StateSession
     let taps: TapBoard
-    /// The app that is served; nil where that is not known.
+    /// The served app; nil if unknown.
     let app: String?
     let log: AgentLog
 
     /// Serves commands on the control socket until its task is cancelled.
     ///
-    /// Where the socket cannot be made, it tries again every five seconds, and says so once.
+    /// If the socket cannot be created, it retries every five seconds, and reports that once.
     func run() async {
         var isTold = false
         while !Task.isCancelled {

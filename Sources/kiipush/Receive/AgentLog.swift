@@ -3,41 +3,41 @@ import KiiPushDelivery
 import KiiPushLinux
 import KiiPushRules
 
-/// The agent's log: a line an outcome, with the priority in front that journald reads.
+/// The agent's log: a line per outcome, prefixed with a priority for journald.
 struct AgentLog: Sendable {
     let console: Console
-    /// Whether only what somebody should look at is logged.
+    /// Whether only lines that need attention are logged.
     let isQuiet: Bool
-    /// What keeps the lines of one key from filling the log.
+    /// Keeps the lines of one key from filling the log.
     var quota = LineQuota()
-    /// What writes the lines, and what the agent lacks; nil in tests.
+    /// Writes the lines, and reports shortages; nil in tests.
     var writer: LogWriter?
     var shortages: Shortages?
 
-    /// Says how the agent is doing.
+    /// Logs information about the agent.
     func note(_ text: String) { write(JournalLine(.information, "kiipush: \(text)")) }
 
-    /// Says what somebody should look at.
+    /// Logs something that needs attention.
     func trouble(_ text: String) { write(JournalLine(.warning, "kiipush: \(text)")) }
 
-    /// Says how a message ended, unless very many of its key have.
+    /// Logs a message's outcome, within the quota of its key.
     func tell(_ trace: Trace) {
         let priority = JournalLine.Priority(trace.outcome)
         if isLeftOut(priority) { return }
-        // Of very many messages no line is made at all.
+        // Beyond the quota no line is made at all.
         write(quota.lines(LineQuota.Key(trace), priority: priority) { JournalLine(trace) })
     }
 
-    /// Says what a service says, unless it says very much of that.
+    /// Logs a service's event, within the quota of its key.
     func tell(_ event: ServiceEvent) {
         let line = JournalLine(event)
         if !isLeftOut(line.priority) { write(quota.lines(LineQuota.Key(event), priority: line.priority) { line }) }
     }
 
-    /// Says what was left out until now; of all keys at the end.
+    /// Logs the counts of omitted lines; of all keys at the end.
     func tellLeftOut(all: Bool = false) { write(quota.leftOut(all: all)) }
 
-    /// Says what was left out, every five seconds until its task is cancelled.
+    /// Logs the counts of omitted lines every five seconds until its task is cancelled.
     func keepTellingLeftOut() async {
         while !Task.isCancelled {
             do { try await Task.sleep(for: .seconds(5)) } catch { return }
@@ -53,13 +53,13 @@ struct AgentLog: Sendable {
         if !isLeftOut(line.priority) { console.error(line.encoded) }
     }
 
-    /// Says that something is lacking, or is there again.
+    /// Logs that a shortage has begun or ended.
     func tell(_ change: Shortages.Change) {
         switch change {
-        // Those who read the log again are told by the line in the place of those that were dropped.
+        // Later readers see the line in the place of the dropped ones.
         case .began(let shortage) where shortage.kind == .log: break
         case .ended(let shortage) where shortage.kind == .log: break
-        // The transport says both itself.
+        // The transport reports both itself.
         case .began(let shortage) where shortage.kind == .broker: break
         case .ended(let shortage) where shortage.kind == .broker: break
         case .began: trouble("\(change)")
@@ -67,7 +67,7 @@ struct AgentLog: Sendable {
         }
     }
 
-    /// Says that nothing comes any more, or again.
+    /// Logs that a silence has begun or ended.
     func tell(_ change: SilenceWatch.Change) {
         if change.isSilent { trouble(change.description) } else { note(change.description) }
     }

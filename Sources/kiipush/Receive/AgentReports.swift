@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
 
-/// What an agent counts, and the two forms in which it reports that: the metrics file and its status.
+/// The agent's counters, and the two reports made from them: the metrics file and its status.
 struct AgentReports: Sendable {
     let identity: AgentIdentity
     let receiver: PushReceiver
@@ -13,9 +13,9 @@ struct AgentReports: Sendable {
     let log: AgentLog
     let settings: ServiceSettings
     let isDurable: Bool
-    /// What was saved of a damaged state; nil when there is no old file to be looked at.
+    /// The result of healing a damaged state; nil if there is no old file to examine.
     let healed: String?
-    /// The metrics file; nil where none is wanted.
+    /// The metrics file; nil for none.
     let metrics: String?
 
     /// Writes the metrics file every five seconds, until its task is cancelled.
@@ -41,7 +41,7 @@ struct AgentReports: Sendable {
         } catch { log.trouble("\(error)") }
     }
 
-    /// What the agent's status is made of.
+    /// The source of the agent's status.
     var statusSource: StatusSource {
         var source = StatusSource(
             identity: identity, receiver: receiver, service: service, counts: counts, latencies: latencies,

@@ -3,18 +3,18 @@ import KiiPushDelivery
 import KiiPushLinux
 import KiiPushMQTT
 
-/// What brings an agent's payloads: the transport that was asked for, and what is wrapped around it.
+/// The transports of an agent's payloads, with their wrappers.
 struct AgentTransports: Sendable {
     /// All transports of the service, in the order in which they start.
     let all: [any PushTransport]
-    /// Whether a payload that is not acknowledged comes again.
+    /// Whether an unacknowledged payload is redelivered.
     let bringsAgain: Bool
-    /// Takes down that there is a session; does nothing where there is none to be had.
+    /// Records that a session exists; does nothing if there can be none.
     let noteSession: @Sendable () throws -> Void
 
-    /// Makes them; none takes anything in before the service runs.
+    /// Makes them; they accept nothing before the service runs.
     ///
-    /// - Throws: ``AgentError``, ``StateError`` or what the settings of MQTT say.
+    /// - Throws: ``AgentError``, ``StateError`` or an error of the MQTT settings.
     init(
         _ options: ReceiveOptions, _ state: AgentState?, _ log: AgentLog, _ manager: ServiceManager,
         _ counts: ServiceCounts
@@ -22,14 +22,14 @@ struct AgentTransports: Sendable {
         let transport = try Self.transport(options, state, log.shortages)
         noteSession = Self.session(of: transport, state)
         bringsAgain = !transport.abilities.isDisjoint(with: [.refuses, .redelivers])
-        // The transport of MQTT says by itself whether payloads come.
+        // The MQTT transport itself reports when payloads can arrive.
         let isMQTT = if case .mqtt = options.source { true } else { false }
         let ready = ReadyTransport(manager: isMQTT ? nil : manager, log: log)
         let source: any PushTransport =
             if let path = options.capture {
                 CapturingTransport(transport: transport, file: CaptureFile(path: path), log: log)
             } else { transport }
-        // What is read from a descriptor is open from the start; all others say when they are.
+        // A descriptor counts as connected from the start; all others report their connection.
         let connects = if case .standardInput = options.source { false } else { true }
         let healed: [any PushTransport] = state?.healing?.isNew == true ? [HealedState()] : []
         all = healed + [ready, WatchedTransport(source, counts, connects: connects)]
@@ -54,7 +54,7 @@ struct AgentTransports: Sendable {
         }
     }
 
-    /// What takes down that a broker has a session for this agent, so that the next one knows when it was lost.
+    /// Records that a broker has a session for this agent, so that the next start knows if it was lost.
     private static func session(of transport: any PushTransport, _ state: AgentState?) -> @Sendable () throws -> Void {
         #if MQTT
         guard let state, let settings = (transport as? MQTTTransport)?.settings, !settings.cleanSession else {
@@ -68,7 +68,7 @@ struct AgentTransports: Sendable {
     }
 }
 
-/// Tells that payloads are taken in, which is when the service runs its transports.
+/// Reports that payloads are accepted, which is when the service runs its transports.
 private struct ReadyTransport: PushTransport {
     let name = "ready"
     let abilities: TransportAbilities = []
@@ -81,7 +81,7 @@ private struct ReadyTransport: PushTransport {
     }
 }
 
-/// Tells that messages may have been lost with the state that was healed.
+/// Reports that messages may have been lost with the healed state.
 private struct HealedState: PushTransport {
     let name = "state"
     let abilities: TransportAbilities = []

@@ -2,9 +2,9 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
 
-/// A transport whose payloads are taken down in a capture file when they have been taken in, once each.
+/// Wraps a transport and records its accepted payloads in a capture file, once each.
 ///
-/// What an earlier process left in the inbox was taken down by that one.
+/// An earlier process has already recorded the payloads that it left in the inbox.
 struct CapturingTransport: PushTransport {
     let transport: any PushTransport
     let file: CaptureFile

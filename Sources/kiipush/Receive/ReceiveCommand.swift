@@ -49,7 +49,7 @@ struct ReceiveCommand {
         }
         let (manager, stop) = (ServiceManager(), StopRequest())
         let reload = Mutex<(@Sendable () -> Void)?>(nil)
-        // Before anything that takes time: until then a signal ends the process as if it had crashed.
+        // Before anything slow: until then a signal ends the process like a crash.
         let signals = StopSignals {
             stop.make()
             log.note("stopping")
@@ -83,9 +83,9 @@ struct ReceiveCommand {
         return code
     }
 
-    /// Opens the state directory and runs the agent that `make` makes for it.
+    /// Opens the state directory and runs the agent that `make` returns.
     ///
-    /// A start that fails before anything came leaves no directory behind where there was none.
+    /// A start that fails before anything arrived removes a directory that it created.
     private static func serve(
         _ options: ReceiveOptions, _ console: Console, _ make: (AgentState?) throws -> Agent
     ) async -> ExitCode {
@@ -104,7 +104,7 @@ struct ReceiveCommand {
         }
     }
 
-    /// The state directory, for the agent alone; nil for one that keeps everything in memory.
+    /// The state directory, for the agent alone; nil for one that keeps its state in memory.
     private static func open(_ options: ReceiveOptions) throws -> AgentState? {
         guard let directory = options.state else { return nil }
         switch try AgentState.open(directory, patience: .seconds(2), heals: true) {
@@ -113,8 +113,8 @@ struct ReceiveCommand {
         }
     }
 
-    /// Whether rules prove themselves; asked here where there is no state directory yet, since a start that fails is to
-    /// leave none behind.
+    /// Whether rules pass their checks; called if there is no state directory yet, since a failed start must not create
+    /// one.
     private static func prove(
         _ options: ReceiveOptions, _ rules: RoutingRules, _ cloud: AgentCloud, _ console: Console
     ) async -> Bool {
@@ -132,7 +132,7 @@ struct ReceiveCommand {
         return found.isEmpty
     }
 
-    /// The options with no more handlers at once than there are open files for.
+    /// Limits the options' concurrent handlers to the available open files.
     private static func fitted(_ options: ReceiveOptions, _ log: AgentLog) -> ReceiveOptions {
         var options = options
         let asked = options.service.concurrency

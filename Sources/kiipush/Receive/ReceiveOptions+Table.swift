@@ -4,7 +4,7 @@ import KiiPushLinux
 import KiiPushMQTT
 
 extension ReceiveOptions {
-    /// Its options, as people look for them: the sources first.
+    /// Its options, in the order in which people look for them: sources first.
     static let table = OptionTable<ReceiveOptions>(groups: [
         OptionTable.Group(heading: "SOURCE is one of", options: sources),
         OptionTable.Group(heading: "Options of MQTT", options: ofMQTT),
@@ -109,7 +109,7 @@ extension ReceiveOptions {
         .flag("--quiet", "logs troubles only") { $0.isQuiet = true },
     ]
 
-    /// A text whose mistakes are told with their place in it.
+    /// A text whose errors are reported with a position in it.
     private static let text: @Sendable (String, String) throws(Arguments.Mistake) -> String = { _, text in text }
 
     private static let duration: @Sendable (String, String) throws(Arguments.Mistake) -> Duration = {
@@ -121,7 +121,7 @@ extension ReceiveOptions {
         return duration
     }
 
-    /// Reads `10m`, for the agent, or `news=1h`, for a route; a route's own id may hold the sign.
+    /// Parses `10m`, for the agent, or `news=1h`, for a route; a route's id may contain the sign.
     private static let silence: @Sendable (String, String) throws(Arguments.Mistake) -> SilenceWatch.Limit = {
         option, text throws(Arguments.Mistake) in
         let parts = text.split(separator: "=", omittingEmptySubsequences: false)

@@ -3,9 +3,9 @@ import KiiPushDelivery
 import KiiPushLinux
 import KiiPushMQTT
 
-/// What `kiipush receive` was asked for.
+/// The options of `kiipush receive`.
 struct ReceiveOptions {
-    /// Where payloads come from.
+    /// The source of payloads.
     enum Source {
         case standardInput
         case socket(String)
@@ -13,26 +13,26 @@ struct ReceiveOptions {
     }
 
     var rules = ""
-    /// The file with the account that rules call Kii's cloud with; nil for none.
+    /// The account file for cloud calls of rules; nil for none.
     var account: String?
     var source = Source.standardInput
     /// The state directory; nil keeps everything in memory.
     var state: String?
     var app: String?
-    /// The network that lines came over; MQTT needs none.
+    /// The network of payloads from lines; MQTT needs none.
     var transport: Transport?
     var metrics: String?
     var capture: String?
     var service = ServiceSettings.standard
     var isQuiet = false
-    /// For how long the agent, or one of its routes, may be silent before that is told.
+    /// How long the agent, or one of its routes, may be silent before that is reported.
     var silentAfter: [SilenceWatch.Limit] = []
-    /// The sources that were named, until one is made of them.
+    /// The named sources, before one is chosen.
     var named = Named()
 }
 
 extension ReceiveOptions {
-    /// The sources that were named, and what belongs to one of them only.
+    /// The named sources, and the options of a single source.
     struct Named: Sendable {
         var sources: [String] = []
         var socket: String?
@@ -56,9 +56,9 @@ extension ReceiveOptions {
         }
     }
 
-    /// Reads the arguments; nil when help is wanted.
+    /// Parses the arguments; nil if help is requested.
     ///
-    /// - Throws: `Arguments.Mistake` when they are wrong, ``EndpointProblems`` when the file is that they name.
+    /// - Throws: `Arguments.Mistake` if they are wrong, ``EndpointProblems`` if the named endpoint file is wrong.
     static func read(_ arguments: [String]) throws -> ReceiveOptions? {
         var options = ReceiveOptions()
         guard let operands = try table.read(arguments, into: &options) else { return nil }
@@ -95,7 +95,7 @@ extension ReceiveOptions {
         return isMQTT ? .mqtt(try named.settings()) : .standardInput
     }
 
-    /// The state directory; MQTT has one in any case, since its session is known by an id that has to stay the same.
+    /// The state directory; MQTT always needs one, since its session requires a stable client id.
     private func directory() throws(Arguments.Mistake) -> String? {
         if let state { return state }
         guard case .mqtt = source else { return StateDirectory.ofService }
@@ -107,7 +107,7 @@ extension ReceiveOptions {
 }
 
 extension ReceiveOptions.Named {
-    /// The settings for the broker that was named, checked as far as they are known here.
+    /// The settings of the named broker, checked as far as they are known here.
     fileprivate func settings() throws -> MQTTSettings {
         let named = try endpoint.map { try Self.settings(ofEndpoint: $0) } ?? Self.settings(of: address ?? "")
         var settings = named
@@ -134,7 +134,7 @@ extension ReceiveOptions.Named {
 
     private static func problems(of settings: MQTTSettings) -> [String] {
         var settings = settings
-        // The state directory has one for a session that lasts.
+        // The state directory has the client id of a persistent session.
         if settings.clientID.isEmpty { settings.clientID = "of the state directory" }
         do throws(MQTTSettingsError) { try settings.check() } catch { return error.problems.map(\.what) }
         return []
@@ -151,7 +151,7 @@ extension ReceiveOptions.Named {
     }
 }
 
-/// What is wrong with the file of an endpoint, one thing a line, each with its place.
+/// The problems of an endpoint file, one a line, each with its position.
 struct EndpointProblems: Error {
     let lines: [String]
 }

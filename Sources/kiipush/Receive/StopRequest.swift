@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether an agent was asked to stop; that may be before it runs.
+/// Whether an agent was asked to stop, possibly before it runs.
 final class StopRequest: Sendable {
     private struct State {
         var isMade = false
@@ -9,7 +9,7 @@ final class StopRequest: Sendable {
 
     private let state = Mutex(State())
 
-    /// Asks it to stop.
+    /// Requests the stop.
     func make() {
         let action = state.withLock { state in
             state.isMade = true
@@ -18,10 +18,10 @@ final class StopRequest: Sendable {
         action?()
     }
 
-    /// Whether it was asked to.
+    /// Whether the stop was requested.
     var isMade: Bool { state.withLock { $0.isMade } }
 
-    /// Calls `action` when it is asked to stop, at once if it was already.
+    /// Calls `action` when the stop is requested, at once if it already was.
     func onMade(_ action: @escaping @Sendable () -> Void) {
         let isMade = state.withLock { state in
             state.action = action

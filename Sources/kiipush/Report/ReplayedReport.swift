@@ -3,9 +3,9 @@ import KiiPushLinux
 import KiiPushRules
 import KiiPushTesting
 
-/// Sends captured payloads through a receiver on a virtual clock, and takes down for a report how each one ends.
+/// Sends captured payloads through a receiver on a virtual clock, and records each result for a report.
 struct ReplayedReport {
-    /// The rules of a report that is given none: whatever comes is taken.
+    /// The rules of a report without any: they match every message.
     static let noRules = #"{"version":1,"rules":[{"id":"all","then":{"print":true}}]}"#
 
     private var report: Report
@@ -14,19 +14,19 @@ struct ReplayedReport {
     private let test: TestReceiver
     private var corpus: RuleCorpus
     private var elapsed = Duration.zero
-    /// The places of held messages in the report, by their number in the receiver.
+    /// The indices of held messages in the report, by their number in the receiver.
     private var held: [UInt64: Int] = [:]
-    /// The stages that a held message had passed before.
+    /// The stages that a held message had already passed.
     private var stagesOfHeld: [UInt64: [ReportWay.Stage]] = [:]
     private var lastSteps: [LoopHold.Step] = []
 
     /// - Parameters:
     ///   - source: the capture's name.
-    ///   - rules: the rules; nil for a route that takes everything.
-    ///   - app: the app that is served, instead of that of the rules.
+    ///   - rules: the rules; nil for a route that matches everything.
+    ///   - app: the app to serve, instead of the rules' app.
     ///   - showsValues: whether payloads may be shown.
     ///   - limit: the most messages.
-    /// - Throws: ``KiiPushRules/RulesError`` when the rules cannot be loaded.
+    /// - Throws: ``KiiPushRules/RulesError`` if the rules cannot be loaded.
     init(
         source: String, rules: RoutingRules?, app: String?, showsValues: Bool, limit: Int = Report.mostMessages
     ) throws(RulesError) {
@@ -39,7 +39,7 @@ struct ReplayedReport {
         report.rules = hasRules ? rules.file : nil
     }
 
-    /// Takes a line of the capture.
+    /// Adds a line of the capture.
     mutating func add(_ line: [UInt8], _ number: Int) async throws(RulesError) {
         let step = try corpus.step(line, number: number)
         guard case .receive(let incoming) = step.action else { return }
@@ -54,7 +54,7 @@ struct ReplayedReport {
         noteSteps()
     }
 
-    /// Goes on to the time of the next message, and stops wherever the guard decides something.
+    /// Advances to the time of the next message, and stops at each decision of the guard.
     private mutating func advance(to time: Duration) async {
         guard time > elapsed else { return }
         let end = test.clock.now.advanced(by: time - elapsed)
@@ -84,7 +84,7 @@ struct ReplayedReport {
         report.messages.append(entry)
     }
 
-    /// Takes down which routes took a message, how it ended, and why.
+    /// Records which routes matched a message, its outcome, and the reasons.
     private mutating func fill(_ entry: inout ReportMessage, _ receipt: TestReceipt) {
         entry.route = report.routes.number(of: receipt.routes.first ?? "(none)")
         entry.outcome = report.outcomes.number(of: receipt.outcome.name)
@@ -106,7 +106,7 @@ struct ReplayedReport {
         }
     }
 
-    /// Takes down how messages ended that were held.
+    /// Records the outcomes of held messages.
     private mutating func end(_ receipts: [TestReceipt]) {
         for receipt in receipts {
             guard let index = held.removeValue(forKey: receipt.trace.messageID) else { continue }
@@ -118,7 +118,7 @@ struct ReplayedReport {
         noteSteps()
     }
 
-    /// Takes down which held messages the guard takes for a loop, when it goes on a step.
+    /// Records which held messages the guard treats as a loop, when it advances a step.
     private mutating func noteSteps() {
         guard let loopGuard = test.receiver.loopGuard, !held.isEmpty else { return }
         let steps = loopGuard.holds.map(\.step)
@@ -132,7 +132,7 @@ struct ReplayedReport {
         }
     }
 
-    /// The report of what was added.
+    /// The report of all added messages.
     mutating func finish() -> Report {
         report.finish()
         return report

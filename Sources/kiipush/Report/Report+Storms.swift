@@ -1,10 +1,10 @@
 extension Report {
-    /// How far apart the messages of one storm may be: the span of the loop guard's shortest window.
+    /// The largest gap between messages of one storm: the loop guard's shortest window.
     private static let mostGap: Int64 = 10_000
 
-    /// Says of each lane that was held what it was: a loop where the guard found one, a burst where all was handled.
+    /// Classifies each held lane: a loop if the guard found one, a burst if all its messages were handled.
     ///
-    /// The guard knows only later what it holds, so the messages that began it are counted as part of it too.
+    /// The guard decides only after it holds messages, so the earlier messages of the lane count too.
     mutating func spreadGuarding() {
         var (loops, open, held): (Set<Int>, Set<Int>, Set<Int>) = ([], [], [])
         for message in messages where message.guarding.contains(.held) {
@@ -16,7 +16,7 @@ extension Report {
         spread(.burst, over: bursts)
     }
 
-    /// Counts as part of a storm what its lane had held, and what came shortly before.
+    /// Adds the held messages of a lane to its storm, and those shortly before.
     private mutating func spread(_ sort: ReportMessage.Guarding, over lanes: Set<Int>) {
         var next: [Int: Int64] = [:]
         for index in messages.indices.reversed() where lanes.contains(messages[index].lane) {
@@ -28,7 +28,7 @@ extension Report {
         }
     }
 
-    /// What the messages of one lane did together.
+    /// The combined messages of one lane.
     struct Storm {
         let lane: Int
         var messages = 0
@@ -37,7 +37,7 @@ extension Report {
         var last: Int64
         var longestHold: Int64 = 0
         var stillHeld = 0
-        /// The route of the first one.
+        /// The route of the first message.
         let route: Int
 
         /// Its length in seconds, at least one.
@@ -63,7 +63,7 @@ extension Report {
 }
 
 extension ReportMessage {
-    /// Whether it came as far as the loop guard's rate.
+    /// Whether the message reached the loop guard's rate layer.
     fileprivate func hasPassed(_ outcome: String) -> Bool {
         ["handled", "failed", "held", "deadLettered"].contains(outcome)
     }

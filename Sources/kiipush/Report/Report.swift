@@ -1,28 +1,28 @@
 import KiiPushLinux
 
-/// What a report says of a capture: its messages with how they ended, and the lists that they refer to.
+/// The contents of a report: the messages of a capture with their outcomes, and the lists that they refer to.
 struct Report {
-    /// The most messages of the tool's reports; further ones are counted.
+    /// The most messages in the tool's reports; further ones are only counted.
     static let mostMessages = 200_000
 
-    /// The most messages of this one.
+    /// The most messages in this report.
     let limit: Int
 
-    /// The most bytes of one payload and of all of them that a report shows with `--values`.
+    /// The most bytes of one payload that a report shows with `--values`, and of all payloads.
     static let mostBytesOfPayload = 4096
     static let mostBytesOfPayloads = 16 << 20
 
-    /// Where the outcomes come from.
+    /// The source of the outcomes.
     enum Origin: String {
-        /// The payloads were sent through a receiver on a virtual clock, whose handlers do nothing and succeed.
+        /// A receiver on a virtual clock, whose handlers succeed and do nothing.
         case replayed
-        /// An agent said how each message ended.
+        /// An agent that reported the outcome of each message.
         case watched
     }
 
     let source: String
     let origin: Origin
-    /// The rules file; nil where none was given.
+    /// The rules file; nil if none was given.
     var rules: String?
     let showsValues: Bool
     var messages: [ReportMessage] = []
@@ -35,11 +35,11 @@ struct Report {
     var ways = ReportWays()
     var payloads: [String] = []
     private var bytesOfPayloads = 0
-    /// The time of the first message; nil where nobody knows it.
+    /// The time of the first message; nil if unknown.
     var beginning: UTCDate?
-    /// How many messages were beyond the limit.
+    /// How many messages exceeded the limit.
     var leftOut = 0
-    /// How many messages an agent did not show since they came faster than they were read.
+    /// How many messages an agent skipped because the reader was too slow.
     var unseen = 0
 
     init(source: String, origin: Origin, showsValues: Bool, limit: Int = mostMessages) {
@@ -49,9 +49,9 @@ struct Report {
         self.showsValues = showsValues
     }
 
-    /// Keeps a payload for those who may see it.
+    /// Keeps a payload, if values may be shown.
     ///
-    /// - Returns: its number; -1 where it is not to be shown, or there is no capacity left.
+    /// - Returns: its number; -1 if it must not be shown, or the capacity is used up.
     mutating func keep(payload: [UInt8]) -> Int {
         guard showsValues else { return -1 }
         let isCut = payload.count > Self.mostBytesOfPayload
@@ -62,9 +62,9 @@ struct Report {
         return payloads.count - 1
     }
 
-    /// The bucket or topic of a message, and what its order is kept by.
+    /// The bucket or topic of a message, and its ordering key.
     ///
-    /// Names and ids; `owner` is that of the scope, and `kind` represents a message that has neither bucket nor topic.
+    /// Names and ids; `owner` is the scope's owner, and `kind` stands for a message without bucket and topic.
     static func places(
         bucket: String?, object: String?, topic: String?, owner: String?, kind: String
     ) -> (place: String, lane: String) {
@@ -77,13 +77,13 @@ struct Report {
         return (place, place)
     }
 
-    /// Ends it: the messages are in the order of their arrival, and each knows what the loop guard took it for.
+    /// Completes the report: sorts the messages by arrival, and classifies them for the loop guard.
     mutating func finish() {
         sort()
         spreadGuarding()
     }
 
-    /// The messages in the order of their arrival.
+    /// Sorts the messages by arrival.
     private mutating func sort() {
         let inOrder = messages.enumerated().sorted {
             ($0.element.time, $0.offset) < ($1.element.time, $1.offset)

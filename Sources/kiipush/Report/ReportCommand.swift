@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushLinux
 import KiiPushRules
 
-/// `kiipush report`: a capture as a page that a browser shows.
+/// `kiipush report`: renders a capture as a page for a browser.
 struct ReportCommand {
     private var capture = ""
     private var output = ""
@@ -53,7 +53,7 @@ struct ReportCommand {
                 console.print(text)
                 return isWhole ? .fine : .failed
             }
-            // Only for its owner, as the capture is: a report tells what users did.
+            // Readable only by its owner, like the capture: a report contains user data.
             do throws(ErrorNumber) { try replaceFile(output, with: text, isDurable: false) } catch {
                 console.error("kiipush report: \(escaped(output)): cannot be written: \(error)")
                 return .failed
@@ -66,7 +66,7 @@ struct ReportCommand {
         }
     }
 
-    /// Reads the capture, whose first line says what it is; nil where the rules do not fit it, which is reported.
+    /// Reads the capture, whose first line determines its type; nil if the rules do not fit it, which is reported.
     private func read(
         _ rules: RoutingRules?, _ console: Console
     ) async throws -> (report: Report, isWhole: Bool)? {

@@ -1,16 +1,16 @@
 import KiiPush
 import KiiPushLinux
 
-/// A report's data as JSON: columns of numbers that refer to lists of texts.
+/// A report's data as JSON: columns of numbers, which refer to lists of texts.
 struct ReportJSON {
     private let report: Report
 
     init(_ report: Report) { self.report = report }
 
-    /// The text, fit to stand in an element of HTML: no character of it can end the element.
+    /// The JSON, escaped for an HTML element: no character of it can end the element.
     var text: String { Self.fitForHTML(json) }
 
-    /// Replaces what means something to a reader of HTML by JSON's own way to write it; outside of texts JSON has none.
+    /// Replaces characters with a meaning in HTML by JSON escapes; JSON has none of them outside texts.
     static func fitForHTML(_ json: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(json.utf8.count + 1024)
@@ -60,7 +60,7 @@ struct ReportJSON {
     }
 
     private func writeColumns(_ writer: inout JSONWriter) {
-        // Times and lines as the difference to the message before, which takes fewer digits.
+        // Times and lines as differences to the previous message, which takes fewer digits.
         var (time, line): (Int64, Int) = (0, 0)
         writer.list("time", report.messages) { writer, message in
             writer.integer(message.time - time)
@@ -70,7 +70,7 @@ struct ReportJSON {
             writer.integer(Int64(message.line - line))
             line = message.line
         }
-        // How long it was held; -1 for one that was not, or still is.
+        // How long it was held; -1 if it was not, or still is.
         writer.list("held", report.messages) { $0.integer($1.end.map { [time = $1.time] in max(0, $0 - time) } ?? -1) }
         let columns: [(String, (ReportMessage) -> Int)] = [
             ("kind", \.kind), ("place", \.place), ("lane", \.lane), ("route", \.route), ("outcome", \.outcome),

@@ -1,9 +1,9 @@
 import KiiPush
 
-/// The page of a report: one file of HTML that needs nothing else, and runs nothing that a payload brings.
+/// The page of a report: one self-contained HTML file, which executes nothing from a payload.
 ///
-/// Its policy lets only the one script and the one style run that the tool has, by their digests; a payload stands in
-/// it as data only, and the script shows it as text.
+/// Its policy allows only the tool's own script and style, by their digests; payloads are embedded as data only, and
+/// the script shows them as text.
 struct ReportPage {
     let report: Report
 
@@ -22,7 +22,7 @@ struct ReportPage {
             "{{data}}": ReportJSON(report).text,
         ]
         var text = ""
-        // Each part is put in once, and never looked at again: what a payload says is no place for another part.
+        // Each part is inserted once, and not searched again: a payload cannot contain a place for another part.
         for line in Self.frame.split(separator: "\n", omittingEmptySubsequences: false) {
             guard
                 let (place, part) = parts.first(where: {

@@ -1,5 +1,5 @@
 extension ReportSummary {
-    /// What there is to say of each outcome but `handled` and `held`.
+    /// The findings for all outcomes except `handled` and `held`.
     static func outcomes(_ report: Report) -> [Finding] {
         let all = report.countsByOutcome
         let total = report.messages.count

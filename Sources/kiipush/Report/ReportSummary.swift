@@ -1,8 +1,7 @@
-/// What happened in a capture, and what to do: the first thing on a report's page.
+/// What happened in a capture, and what to do about it: the top of a report's page.
 struct ReportSummary {
-    /// One thing that happened.
     struct Finding: Hashable {
-        /// How it matters.
+        /// Its severity.
         enum Tone: String {
             case bad
             case warning
@@ -13,9 +12,9 @@ struct ReportSummary {
         let tone: Tone
         let what: String
         let advice: String
-        /// A command to be typed; nil where none helps.
+        /// A useful command; nil if there is none.
         var command: String?
-        /// The messages that it is about: an outcome's name, `loop` or `burst`; nil for all.
+        /// The messages concerned: an outcome's name, `loop` or `burst`; nil for all.
         var shows: String?
     }
 
@@ -32,12 +31,12 @@ struct ReportSummary {
                     advice: report.messages.isEmpty ? "The capture has no message." : "There is nothing to do."),
                 at: 0)
         }
-        // What asks for something comes first.
+        // Findings that need action come first.
         let tones: [Finding.Tone] = [.good, .bad, .warning, .note]
         self.findings = tones.flatMap { tone in findings.filter { $0.tone == tone } }
     }
 
-    /// How many messages there were, and how they ended, on one line.
+    /// The number of messages and their outcomes, on one line.
     static func headline(_ report: Report) -> String {
         let count = report.messages.count
         let span = (report.messages.last?.time ?? 0) - (report.messages.first?.time ?? 0)
@@ -88,12 +87,12 @@ struct ReportSummary {
         ]
     }
 
-    /// The findings of the largest storms, and one for the others.
+    /// The findings for the largest storms, and one for the others.
     private static func storms(
         _ report: Report, _ sort: ReportMessage.Guarding, _ finding: (Report.Storm, String) -> Finding
     ) -> [Finding] {
         let storms = report.storms(sort)
-        // What one hold of a whole bucket or route caught by the way is told in one line.
+        // Lanes that were only affected by a hold of a whole bucket or route are combined in one line.
         let large = storms.filter { sort == .loop || $0.messages >= leastOfStorm }.prefix(3)
         var findings = large.map { finding($0, report.lanes.all[$0.lane]) }
         let others = storms.filter { storm in !large.contains { $0.lane == storm.lane } }
@@ -116,7 +115,7 @@ struct ReportSummary {
         return findings
     }
 
-    /// The fewest messages of a burst that is told by itself.
+    /// The fewest messages of a burst with a finding of its own.
     private static let leastOfStorm = 10
 
     private static func killCommand(_ route: String) -> String? {
@@ -147,12 +146,12 @@ struct ReportSummary {
         return findings
     }
 
-    /// So many messages, in words.
+    /// A number of messages, in words.
     static func counted(_ count: Int) -> String { "\(Figures.count(Int64(count))) message\(count == 1 ? "" : "s")" }
 }
 
 extension Report {
-    /// How many messages ended so, the most frequent first.
+    /// The number of messages by outcome, the most frequent first.
     var countsByOutcome: [(name: String, count: Int)] {
         var counts = [Int](repeating: 0, count: outcomes.all.count)
         for message in messages { counts[message.outcome] += 1 }

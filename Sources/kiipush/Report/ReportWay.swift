@@ -1,19 +1,19 @@
 import KiiPush
 import KiiPushRules
 
-/// A message's way through the pipeline, in the words of `rules explain`; messages with the same way share it.
+/// A message's way through the pipeline, in the terms of `rules explain`; messages with the same way share it.
 struct ReportWay: Hashable {
     struct Stage: Hashable {
         let name: String
         let verdict: String
     }
 
-    /// What a condition of a rule says.
+    /// The result of one condition of a rule.
     struct Check: Hashable {
         let name: String
         let key: String?
         let expected: String
-        /// What the message has; nil where it has nothing, or where values are not to be shown.
+        /// The message's value; nil if it has none, or values must not be shown.
         let actual: String?
         let isHidden: Bool
         let holds: Bool
@@ -27,14 +27,14 @@ struct ReportWay: Hashable {
     }
 
     var stages: [Stage] = []
-    /// What the outcome means.
+    /// The meaning of the outcome.
     var words = ""
     var certainty: String?
     var evidence: [String] = []
     var conflicts: [String] = []
     var rules: [Rule] = []
 
-    /// How many bytes it takes in the report, roughly.
+    /// Its approximate size in the report, in bytes.
     var size: Int {
         let texts =
             stages.flatMap { [$0.name, $0.verdict] } + evidence + conflicts
@@ -47,11 +47,11 @@ extension ReportWay {
     /// The most characters of a text in it.
     private static let mostCharacters = 200
 
-    /// Takes what `rules explain` says.
+    /// Uses the explanation of `rules explain`.
     ///
     /// - Parameters:
     ///   - explanation: the explanation.
-    ///   - hasRules: whether the rules are somebody's, not those that a report without a file makes up.
+    ///   - hasRules: whether the rules are the user's, rather than a report's default.
     ///   - showsValues: whether a payload's values may be shown.
     init(_ explanation: Explanation, hasRules: Bool, showsValues: Bool) {
         stages = explanation.stages.map { Stage(name: Self.shown($0.name), verdict: Self.shown($0.verdict)) }
@@ -74,7 +74,7 @@ extension ReportWay {
         }
     }
 
-    /// Takes what a message that could not be decoded has.
+    /// Uses the error of an undecodable message.
     init(undecodable error: DecodeError) {
         stages = [Stage(name: "decode", verdict: "\(error.code.rawValue), at byte \(error.offset)")]
         words = Self.shown(error.detail)
@@ -86,9 +86,9 @@ extension ReportWay {
     }
 }
 
-/// The ways of a report, each once, within a number of bytes.
+/// The unique ways of a report, within a size limit.
 struct ReportWays {
-    /// The most bytes of all ways; what is handled or a duplicate may take half of them, so that the ways of rare
+    /// The size limit of all ways; handled messages and duplicates may use half of it, so that the ways of rare
     /// outcomes are kept.
     static let mostBytes = 8 << 20
 
@@ -96,7 +96,7 @@ struct ReportWays {
     private var numbers: [ReportWay: Int] = [:]
     private var bytes = 0
 
-    /// The number of a way; -1 when there is no capacity left for it.
+    /// The number of a way; -1 if the capacity is used up.
     mutating func number(of way: ReportWay, isDull: Bool) -> Int {
         if let number = numbers[way] { return number }
         let size = way.size

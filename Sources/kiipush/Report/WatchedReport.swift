@@ -2,11 +2,11 @@ import KiiPush
 import KiiPushLinux
 import KiiPushRules
 
-/// Takes down for a report what `kiipush tap --format json` printed: how each message of a running agent ended.
+/// Makes a report from the output of `kiipush tap --format json`: the outcome of each message of a running agent.
 struct WatchedReport {
     private var report: Report
     private let file: String
-    /// The places of messages in the report that the agent holds, by their number in the agent.
+    /// The indices of held messages in the report, by their number in the agent.
     private var held: [Int64: Int] = [:]
 
     init(source: String, showsValues: Bool) {
@@ -14,13 +14,12 @@ struct WatchedReport {
         report = Report(source: source, origin: .watched, showsValues: showsValues)
     }
 
-    /// Whether a line is one that `tap` prints.
+    /// Whether a line is output of `tap`.
     static func isTapped(_ line: [UInt8]) -> Bool {
         guard let value = DataValue(json: String(decoding: line, as: UTF8.self)) else { return false }
         return value["leftOut"] != nil || (value["outcome"] != nil && value["time"] != nil)
     }
 
-    /// Takes a line.
     mutating func add(_ line: [UInt8], _ number: Int) throws(CaptureError) {
         guard let value = DataValue(json: String(decoding: line, as: UTF8.self)) else {
             throw error("this is no JSON", number)
@@ -85,14 +84,14 @@ struct WatchedReport {
         CaptureError(description: "\(file):\(line):1: \(what)")
     }
 
-    /// The report of what was added.
+    /// The report of all added messages.
     mutating func finish() -> Report {
         report.finish()
         return report
     }
 }
 
-/// What is wrong with a line of a capture.
+/// An error in a line of a capture.
 struct CaptureError: Error, CustomStringConvertible {
     let description: String
 }

@@ -2,26 +2,25 @@ import KiiPush
 import KiiPushRules
 import KiiPushLinux
 
-/// Reads a captured corpus for a command, a line at a time, and reports the lines that are no messages.
+/// Reads a captured corpus for a command, a line at a time, and reports invalid lines.
 struct CorpusFile {
-    /// The most lines whose errors are told.
+    /// The most lines whose errors are reported.
     ///
-    /// As many before the first readable one make a file that is no corpus.
+    /// With this many before the first valid one, the file is not a corpus.
     private static let mostBadLines = 20
 
-    /// Room for the largest payload with every byte escaped, and what stands around it.
+    /// Enough for the largest payload with every byte escaped, and the rest of the line.
     static let mostBytesOfLine = PayloadLimits.standard.bytes * 6 + 4096
 
     /// The file, or `-` for standard input.
     let path: String
     let console: Console
 
-    /// Reads lines of the file until the end, or until `takes` wants no more.
+    /// Reads the lines of the file, until `takes` wants no more.
     ///
-    /// - Parameter takes: takes a line that is not empty, with its number; throws what is wrong with it, and returns
-    ///   whether to go on.
+    /// - Parameter takes: takes a non-empty line, with its number; throws its error, and returns whether to continue.
     /// - Returns: whether every line could be read.
-    /// - Throws: ``KiiPushLinux/ReadError`` when the file cannot be read.
+    /// - Throws: ``KiiPushLinux/ReadError`` if the file cannot be read.
     func eachLine(
         _ takes: (_ bytes: [UInt8], _ number: Int) async throws -> Bool
     ) async throws(ReadError) -> Bool {

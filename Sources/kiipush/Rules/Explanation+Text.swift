@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushRules
 
 extension Explanation {
-    /// All of it for a person: the message, the rules in order, the chain, the outcome.
+    /// The whole explanation for people: the message, the rules in order, the chain, the outcome.
     func lines(showsAll: Bool, ink: Ink = .none) -> [String] {
         messageLines(ink) + [""] + ruleLines(showsAll: showsAll, ink) + [""] + chainLines + ["", outcomeLine(ink)]
             + cloudLines + hintLines(ink)
@@ -75,7 +75,7 @@ extension Explanation {
         }
     }
 
-    /// What names the message for the deduplicator.
+    /// The deduplication key of the message.
     private func idLine(_ dedupe: RouteDedupe, indent: Int) -> String {
         let space = String(repeating: " ", count: indent)
         let field = "id    \(Self.shown(dedupe.field))"
@@ -105,10 +105,10 @@ extension Explanation {
         "outcome: \(ink(escaped(outcome.description), .strong)): \(escaped(outcomeInWords))"
     }
 
-    /// What the rules would do to Kii's cloud, with the values filled in.
+    /// The rules' cloud actions, with placeholders filled in.
     private var cloudLines: [String] { cloud.map { "would do, and does not here: \(escaped($0.description))" } }
 
-    /// What to look at when no rule takes the message.
+    /// Hints for a message that no rule matches.
     private func hintLines(_ ink: Ink) -> [String] {
         guard case .unrouted = outcome else { return [] }
         let near = rules.filter(\.isNearMiss).prefix(3)
@@ -120,7 +120,7 @@ extension Explanation {
         }
     }
 
-    /// A text fit for a column: safe for a terminal, and cut.
+    /// A text for a column: escaped and truncated.
     private static func shown(_ text: String) -> String {
         let safe = escaped(text)
         return safe.count <= 60 ? safe : safe.prefix(59) + "…"

@@ -2,15 +2,15 @@ import KiiPush
 import KiiPushRules
 import KiiPushTesting
 
-/// Why a message ended as it did, rule by rule and stage by stage.
+/// Why a message has its outcome, by rule and by stage.
 struct Explanation {
-    /// What became of one rule.
+    /// The result of one rule.
     enum Standing: String {
-        /// It takes the message.
+        /// It matches the message.
         case taken
         /// A condition does not hold.
         case missed
-        /// An earlier rule had taken the message for good.
+        /// An earlier rule stopped the message.
         case notTried
     }
 
@@ -18,16 +18,16 @@ struct Explanation {
         let rule: RoutingRule
         let standing: Standing
         let checks: [RouteCheck]
-        /// Whether it is the first rule that takes the message, which names it for the deduplicator.
+        /// Whether it is the first rule that matches the message, which determines its deduplication key.
         let isFirst: Bool
 
         var misses: [RouteCheck] { checks.filter { !$0.holds } }
-        /// The checks that tell something: one that the rule does not state shows only where it fails.
+        /// The checks to show: an implicit one only if it fails.
         var told: [RouteCheck] {
             checks.filter { check in !check.holds || rule.conditions.contains { $0.name == check.name } }
         }
 
-        /// Whether only one of several conditions does not hold.
+        /// Whether exactly one of several conditions fails.
         var isNearMiss: Bool { standing == .missed && told.count > 1 && misses.count == 1 }
     }
 
@@ -38,14 +38,14 @@ struct Explanation {
     let stages: [Trace.Stage]
     let outcome: Outcome
     let handlers: [String]
-    /// What the rules would do to Kii's cloud; nothing is done to explain a message.
+    /// The rules' cloud actions; an explanation performs none.
     let cloud: [CloudAction]
-    /// The ids of the rules for which the message is too old.
+    /// The ids of the rules whose age limit the message exceeds.
     let expired: [String]
-    /// The rule that took the message for good.
+    /// The rule that stopped the message.
     let taker: RoutingRule?
 
-    /// Explains a receipt; nil when there was no message.
+    /// Explains a receipt; nil without a message.
     init?(_ rules: RoutingRules, _ receipt: TestReceipt, source: String) {
         guard let message = receipt.trace.message else { return nil }
         self.source = source
@@ -69,7 +69,6 @@ struct Explanation {
         self.taker = taker
     }
 
-    /// The outcome for somebody who does not know the word.
     var outcomeInWords: String {
         switch outcome {
         case .handled:
@@ -82,7 +81,7 @@ struct Explanation {
         }
     }
 
-    /// What an outcome means, by its name and its reason as ``KiiPush/Outcome`` has them.
+    /// The meaning of an outcome, by its name and reason in ``KiiPush/Outcome``.
     static func words(_ outcome: String, reason: String?) -> String {
         let why = reason ?? "no reason given"
         switch outcome {
@@ -105,7 +104,7 @@ struct Explanation {
         }
     }
 
-    /// Whether a rule takes the message and does nothing, since it is too old.
+    /// Whether a rule matches the message but ignores it because of its age.
     func isTooOld(for rule: RoutingRule) -> Bool {
         expired.contains { $0.utf8.elementsEqual(rule.id.utf8) }
     }
@@ -133,7 +132,7 @@ struct Explanation {
 
     // MARK: JSON
 
-    /// All of it as one object on one line.
+    /// The whole explanation as one object on one line.
     var json: String {
         var writer = JSONWriter()
         writer.object { writer in

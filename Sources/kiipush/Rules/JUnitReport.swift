@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushRules
 import KiiPushTesting
 
-/// The results of rules files as JUnit XML: a suite a file, a case a test, the way CI systems read it.
+/// The results of rules files as JUnit XML for CI systems: a suite per file, a case per test.
 struct JUnitReport {
     private enum Fault: String {
         case failure
@@ -20,7 +20,7 @@ struct JUnitReport {
     struct Suite {
         private let file: String
         private var cases: [Case] = []
-        /// How long all of it took.
+        /// The total duration.
         var duration = Duration.zero
 
         init(file: String) { self.file = file }
@@ -33,7 +33,7 @@ struct JUnitReport {
             cases.append(Case(name: "the file can be read", line: 1, duration: .zero, fault: (.error, message, text)))
         }
 
-        /// A fault of the file as a whole.
+        /// Adds a failure of the file as a whole.
         mutating func add(_ failure: RuleTestFailure) {
             cases.append(
                 Case(
@@ -98,19 +98,19 @@ struct JUnitReport {
         return "\(seconds).\(String(repeating: "0", count: max(0, 6 - digits.count)))\(digits)"
     }
 
-    /// A text for an element or an attribute; what XML 1.0 cannot hold at all, not even by number, stands there as
+    /// A text for an element or an attribute; characters that XML 1.0 cannot contain even as references are written as
     /// `\u{1B}`.
     ///
     /// - Parameters:
     ///   - text: the text.
-    ///   - isElement: whether it stands in an element, where line feeds and tabs stay what they are.
+    ///   - isElement: whether it is inside an element, where line feeds and tabs stay unchanged.
     /// - Returns: the escaped text.
     static func escaped(_ text: String, isElement: Bool = false) -> String {
         text.replacingScalars { scalar in
             switch scalar {
             case "&": "&amp;"
             case "<": "&lt;"
-            // In "]]>" it would end what has not begun.
+            // In "]]>" it would end a section that has not begun.
             case ">": "&gt;"
             case "\"": "&quot;"
             case "\t" where isElement, "\n" where isElement: nil

@@ -1,4 +1,4 @@
-/// Says on a terminal how far a long run has come.
+/// Shows the progress of a long run on a terminal.
 struct Progress {
     private let file: String
     private let total: Int
@@ -17,11 +17,11 @@ struct Progress {
         self.total = total
         self.noun = noun
         self.console = console
-        // Most runs are over before anybody could read it.
+        // Most runs end before anybody could read it.
         next = clock.now.advanced(by: patience)
     }
 
-    /// Tells that one more is done; shown ten times a second at most.
+    /// Counts one step; the display changes at most ten times a second.
     mutating func step() {
         done += 1
         guard let progress = console.progress, clock.now >= next else { return }
@@ -30,7 +30,7 @@ struct Progress {
         next = clock.now.advanced(by: .milliseconds(100))
     }
 
-    /// Takes away what is shown, before anything else is printed and at the end.
+    /// Clears the display, before other output and at the end.
     mutating func clear() {
         if isShown { console.progress?("\r\u{1B}[K") }
         isShown = false

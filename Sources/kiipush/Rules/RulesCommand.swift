@@ -1,4 +1,4 @@
-/// `kiipush rules`: what can be asked of a rules file before it goes to a device.
+/// `kiipush rules`: checks a rules file before it goes to a device.
 enum RulesCommand {
     static let command = Command(
         name: "rules", summary: "tests, lints, explains, compares and draws rules files",

@@ -1,9 +1,9 @@
 import KiiPush
 import KiiPushTesting
 
-/// Sends messages through two versions of rules and counts, by kind of change, those that end otherwise.
+/// Sends messages through two versions of rules and counts, by kind of change, those with different results.
 struct RulesDiff {
-    /// What becomes of a message under one version.
+    /// The result of a message under one version.
     struct Fate: Hashable {
         let outcome: String
         let reason: String?
@@ -17,12 +17,12 @@ struct RulesDiff {
             handlers = receipt.handlers
         }
 
-        /// In a few words, such as `handled by settings` or `duplicate (done)`.
+        /// The result in a few words, such as `handled by settings` or `duplicate (done)`.
         var words: String {
             let name = reason.map { "\(outcome) (\($0))" } ?? outcome
             guard !rules.isEmpty else { return name }
             let by = "\(name) by \(rules.joined(separator: ", "))"
-            // A handler is named where the rule does not tell.
+            // Handlers are named if they differ from the rules' ids.
             return handlers.isEmpty || handlers == rules ? by : "\(by), calling \(handlers.joined(separator: ", "))"
         }
     }
@@ -37,7 +37,7 @@ struct RulesDiff {
         var lines: [Int] = []
     }
 
-    /// The most kinds of change that are told apart; further ones are counted together.
+    /// The most kinds of change that are distinguished; further ones are counted together.
     private static let mostChanges = 1000
 
     private let old: TestReceiver
@@ -55,7 +55,7 @@ struct RulesDiff {
         self.examples = examples
     }
 
-    /// Sends one message through both.
+    /// Sends one message through both versions.
     mutating func send(_ payload: RawPayload, at time: Duration, line: Int) async {
         await old.advance(by: time - elapsed)
         await new.advance(by: time - elapsed)
@@ -114,7 +114,7 @@ struct RulesDiff {
 
     // MARK: JSON
 
-    /// One object a change, and last the summary.
+    /// One object per change, and finally the summary.
     var jsonLines: [String] {
         var lines = inOrder.map { change, tally in
             Self.json { writer in
@@ -168,7 +168,7 @@ extension RulesDiff.Fate {
 }
 
 extension String {
-    /// The text with spaces before it, `width` characters in all.
+    /// The text preceded by spaces, `width` characters in all.
     fileprivate func leftPadded(to width: Int) -> String {
         String(repeating: " ", count: max(0, width - count)) + self
     }

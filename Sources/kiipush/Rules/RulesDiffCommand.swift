@@ -3,7 +3,7 @@ import KiiPushRules
 import KiiPushLinux
 import KiiPushTesting
 
-/// `kiipush rules diff`: which messages of a captured corpus another version of the rules treats otherwise.
+/// `kiipush rules diff`: finds the messages of a captured corpus that another version of the rules treats differently.
 struct RulesDiffCommand {
     private var old = ""
     private var new = ""
@@ -53,7 +53,7 @@ struct RulesDiffCommand {
             case .text: for line in diff.lines(old: old, new: new, corpus: corpus) { console.print(line) }
             case .json: for line in diff.jsonLines { console.print(line) }
             }
-            // What could not be read may have been what changes.
+            // An unreadable line may be the one that changes.
             guard isReadable, diff.messages > 0 else { return .unanswered }
             return diff.changed == 0 ? .fine : .failed
         } catch {
@@ -62,7 +62,7 @@ struct RulesDiffCommand {
         }
     }
 
-    /// Sends the corpus through both, a line at a time; returns whether every line could be read.
+    /// Sends the corpus through both versions, a line at a time; returns whether every line could be read.
     private func replay(into diff: inout RulesDiff, _ console: Console) async throws(ReadError) -> Bool {
         var reader = RuleCorpus(file: escaped(corpus))
         return try await CorpusFile(path: corpus, console: console).eachLine { bytes, number in

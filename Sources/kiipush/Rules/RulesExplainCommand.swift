@@ -10,7 +10,7 @@ struct RulesExplainCommand {
     private var isText = false
     private var transport: Transport?
     private var app: String?
-    /// The wall clock's time in milliseconds since 1970; nil for the present.
+    /// The wall clock's time in milliseconds since 1970; nil for the current time.
     private var now: Int64?
     private var showsAll = false
     private var format = ReportFormat.text
@@ -51,7 +51,7 @@ struct RulesExplainCommand {
             let payload = try PastedPayload(bytes, transport: transport, app: app ?? rules.app)
             let clock = ManualClock(wallNow: now ?? UTCDate.now.milliseconds)
             let receipt = try await TestReceiver(rules: rules, app: app, clock: clock).send(payload.raw)
-            // One decoder read it before, so that only its receiver could refuse it now.
+            // The payload was already decoded, so only the receiver could refuse it now.
             guard let explanation = Explanation(rules, receipt, source: source) else { return .failed }
             switch format {
             case .json: console.print(explanation.json)

@@ -2,12 +2,12 @@ import KiiPush
 import KiiPushRules
 import KiiPushLinux
 
-/// Reads rules files for commands, and says what is wrong with them.
+/// Reads rules files for commands, and reports their problems.
 enum RulesFile {
-    /// The rules, or nil when they could not be read, which has been reported: each problem on a line of standard
-    /// error, and for a program that reads `json` all of them as one object on standard output too.
+    /// The rules, or nil if they could not be read, which has been reported: each problem on a line of standard error,
+    /// and for `json` all of them as one object on standard output too.
     ///
-    /// Rules that are watched have to be a regular file.
+    /// Rules that are watched must be in a regular file.
     static func load(
         _ path: String, _ console: Console, _ format: ReportFormat = .text, isWatched: Bool = false
     ) -> RoutingRules? {
@@ -25,13 +25,13 @@ enum RulesFile {
         return try RoutingRules(ByteReader.standardInput().readAll(limit: RoutingRules.mostBytes), file: path)
     }
 
-    /// Reads rules that will be looked at again, and never waits for another program.
+    /// Reads rules that will be checked again, and never waits for another program.
     private static func readWatched(_ path: String) throws -> RoutingRules {
         let bytes = try ByteReader(regularFile: path).readAll(limit: RoutingRules.mostBytes)
         return try RoutingRules(bytes, file: escaped(path))
     }
 
-    /// Says why rules could not be read, a problem a line.
+    /// Reports why rules could not be read, a problem a line.
     static func report(_ error: any Error, _ console: Console) {
         guard let error = error as? RulesError else { return console.error(console.errorInk.located("\(error)")) }
         for line in error.description.split(separator: "\n") {
@@ -39,7 +39,7 @@ enum RulesFile {
         }
     }
 
-    /// What is wrong with rules that could not be read; a problem knows its file, so its text does not repeat it.
+    /// The problems of rules that could not be read; their texts do not repeat the file's name.
     static func problems(of error: any Error, in path: String) -> [RulesError.Problem] {
         let what: String
         switch error {

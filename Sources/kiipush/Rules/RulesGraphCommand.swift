@@ -1,7 +1,7 @@
 import KiiPush
 import KiiPushLinux
 
-/// `kiipush rules graph`: the rules, what they call and what they write, as a picture.
+/// `kiipush rules graph`: draws the rules, their actions and their writes.
 struct RulesGraphCommand {
     private enum Format {
         case dot

@@ -1,7 +1,7 @@
 import KiiPush
 import KiiPushRules
 
-/// `kiipush rules lint`: finds what rules files say and cannot mean.
+/// `kiipush rules lint`: finds statements of rules files that have no effect or cannot be meant.
 struct RulesLintCommand {
     private var files: [String] = []
     private var isStrict = false

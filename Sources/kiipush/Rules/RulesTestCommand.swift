@@ -83,7 +83,7 @@ struct RulesTestCommand {
         if options.measuresCoverage { tell(coverage, of: rules) }
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     private mutating func fail(_ failures: [RuleTestFailure], _ suite: inout JUnitReport.Suite) {
         sums.unreadable += 1
@@ -151,11 +151,11 @@ struct RulesTestCommand {
 }
 
 extension RulesTestOptions {
-    /// Whether coverage is told, or asked for by a bound.
+    /// Whether coverage is printed, or required by a limit.
     var measuresCoverage: Bool { wantsCoverage || failUnder != nil }
 }
 
-/// How many tests ran, and how they ended.
+/// How many tests ran, and their results.
 struct RulesTestSums {
     var files = 0
     var unreadable = 0

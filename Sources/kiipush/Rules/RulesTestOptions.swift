@@ -1,10 +1,10 @@
-/// What `kiipush rules test` was asked for.
+/// The options of `kiipush rules test`.
 struct RulesTestOptions {
     var wantsCoverage = false
-    /// The least share of the points, in percent.
+    /// The least required coverage, in percent.
     var failUnder: Double?
     var junit: String?
-    /// Whether it is told what the rules would do to Kii's cloud.
+    /// Whether to show the rules' cloud actions.
     var showsCloud = false
     var format = ReportFormat.text
     var filter: String?

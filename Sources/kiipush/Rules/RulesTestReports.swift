@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushRules
 import KiiPushTesting
 
-/// What `kiipush rules test` tells people of coverage.
+/// The coverage report of `kiipush rules test` for people.
 enum RulesTestText {
     /// How many gaps are listed.
     private static let mostGaps = 200
@@ -19,13 +19,13 @@ enum RulesTestText {
         return lines
     }
 
-    /// As `87.5% (7 of 8)`; rounded down, so that only all is 100%.
+    /// For example `87.5% (7 of 8)`; rounded down, so that 100% means all.
     static func percent(_ coverage: RuleCoverage) -> String {
         let tenths = coverage.points == 0 ? 1000 : coverage.covered * 1000 / coverage.points
         return "\(tenths / 10).\(tenths % 10)% (\(coverage.covered) of \(coverage.points) points)"
     }
 
-    /// A number as it was typed, without a fraction of zero.
+    /// A number as typed, without a zero fraction.
     static func number(_ number: Double) -> String {
         number.rounded() == number ? String(Int(number)) : String(number)
     }
@@ -67,7 +67,7 @@ enum RulesTestJSON {
         }
     }
 
-    /// What a file's tests cover.
+    /// The coverage of a file's tests.
     static func line(_ coverage: RuleCoverage, _ uncovered: [RuleCoverage.Gap], in file: String) -> String {
         object { writer in
             writer.member("file", file)

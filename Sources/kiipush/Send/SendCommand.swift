@@ -4,7 +4,7 @@ import KiiPush
 import KiiPushRules
 import KiiPushLinux
 
-/// `kiipush send`: sends a push to a topic, or shows what each network's devices would get of it.
+/// `kiipush send`: sends a push to a topic, or shows the payload for each network's devices.
 struct SendCommand {
     private let options: SendOptions
     private let console: Console
@@ -57,7 +57,7 @@ struct SendCommand {
         }
     }
 
-    /// Says what is wrong, and with which network's payload; warnings stand in the JSON already.
+    /// Reports the problems, by network; the JSON already contains warnings.
     private func tell(_ report: SendReport) {
         let file = escaped(options.message)
         for finding in report.findings where !finding.isWarning || options.format == .text {
@@ -82,7 +82,7 @@ struct SendCommand {
             let reader = options.message == "-" ? .standardInput() : try ByteReader(path: options.message)
             return try reader.readAll(limit: OutgoingMessage.mostBodyBytes)
         } catch {
-            // A message in a file's place is not repeated: what it says is its receivers' business.
+            // A message in the place of a file name is not repeated in the error: its contents are private.
             let isMessage = options.message.utf8.contains(UInt8(ascii: "{"))
             console.error(
                 isMessage ? "kiipush send: a message itself goes to standard input, as --message -" : "\(error)")

@@ -2,17 +2,17 @@ import KiiCloud
 import KiiPush
 import KiiPushLinux
 
-/// What `kiipush send` was asked for.
+/// The options of `kiipush send`.
 struct SendOptions {
-    /// To which topic, by whom, and when.
+    /// The topic, the sender, and the time.
     private(set) var address = PushAddress(
         app: Self.unknownApp, topic: KiiTopic(scope: .app, name: ""), sender: PushAddress.developer, sentAt: 0)
-    /// The file that has the request's body.
+    /// The file with the request's body.
     private(set) var message = ""
     private(set) var format = ReportFormat.text
-    /// The file that has the account; empty for a dry run without one.
+    /// The file with the account; empty for a dry run without one.
     private(set) var account = ""
-    /// Whether nothing is sent.
+    /// Whether to send nothing.
     private(set) var isDryRun = false
 
     private var topic: String?
@@ -20,7 +20,7 @@ struct SendOptions {
     private var app: String?
     private var sentAt: Int64?
 
-    /// What stands in an app id's place that nobody named: as long as every app id that Kii's documents show.
+    /// The placeholder for an app id that was not named: as long as all app ids in Kii's documents.
     static let unknownApp = "<app id>"
 
     static let table = OptionTable<SendOptions>([
@@ -46,7 +46,7 @@ struct SendOptions {
         .format("text for people (the default), or json: one object a line for each network") { $0.format = $1 },
     ])
 
-    /// Takes what is no option, and makes the address of the options.
+    /// Refuses operands, and makes the address from the options.
     mutating func check(_ operands: [String]) throws(Arguments.Mistake) {
         try Arguments.none(operands)
         guard isDryRun || CloudConnection.isBuilt else {
@@ -86,7 +86,7 @@ struct SendOptions {
         return address
     }
 
-    /// The app that the command line names, if it names one.
+    /// The app of the command line, if it names one.
     var namedApp: String? { address.app == Self.unknownApp ? nil : address.app }
 
     private static func sender(_ text: String) throws(Arguments.Mistake) -> Sender {

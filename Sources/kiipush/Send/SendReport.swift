@@ -1,7 +1,7 @@
 import KiiCloud
 import KiiPush
 
-/// What `kiipush send --dry-run` says of a message.
+/// The report of `kiipush send --dry-run` about a message.
 struct SendReport {
     /// A problem or a warning.
     struct Finding: Equatable {
@@ -14,7 +14,7 @@ struct SendReport {
 
     private let message: OutgoingMessage
     private let address: PushAddress
-    /// What is wrong with it, all networks' first.
+    /// The findings, those of all networks first.
     let findings: [Finding]
 
     init(_ message: OutgoingMessage, _ address: PushAddress) {
@@ -40,7 +40,7 @@ struct SendReport {
 
     // MARK: For programs
 
-    /// One line for each network that is on; one of nulls where none is.
+    /// One line for each enabled network; one with nulls if there is none.
     var jsonLines: [String] {
         guard !message.networks.isEmpty else {
             return [
@@ -70,7 +70,7 @@ struct SendReport {
         }
     }
 
-    /// The line for a message that cannot be read.
+    /// The line for an unreadable message.
     static func jsonLine(_ error: MessageBodyError) -> String {
         line { writer in
             writer.member("error") { writer in

@@ -1,4 +1,4 @@
-/// An agent could not be put together.
+/// An agent could not be set up.
 struct AgentError: Error, CustomStringConvertible {
     let description: String
 

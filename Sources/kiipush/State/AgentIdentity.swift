@@ -2,21 +2,21 @@ import Glibc
 import KiiPush
 import KiiPushLinux
 
-/// Who a running agent is, and what it has switched off: the answer to `who` on its control socket.
+/// A running agent's identity and switched-off targets: the answer to `who` on its control socket.
 ///
 /// `{"process":1234,"state":"/var/lib/kiipush","since":"2026-11-22T10:00:00Z","version":"0.1.0","killed":["lamp"]}`, on
-/// one line. `killed` is null where the agent has no loop guard to obey. Asked `who TARGET`, it adds `"known"`:
-/// whether it has a route of that name; true for what is no route.
+/// one line. `killed` is null if the agent has no loop guard. For `who TARGET`, it adds `"known"`: whether it has a
+/// route with this name; true for any other target.
 struct AgentIdentity: Sendable, Equatable {
     /// Its process id.
     let process: Int32
     /// Its state directory, without symbolic links.
     let state: String
-    /// Since when it runs, to the second.
+    /// When it started, to the second.
     let since: String
-    /// What is off, as targets are typed; nil where nothing can be switched off.
+    /// What is off, as targets are typed; nil if nothing can be switched off.
     var killed: [String]?
-    /// Whether it has what was asked for; nil when nothing was.
+    /// Whether it knows the target of the question; nil without one.
     var isKnown: Bool?
 
     /// Names this process as the agent of a directory.
@@ -32,7 +32,7 @@ struct AgentIdentity: Sendable, Equatable {
         return unsafe String(cString: real)
     }
 
-    /// What it says of itself.
+    /// The identity as JSON.
     var json: String {
         var writer = JSONWriter()
         writer.object { writer in
@@ -46,7 +46,7 @@ struct AgentIdentity: Sendable, Equatable {
         return writer.text
     }
 
-    /// Reads what an agent has said of itself; nil when that is something else.
+    /// Parses an agent's answer; nil if it is something else.
     init?(json: String) {
         let limits = PayloadLimits(bytes: 1 << 20, members: .max)
         guard let root = try? PlacedValue(Array(json.utf8), limits: limits),

@@ -1,28 +1,28 @@
 import KiiPush
 import KiiPushLinux
 
-/// Who has a state directory, as far as can be learnt from outside.
+/// Who uses a state directory, as far as another process can determine.
 enum AgentPresence: Sendable {
     /// An agent that answered.
     case agent(AgentIdentity)
-    /// One that has the directory, and does not say who it is.
+    /// An agent that uses the directory, but does not identify itself.
     case silent(String)
     case nobody
 
-    /// Whether it is known to have what it was asked for.
+    /// Whether it is known to have the target.
     var knows: Bool { if case .agent(let agent) = self { agent.isKnown == true } else { false } }
 
-    /// Whether it is known to have no such thing.
+    /// Whether it is known to lack the target.
     var lacks: Bool { if case .agent(let agent) = self { agent.isKnown == false } else { false } }
 
-    /// Asks the agent of a directory who it is; it looks at its kill file before it answers.
+    /// Asks a directory's agent for its identity; it checks its kill file before it answers.
     ///
-    /// Waits five seconds at most.
+    /// Waits at most five seconds.
     ///
     /// - Parameters:
     ///   - directory: the state directory.
-    ///   - target: what the agent is to look for among its routes; nil asks for none.
-    /// - Returns: who has the directory.
+    ///   - target: the target to look for among its routes; nil for none.
+    /// - Returns: who uses the directory.
     static func of(_ directory: String, target: KillTarget? = nil) async -> AgentPresence {
         let end = ContinuousClock.now + ControlSocket.patience
         while true {
@@ -31,7 +31,7 @@ enum AgentPresence: Sendable {
             case .success(let identity): return .agent(identity)
             case .failure(let error): why = error.description
             }
-            // The lock tells one that hangs, or is only just starting, from none.
+            // The lock distinguishes an agent that hangs, or is only just starting, from none.
             guard AgentState.isTaken(directory) else { return .nobody }
             guard .now < end else { return .silent(why) }
             try? await Task.sleep(for: .milliseconds(50))

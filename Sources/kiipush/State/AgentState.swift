@@ -5,32 +5,32 @@ import KiiPushRules
 import KiiPushLinux
 import KiiPushSQLite
 
-/// A state directory that this process has to itself: the stores in it, and what else outlives the process.
+/// A state directory that only this process uses: its stores, and other persistent state.
 final class AgentState: Sendable {
-    /// Who has a directory.
+    /// The result of opening a directory.
     enum Opening {
         case opened(AgentState)
-        /// An agent runs on it, and answers here.
+        /// An agent uses it, and answers here.
         case taken(ControlSocket)
     }
 
     let directory: String
     private let lock: FileLock
-    /// Nil where the directory was there before.
+    /// Nil if the directory existed before.
     private let firstStart: FirstStart?
     #if SQLite
     let database: SQLiteDatabase
     #endif
 
-    /// Opens a directory, and makes it where it is missing, unless an agent has it.
+    /// Opens a directory, and creates it if missing, unless an agent uses it.
     ///
     /// - Parameters:
     ///   - directory: the state directory.
-    ///   - patience: how long to wait for it. Of an agent that was killed a program may have the lock still, one that
-    ///     was just being started; it lets go of it a moment later.
-    ///   - heals: whether a database that is damaged is put aside, and what can be read of it saved. An agent does so,
-    ///     which can tell; a command would hide it.
-    /// - Returns: the directory, or who has it.
+    ///   - patience: how long to wait for it. A program that a killed agent was just starting may briefly hold its
+    ///     lock.
+    ///   - heals: whether to set a damaged database aside and recover its contents. An agent does, since it can report
+    ///     that; a command would hide it.
+    /// - Returns: the directory, or its user.
     /// - Throws: why it cannot be opened.
     static func open(_ directory: String, patience: Duration = .zero, heals: Bool = false) throws -> Opening {
         let firstStart = FirstStart(directory)
@@ -51,7 +51,7 @@ final class AgentState: Sendable {
         }
     }
 
-    /// Whether somebody has a directory, an agent or for a moment a command; makes nothing.
+    /// Whether a directory is in use, by an agent or briefly by a command; creates nothing.
     static func isTaken(_ directory: String) -> Bool {
         let path = lockPath(directory)
         guard unsafe access(path, F_OK) == 0 else { return false }
@@ -61,7 +61,7 @@ final class AgentState: Sendable {
         } catch { return error.rawValue == EWOULDBLOCK }
     }
 
-    /// The file whose lock says that somebody has the directory.
+    /// The file whose lock marks the directory as in use.
     private static func lockPath(_ directory: String) -> String { "\(directory)/agent.lock" }
 
     private init(_ directory: String, _ lock: FileLock, heals: Bool, _ firstStart: FirstStart?) throws {
@@ -75,21 +75,21 @@ final class AgentState: Sendable {
 
     deinit { lock.unlock() }
 
-    /// Closes the stores, as at a clean end.
+    /// Closes the stores, as at a normal end.
     func close() {
         #if SQLite
         database.close()
         #endif
     }
 
-    /// Closes the stores, and takes the directory away again where it was not there before: for a start that failed
-    /// before anything came.
+    /// Closes the stores, and removes the directory if it did not exist before: for a start that failed before anything
+    /// arrived.
     func leaveNothing() {
         close()
         firstStart?.undo()
     }
 
-    /// The last healing of the database while its old file lies there: what to say of it, and whether that is new.
+    /// The last healing of the database while its old file exists: the report, and whether it is new.
     var healing: (text: String, isNew: Bool)? {
         #if SQLite
         database.healing.map { ($0.description, $0.isNew) }
@@ -98,14 +98,14 @@ final class AgentState: Sendable {
         #endif
     }
 
-    /// Calls `action` once when the open state is found damaged or gone; nothing is stored from then on.
+    /// Calls `action` once when the open state is found damaged or missing; nothing is stored from then on.
     func onDamage(_ action: @escaping @Sendable (String) -> Void) {
         #if SQLite
         database.onDamage { error in action("\(error)") }
         #endif
     }
 
-    /// Whether what is taken in survives the process in this build.
+    /// Whether accepted payloads survive the process in this build.
     static var isDurable: Bool {
         #if SQLite
         true
@@ -114,7 +114,7 @@ final class AgentState: Sendable {
         #endif
     }
 
-    /// Where the agent answers commands.
+    /// The socket on which the agent answers commands.
     var control: ControlSocket { ControlSocket(state: directory) }
 
     var killFile: KillFile { KillFile(directory: directory) }
@@ -133,17 +133,17 @@ final class AgentState: Sendable {
     }
 }
 
-/// The stores of an agent; in memory, unless it has a state directory.
+/// The stores of an agent; in memory without a state directory.
 struct AgentStores {
     var inbox: any Inbox = InMemoryInbox()
     var deadLetters: any DeadLetterStore = InMemoryDeadLetterStore()
-    /// The chain's first stage; nil for one in memory.
+    /// The chain's first middleware; nil for one in memory.
     var deduplicator: Deduplicator?
-    /// What keeps the loop guard's open breakers; nil where nothing does.
+    /// Keeps the loop guard's open breakers; nil if nothing does.
     var breakers: (any BreakerStore)?
 }
 
-/// A state directory is of no use.
+/// A state directory cannot be used.
 struct StateError: Error, CustomStringConvertible {
     let path: String
     let what: String

@@ -1,7 +1,7 @@
 import KiiPush
 import KiiPushLinux
 
-/// How commands read what an agent answers: what is missing, or of another type, is nil, none or zero.
+/// Reads an agent's answers leniently: missing values, or those of another type, are nil, empty or zero.
 extension PlacedValue {
     subscript(key: String) -> PlacedValue? {
         guard case .object(let members) = content else { return nil }

@@ -3,16 +3,16 @@ import KiiPush
 import KiiPushLinux
 import KiiPushMQTT
 
-/// What an MQTT session is known by, kept in the state directory so that the broker knows the device again.
+/// The identity of an MQTT session, kept in the state directory so that the broker recognises the device.
 struct SessionFiles {
     let directory: String
 
-    /// The client id that was made for this directory, at the first time now; 23 characters, the most of MQTT 3.1.
+    /// The client id of this directory, generated at the first call; 23 characters, the most in MQTT 3.1.
     ///
-    /// Another one is made only where there is no file: with it the broker would begin another session, and what it
-    /// keeps for the first one would never come.
+    /// It is regenerated only if there is no file: with another id the broker would start another session, and never
+    /// deliver the messages of the first one.
     ///
-    /// - Throws: when it can be neither read nor kept.
+    /// - Throws: if it can be neither read nor stored.
     func clientID() throws -> String {
         let path = "\(directory)/client-id"
         if let kept = try read(path) {
@@ -29,23 +29,23 @@ struct SessionFiles {
         return made
     }
 
-    /// Whether a session with these settings was there before.
+    /// Whether a session with these settings existed before.
     ///
-    /// - Throws: when that cannot be read.
+    /// - Throws: if that cannot be read.
     func hadSession(_ settings: MQTTSettings) throws -> Bool {
         try read("\(directory)/mqtt-session") == mark(settings)
     }
 
-    /// Takes down that there is a session with these settings.
+    /// Records that a session with these settings exists.
     ///
-    /// - Throws: when it cannot be kept.
+    /// - Throws: if it cannot be stored.
     func noteSession(_ settings: MQTTSettings) throws { try write(mark(settings), to: "\(directory)/mqtt-session") }
 
     private func mark(_ settings: MQTTSettings) -> String {
         "\(settings.host):\(settings.port) \(settings.clientID) \(settings.topic)"
     }
 
-    /// The first line of a file; nil when there is no file.
+    /// The first line of a file; nil if there is no file.
     private func read(_ path: String) throws -> String? {
         let bytes: [UInt8]
         do throws(ReadError) { bytes = try ByteReader(regularFile: path).readAll(limit: Self.limit) } catch {
@@ -56,7 +56,7 @@ struct SessionFiles {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// The most bytes of a file; a topic may have 64 KiB.
+    /// The size limit of a file; a topic may have 64 KiB.
     private static let limit = 128 << 10
 
     private func write(_ text: String, to path: String) throws {

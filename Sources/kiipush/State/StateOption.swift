@@ -1,19 +1,19 @@
 import KiiPushLinux
 
-/// The option `--state`: which state directory a command works on.
+/// The option `--state`: the state directory of a command.
 enum StateOption {
-    /// Which directory counts without `--state`; the one sentence on that of all helps and manuals.
+    /// The default without `--state`; the only sentence about it in all helps and manuals.
     static let standardDirectory =
         "Without it, $STATE_DIRECTORY, else $XDG_STATE_HOME/kiipush, else ~/.local/state/kiipush"
 
-    /// Where a directory belongs that was given without the option.
+    /// The hint for a directory given without the option.
     static let hint = "the directory goes behind --state"
 
-    /// The state directory that was named, or else the standard one.
+    /// The named state directory, or else the standard one.
     ///
-    /// - Parameter named: what the option says; empty where it was not given.
+    /// - Parameter named: the option's value; empty if not given.
     /// - Returns: the directory, which need not exist.
-    /// - Throws: when none was named and the standard one is unknown.
+    /// - Throws: if none was named and the standard one is unknown.
     static func directory(_ named: String) throws(Arguments.Mistake) -> String {
         if !named.isEmpty { return named }
         guard let directory = StateDirectory.standard else {
@@ -24,12 +24,12 @@ enum StateOption {
 }
 
 extension CommandOption {
-    /// The state directory, in the same words everywhere.
+    /// The state directory, with the same help text everywhere.
     ///
     /// - Parameters:
-    ///   - what: what it is to the command.
-    ///   - more: a sentence behind that on what counts without the option, where a command differs.
-    ///   - set: keeps it.
+    ///   - what: its meaning for the command.
+    ///   - more: a further sentence about the default, if a command differs.
+    ///   - set: stores it.
     /// - Returns: the option.
     static func state(
         _ what: String = "the agent's state directory", more: String = "",

@@ -2,9 +2,9 @@ import KiiPush
 import KiiPushLinux
 
 extension AgentStatus {
-    /// Reads what an agent has said of itself; nil when that is something else.
+    /// Parses an agent's answer; nil if it is something else.
     ///
-    /// What is missing, as from an agent of another version, counts as empty; what nobody knows is passed over.
+    /// Missing values, as from another version, count as empty; unknown ones are ignored.
     init?(json: String) {
         let limits = PayloadLimits(bytes: 1 << 24, members: .max)
         guard let root = try? PlacedValue(Array(json.utf8), limits: limits), let since = root["since"]?.date,

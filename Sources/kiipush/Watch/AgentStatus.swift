@@ -1,24 +1,24 @@
 import KiiPush
 import KiiPushLinux
 
-/// How a running agent is doing: what `kiipush status` prints and `kiipush top` shows.
+/// The status of a running agent: `kiipush status` prints it and `kiipush top` shows it.
 struct AgentStatus: Sendable, Equatable {
-    /// A transport and its link.
+    /// A transport and its connection.
     struct Transport: Sendable, Equatable {
         var name = ""
         var state = TransportLink.State.starting
         /// For how many seconds it has been in this state.
         var forSeconds: Int64 = 0
         var detail: String?
-        /// How many seconds ago the last payload came; nil where none did.
+        /// How many seconds ago the last payload arrived; nil if none did.
         var lastMessageAgo: Int64?
         var lastMessageAt: UTCDate?
         var messages: Int64 = 0
     }
 
-    /// What has not ended.
+    /// The messages that have not ended.
     struct Queue: Sendable, Equatable {
-        /// Payloads in memory and, of a durable inbox, those that wait on disk; not those that the loop guard holds.
+        /// Payloads in memory and, with a durable inbox, on disk; without those that the loop guard holds.
         var messages: Int64 = 0
         var bytes: Int64 = 0
         var waiting: Int64 = 0
@@ -45,7 +45,7 @@ struct AgentStatus: Sendable, Equatable {
         var handlingSeconds = 0.0
     }
 
-    /// How many messages ended so.
+    /// How many messages had this outcome.
     struct Outcome: Sendable, Equatable {
         var outcome = ""
         var reason: String?
@@ -57,32 +57,32 @@ struct AgentStatus: Sendable, Equatable {
         var level = ""
         var step = ""
         var messages: Int64 = 0
-        /// Why it is open and what comes next, in one sentence.
+        /// Why it is open and what happens next, in one sentence.
         var why = ""
     }
 
-    /// What the kill switch has off.
+    /// A target that the kill switch has off.
     struct Kill: Sendable, Equatable {
         var target = ""
         var until: UTCDate?
     }
 
-    /// The messages that were put aside; the count is nil where the store cannot be read.
+    /// The dead letters; the count is nil if the store cannot be read.
     struct DeadLetters: Sendable, Equatable {
         var count: Int64?
         var isFull = false
     }
 
-    /// Something that the agent lacks, and does without until it is there again.
+    /// A resource that the agent lacks temporarily.
     struct Shortage: Sendable, Equatable {
         /// A short name, such as `descriptors`.
         var kind = ""
         var since: UTCDate?
-        /// What it is about and what the agent does about it, in one sentence.
+        /// The shortage and the agent's reaction, in one sentence.
         var what = ""
     }
 
-    /// A route, or with an empty name the agent, that is silent for longer than it may be.
+    /// A route, or with an empty name the agent, that is silent for too long.
     struct Silence: Sendable, Equatable {
         var route = ""
         var forSeconds: Int64 = 0
@@ -93,7 +93,7 @@ struct AgentStatus: Sendable, Equatable {
     var state = ""
     var since = UTCDate.now
     var uptime: Int64 = 0
-    /// Whether it takes payloads in.
+    /// Whether it accepts payloads.
     var isOpen = false
     var transports: [Transport] = []
     var queue = Queue()
@@ -104,17 +104,17 @@ struct AgentStatus: Sendable, Equatable {
     var deadLetters = DeadLetters()
     var shortages: [Shortage] = []
     var silent: [Silence] = []
-    /// What was saved of a damaged state, what may be missing, and where the old file lies; nil when nobody has to
-    /// look.
+    /// What was recovered from a damaged state, what may be missing, and where the old file is; nil if nothing needs
+    /// attention.
     var healed: String?
 }
 
 extension AgentStatus {
-    /// Why it is not healthy, a few words each; empty while it is.
+    /// The reasons why it is not healthy, a few words each; empty if it is.
     ///
-    /// Healthy is: it takes payloads in, every link is up, nothing is short, the queue and the dead letters have room.
-    /// Kills, breakers and silence are what somebody has asked for or what the agent deals with: they count for
-    /// nothing.
+    /// It is healthy if it accepts payloads, every connection is up, there is no shortage, and the queue and the
+    /// dead-letter store have capacity. Kills, breakers and silence do not count: somebody has asked for them, or the
+    /// agent handles them.
     var problems: [String] {
         var problems: [String] = []
         if !isOpen { problems.append("it takes nothing in: it handles what was in flight, or stops") }

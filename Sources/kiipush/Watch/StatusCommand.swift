@@ -1,7 +1,7 @@
 import KiiPush
 import KiiPushLinux
 
-/// `kiipush status`: how a running agent is doing, and whether it is healthy.
+/// `kiipush status`: the status of a running agent, and whether it is healthy.
 struct StatusCommand {
     private var format = ReportFormat.text
     private var directory = ""

@@ -2,7 +2,7 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
 
-/// What an agent's status is made of, gathered each time that somebody asks.
+/// The source of an agent's status, collected at each request.
 struct StatusSource: Sendable {
     let identity: AgentIdentity
     let receiver: PushReceiver
@@ -11,18 +11,18 @@ struct StatusSource: Sendable {
     let latencies: RouteLatencies
     let settings: ServiceSettings
     let isDurable: Bool
-    /// What the agent lacks now.
+    /// The agent's current shortages.
     var shortages: @Sendable () -> [AgentStatus.Shortage] = { [] }
-    /// What was saved of a damaged state and what may be missing; nil when there is no old file to be looked at.
+    /// The result of healing a damaged state; nil if there is no old file to examine.
     var healed: String?
-    /// Who is silent for longer than it may be.
+    /// The agent's or routes' silences that are too long.
     var silent: @Sendable () -> [AgentStatus.Silence] = { [] }
 
-    /// How the agent is doing now.
+    /// The agent's current status.
     var status: AgentStatus {
         let (now, wall) = (counts.clock.now, UTCDate.now)
         func seconds(since instant: MonotonicInstant) -> Int64 { max(0, instant.duration(to: now).components.seconds) }
-        // By the monotonic clock, so that a wall clock that is set later makes no agent older than the machine.
+        // By the monotonic clock, so that setting the wall clock later does not make the agent older than the machine.
         func date(_ instant: MonotonicInstant) -> UTCDate { wall.advanced(by: now.duration(to: instant)) }
         var status = AgentStatus()
         (status.version, status.process, status.state) = (Version.number, Int64(identity.process), identity.state)
@@ -81,7 +81,7 @@ struct StatusSource: Sendable {
         }
     }
 
-    /// A share's time in milliseconds, to the microsecond.
+    /// The quantile of a share in milliseconds, to the microsecond.
     private static func milliseconds(_ histogram: LatencyHistogram, _ share: Double) -> Double? {
         histogram.quantile(share).map { Double($0 / 1000) / 1000 }
     }

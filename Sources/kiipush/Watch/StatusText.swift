@@ -1,27 +1,27 @@
 import KiiPush
 import KiiPushLinux
 
-/// An agent's status for a person, in lines of at most so many columns.
+/// An agent's status for people, in lines of limited width.
 struct StatusText {
     let status: AgentStatus
     let width: Int
 
     private static let margin = 12
 
-    /// All of it: head, what is going on, a table of the routes.
+    /// The whole status: head, facts, and a table of the routes.
     var lines: [String] { head + facts + [""] + routes(status.routes) }
 
-    /// Who it is and whether it is healthy.
+    /// The agent's identity and whether it is healthy.
     var head: [String] {
         let health = status.isHealthy ? "healthy" : "NOT HEALTHY"
         let who = "agent \(status.process), kiipush \(escaped(status.version)): \(health)"
         let since = "up \(Figures.seconds(status.uptime)), since \(status.since.wholeSeconds)"
-        // On one line where there is room for both.
+        // On one line if both fit.
         let first = who.count + since.count + 2 <= width ? [who + "; " + since] : [who, since]
         return first + status.problems.flatMap { entry("problem", $0) }
     }
 
-    /// What is going on, a line or two each.
+    /// The current state, a line or two per item.
     var facts: [String] {
         var lines = entry("state", status.state)
         for link in status.transports {
@@ -77,14 +77,14 @@ struct StatusText {
             + (status.deadLetters.isFull ? ", FULL: replay or drop some" : "")
     }
 
-    /// A name in the margin and a text beside it, on as many lines as it takes.
+    /// A name in the margin and a text beside it, on as many lines as it needs.
     private func entry(_ name: String, _ text: String) -> [String] {
         Figures.wrapped(escaped(text), width - Self.margin).enumerated().map { index, line in
             Figures.column(index == 0 ? name : "", Self.margin) + line
         }
     }
 
-    /// A table of routes, as they come.
+    /// A table of routes, in the given order.
     func routes(_ routes: [AgentStatus.Route]) -> [String] {
         if routes.isEmpty { return ["no routes"] }
         let columns = [("HANDLED", 10), ("FAILED", 8), ("HELD", 7), ("P50", 8), ("P99", 8), ("WAIT P99", 9)]
@@ -105,12 +105,12 @@ struct StatusText {
 }
 
 extension AgentStatus.Shortage {
-    /// What is short, and since when.
+    /// The shortage, and since when.
     fileprivate var words: String { "\(kind): \(what)\(since.map { ", since \($0.wholeSeconds)" } ?? "")" }
 }
 
 extension UTCDate {
-    /// The time without what is below a second.
+    /// The time without fractions of a second.
     var wholeSeconds: String {
         UTCDate(milliseconds: milliseconds - ((milliseconds % 1000) + 1000) % 1000)?.shortText ?? shortText
     }

@@ -2,9 +2,9 @@ import KiiPush
 import KiiPushLinux
 import Synchronization
 
-/// Where those stand who watch what passes: a few, each with a bounded queue, so that none of them slows anything down.
+/// The watchers of an agent's messages: a few, each with a bounded queue, so that none of them slows the agent.
 final class TapBoard: Sendable {
-    /// How many may watch at once.
+    /// The most watchers at once.
     static let mostReaders = 4
 
     private struct State {
@@ -21,7 +21,7 @@ final class TapBoard: Sendable {
     private let isAny = Atomic<Bool>(false)
     private let state = Mutex(State())
 
-    /// Shows a message that has ended to those who watch; with none of them it costs a look at a flag.
+    /// Passes a message that has ended to the watchers; without any, this only checks a flag.
     func offer(_ trace: Trace) {
         guard isAny.load(ordering: .relaxed) else { return }
         let readers = state.withLock { $0.readers }
@@ -30,7 +30,7 @@ final class TapBoard: Sendable {
         for reader in readers { reader.offer(trace, now) }
     }
 
-    /// Adds one who watches; nil when there are as many as there may be, or the agent ends.
+    /// Adds a watcher; nil if there are too many, or the agent ends.
     func add(_ options: TapOptions) throws(ErrorNumber) -> TapReader? {
         let reader = try TapReader(options)
         return state.withLock { state in
@@ -41,7 +41,7 @@ final class TapBoard: Sendable {
         }
     }
 
-    /// Lets one go.
+    /// Removes a watcher.
     func remove(_ reader: TapReader) {
         let waiter = state.withLock { state in
             state.readers.removeAll { $0 === reader }
@@ -51,10 +51,10 @@ final class TapBoard: Sendable {
         waiter?.resume()
     }
 
-    /// How many watch now.
+    /// The current number of watchers.
     var count: Int { state.withLock { $0.readers.count } }
 
-    /// Tells all that the agent has ended, and waits a second at most until they have what is left.
+    /// Reports the agent's end to all, and waits at most a second until they have received their queues.
     func end() async {
         for reader in state.withLock({ state in
             state.isOver = true
@@ -75,9 +75,9 @@ final class TapBoard: Sendable {
     }
 }
 
-/// One who watches: what has come for it and was not sent yet, and how much was left out since it was too slow.
+/// A watcher: its unsent messages, and how many were skipped because it was too slow.
 final class TapReader: Sendable {
-    /// The most messages that wait for a reader, and the most bytes of their payloads.
+    /// The most messages that wait for a watcher, and the most bytes of their payloads.
     static let mostMessages = 256
     static let mostBytes = 1 << 20
 
@@ -90,7 +90,7 @@ final class TapReader: Sendable {
     }
 
     let options: TapOptions
-    /// Raised when there is something to take.
+    /// Raised when there are messages to take.
     let signal: ThreadSignal
     private let state: Mutex<State>
 
@@ -118,7 +118,7 @@ final class TapReader: Sendable {
         signal.raise()
     }
 
-    /// What has come since the last call, how much was left out before it is sent, and whether nothing more will come.
+    /// The messages since the last call, how many were skipped before, and whether the end is reached.
     func take() -> (messages: [TappedMessage], leftOut: Int, isOver: Bool) {
         state.withLock { state in
             let taken = (state.messages, state.leftOut, state.isOver || state.left == 0)
@@ -127,7 +127,7 @@ final class TapReader: Sendable {
         }
     }
 
-    /// Takes down that the agent ends.
+    /// Records that the agent ends.
     func end() {
         state.withLock { $0.isOver = true }
         signal.raise()

@@ -1,9 +1,9 @@
 import KiiPush
 import KiiPushLinux
 
-/// `kiipush tap`: the messages of a running agent, as they end.
+/// `kiipush tap`: shows the messages of a running agent when they end.
 enum TapCommand {
-    /// Watches the agent of a state directory, until it ends or somebody ends this.
+    /// Watches the agent of a state directory, until the agent or this command is ended.
     static func run(_ arguments: [String], _ given: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: TapOptions.table, into: TapOptions(), given) {
             options, operands throws(Arguments.Mistake) in
@@ -24,7 +24,7 @@ enum TapCommand {
         }
     }
 
-    /// Serves one who watches, in the agent, until it has enough, has gone, or the agent ends.
+    /// Serves a watcher, in the agent, until it has enough or has gone, or the agent ends.
     static func serve(_ arguments: [String], _ board: TapBoard, app: String?, _ reply: ControlReply) async -> ExitCode {
         let reader: TapReader
         do throws(Arguments.Mistake) {
@@ -57,7 +57,7 @@ enum TapCommand {
         return .fine
     }
 
-    /// Says how many messages a slow reader has missed.
+    /// The line about messages that a slow reader has missed.
     private static func note(_ count: Int, _ format: ReportFormat) -> String {
         switch format {
         case .json: #"{"leftOut":\#(count)}"#

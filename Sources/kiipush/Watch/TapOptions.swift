@@ -1,14 +1,14 @@
 import KiiPush
 import KiiPushLinux
 
-/// What `kiipush tap` was asked for: which messages, and how they are printed.
+/// The options of `kiipush tap`: the filters, and the format.
 struct TapOptions: Sendable {
     var route: String?
     var outcome: String?
     var kind: PushKind?
     var bucket: String?
     var format = ReportFormat.text
-    /// After how many messages it ends; nil for never.
+    /// How many messages to show; nil for no limit.
     var count: Int?
     var directory = ""
 
@@ -32,7 +32,7 @@ struct TapOptions: Sendable {
         .state { $0.directory = $1 },
     ])
 
-    /// Reads the arguments; nil when help is wanted.
+    /// Parses the arguments; nil if help is requested.
     static func read(_ arguments: [String]) throws(Arguments.Mistake) -> TapOptions? {
         var options = TapOptions()
         guard let operands = try table.read(arguments, into: &options) else { return nil }
@@ -40,7 +40,7 @@ struct TapOptions: Sendable {
         return options
     }
 
-    /// Refuses what is no option.
+    /// Refuses operands.
     static func check(_ operands: [String]) throws(Arguments.Mistake) {
         try Arguments.none(operands, hint: "a route goes behind --route")
     }
@@ -51,7 +51,7 @@ struct TapOptions: Sendable {
         "unrouted", "failed", "undecodable",
     ]
 
-    /// Whether a message is one of those asked for.
+    /// Whether the filters accept a message.
     func takes(_ trace: Trace) -> Bool {
         if let outcome, trace.outcome.name != outcome { return false }
         if let route, !trace.routes.contains(where: { $0.utf8.elementsEqual(route.utf8) }) { return false }

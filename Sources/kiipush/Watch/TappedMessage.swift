@@ -6,7 +6,7 @@ struct TappedMessage: Sendable {
     let trace: Trace
     let time: UTCDate
 
-    /// Why it was not handled, in the words of the stage that decided; nil for one that was.
+    /// Why it was not handled, as the deciding stage says; nil if it was handled.
     var why: String? {
         if case .handled = trace.outcome { return nil }
         let stage = trace.stages.last { $0.verdict != "pass" && $0.verdict != "handled" }
@@ -20,7 +20,7 @@ struct TappedMessage: Sendable {
         }
     }
 
-    /// One line: time, outcome, route, what it is about, how long it waited and took, and why it was dropped.
+    /// One line: time, outcome, route, bucket or topic, waiting and handling times, and why it was dropped.
     var text: String {
         let clock = time.description.dropFirst(11).prefix(12)
         let reason = trace.outcome.reason.map { " (\($0))" } ?? ""

@@ -2,7 +2,7 @@ import Glibc
 import KiiPush
 import KiiPushLinux
 
-/// `kiipush top`: what a running agent does, alive on a terminal, or as plain snapshots.
+/// `kiipush top`: a running agent's activity, live on a terminal, or as plain snapshots.
 struct TopCommand {
     private var directory = ""
     private var interval = Duration.seconds(2)
@@ -41,7 +41,7 @@ struct TopCommand {
 
     private static let interval: @Sendable (String, String) throws(Arguments.Mistake) -> Duration = {
         option, text throws(Arguments.Mistake) in
-        // A plain number is one of seconds.
+        // A plain number means seconds.
         let duration = Duration(rule: text) ?? Duration(rule: text + "s")
         guard let duration, duration >= .milliseconds(100), duration <= .seconds(3600) else {
             throw Arguments.Mistake(text: "\(option) takes a time from 100ms to 1h, not '\(escaped(text))'")
@@ -51,7 +51,7 @@ struct TopCommand {
 
     // MARK: Snapshots
 
-    /// Prints a snapshot each interval, with an empty line between them.
+    /// Prints a snapshot at each interval, separated by empty lines.
     private func print(_ agent: WatchedAgent, _ console: Console) async -> ExitCode {
         var previous: (status: AgentStatus, at: ContinuousClock.Instant)?
         var left = count
@@ -63,7 +63,7 @@ struct TopCommand {
             if previous != nil { console.print("") }
             var screen = TopScreen(status: status, order: order)
             screen.previous = previous.map { ($0.status, $0.at.duration(to: now) / .seconds(1)) }
-            // As many rows as there are: nothing scrolls away.
+            // All rows: a snapshot does not scroll.
             screen.size = ScreenSize(columns: ScreenSize.current.columns, rows: 10_000)
             for line in screen.lines { console.print(line) }
             previous = (status, now)
@@ -73,9 +73,9 @@ struct TopCommand {
         }
     }
 
-    // MARK: Alive
+    // MARK: Live
 
-    /// Draws the screen again and again, until a key or a signal ends it.
+    /// Redraws the screen until a key or a signal ends it.
     private func show(_ agent: WatchedAgent, _ terminal: TopTerminal) async -> ExitCode {
         let signals = StopSignals {
             terminal.restore()
@@ -110,7 +110,7 @@ struct TopCommand {
         }
     }
 
-    /// What an agent said, and when.
+    /// An agent's answer, and its time.
     private struct Look {
         let status: AgentStatus
         let at: ContinuousClock.Instant

@@ -1,44 +1,43 @@
 import KiiPush
 
-/// What `kiipush top` shows: head, what is going on, and the routes, those first that cost most.
+/// The screen of `kiipush top`: head, facts, and the routes, the most expensive first.
 struct TopScreen {
-    /// What routes are sorted by, the most first.
+    /// The sorting of routes, in descending order.
     enum Order: String, CaseIterable {
-        /// How long handlers run, to the time that has passed.
+        /// By how long handlers run, as a share of the elapsed time.
         case busy
-        /// How many messages come to a route in a second.
+        /// By messages per second.
         case rate
         case failed
-        /// How long messages wait.
+        /// By how long messages wait.
         case wait
-        /// The name, in the order of the alphabet.
+        /// By name, in alphabetical order.
         case name
 
-        /// The key that sorts by it.
+        /// The key that selects it.
         var key: Character { rawValue.first ?? "?" }
 
-        /// The order behind this one.
         var next: Order {
             let all = Self.allCases
             return all[((all.firstIndex(of: self) ?? 0) + 1) % all.count]
         }
     }
 
-    /// A route with what it did a second since the last look, or since the agent began where there was none.
+    /// A route with its rates since the last update, or since the agent's start for the first one.
     struct Row: Equatable {
         let route: AgentStatus.Route
-        /// Handlers that ended in a second.
+        /// Completed handlers per second.
         let rate: Double
-        /// How many handlers of it ran at once, on average.
+        /// How many of its handlers ran at once, on average.
         let busy: Double
     }
 
     let status: AgentStatus
-    /// The status at the look before, and how many seconds lie between.
+    /// The previous status, and the seconds since.
     var previous: (status: AgentStatus, seconds: Double)?
     var order = Order.busy
     var size = ScreenSize(columns: 80, rows: 24)
-    /// What is said of the screen itself on its last line; nil leaves that line out.
+    /// A message on the last line; nil omits it.
     var note: String?
 
     /// The routes in order.
@@ -51,7 +50,7 @@ struct TopScreen {
     }
 
     private func row(_ route: AgentStatus.Route) -> Row {
-        // After a restart the counts begin anew.
+        // After a restart the counts start again.
         let before = previous.flatMap { previous in
             previous.status.since == status.since || previous.status.process == status.process
                 ? previous.status.routes.first { $0.id == route.id } : nil
@@ -72,11 +71,11 @@ struct TopScreen {
         }
     }
 
-    /// The lines of the screen, none wider and no more than there is room for.
+    /// The lines of the screen, limited to its width and height.
     var lines: [String] {
         let text = StatusText(status: status, width: size.columns)
         var top = text.head + text.facts
-        // Half of the screen at most, so that routes are seen.
+        // Half of the screen at most, so that routes are visible.
         let most = max(min(size.rows / 2, size.rows - 4), 2)
         if top.count > most { top = top.prefix(most - 1) + ["… 'kiipush status' says the rest"] }
         let room = max(size.rows - top.count - (note == nil ? 2 : 3), 1)
@@ -89,7 +88,7 @@ struct TopScreen {
         return all.map { Figures.column($0, min($0.count, size.columns)) }
     }
 
-    /// The row that names the columns, as it stands among the lines.
+    /// The row of column names, as it appears in the lines.
     var header: String {
         Figures.column("ROUTE", name) + Self.columns.map { Figures.column($0.0, $0.1, isRight: true) }.joined()
     }

@@ -2,27 +2,27 @@ import Glibc
 import KiiPushLinux
 import Synchronization
 
-/// A terminal on which one program draws a whole screen; given back as it was, also when a signal ends the program.
+/// A terminal used as a full screen by one program; restored afterwards, even if a signal ends the program.
 final class TopTerminal: Sendable {
-    /// The terminal's mode from before; nil when it was given back.
+    /// The terminal's previous mode; nil after it was restored.
     private let before: Mutex<termios?>
     private let ink: Ink
 
-    /// Takes the terminal over; nil when standard input and output are not one.
+    /// Takes over the terminal; nil if standard input and output are not one.
     init?(_ ink: Ink) {
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else { return nil }
         var mode = termios()
         guard unsafe tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
         before = Mutex(mode)
         self.ink = ink
-        // Keys come one by one and unseen, those too that would be signals: Ctrl-C is the key that quits.
+        // Keys arrive one by one and without echo, including those that would be signals: Ctrl-C quits.
         mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
         unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)
-        // Another screen, so that what was there comes back at the end, without a cursor.
+        // Uses the alternate screen, so that the old contents come back at the end, and hides the cursor.
         write("\u{1B}[?1049h\u{1B}[?25l")
     }
 
-    /// Gives the terminal back; once, whoever calls it.
+    /// Restores the terminal, only once.
     func restore() {
         let mode = before.withLock { mode in
             defer { mode = nil }
@@ -33,7 +33,7 @@ final class TopTerminal: Sendable {
         unsafe tcsetattr(STDIN_FILENO, TCSANOW, &mode)
     }
 
-    /// Draws lines in place of all that was there; `header` stands out, and what is wrong does.
+    /// Draws lines in place of the old ones; highlights `header` and problems.
     func draw(_ lines: [String], header: String) {
         guard before.withLock({ $0 != nil }) else { return }
         let drawn = lines.map { ink.status($0, header: header) }
@@ -42,7 +42,7 @@ final class TopTerminal: Sendable {
 
     private func write(_ text: String) { try? writeAll(text, to: STDOUT_FILENO) }
 
-    /// Waits for a key, so long at most; nil when none was pressed, or the terminal has another size now.
+    /// Waits for a key within a time limit; nil if none was pressed, or the terminal was resized.
     func key(within limit: Duration) async -> Character? {
         await withThread {
             let (end, size) = (ContinuousClock.now + limit, ScreenSize.current)
@@ -51,7 +51,7 @@ final class TopTerminal: Sendable {
                 pollAll(&polled, for: min(.milliseconds(250), ContinuousClock.now.duration(to: end)))
                 if polled[0].revents != 0 {
                     var byte: UInt8 = 0
-                    // A terminal that is gone has no more keys.
+                    // A closed terminal has no more keys.
                     return unsafe read(STDIN_FILENO, &byte, 1) == 1 ? Character(Unicode.Scalar(byte)) : "q"
                 }
             } while ContinuousClock.now < end && ScreenSize.current == size

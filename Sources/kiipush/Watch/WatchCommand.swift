@@ -2,23 +2,23 @@ import Glibc
 import KiiPush
 import KiiPushLinux
 
-/// What `status`, `tap` and `top` share: the agent of a state directory, and how to ask it.
+/// The common part of `status`, `tap` and `top`: the agent of a state directory, and how to ask it.
 struct WatchedAgent: Sendable {
     let directory: String
 
     /// Why an agent did not answer.
     enum Silence: Error {
-        /// None runs on the directory.
+        /// No agent runs on the directory.
         case nobody
-        /// One does, and does not answer, or not so that it can be understood.
+        /// An agent runs, but does not answer, or its answer is invalid.
         case silent(String)
     }
 
     var control: ControlSocket { ControlSocket(state: directory) }
 
-    /// Asks the agent how it is doing.
+    /// Asks the agent for its status.
     ///
-    /// - Returns: the line that it answered, and what that says.
+    /// - Returns: the line of the answer, and the parsed status.
     func status() async throws(Silence) -> (line: String, status: AgentStatus) {
         let line: String
         do { line = try await control.firstLine(of: ["status"]).line } catch { throw silence("\(error)") }
@@ -26,10 +26,10 @@ struct WatchedAgent: Sendable {
         return (line, status)
     }
 
-    /// Why nobody answered: there is no agent, or one that cannot.
+    /// Why there is no answer: there is no agent, or it cannot answer.
     func silence(_ why: String) -> Silence { AgentState.isTaken(directory) ? .silent(why) : .nobody }
 
-    /// Tells why nobody answered; the exit code for it.
+    /// Reports why there is no answer; returns the exit code for it.
     func tell(_ silence: Silence, _ name: String, _ console: Console) -> ExitCode {
         switch silence {
         case .nobody:
@@ -42,12 +42,12 @@ struct WatchedAgent: Sendable {
     }
 }
 
-/// How many columns and rows standard output has.
+/// The columns and rows of standard output.
 struct ScreenSize: Equatable {
     var columns: Int
     var rows: Int
 
-    /// The terminal's size; `$COLUMNS`, or 80 by 24, where it is none.
+    /// The terminal's size; `$COLUMNS`, or 80 by 24, without a terminal.
     static var current: ScreenSize {
         var size = winsize()
         if unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 {

@@ -1,4 +1,4 @@
-/// A picture of rules in the language of Graphviz.
+/// A picture of rules in Graphviz's language, DOT.
 struct DotText {
     let text: String
 
@@ -38,8 +38,8 @@ struct DotText {
         return lines
     }
 
-    /// A rule with what it asks for, what it calls and what it writes in one box: lines to handlers that many rules
-    /// share would cross all others.
+    /// A rule with its conditions, its action and its writes in one box: lines to handlers that many rules share would
+    /// cross all others.
     private static func rule(_ graph: RulesGraph, _ number: Int) -> String {
         let node = graph.nodes[number]
         func row(_ text: String, _ ink: GraphInk, on ground: GraphInk? = nil) -> String {
@@ -60,7 +60,8 @@ struct DotText {
             + "fillcolor=\"\(fill.rawValue)\", color=\"\(edge.rawValue)\", group=rules];"
     }
 
-    /// From each rule to the next one: for what it does not take, and with `continue` for what it takes too.
+    /// The line from each rule to the next: for messages that it does not match, and with `continue` also for those
+    /// that it does.
     private static func order(_ graph: RulesGraph) -> [String] {
         let ink = GraphInk.stageEdge.rawValue
         return graph.nodes.indices.dropLast().map { number in
@@ -71,9 +72,9 @@ struct DotText {
         }
     }
 
-    /// From a rule that writes to one that takes the push.
+    /// The line from a rule that writes to one that matches the push.
     ///
-    /// Each line is laid out downwards, and behind the line to the next rule, so that all of them are on the right.
+    /// Each is laid out downwards, and after the line to the next rule, so that all are on the right.
     private static func feed(_ feed: RulesGraph.Feed) -> String {
         let color = GraphInk.feed(isInCycle: feed.isInCycle).rawValue
         let (top, bottom) = (min(feed.from, feed.to), max(feed.from, feed.to))
@@ -84,7 +85,7 @@ struct DotText {
 
     // MARK: Escaping
 
-    /// A text as a string of the language, in which a backslash means something.
+    /// A text as a DOT string, with backslashes escaped.
     static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -94,7 +95,7 @@ struct DotText {
         return quoted + "\""
     }
 
-    /// A text inside a label that is markup.
+    /// A text inside a markup label.
     static func markup(_ text: String) -> String {
         var markup = ""
         for scalar in text.unicodeScalars {

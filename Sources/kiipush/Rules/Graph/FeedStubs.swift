@@ -1,6 +1,6 @@
-/// The ends of feeds that lead too far for a line: a label beside each rule that says what stands at the other end.
+/// The ends of feeds that are too long for a line: a label beside each rule that names the other end.
 struct FeedStubs {
-    /// The most other rules that one rule's label names, in each direction.
+    /// The most rules that one label names, in each direction.
     private static let mostNames = 12
 
     private struct Stub {
@@ -8,7 +8,7 @@ struct FeedStubs {
         var fedBy: [RulesGraph.Feed] = []
     }
 
-    /// In the language of Graphviz.
+    /// The DOT lines.
     let lines: [String]
 
     init(_ graph: RulesGraph) {
@@ -20,8 +20,8 @@ struct FeedStubs {
         lines = stubs.sorted { $0.key < $1.key }.flatMap { number, stub in Self.lines(graph, number, stub) }
     }
 
-    /// The label, and a short line that puts it beside its rule; one for both directions, since a second label would
-    /// need a line around the first.
+    /// The label, and a short line that keeps it beside its rule; one label for both directions, since a second one
+    /// would need a line around the first.
     private static func lines(_ graph: RulesGraph, _ number: Int, _ stub: Stub) -> [String] {
         let rows = rows(graph, "feeds", stub.feeds, \.to) + rows(graph, "fed by", stub.fedBy, \.from)
         let isInCycle = (stub.feeds + stub.fedBy).contains(where: \.isInCycle)
@@ -31,7 +31,7 @@ struct FeedStubs {
                 + "label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"0\" "
                 + "cellpadding=\"1\">\(rows.joined())</table>>];",
             "  { rank=same; r\(number); f\(number); }",
-            // Without ports: at a port Graphviz leaves out the arrow head of such an edge's beginning.
+            // Without ports: Graphviz omits the arrow head at the start of such an edge if it has a port.
             "  r\(number) -> f\(number) [dir=\(direction), weight=0, style=dashed, "
                 + "penwidth=\(isInCycle ? 2 : 1), color=\"\(GraphInk.feed(isInCycle: isInCycle).rawValue)\"];",
         ]
@@ -40,7 +40,7 @@ struct FeedStubs {
     private static func rows(
         _ graph: RulesGraph, _ verb: String, _ feeds: [RulesGraph.Feed], _ other: KeyPath<RulesGraph.Feed, Int>
     ) -> [String] {
-        // One rule may write several things that the other one takes.
+        // One rule may write several things that the other one matches.
         let inCycle = Set(feeds.filter(\.isInCycle).map { $0[keyPath: other] })
         let others = Set(feeds.map { $0[keyPath: other] }).sorted()
         func row(_ text: String, _ isInCycle: Bool) -> String {

@@ -1,6 +1,6 @@
-/// The colors of a picture of rules: those of the pictures in the guides and of `kiipush report`.
+/// The colours of a picture of rules, shared with the guides' pictures and `kiipush report`.
 ///
-/// They differ in lightness too, and no meaning has only a color: a loop's lines are thick, `continue` is a word.
+/// They differ in lightness too, and colour is never the only sign: a loop's lines are thick, `continue` is a word.
 enum GraphInk: String, CaseIterable {
     case ground = "#ffffff"
     case text = "#1b1f24"
@@ -15,10 +15,10 @@ enum GraphInk: String, CaseIterable {
     case loop = "#fdeee6"
     case loopEdge = "#b3400a"
 
-    /// The color of what a rule writes, up to the rule that this feeds: that of a loop if it comes back.
+    /// The colour of a rule's write and its feed: a loop's colour if it is part of one.
     static func feed(isInCycle: Bool) -> GraphInk { isInCycle ? .loopEdge : .write }
 
-    /// The color in a viewer that asks for dark pictures.
+    /// The colour for a viewer in dark mode.
     private var dark: String {
         switch self {
         case .ground: "#14171b"
@@ -36,12 +36,12 @@ enum GraphInk: String, CaseIterable {
         }
     }
 
-    /// A picture that Graphviz drew, with a style sheet that turns it dark where the viewer asks for that.
+    /// A picture from Graphviz, with a style sheet for viewers in dark mode.
     static func adaptive(_ svg: String) -> String {
         guard let start = svg.firstIndex(ofText: "<svg"),
             let end = svg[start...].firstIndex(of: ">")
         else { return svg }
-        // Rules of a style sheet count more than the attributes that Graphviz writes.
+        // Rules of a style sheet override the attributes that Graphviz writes.
         let rules = allCases.map { ink in
             "[fill=\"\(ink.rawValue)\"]{fill:\(ink.dark)}[stroke=\"\(ink.rawValue)\"]{stroke:\(ink.dark)}"
         }

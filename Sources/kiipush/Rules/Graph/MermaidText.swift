@@ -1,4 +1,4 @@
-/// A picture of rules in the language of Mermaid, which Markdown on many sites shows.
+/// A picture of rules in Mermaid's language, which many Markdown sites render.
 struct MermaidText {
     let text: String
 
@@ -44,12 +44,12 @@ struct MermaidText {
         text = lines.joined(separator: "\n")
     }
 
-    /// With the color of its text, since a dark page would draw light text on a light box.
+    /// Sets the text's colour too, since a dark page would draw light text on a light box.
     private static func style(_ name: String, _ fill: GraphInk, _ edge: GraphInk) -> String {
         "  classDef \(name) fill:\(fill.rawValue),stroke:\(edge.rawValue),color:\(GraphInk.text.rawValue)"
     }
 
-    /// Edges, which styles name by their numbers.
+    /// Edges, which styles refer to by number.
     private struct Edges {
         private var edges: [String] = []
         private var styles: [String: [Int]] = [:]
@@ -67,7 +67,7 @@ struct MermaidText {
         }
     }
 
-    /// A text inside a quoted label: what means something there, or to the HTML behind it, as an entity by number.
+    /// A text inside a quoted label: characters with a meaning there, or in HTML, become numeric entities.
     static func escape(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -1,16 +1,16 @@
 import KiiPush
 import KiiPushRules
 
-/// What a picture of rules shows, whatever language draws it.
+/// The contents of a picture of rules, independent of the language.
 struct RulesGraph {
     struct Node {
         let id: String
-        /// What the rule asks for, a line each: `bucket = "settings"`.
+        /// The rule's conditions, a line each: `bucket = "settings"`.
         let conditions: [String]
-        /// The number of what it calls, in `actions`.
+        /// The index of its action in `actions`.
         let action: Int
         let continues: Bool
-        /// What it writes, as far as it says so.
+        /// Its declared writes.
         let writes: [String]
         let isInCycle: Bool
     }
@@ -21,11 +21,11 @@ struct RulesGraph {
         let target: String
         let isInCycle: Bool
 
-        /// Whether a line from end to end would run past so many rules that nobody follows it.
+        /// Whether a line would pass so many rules that nobody can follow it.
         var isFar: Bool { abs(from - to) > RulesGraph.farthestLine }
     }
 
-    /// The most rules that the line of a feed leads over; what is farther has a label at both ends instead.
+    /// The most rules that the line of a feed passes; longer feeds have a label at both ends instead.
     private static let farthestLine = 8
 
     /// The most characters of one line of a node.
@@ -35,12 +35,12 @@ struct RulesGraph {
 
     let file: String
     let nodes: [Node]
-    /// Handlers, programs and printing, each once, in the order of the rules that call them.
+    /// Handlers, programs and printing, without duplicates, in the order of their rules.
     let actions: [String]
     let feeds: [Feed]
-    /// What a message passes before, in order.
+    /// The stages before the rules, in order.
     let stages: [String]
-    /// Which of the stages are middleware.
+    /// Which stages are middleware.
     let middleware: Range<Int>
 
     init(_ rules: RoutingRules) {
@@ -98,7 +98,7 @@ struct RulesGraph {
         }
     }
 
-    /// A text fit for a label: safe, and cut.
+    /// A text for a label: escaped and truncated.
     static func shown(_ text: String) -> String {
         let safe = escaped(text)
         return safe.count <= longestLine ? safe : safe.prefix(longestLine - 1) + "…"
