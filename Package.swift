@@ -7,6 +7,7 @@ let package = Package(
         .library(name: "KiiPush", targets: ["KiiPush"]),
         .library(name: "KiiPushRules", targets: ["KiiPushRules"]),
         .library(name: "KiiPushDelivery", targets: ["KiiPushDelivery"]),
+        .library(name: "KiiPushSystem", targets: ["KiiPushSystem"]),
         .library(name: "KiiPushLinux", targets: ["KiiPushLinux"]),
         .library(name: "KiiPushTesting", targets: ["KiiPushTesting"]),
         .library(name: "KiiPushContracts", targets: ["KiiPushContracts"]),
@@ -28,7 +29,8 @@ let package = Package(
         .target(
             name: "KiiPushRules", dependencies: ["KiiPush", "KiiCloud"], resources: [.embedInCode("rules.schema.json")]),
         .target(name: "KiiPushDelivery", dependencies: ["KiiPush"]),
-        .target(name: "KiiPushLinux", dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery"]),
+        .target(name: "KiiPushSystem", dependencies: ["KiiPush"]),
+        .target(name: "KiiPushLinux", dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushSystem"]),
         .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushRules", "KiiPushLinux"]),
         .target(
             name: "KiiPushContracts", dependencies: ["KiiPush", "KiiPushDelivery", "KiiPushTesting"]),
@@ -36,14 +38,14 @@ let package = Package(
         .target(
             name: "KiiPushSQLite",
             dependencies: [
-                "KiiPush", "KiiPushDelivery", "KiiPushLinux",
+                "KiiPush", "KiiPushDelivery", "KiiPushSystem",
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
             ]),
         .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
         .target(
             name: "KiiPushMQTT",
             dependencies: [
-                "KiiPush", "KiiPushDelivery", "KiiPushLinux",
+                "KiiPush", "KiiPushDelivery", "KiiPushSystem",
                 .target(name: "CMosquitto", condition: .when(traits: ["MQTT"])),
             ]),
         .executableTarget(

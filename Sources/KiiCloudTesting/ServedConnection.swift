@@ -1,6 +1,7 @@
 import Glibc
 import KiiCloud
 import KiiPushLinux
+import KiiPushSystem
 
 /// A connection of a client, from its first request to its end.
 struct ServedConnection {

@@ -1,6 +1,7 @@
 import Glibc
 public import KiiCloud
-public import KiiPushLinux
+import KiiPushLinux
+public import KiiPushSystem
 import Synchronization
 
 /// Serves a ``TestCloud`` on a port of this machine, over plain HTTP.

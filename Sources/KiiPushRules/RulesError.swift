@@ -1,4 +1,4 @@
-import KiiPush
+public import KiiPush
 
 /// All problems of a rules file.
 ///

@@ -1,27 +1,5 @@
 import KiiPush
 
-/// A position in a text, as compilers and editors count it.
-public struct SourcePosition: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// The line, from 1; a line ends with a line feed.
-    public let line: Int
-    /// The column, from 1, in bytes of UTF-8 as the Swift compiler and clang count; a tab is one.
-    public let column: Int
-
-    /// Makes a position.
-    public init(line: Int, column: Int) {
-        self.line = line
-        self.column = column
-    }
-
-    /// Whether one position is before another.
-    public static func < (left: SourcePosition, right: SourcePosition) -> Bool {
-        (left.line, left.column) < (right.line, right.column)
-    }
-
-    /// `line:column`.
-    public var description: String { "\(line):\(column)" }
-}
-
 /// The text of a rules file, with the line and column of each byte.
 struct RulesSource: Sendable {
     /// The line of each block's first byte, so that a position is found without scanning from the beginning.

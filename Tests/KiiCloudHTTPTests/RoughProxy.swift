@@ -1,6 +1,7 @@
 #if HTTP
 import Glibc
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushTesting
 import Synchronization
 

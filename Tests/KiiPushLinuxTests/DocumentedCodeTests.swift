@@ -3,6 +3,7 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import KiiPushLinux
+import KiiPushSystem
 import Glibc
 
 /// A folder of a test that makes, moves and removes things in it; gone with the value, with all that it holds.

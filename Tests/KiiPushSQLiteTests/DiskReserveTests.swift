@@ -4,6 +4,7 @@ import Glibc
 import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushTesting
 import Synchronization
 import Testing

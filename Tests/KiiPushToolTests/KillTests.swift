@@ -1,6 +1,7 @@
 import Foundation
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 import Synchronization
 import Testing
 

@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushSystem
 import Synchronization
 
 /// Prints lines in sequence, so that two large ones do not interleave.

@@ -1,6 +1,7 @@
 import Glibc
 public import KiiPush
 public import KiiPushRules
+public import KiiPushSystem
 import Synchronization
 
 /// Performs the `run` and `print` actions of rules.

@@ -1,4 +1,5 @@
 public import KiiPush
+public import KiiPushSystem
 
 /// Why a rule's program did not handle a message; contains nothing of the message except what the program prints.
 @nonexhaustive

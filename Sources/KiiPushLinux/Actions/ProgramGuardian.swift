@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushSystem
 import Synchronization
 
 /// Ends running programs when this process ends, for whatever reason.

@@ -1,5 +1,6 @@
 import Glibc
 import KiiPush
+import KiiPushSystem
 
 /// A program's run for one message.
 struct ProgramRun: Sendable {

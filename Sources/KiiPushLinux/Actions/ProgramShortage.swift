@@ -1,6 +1,7 @@
 import Glibc
 public import KiiPush
 public import KiiPushDelivery
+public import KiiPushSystem
 import Synchronization
 
 /// A program was not started, or a message not printed, because the system is short of open files, memory, processes or

@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushSystem
 
 /// A program's input and output, which never block this process.
 struct ProgramStreams: ~Copyable {

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushSystem
 
 /// A program's output while it runs: announcements of writes, and lines for the log.
 struct ProgramWords {

@@ -1,3 +1,6 @@
+import KiiPush
+public import KiiPushSystem
+
 /// Why an alert was not shown.
 @nonexhaustive
 public enum AlertError: Error, Sendable, Hashable {

@@ -1,5 +1,6 @@
 import Glibc
 public import KiiPush
+import KiiPushSystem
 
 /// Shows a push's alert to a person; the counterpart of `showMessageAlertWithTitle:`.
 ///

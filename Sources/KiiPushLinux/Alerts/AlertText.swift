@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushSystem
 
 /// The texts of an alert to show, before they are escaped for the destination.
 struct AlertText {

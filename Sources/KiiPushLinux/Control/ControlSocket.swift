@@ -1,4 +1,5 @@
 import Glibc
+package import KiiPushSystem
 import Synchronization
 
 /// A socket through which one service's commands reach the process that runs it.

@@ -1,5 +1,6 @@
 import Glibc
 public import KiiPush
+public import KiiPushSystem
 
 /// The file `kill.json`, with which other programs switch off routes, buckets or everything.
 ///

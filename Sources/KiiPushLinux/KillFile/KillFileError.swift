@@ -1,5 +1,6 @@
-import KiiPush
-public import KiiPushRules
+public import KiiPush
+import KiiPushRules
+public import KiiPushSystem
 
 /// One problem of a kill file, and its position.
 public struct KillFileProblem: Error, Sendable, Hashable, CustomStringConvertible {

@@ -1,4 +1,5 @@
 import KiiPush
+import KiiPushSystem
 
 /// The text of a kill file, entry by entry: unreadable entries stay unchanged when others are edited.
 struct KillFileText {

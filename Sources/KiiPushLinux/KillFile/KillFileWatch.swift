@@ -1,4 +1,5 @@
 public import KiiPush
+public import KiiPushSystem
 import Synchronization
 
 /// Keeps a loop guard's kill switch in step with a ``KillFile`` while the program runs.

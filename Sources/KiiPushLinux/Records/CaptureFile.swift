@@ -1,5 +1,6 @@
 import Glibc
 package import KiiPush
+import KiiPushSystem
 import Synchronization
 
 /// A file that records payloads as they arrive: the corpus that `kiipush rules diff` reads, one step a line.

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushDelivery
+import KiiPushSystem
 
 // A log line's fields, with which the journal can be searched: `journalctl KIIPUSH_OUTCOME=deadLettered`.
 

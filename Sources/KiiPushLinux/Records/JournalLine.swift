@@ -1,5 +1,6 @@
 public import KiiPush
 public import KiiPushDelivery
+import KiiPushSystem
 
 /// A log line for journald: prefixed with its priority, as `<6>`, and without control characters.
 ///

@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushSystem
 
 /// The destination and form of an agent's log lines: the journal with fields, a terminal without priorities, or else
 /// lines that begin with `<6>`, as journald and others read them.

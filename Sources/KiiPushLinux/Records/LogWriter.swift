@@ -1,3 +1,4 @@
+package import KiiPushSystem
 import Synchronization
 
 /// Writes log lines on a thread of its own, so that a slow or dead reader blocks nobody.

@@ -1,6 +1,7 @@
 import Glibc
 public import KiiPush
 public import KiiPushDelivery
+public import KiiPushSystem
 
 /// A file of metrics in the text format of Prometheus, for the textfile collector of its node exporter.
 ///

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushDelivery
+import KiiPushSystem
 
 /// Metrics in the text format of Prometheus.
 enum MetricsText {

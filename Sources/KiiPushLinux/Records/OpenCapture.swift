@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushSystem
 
 /// An open capture file; closed when it is released.
 final class OpenCapture: Sendable {

@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushSystem
 
 /// Runs Graphviz, if it is installed.
 package enum Graphviz {

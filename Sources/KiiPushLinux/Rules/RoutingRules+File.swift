@@ -1,5 +1,6 @@
 import KiiPush
 public import KiiPushRules
+import KiiPushSystem
 
 extension RoutingRules {
     /// Reads a rules file from disk.

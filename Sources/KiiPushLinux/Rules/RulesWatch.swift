@@ -1,4 +1,6 @@
+import KiiPush
 public import KiiPushRules
+import KiiPushSystem
 import Synchronization
 
 /// Keeps a running receiver's rules in step with a file: a changed file is loaded if it passes its checks.

@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushSystem
 
 /// The pause in accepting clients after the system had no descriptor or memory for one.
 struct AcceptPause {

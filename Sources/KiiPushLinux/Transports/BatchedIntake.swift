@@ -1,6 +1,7 @@
 import Glibc
 package import KiiPush
 package import KiiPushDelivery
+package import KiiPushSystem
 import Synchronization
 
 /// Submits payloads to an intake, in batches where they fit, and decides when to retry.

@@ -1,6 +1,7 @@
 import Glibc
 public import KiiPush
 public import KiiPushDelivery
+import KiiPushSystem
 
 /// Reads payloads as lines, from standard input or any other descriptor.
 ///

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushDelivery
+import KiiPushSystem
 import Synchronization
 
 /// The answer of a ``SocketTransport`` to a line: one JSON object on one line.

@@ -1,5 +1,6 @@
 import Glibc
 import KiiPush
+import KiiPushSystem
 
 /// One client of a ``SocketTransport``: its lines, and its pending answers.
 struct SocketClient {

@@ -1,3 +1,6 @@
+import KiiPush
+public import KiiPushSystem
+
 /// Why a ``SocketTransport`` cannot listen.
 @nonexhaustive
 public enum SocketError: Error, Sendable, Hashable {

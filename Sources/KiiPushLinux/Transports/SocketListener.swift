@@ -1,4 +1,5 @@
 import Glibc
+import KiiPushSystem
 import Synchronization
 
 /// A listening Unix socket at a path; removed when it is released.

@@ -1,6 +1,7 @@
 import Glibc
 import KiiPush
 import KiiPushDelivery
+import KiiPushSystem
 
 /// The work of a ``SocketTransport``'s thread: it polls all clients, and waits for none.
 struct SocketServer: ~Copyable {

@@ -1,6 +1,7 @@
 import Glibc
 public import KiiPush
 public import KiiPushDelivery
+public import KiiPushSystem
 
 /// Accepts payloads from programs on this machine over a Unix socket, one a line, and answers each.
 ///

@@ -1,5 +1,4 @@
 import KiiPush
-import KiiPushRules
 
 extension MQTTSettings {
     /// Parses an address: `mqtt[s]://[user@]host[:port]/topic`.

@@ -1,6 +1,5 @@
 import KiiPush
-import KiiPushRules
-import KiiPushLinux
+import KiiPushSystem
 
 extension MQTTSettings {
     /// The size limit of an endpoint in bytes: 64 KiB.

@@ -1,6 +1,5 @@
-import KiiPush
-public import KiiPushRules
-import KiiPushLinux
+public import KiiPush
+import KiiPushSystem
 
 /// The problems of MQTT settings, with their positions.
 ///

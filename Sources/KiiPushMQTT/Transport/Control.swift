@@ -1,5 +1,5 @@
 #if MQTT
-import KiiPushLinux
+import KiiPushSystem
 import Synchronization
 
 /// Shared state of a transport's task and its thread.

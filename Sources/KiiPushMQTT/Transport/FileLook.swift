@@ -1,5 +1,5 @@
 #if MQTT
-import KiiPushLinux
+import KiiPushSystem
 
 /// When to check a connection's files, and what earlier checks found.
 struct FileLook {

@@ -1,6 +1,6 @@
 #if MQTT
 import KiiPush
-import KiiPushLinux
+import KiiPushSystem
 
 /// The files of a connection: its certificates, its key and its password.
 struct LinkFiles: Sendable {

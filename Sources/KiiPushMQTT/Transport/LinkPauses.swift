@@ -1,5 +1,5 @@
 #if MQTT
-import KiiPushLinux
+import KiiPushSystem
 
 /// Pauses after connections that ended, and the reports about them: a value without clock and socket.
 struct LinkPauses {

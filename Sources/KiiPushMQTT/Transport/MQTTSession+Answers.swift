@@ -1,7 +1,7 @@
 #if MQTT
 import KiiPush
 import KiiPushDelivery
-import KiiPushLinux
+import KiiPushSystem
 
 extension MQTTSession {
     /// Processes a broker's answer.

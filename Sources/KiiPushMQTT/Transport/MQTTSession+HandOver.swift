@@ -1,7 +1,7 @@
 #if MQTT
 import KiiPush
 import KiiPushDelivery
-import KiiPushLinux
+import KiiPushSystem
 
 // Submits received messages to the intake, and acknowledges them when they are safe.
 extension MQTTSession {

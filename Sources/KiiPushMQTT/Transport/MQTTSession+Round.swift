@@ -2,7 +2,7 @@
 import Glibc
 import KiiPush
 import KiiPushDelivery
-import KiiPushLinux
+import KiiPushSystem
 
 // One round of a connection: poll, read, submit, write.
 extension MQTTSession {

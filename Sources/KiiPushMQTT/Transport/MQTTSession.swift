@@ -2,7 +2,7 @@
 import Glibc
 import KiiPush
 import KiiPushDelivery
-import KiiPushLinux
+import KiiPushSystem
 
 /// The work of a transport's thread: keeps a connection, and acknowledges messages only after the intake has accepted
 /// them.

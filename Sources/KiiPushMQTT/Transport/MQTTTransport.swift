@@ -2,7 +2,7 @@
 import Glibc
 import KiiPush
 public import KiiPushDelivery
-import KiiPushLinux
+import KiiPushSystem
 import Synchronization
 
 /// Receives pushes from an MQTT broker, and acknowledges each only when it is safe.

@@ -2,7 +2,7 @@
 import CMosquitto
 import Glibc
 import KiiPush
-import KiiPushLinux
+import KiiPushSystem
 
 /// One connection to a broker, from the first packet until it is lost; the next connection uses a new client.
 ///

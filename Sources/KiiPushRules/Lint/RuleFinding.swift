@@ -1,4 +1,4 @@
-import KiiPush
+public import KiiPush
 
 /// A problem of rules that parse without error: they do not do what they seem to say.
 ///

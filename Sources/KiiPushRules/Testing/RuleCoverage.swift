@@ -1,4 +1,4 @@
-import KiiPush
+public import KiiPush
 
 /// Which parts of a file's rules its tests cover.
 ///

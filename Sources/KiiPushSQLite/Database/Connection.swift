@@ -1,7 +1,7 @@
 #if SQLite
 import CSQLite
 import Glibc
-import KiiPushLinux
+import KiiPushSystem
 
 /// One open database file: prepares each statement once, binds values, and converts result codes to errors.
 ///

@@ -1,6 +1,6 @@
 #if SQLite
 import Glibc
-import KiiPushLinux
+import KiiPushSystem
 
 /// Checks of a database's path before SQLite opens it.
 enum DatabaseFile {

@@ -1,6 +1,6 @@
 #if SQLite
 import Glibc
-import KiiPushLinux
+import KiiPushSystem
 
 /// A completed step of healing, on disk before the next begins; a test ends the process after each.
 enum HealingStep: CaseIterable {

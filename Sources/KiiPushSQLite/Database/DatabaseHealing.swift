@@ -1,7 +1,7 @@
 #if SQLite
 import Glibc
 import KiiPush
-import KiiPushLinux
+import KiiPushSystem
 
 /// A damaged database was set aside, and a new one was started with its readable contents.
 ///

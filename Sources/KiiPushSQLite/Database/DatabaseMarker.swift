@@ -1,6 +1,6 @@
 #if SQLite
 import Glibc
-import KiiPushLinux
+import KiiPushSystem
 
 /// A small file beside a database: records that it existed, and the progress of a healing.
 enum DatabaseMarker: Hashable {

@@ -1,6 +1,6 @@
 #if SQLite
 import Glibc
-import KiiPushLinux
+import KiiPushSystem
 
 /// The free disk space that a database needs in reserve, so that messages can always end.
 ///

@@ -1,7 +1,7 @@
 #if SQLite
 import Glibc
 import KiiPush
-import KiiPushLinux
+import KiiPushSystem
 
 /// The readings of a machine's clocks at one moment; stored times contain all of them, so that they can be read after a
 /// reboot.

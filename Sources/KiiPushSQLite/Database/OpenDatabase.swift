@@ -1,5 +1,5 @@
 #if SQLite
-import KiiPushLinux
+import KiiPushSystem
 
 /// A database file that is open and locked, until it is found damaged.
 struct OpenDatabase: ~Copyable {

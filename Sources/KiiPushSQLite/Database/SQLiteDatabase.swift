@@ -1,6 +1,6 @@
 #if SQLite
 public import KiiPush
-import KiiPushLinux
+import KiiPushSystem
 import Synchronization
 
 /// One database file in a state directory, for stores that survive a restart.

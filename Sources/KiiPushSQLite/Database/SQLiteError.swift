@@ -1,5 +1,5 @@
 #if SQLite
-public import KiiPushLinux
+public import KiiPushSystem
 
 /// Why a database was not opened, or a call on it failed; never quotes the database's contents.
 @nonexhaustive

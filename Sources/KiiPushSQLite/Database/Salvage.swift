@@ -2,7 +2,7 @@
 import CSQLite
 import Glibc
 import KiiPush
-import KiiPushLinux
+import KiiPushSystem
 
 /// The readable contents of a damaged database, copied row by row into a new one.
 ///

@@ -1,7 +1,7 @@
 #if SQLite
 import KiiPush
 import KiiPushDelivery
-import KiiPushLinux
+import KiiPushSystem
 import Synchronization
 
 /// Writes the records of an inbox, many in one transaction, together with the commits of a deduplication store and the

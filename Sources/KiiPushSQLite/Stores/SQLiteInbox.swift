@@ -1,7 +1,7 @@
 #if SQLite
 public import KiiPush
 public import KiiPushDelivery
-public import KiiPushLinux
+public import KiiPushSystem
 import Synchronization
 
 /// An inbox whose payloads survive a crash, a reboot and a loss of power.

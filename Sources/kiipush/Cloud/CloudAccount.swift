@@ -1,6 +1,7 @@
 import KiiCloud
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// The credentials and the app for calls of Kii's cloud: a file that only its owner can read.
 struct CloudAccount: Sendable {

@@ -1,6 +1,7 @@
 import KiiCloud
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// `kiipush install`: makes Kii send pushes to this device over MQTT, and writes its endpoint to a file.
 struct InstallCommand {

@@ -1,6 +1,7 @@
 import KiiCloud
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// `kiipush unsubscribe`: ends the pushes of a bucket or a topic, for one device or all of a list.
 struct UnsubscribeCommand {

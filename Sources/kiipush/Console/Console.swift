@@ -1,5 +1,6 @@
 import Glibc
 import KiiPushLinux
+import KiiPushSystem
 
 /// The output of a command; tests use one that records it.
 struct Console: Sendable {

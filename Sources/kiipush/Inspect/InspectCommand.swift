@@ -2,6 +2,7 @@ import Glibc
 import KiiPush
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 
 /// `kiipush inspect`: shows what each payload is and why.
 struct InspectCommand {

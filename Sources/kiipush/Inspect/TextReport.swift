@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// The report of `kiipush inspect` for people: a headline, then a line for each property.
 enum TextReport {

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushRules
 
 /// `kiipush kill` and `kiipush revive`: the kill switch of an agent in another process.

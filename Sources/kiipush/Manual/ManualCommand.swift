@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// `kiipush manual`: writes the pages for `man`.
 struct ManualCommand {

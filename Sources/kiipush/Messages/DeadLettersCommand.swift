@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
+import KiiPushSystem
 
 /// `kiipush dead-letters`: lists, replays or drops dead letters.
 enum DeadLettersCommand {

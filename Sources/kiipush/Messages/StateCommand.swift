@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// The common part of `kiipush dead-letters` and `kiipush held`: finds the agent of the state directory, and asks it.
 enum StateCommand {

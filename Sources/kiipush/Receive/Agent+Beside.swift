@@ -2,6 +2,7 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
 import KiiPushRules
+import KiiPushSystem
 
 // The tasks beside an agent's service.
 extension Agent {

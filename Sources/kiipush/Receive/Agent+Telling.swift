@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
+import KiiPushSystem
 import Synchronization
 
 // The agent's reports to its log, its service manager and its watchers.

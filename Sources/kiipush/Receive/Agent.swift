@@ -2,6 +2,7 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushMQTT
 import Synchronization
 

@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushRules
 
 /// The agent's log: a line per outcome, prefixed with a priority for journald.

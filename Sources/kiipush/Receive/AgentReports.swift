@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
+import KiiPushSystem
 
 /// The agent's counters, and the two reports made from them: the metrics file and its status.
 struct AgentReports: Sendable {

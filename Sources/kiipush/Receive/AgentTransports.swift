@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushMQTT
 
 /// The transports of an agent's payloads, with their wrappers.

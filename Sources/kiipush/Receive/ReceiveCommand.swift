@@ -2,6 +2,7 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 import Synchronization
 
 /// `kiipush receive`: an agent that receives pushes and runs the handlers of a rules file.

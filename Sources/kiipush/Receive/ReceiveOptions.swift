@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushMQTT
 
 /// The options of `kiipush receive`.

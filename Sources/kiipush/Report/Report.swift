@@ -1,4 +1,5 @@
 import KiiPushLinux
+import KiiPushSystem
 
 /// The contents of a report: the messages of a capture with their outcomes, and the lists that they refer to.
 struct Report {

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushRules
 
 /// `kiipush report`: renders a capture as a page for a browser.

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// A report's data as JSON: columns of numbers, which refer to lists of texts.
 struct ReportJSON {

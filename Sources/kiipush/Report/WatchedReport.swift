@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushRules
 
 /// Makes a report from the output of `kiipush tap --format json`: the outcome of each message of a running agent.

@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 
 /// Reads a captured corpus for a command, a line at a time, and reports invalid lines.
 struct CorpusFile {

@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushTesting
 
 /// `kiipush rules diff`: finds the messages of a captured corpus that another version of the rules treats differently.

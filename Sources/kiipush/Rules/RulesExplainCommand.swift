@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushTesting
 
 /// `kiipush rules explain`: one payload through the real chain, with every reason.

@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 
 /// Reads rules files for commands, and reports their problems.
 enum RulesFile {

@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushTesting
 
 /// `kiipush rules test`: runs the tests of rules files.

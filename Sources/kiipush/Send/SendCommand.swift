@@ -3,6 +3,7 @@ import KiiCloud
 import KiiPush
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 
 /// `kiipush send`: sends a push to a topic, or shows the payload for each network's devices.
 struct SendCommand {

@@ -1,6 +1,7 @@
 import KiiCloud
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// The options of `kiipush send`.
 struct SendOptions {

@@ -1,6 +1,7 @@
 import Glibc
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// A running agent's identity and switched-off targets: the answer to `who` on its control socket.
 ///

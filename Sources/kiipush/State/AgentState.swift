@@ -3,6 +3,7 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushSQLite
 
 /// A state directory that only this process uses: its stores, and other persistent state.

@@ -1,5 +1,6 @@
 import Glibc
 import KiiPushLinux
+import KiiPushSystem
 
 /// The directories that a first start must create, and removes if it fails: a wrong option must not leave a state
 /// directory behind.

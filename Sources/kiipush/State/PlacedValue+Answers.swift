@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// Reads an agent's answers leniently: missing values, or those of another type, are nil, empty or zero.
 extension PlacedValue {

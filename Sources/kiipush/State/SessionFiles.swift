@@ -1,6 +1,7 @@
 import Glibc
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushMQTT
 
 /// The identity of an MQTT session, kept in the state directory so that the broker recognises the device.

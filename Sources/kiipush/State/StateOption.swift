@@ -1,4 +1,5 @@
 import KiiPushLinux
+import KiiPushSystem
 
 /// The option `--state`: the state directory of a command.
 enum StateOption {

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 extension AgentStatus {
     /// The status as one object on one line; times of routes in milliseconds.

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 extension AgentStatus {
     /// Parses an agent's answer; nil if it is something else.

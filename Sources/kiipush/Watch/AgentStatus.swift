@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// The status of a running agent: `kiipush status` prints it and `kiipush top` shows it.
 struct AgentStatus: Sendable, Equatable {

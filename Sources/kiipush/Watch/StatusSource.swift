@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
+import KiiPushSystem
 
 /// The source of an agent's status, collected at each request.
 struct StatusSource: Sendable {

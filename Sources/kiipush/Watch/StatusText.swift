@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// An agent's status for people, in lines of limited width.
 struct StatusText {

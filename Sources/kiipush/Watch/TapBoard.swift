@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 import Synchronization
 
 /// The watchers of an agent's messages: a few, each with a bounded queue, so that none of them slows the agent.

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// `kiipush tap`: shows the messages of a running agent when they end.
 enum TapCommand {

@@ -1,5 +1,6 @@
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// A message that has ended, as `kiipush tap` shows it.
 struct TappedMessage: Sendable {

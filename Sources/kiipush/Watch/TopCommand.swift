@@ -1,6 +1,7 @@
 import Glibc
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 
 /// `kiipush top`: a running agent's activity, live on a terminal, or as plain snapshots.
 struct TopCommand {

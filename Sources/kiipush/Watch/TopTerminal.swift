@@ -1,5 +1,6 @@
 import Glibc
 import KiiPushLinux
+import KiiPushSystem
 import Synchronization
 
 /// A terminal used as a full screen by one program; restored afterwards, even if a signal ends the program.

@@ -3,6 +3,7 @@ import Glibc
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite("printing where there is no room")
 struct LinePrinterTests {

@@ -6,6 +6,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite(.timeLimit(.minutes(1)))
 struct ProgramActionsTests {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite("programs that cannot be started for want of something")
 struct ProgramShortageTests {

@@ -3,6 +3,7 @@ import KiiPush
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite(.timeLimit(.minutes(1)))
 struct AlertPresenterTests {

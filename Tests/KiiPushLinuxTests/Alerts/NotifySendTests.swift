@@ -3,6 +3,7 @@ import KiiPush
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 struct NotifySendTests {
     let directory: TemporaryDirectory

@@ -3,6 +3,7 @@ import Glibc
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite("a lock by a file")
 struct FileLockTests {

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 /// The interval is an hour where the system must tell of a change itself, so that no look finds it by chance.
 @Suite("FileWatcher", .timeLimit(.minutes(1)))

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 struct LineSplitterTests {
     /// The lines of a text that comes in so many bytes at a time.

@@ -1,5 +1,6 @@
 import Foundation
 import KiiPushLinux
+import KiiPushSystem
 import Testing
 
 /// Files that hold a secret.

@@ -2,6 +2,7 @@ import Glibc
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite("StateDirectory")
 struct StateDirectoryTests {

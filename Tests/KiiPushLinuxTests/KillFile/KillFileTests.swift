@@ -4,6 +4,7 @@ import KiiPushRules
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite("KillFile", .timeLimit(.minutes(1)))
 struct KillFileTests {

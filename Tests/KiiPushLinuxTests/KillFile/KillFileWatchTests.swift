@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 /// A wall clock that a test sets, and a list of what was reported.
 private final class Scene: Sendable {

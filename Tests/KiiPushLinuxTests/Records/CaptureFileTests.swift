@@ -5,6 +5,7 @@ import KiiPushTesting
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 struct CaptureFileTests {
     let folder: Folder

@@ -6,6 +6,7 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushDelivery
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite("the log's lines, as the journal, a terminal or a pipe has them", .timeLimit(.minutes(1)))
 struct LogOutputTests {

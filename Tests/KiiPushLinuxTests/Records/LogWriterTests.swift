@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite("a log whose reader is slow or gone", .timeLimit(.minutes(1)))
 struct LogWriterTests {

@@ -6,6 +6,7 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushDelivery
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite(.timeLimit(.minutes(1)))
 struct MetricsFileTests {

@@ -1,6 +1,7 @@
 import KiiPush
 import KiiPushRules
 import KiiPushLinux
+import KiiPushSystem
 import Testing
 
 /// Rules from files.

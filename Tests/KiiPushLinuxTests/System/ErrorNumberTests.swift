@@ -2,6 +2,7 @@ import Glibc
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 struct ErrorNumberTests {
     @Test("a call is made again for as long as a signal interrupts it")

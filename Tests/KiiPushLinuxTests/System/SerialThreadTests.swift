@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite(.timeLimit(.minutes(1)))
 struct SerialThreadTests {

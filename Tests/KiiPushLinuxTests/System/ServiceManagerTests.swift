@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 struct ServiceManagerTests {
     /// A socket that takes what a manager is told.

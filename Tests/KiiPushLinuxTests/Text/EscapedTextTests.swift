@@ -1,6 +1,7 @@
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 struct EscapedTextTests {
     @Test(

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 @Suite("clients for whom there is no descriptor")
 struct AcceptPauseTests {

@@ -3,6 +3,7 @@ import KiiPush
 import KiiPushContracts
 import KiiPushDelivery
 import KiiPushLinux
+import KiiPushSystem
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

@@ -1,6 +1,7 @@
 import Glibc
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 /// A program that is connected to a socket; each wait of its ends after ten seconds.
 final class SocketPeer {

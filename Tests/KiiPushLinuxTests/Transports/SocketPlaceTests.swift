@@ -4,6 +4,7 @@ import KiiPushContracts
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 /// Where a socket may lie, and what becomes of what lies there.
 @Suite(.timeLimit(.minutes(1)))

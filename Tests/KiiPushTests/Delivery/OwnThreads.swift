@@ -1,4 +1,5 @@
 import KiiPushLinux
+import KiiPushSystem
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import Glibc
 import KiiPushLinux
+import KiiPushSystem
 import Testing
 
 @testable import kiipush

@@ -4,6 +4,7 @@ import Glibc
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 @testable import kiipush
 
 @Suite("an agent with a state directory, and the commands that work on it", .serialized)

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 @testable import kiipush
 
 @Suite("an agent that is asked to stop before it runs", .timeLimit(.minutes(1)))

@@ -3,6 +3,7 @@ import Glibc
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 @testable import kiipush
 
 @Suite("an agent with few open files", .timeLimit(.minutes(1)))

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 
 struct ManagedAgentTests {
     @Test("an agent whose broker is away is ready to its manager, which is told that it is not connected")

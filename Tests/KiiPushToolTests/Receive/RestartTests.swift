@@ -3,6 +3,7 @@ import Glibc
 import Testing
 
 @testable import KiiPushLinux
+@testable import KiiPushSystem
 @testable import kiipush
 
 @Suite("an agent that is started while somebody has its lock", .timeLimit(.minutes(1)))

@@ -3,6 +3,7 @@ import Glibc
 import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushMQTT
 import KiiPushSQLite
 

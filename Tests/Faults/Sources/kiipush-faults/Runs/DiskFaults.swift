@@ -2,6 +2,7 @@ import Glibc
 import KiiPush
 import KiiPushDelivery
 import KiiPushLinux
+import KiiPushSystem
 import KiiPushSQLite
 import Synchronization
 

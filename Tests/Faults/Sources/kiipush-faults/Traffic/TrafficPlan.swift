@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import KiiPushLinux
+import KiiPushSystem
 import Synchronization
 
 /// Which traffic is sent: honest, looping and flooding, each to an agent of its own.

@@ -24,10 +24,10 @@ package struct FileStamp: Hashable, Sendable {
         times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
     }
 
-    var isDirectory: Bool { error == 0 && mode & S_IFMT == S_IFDIR }
+    package var isDirectory: Bool { error == 0 && mode & S_IFMT == S_IFDIR }
 
     /// Whether both are the same file, regardless of contents.
-    func isSameFile(as other: FileStamp) -> Bool {
+    package func isSameFile(as other: FileStamp) -> Bool {
         error == 0 && other.error == 0 && device == other.device && inode == other.inode
     }
 }

@@ -38,13 +38,13 @@ package final class ThreadSignal: Sendable {
     }
 
     /// Wakes the thread for the last time.
-    func end() {
+    package func end() {
         isOver.store(true, ordering: .releasing)
         raise()
     }
 
     /// Whether it has been ended.
-    var hasEnded: Bool { isOver.load(ordering: .acquiring) }
+    package var hasEnded: Bool { isOver.load(ordering: .acquiring) }
 
     /// Lets the thread sleep again; call it before checking for work.
     package func clear() {
@@ -76,7 +76,7 @@ package func ignoreBrokenPipeSignal() { _ = signal(SIGPIPE, SIG_IGN) }
 /// Makes this thread's writes to a broken pipe fail with `EPIPE`, instead of ending the process by a signal.
 ///
 /// For a dedicated thread, permanently: a pending signal would arrive as soon as it is unblocked.
-func blockBrokenPipeSignal() {
+package func blockBrokenPipeSignal() {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGPIPE)

@@ -39,7 +39,7 @@ package struct FileLock: Sendable {
     }
 
     /// Locks an open file or directory; closing it ends the lock.
-    static func lock(_ descriptor: Int32, limit: Duration) throws(ErrorNumber) {
+    package static func lock(_ descriptor: Int32, limit: Duration) throws(ErrorNumber) {
         let deadline = ContinuousClock.now + limit
         // A blocking lock has no time limit, so it is tried repeatedly; an editing program has it only briefly.
         while retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) != 0 {

@@ -2,7 +2,7 @@
 ///
 /// Produces the same lines as ``LineReader``: ended by LF or CRLF, numbered from 1. Lines of only spaces and tabs are
 /// skipped, but counted. Keeps at most `limit` bytes of a line, and the last chunk.
-struct LineSplitter {
+package struct LineSplitter {
     private let limit: Int
     private var chunk: [UInt8] = []
     private var start = 0
@@ -15,16 +15,16 @@ struct LineSplitter {
     /// Makes an empty one.
     ///
     /// - Parameter limit: the most bytes of a line, without its end.
-    init(limit: Int) { self.limit = ByteReader.clamped(limit) }
+    package init(limit: Int) { self.limit = ByteReader.clamped(limit) }
 
     /// Adds a chunk; call it only after ``next()`` has returned nil.
-    mutating func append(_ bytes: ArraySlice<UInt8>) {
+    package mutating func append(_ bytes: ArraySlice<UInt8>) {
         chunk = Array(bytes)
         start = 0
     }
 
     /// The next line, or nil if more input is needed.
-    mutating func next() -> InputLine? {
+    package mutating func next() -> InputLine? {
         while start < chunk.count {
             let lineFeed = chunk[start...].firstIndex(of: UInt8(ascii: "\n"))
             let part = chunk[start..<(lineFeed ?? chunk.count)]
@@ -48,13 +48,13 @@ struct LineSplitter {
     }
 
     /// The last line of the input, if it had no line end; otherwise nil.
-    mutating func finish() -> InputLine? { partial.isEmpty ? nil : takeLine(hasLineFeed: false) }
+    package mutating func finish() -> InputLine? { partial.isEmpty ? nil : takeLine(hasLineFeed: false) }
 
     /// Whether there is an incomplete line.
-    var hasPartialLine: Bool { !partial.isEmpty }
+    package var hasPartialLine: Bool { !partial.isEmpty }
 
     /// Whether the whole input has been split.
-    var needsMore: Bool { chunk.isEmpty }
+    package var needsMore: Bool { chunk.isEmpty }
 
     private static let carriageReturn = UInt8(ascii: "\r")
 

@@ -1,21 +1,21 @@
-import Glibc
+package import Glibc
 
 /// The address of a Unix socket: a path, or a name without a file.
-struct UnixAddress {
+package struct UnixAddress {
     private var address = sockaddr_un()
     private let length: socklen_t
 
     /// The most bytes of a path.
-    static let longestPath = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
+    package static let longestPath = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
 
     /// The address of a path; nil if it is empty, too long or contains NUL.
-    init?(path: String) {
+    package init?(path: String) {
         guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
         self.init(bytes: Array(path.utf8) + [0])
     }
 
     /// The address of an abstract name; nil if it is too long.
-    init?(abstract name: String) { self.init(bytes: [0] + Array(name.utf8)) }
+    package init?(abstract name: String) { self.init(bytes: [0] + Array(name.utf8)) }
 
     private init?(bytes: [UInt8]) {
         guard bytes.count <= Self.longestPath + 1 else { return nil }
@@ -26,7 +26,7 @@ struct UnixAddress {
     }
 
     /// Calls `body` with the address for system calls; the pointer is valid until it returns.
-    func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    package func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         unsafe withUnsafePointer(to: address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
         }

@@ -1,9 +1,9 @@
 import Glibc
 
 /// Runs a program to its end, within a time limit, without input and output.
-enum ChildProcess {
+package enum ChildProcess {
     /// How a program ended.
-    enum End: Equatable {
+    package enum End: Equatable {
         case exited(Int32)
         case signaled(Int32)
         /// It was killed at the time limit.
@@ -18,7 +18,7 @@ enum ChildProcess {
     ///   - limit: the time limit, at most an hour.
     /// - Returns: how it ended.
     /// - Throws: why it was not started or could not be waited for.
-    static func run(_ program: String, _ arguments: [String], limit: Duration) throws(ErrorNumber) -> End {
+    package static func run(_ program: String, _ arguments: [String], limit: Duration) throws(ErrorNumber) -> End {
         let process = try RunningProcess([program] + arguments)
         let hasEnded = process.waitForEnd(within: min(max(limit, .zero), .seconds(3_600)))
         if !hasEnded { process.send(SIGKILL) }

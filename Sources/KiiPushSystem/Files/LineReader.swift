@@ -34,7 +34,7 @@ package struct LineReader: ~Copyable, Sendable {
         self.init(source, limit: limit, bufferSize: 65_536)
     }
 
-    init(_ source: consuming ByteReader, limit: Int, bufferSize: Int) {
+    package init(_ source: consuming ByteReader, limit: Int, bufferSize: Int) {
         self.source = source
         self.limit = ByteReader.clamped(limit)
         buffer = [UInt8](repeating: 0, count: bufferSize)

@@ -30,7 +30,7 @@ public struct Shortage: Sendable, Hashable {
 
 extension Shortage.Kind {
     /// The shortage that a system error indicates; nil for any other failure.
-    init?(_ number: ErrorNumber) {
+    package init?(_ number: ErrorNumber) {
         switch number.rawValue {
         case EMFILE, ENFILE: self = .descriptors
         case ENOMEM, ENOBUFS, EAGAIN: self = .memory
@@ -118,5 +118,5 @@ public final class Shortages: Sendable {
     public func isShort(of kind: Shortage.Kind) -> Bool { state.withLock { $0.current[kind] != nil } }
 
     /// How many shortages of a kind have begun.
-    func begun(_ kind: Shortage.Kind) -> Int { state.withLock { $0.begun[kind] ?? 0 } }
+    package func begun(_ kind: Shortage.Kind) -> Int { state.withLock { $0.begun[kind] ?? 0 } }
 }

@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 public import KiiPush
 
 /// Notifies the service manager, systemd, that started this process: that it is ready, its status, that it is alive.
@@ -18,7 +18,7 @@ public struct ServiceManager: Sendable {
     private let address: UnixAddress?
 
     /// Variables for this process only, which programs that it starts do not inherit.
-    static let variables: Set<String> = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
+    package static let variables: Set<String> = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"]
 
     /// The manager of this process's environment: `NOTIFY_SOCKET`, a path or an abstract name that begins with `@`;
     /// `WATCHDOG_USEC` and `WATCHDOG_PID`.
@@ -26,7 +26,7 @@ public struct ServiceManager: Sendable {
         self.init(process: getpid()) { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
     }
 
-    init(process: pid_t, environment: (String) -> String?) {
+    package init(process: pid_t, environment: (String) -> String?) {
         let socket = environment("NOTIFY_SOCKET") ?? ""
         if socket.hasPrefix("@") {
             address = UnixAddress(abstract: String(socket.dropFirst()))

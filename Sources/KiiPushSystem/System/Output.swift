@@ -28,7 +28,7 @@ package func writeAll(_ text: String, to descriptor: Int32) throws(ErrorNumber) 
 ///   - descriptor: where it is written.
 ///   - written: counts the written bytes, even on failure; zero at first.
 /// - Throws: the error of the failed call.
-func writeAll(_ text: String, to descriptor: Int32, written: inout Int) throws(ErrorNumber) {
+package func writeAll(_ text: String, to descriptor: Int32, written: inout Int) throws(ErrorNumber) {
     let bytes = Array(text.utf8)
     while written < bytes.count {
         let rest = written
@@ -48,7 +48,7 @@ func writeAll(_ text: String, to descriptor: Int32, written: inout Int) throws(E
 /// - Parameters:
 ///   - text: the text, of which at most 4,096 bytes are written, which a ready pipe accepts at once.
 ///   - descriptor: where it is written.
-func writeIfReady(_ text: String, to descriptor: Int32) {
+package func writeIfReady(_ text: String, to descriptor: Int32) {
     var polled = [pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)]
     pollAll(&polled, for: .zero)
     guard polled[0].revents & Int16(POLLOUT) != 0 else { return }

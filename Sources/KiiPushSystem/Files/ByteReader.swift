@@ -118,14 +118,14 @@ package struct ByteReader: ~Copyable, Sendable {
     /// - Parameter buffer: receives the bytes; all of it may be overwritten.
     /// - Returns: the number of bytes; 0 at the end.
     /// - Throws: ``ReadError/unreadable(name:_:)``.
-    borrowing func read(into buffer: inout [UInt8]) throws(ReadError) -> Int {
+    package borrowing func read(into buffer: inout [UInt8]) throws(ReadError) -> Int {
         let descriptor = descriptor
         let taken = unsafe buffer.withUnsafeMutableBytes { unsafe Self.read(descriptor, into: $0) }
         if taken < 0 { throw .unreadable(name: name, .current) }
         return taken
     }
 
-    static func clamped(_ limit: Int) -> Int { min(max(limit, 0), largestLimit) }
+    package static func clamped(_ limit: Int) -> Int { min(max(limit, 0), largestLimit) }
 
     private static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         while true {
@@ -136,7 +136,7 @@ package struct ByteReader: ~Copyable, Sendable {
     }
 
     /// A copy of exact size if the bytes are few, so that a small payload keeps no large block.
-    static func trimmed(_ bytes: [UInt8], of limit: Int) -> [UInt8] {
+    package static func trimmed(_ bytes: [UInt8], of limit: Int) -> [UInt8] {
         guard bytes.count <= limit / 2 else { return bytes }
         var exact: [UInt8] = []
         exact.reserveCapacity(bytes.count)

@@ -1,26 +1,37 @@
-import Glibc
+package import Glibc
 import Synchronization
 
 /// A started program, which the owner must ``reap()``.
-struct RunningProcess: ~Copyable {
+package struct RunningProcess: ~Copyable {
     /// The environment of a new program, besides its arguments.
-    struct Surroundings {
+    package struct Surroundings {
         /// The descriptors that become its standard input, output and error; -1 for `/dev/null`.
-        var streams: [Int32] = [-1, -1, -1]
+        let streams: [Int32]
         /// Additional variables, which replace this process's.
-        var variables: [String: String] = [:]
+        let variables: [String: String]
         /// Variables of this process that the program does not inherit.
-        var hidden: Set<String> = []
+        let hidden: Set<String>
         /// Whether it leads its own process group, so that it can be ended together with its descendants.
-        var isGroup = false
+        let isGroup: Bool
         /// Whether it is detached: nobody calls ``reap()``, and it is reaped as soon as it ends.
-        var isLeft = false
+        let isLeft: Bool
+
+        package init(
+            streams: [Int32] = [-1, -1, -1], variables: [String: String] = [:], hidden: Set<String> = [],
+            isGroup: Bool = false, isLeft: Bool = false
+        ) {
+            self.streams = streams
+            self.variables = variables
+            self.hidden = hidden
+            self.isGroup = isGroup
+            self.isLeft = isLeft
+        }
     }
 
     /// Its process id, which is not reused until it is reaped.
-    let id: pid_t
+    package let id: pid_t
     /// Readable when the program has ended.
-    let endDescriptor: Int32
+    package let endDescriptor: Int32
 
     private let isGroup: Bool
 
@@ -30,7 +41,7 @@ struct RunningProcess: ~Copyable {
     ///   - vector: the program, by its path or its name on `PATH` if it has no slash, and its arguments.
     ///   - surroundings: its environment.
     /// - Throws: why it was not started, such as `ENOENT`.
-    init(_ vector: [String], _ surroundings: Surroundings = Surroundings()) throws(ErrorNumber) {
+    package init(_ vector: [String], _ surroundings: Surroundings = Surroundings()) throws(ErrorNumber) {
         guard let program = vector.first, !program.isEmpty, !program.utf8.contains(0) else {
             throw ErrorNumber(rawValue: ENOENT)
         }
@@ -60,13 +71,13 @@ struct RunningProcess: ~Copyable {
     }
 
     /// Sends a signal, to the whole group if it leads one.
-    func send(_ signal: Int32) { kill(isGroup ? -id : id, signal) }
+    package func send(_ signal: Int32) { kill(isGroup ? -id : id, signal) }
 
     /// Leaves a detached program to itself.
-    consuming func leave() { close(endDescriptor) }
+    package consuming func leave() { close(endDescriptor) }
 
     /// Blocks until the program has ended or the time has passed; returns whether it has ended.
-    func waitForEnd(within limit: Duration) -> Bool {
+    package func waitForEnd(within limit: Duration) -> Bool {
         let deadline = ContinuousClock.now + limit
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
@@ -80,7 +91,7 @@ struct RunningProcess: ~Copyable {
     /// Blocks until the program has ended, and reaps it.
     ///
     /// - Throws: why its end is unknown, such as `ECHILD` in a process that ignores its children's end.
-    consuming func reap() throws(ErrorNumber) -> ChildProcess.End {
+    package consuming func reap() throws(ErrorNumber) -> ChildProcess.End {
         defer { close(endDescriptor) }
         // The waiting thread must end first, so that it never waits for another program with the same id.
         var polled = [pollfd(fd: endDescriptor, events: Int16(POLLIN), revents: 0)]

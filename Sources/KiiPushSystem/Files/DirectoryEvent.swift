@@ -1,30 +1,30 @@
 import Glibc
 
 /// A directory that the system watches.
-struct DirectoryWatch {
-    let number: Int32
-    let path: String
-    let stamp: FileStamp
+package struct DirectoryWatch {
+    package let number: Int32
+    package let path: String
+    package let stamp: FileStamp
     /// Whether it is the file's own directory, not one above.
-    let isOwn: Bool
+    package let isOwn: Bool
 
     private static let itself = IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
 
     /// The events of a file's own directory; a created file counts when it has been written.
-    static let fileEvents = UInt32(IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ATTRIB | itself)
+    package static let fileEvents = UInt32(IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ATTRIB | itself)
 
     /// The events of a directory above, in which the next one may appear.
-    static let directoryEvents = UInt32(IN_CREATE | IN_MOVED_TO | itself)
+    package static let directoryEvents = UInt32(IN_CREATE | IN_MOVED_TO | itself)
 }
 
 /// One event of a watched directory.
-struct DirectoryEvent {
+package struct DirectoryEvent {
     private let watch: Int32
     private let mask: UInt32
     private let name: ArraySlice<UInt8>
 
     /// The events of one `read` call, which returns only whole ones.
-    static func all(in bytes: ArraySlice<UInt8>) -> [DirectoryEvent] {
+    package static func all(in bytes: ArraySlice<UInt8>) -> [DirectoryEvent] {
         var events: [DirectoryEvent] = []
         var rest = bytes
         while rest.count >= 16 {
@@ -45,13 +45,13 @@ struct DirectoryEvent {
     }
 
     /// Whether it may concern a file of this name in the file's own directory; after lost events, it may.
-    func tells(of fileName: [UInt8], in watched: DirectoryWatch?) -> Bool {
+    package func tells(of fileName: [UInt8], in watched: DirectoryWatch?) -> Bool {
         if mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
         return watch == watched?.number && watched?.isOwn == true && name.elementsEqual(fileName)
     }
 
     /// Whether the watch is lost, or its directory has been moved.
-    func ends(_ watched: DirectoryWatch?) -> Bool {
+    package func ends(_ watched: DirectoryWatch?) -> Bool {
         watch == watched?.number && mask & UInt32(IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT) != 0
     }
 }

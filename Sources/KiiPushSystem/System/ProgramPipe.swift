@@ -4,12 +4,12 @@ import Synchronization
 /// A pipe between this process and a program; open ends are closed when it is released.
 ///
 /// Not a socket pair, since a shell's `>/dev/stdout` cannot open a socket.
-struct ProgramPipe: ~Copyable {
-    private(set) var readEnd: Int32
-    private(set) var writeEnd: Int32
+package struct ProgramPipe: ~Copyable {
+    package private(set) var readEnd: Int32
+    package private(set) var writeEnd: Int32
 
     /// Makes a pipe; both ends close on exec.
-    init() throws(ErrorNumber) {
+    package init() throws(ErrorNumber) {
         (readEnd, writeEnd) = try startingPrograms.withLock { _ throws(ErrorNumber) -> (Int32, Int32) in
             var ends: [Int32] = [-1, -1]
             guard unsafe pipe(&ends) == 0 else { throw .current }
@@ -26,22 +26,22 @@ struct ProgramPipe: ~Copyable {
         for end in [readEnd, writeEnd] where end >= 0 { close(end) }
     }
 
-    mutating func closeReadEnd() {
+    package mutating func closeReadEnd() {
         if readEnd >= 0 { close(readEnd) }
         readEnd = -1
     }
 
-    mutating func closeWriteEnd() {
+    package mutating func closeWriteEnd() {
         if writeEnd >= 0 { close(writeEnd) }
         writeEnd = -1
     }
 
     /// Transfers the write end to the caller, who closes it.
-    mutating func takeWriteEnd() -> Int32 {
+    package mutating func takeWriteEnd() -> Int32 {
         defer { writeEnd = -1 }
         return writeEnd
     }
 
     /// Makes an end non-blocking for this process; the program's end stays as it is.
-    static func makeNonBlocking(_ end: Int32) { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+    package static func makeNonBlocking(_ end: Int32) { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
 }

@@ -3,7 +3,7 @@ import Glibc
 /// Reads once from a ready descriptor, as much as is available and fits the buffer.
 ///
 /// - Returns: the number of bytes; 0 at the end, -1 on failure, with the reason in `errno`.
-func readOnce(_ descriptor: Int32, into buffer: inout [UInt8]) -> Int {
+package func readOnce(_ descriptor: Int32, into buffer: inout [UInt8]) -> Int {
     unsafe buffer.withUnsafeMutableBytes { bytes in
         retrying { unsafe read(descriptor, bytes.baseAddress, bytes.count) }
     }

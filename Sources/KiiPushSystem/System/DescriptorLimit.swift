@@ -4,13 +4,13 @@ import Glibc
 package enum DescriptorLimit {
     /// The descriptors that an agent needs besides programs: its own files, 16 clients of a socket, 4 of its control
     /// socket, and a reserve.
-    static let beside = 64
+    package static let beside = 64
     /// The descriptors that programs and clients leave free.
     ///
     /// Swift's Dispatch sometimes opens one to monitor its threads, and ends the process if it cannot.
-    static let reserve = 8
+    package static let reserve = 8
     /// The descriptors of a program while it is started: pipes, signals and sockets.
-    static let perProgram = 12
+    package static let perProgram = 12
 
     /// Makes sure that this many programs can run at once: raises this process's own limit if needed and allowed.
     ///
@@ -30,7 +30,7 @@ package enum DescriptorLimit {
     }
 
     /// Whether a newly opened descriptor leaves the reserve free: the system assigns the lowest free number.
-    static func isBelowReserve(_ descriptor: Int32) -> Bool {
+    package static func isBelowReserve(_ descriptor: Int32) -> Bool {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return true }
         return UInt64(max(descriptor, 0)) + UInt64(reserve) < UInt64(limit.rlim_cur)
@@ -40,7 +40,7 @@ package enum DescriptorLimit {
     ///
     /// - Parameter descriptor: any open descriptor.
     /// - Throws: `EMFILE` if it would not; the system's error if it has none at all.
-    static func checkReserve(_ descriptor: Int32) throws(ErrorNumber) {
+    package static func checkReserve(_ descriptor: Int32) throws(ErrorNumber) {
         let next = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard next >= 0 else { throw .current }
         close(next)
@@ -65,7 +65,7 @@ package enum DescriptorLimit {
     private static let forStart = 29
 
     /// How many of these programs can run with this many descriptors.
-    static func fitting(_ programs: Int, _ descriptors: Int) -> Int {
+    package static func fitting(_ programs: Int, _ descriptors: Int) -> Int {
         min(programs, max((descriptors - beside) / perProgram, 1))
     }
 }

@@ -32,7 +32,7 @@ package func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
 /// Blocks until a non-blocking descriptor is ready.
 ///
 /// - Returns: false if it cannot be waited for; `errno` has the reason.
-func waitUntilReady(_ descriptor: Int32, for events: Int32) -> Bool {
+package func waitUntilReady(_ descriptor: Int32, for events: Int32) -> Bool {
     var poll = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     return retrying { unsafe Glibc.poll(&poll, 1, -1) } >= 0
 }

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// The thread starts with the first work and ends after an idle time, so that frequent work does not start a thread
 /// each time. It blocks signals of broken pipes.
-final class SerialThread: Sendable {
+package final class SerialThread: Sendable {
     private struct State {
         var pieces: [@Sendable () -> Void] = []
         var isRunning = false
@@ -15,10 +15,10 @@ final class SerialThread: Sendable {
     private let work = ThreadSemaphore()
 
     /// Makes one without a thread yet; its thread ends after this idle time.
-    init(rest: Duration = .seconds(1)) { self.rest = rest }
+    package init(rest: Duration = .seconds(1)) { self.rest = rest }
 
     /// Runs work after all earlier work, and returns its result.
-    func run<Result: Sendable>(_ piece: @escaping @Sendable () -> Result) async -> Result {
+    package func run<Result: Sendable>(_ piece: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             let isRunning = state.withLock { state in
                 state.pieces.append { continuation.resume(returning: piece()) }
