@@ -160,8 +160,7 @@ public struct Deduplicator: Middleware {
         leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)
     }
 
-    /// Ends the waiting copies of a held message: accepted if the message is stored on disk, else to be delivered
-    /// again.
+    /// Answers the waiting copies of a held message: their transports accept them if it is on disk, else retry later.
     public func hold(_ message: RoutedMessage) {
         guard let lease = message.lease else { return }
         message.recorder?.settle(.keep)

@@ -1,6 +1,6 @@
 /// The user, thing or administrator that caused a push.
 ///
-/// `senderURI` states the type if the payload has one. Otherwise the bare id tells: it is a thing's if it starts with
+/// `senderURI` states the type if the payload has one. If not, the bare id decides: it is a thing's if it starts with
 /// `th.`, as every thing id does, and a user's otherwise. The same holds for a Direct Push; only a `senderURI` says
 /// that the sender is an administrator.
 public enum Sender: Sendable {

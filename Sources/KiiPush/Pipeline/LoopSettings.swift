@@ -41,7 +41,7 @@ public struct LoopSettings: Sendable, Hashable {
 ///
 /// An open breaker drops nothing: it holds the key's messages for a few seconds and tests whether handling them causes
 /// more; see ``LoopGuard``. So the limits may be small: they are the number of messages of a loop that are handled
-/// before the guard reacts. Four breakers count each message that a route matches: that of the object, else of the
+/// before the guard reacts. Four breakers count each message that a route may handle: that of the object, else of the
 /// topic and sender, else of the conversation; that of the bucket or topic; that of the route; and that of the device.
 /// Traffic that a breaker has found to be caused elsewhere is not counted by the wider ones.
 public struct LoopRate: Sendable, Hashable {

@@ -11,7 +11,7 @@ public struct RoutedMessage: Sendable {
     /// When the payload arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
 
-    /// When the chain judges it: on arrival, unless it was held or replayed since.
+    /// When the chain judges it: on arrival, unless it had to wait.
     package var admittedAt: MonotonicInstant
 
     /// The app that the receiver serves; a payload that names none counts as that app's.
