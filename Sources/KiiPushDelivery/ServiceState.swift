@@ -196,7 +196,7 @@ extension ServiceState {
     }
 }
 
-// MARK: - What follows
+// MARK: - Effects
 
 extension ServiceState {
     /// The effects of a change, to be carried out without the lock.

@@ -334,7 +334,7 @@ extension LoopGuard {
     }
 }
 
-// MARK: What survives the process
+// MARK: The breaker store
 
 extension LoopGuard {
     /// How often the store of breakers threw; above zero, it is or was failing.

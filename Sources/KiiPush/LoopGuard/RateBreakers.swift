@@ -26,7 +26,7 @@ struct RateBreakers {
     /// How many keys were forgotten while they still counted.
     var forgottenEarly: Int { narrow.forgottenEarly + wide.forgottenEarly + broad.forgottenEarly }
 
-    // MARK: What a store is told
+    // MARK: Changes for the store
 
     /// Whether there are changes that no write was attempted for.
     var hasChanges: Bool { narrow.changes.isNew || wide.changes.isNew || broad.changes.isNew }

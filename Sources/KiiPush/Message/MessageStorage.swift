@@ -134,7 +134,7 @@ package final class MessageStorage: @unchecked Sendable {  // Changed only by a 
         return raw
     }
 
-    /// The transport that brought it.
+    /// The transport that delivered it.
     var transport: Transport? { received.transport }
 
     /// The text of a token; empty for an absent one.

@@ -1,7 +1,7 @@
 /// A decoded push: its kind, and all of Kii's information about it.
 ///
 /// The counterpart of `KiiReceivedMessage`, for payloads of any transport. Copies share one buffer: a copy costs a
-/// reference count, and each access to a string makes it anew. ``PushReceiver`` makes messages for handlers; make one
+/// reference count, and each access to a string makes a new one. ``PushReceiver`` makes messages for handlers; make one
 /// yourself to inspect a payload without a receiver:
 ///
 /// ```swift

@@ -18,7 +18,7 @@
 /// A store that throws loses no message and blocks no copy:
 /// - If it cannot begin a message, the message passes or fails, as ``StoreFailure`` says.
 /// - If it cannot record the end of a message, the deduplicator keeps the end and reports it again: when a copy
-///   arrives, which is then judged anew, and when the store accepts the end of another message. If the store still
+///   arrives, which is then looked up again, and when the store accepts the end of another message. If the store still
 ///   fails when a copy arrives, it is asked to forget the message; if that fails too, the copy passes or fails, as
 ///   ``StoreFailure`` says.
 /// - At most 1,024 such ends are kept, and those of the messages that were in flight by then. While the limit is

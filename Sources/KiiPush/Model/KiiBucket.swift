@@ -59,7 +59,7 @@ public struct KiiBucketType: Sendable, Hashable, CustomStringConvertible {
     /// An encrypted bucket, whose URI differs.
     public static let crypto = KiiBucketType("crypto")
 
-    /// Whether two types are the same but for the case of ASCII letters.
+    /// Whether two types are equal, ignoring the case of ASCII letters.
     public static func == (left: KiiBucketType, right: KiiBucketType) -> Bool {
         left.rawName.utf8.elementsEqual(right.rawName.utf8) { $0.lowercased == $1.lowercased }
     }

@@ -52,7 +52,7 @@ public struct MessageScope: Sendable, Hashable {
     /// The kind of scope.
     public let kind: Kind
 
-    /// The scope type as stated, exactly; nil when the payload states none.
+    /// The scope type exactly as stated; nil if the payload states none.
     public let typeName: String?
 
     /// The id of the scope's user, group or thing, if stated; always nil for the app.

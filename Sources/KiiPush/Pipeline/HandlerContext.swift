@@ -34,7 +34,7 @@ public struct HandlerContext: Sendable {
     /// ``willWrite(_:changing:)``.
     ///
     /// - Parameter object: the object, whether or not it exists yet.
-    /// - Returns: the announced write.
+    /// - Returns: the expected write.
     /// - Throws: ``LoopRefusal`` if the handler's own route accepts events of that bucket and refuses such writes; by
     ///   default they are only reported, to ``LoopGuard/onRisk(_:)``.
     public func willWrite(_ object: KiiObject) throws -> OwnWrite { try willWrite(object, changing: .fields) }
@@ -53,7 +53,7 @@ public struct HandlerContext: Sendable {
     /// - Parameters:
     ///   - object: the object, whether or not it exists yet.
     ///   - change: what the write does to it.
-    /// - Returns: the announced write.
+    /// - Returns: the expected write.
     /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
     public func willWrite(_ object: KiiObject, changing change: ObjectChange) throws -> OwnWrite {
         try judge(object.bucket, object.uri)

@@ -40,7 +40,7 @@ public struct Trace: Sendable {
     public let messageID: UInt64
     /// The message, unless it was undecodable.
     public let message: PushMessage?
-    /// The transport that brought it.
+    /// The transport that delivered it.
     public let transport: Transport?
     /// The steps, in order.
     public let stages: [Stage]

@@ -19,7 +19,7 @@
 /// stamp counts: a write for one waiting message does not lengthen the lineage of another. Only if the object has
 /// passed through too many handlers does the stamp count for earlier messages, too.
 ///
-/// A stale stamp is ignored, and the lineage begins anew. In doubt, traffic counts as legitimate: a loop whose stamps
+/// A stale stamp is ignored, and the lineage starts again. In doubt, traffic counts as legitimate: a loop whose stamps
 /// are ignored is still bounded by the rate.
 ///
 /// The time is the server's, because a device's wall clock may say 1970. The guard learns it from the times in pushes
