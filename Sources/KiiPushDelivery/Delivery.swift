@@ -1,32 +1,33 @@
 import KiiPush
 
-/// A message in a service, from the moment when its payload is accepted until it has ended.
+/// A message in a service, from the acceptance of its payload to its end.
 ///
-/// A value that one owner has at a time: the service's state while it waits, the task that walks it while it moves.
+/// A value with one owner at a time: the service's state while it waits, else the task that processes it.
 struct Delivery: Sendable {
     let ticket: Ticket
-    /// How far it has come.
+    /// Its progress.
     var walk: MessageWalk
     /// Whether it has one of the service's places.
     var hasPlace = false
-    /// Whether its lane waits for it: it is being handled, or tried again before those behind it.
+    /// Whether it blocks its lane: it is being handled, or is tried again before those behind it.
     var hasLane = false
-    /// The older changes of its object that it takes the place of, oldest first, until the chain has passed it.
+    /// The older changes of its object that it replaces, oldest first, until the chain has admitted it.
     var replaced: [Delivery] = []
 }
 
-/// What does not change of a delivery.
+/// The constant parts of a delivery.
 final class Ticket: Sendable {
     /// Its number in the inbox.
     let number: UInt64
     let bytes: Int
-    /// With whom it shares what the service has.
+    /// Its lane, group and route, which share the service's capacity.
     let keys: ShareKeys
-    /// The transport that handed it over to a service whose inbox is not durable.
+    /// The transport that submitted it, if the inbox is not durable.
     let intake: Int?
     let settings: DeliverySettings
     let receipt: Receipt
-    /// Whether it was in flight when a process ended: it is run alone, so that the one that ends processes is found.
+    /// Whether it was in flight when a process ended: it then runs alone, so that a message that crashes the process is
+    /// detected.
     let wasInFlightAtCrash: Bool
 
     init(
@@ -47,16 +48,16 @@ final class Ticket: Sendable {
     var lane: LaneKey { keys.lane }
 }
 
-/// What keeps deliveries in order.
+/// The key that keeps deliveries in order.
 enum LaneKey: Hashable, Sendable {
-    /// All of one object, topic or sender, or of one text of the user's own.
+    /// All deliveries of one object, topic or sender, or with one text of the user's own.
     case place(ResourceKey)
-    /// A delivery in no order.
+    /// A delivery that is not ordered.
     case alone(UInt64)
 }
 
 extension DeliverySettings {
-    /// What keeps a message in order with others; nil when nothing does.
+    /// The ordering key of a message; nil if it is not ordered.
     fileprivate func place(of message: PushMessage) -> ResourceKey? {
         guard let orderKey else { return ResourceKey(order, of: message) }
         return orderKey.text(of: message).map { ResourceKey(own: $0) }
@@ -66,8 +67,7 @@ extension DeliverySettings {
 // MARK: - Replacing
 
 extension Delivery {
-    /// Takes out of the lane the older changes of this one's object that have not been tried, to be replaced by this
-    /// one.
+    /// Removes the older, untried changes of the same object from the lane; this delivery replaces them.
     mutating func takeOlder(from lanes: inout Lanes) {
         guard ticket.settings.replacesOlder, case .place = ticket.lane, !walk.message.routes.isEmpty else { return }
         let own = walk.message
@@ -85,10 +85,10 @@ extension Delivery {
 }
 
 extension PushMessage {
-    /// Whether it tells of an earlier change of the same object.
+    /// Whether it reports an earlier change of the same object.
     ///
-    /// Not where a time is the same or missing: it may be the same change once more, and for the deduplicator the one
-    /// that replaces would repeat the one that it has replaced.
+    /// False if the times are equal or missing: it may be the same change again, and the deduplicator would then take
+    /// the replacement for a duplicate of the message that it replaced.
     fileprivate func isOlder(than other: PushMessage) -> Bool {
         guard storage.classified.hasObject, let object, object == other.object else { return false }
         if let own = modifiedAt, let others = other.modifiedAt, own >= others { return false }

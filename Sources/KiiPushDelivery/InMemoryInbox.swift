@@ -1,20 +1,20 @@
 public import KiiPush
 import Synchronization
 
-/// An inbox that lives as long as the process: what is in flight when that ends is the sender's to bring again.
+/// An inbox in memory, which lasts as long as the process: after that, senders must deliver unfinished payloads again.
 ///
-/// The service itself keeps the payloads in memory, so this one only counts; for transports that acknowledge a payload
-/// when it has ended.
+/// The service itself keeps the payloads in memory, so the inbox only counts. Use it for transports that acknowledge a
+/// payload when it has ended.
 public final class InMemoryInbox: Inbox {
     private let last = Atomic<UInt64>(0)
 
     /// Makes an empty inbox.
     public init() {}
 
-    /// False: a crash loses what it keeps.
+    /// False: a crash loses its payloads.
     public var isDurable: Bool { false }
 
-    /// Gives the payloads numbers.
+    /// Numbers the payloads.
     public func add(_ payloads: [RawPayload]) -> [UInt64] {
         let count = UInt64(payloads.count)
         let end = last.add(count, ordering: .relaxed).newValue

@@ -1,7 +1,7 @@
 import KiiPush
 
 extension ResourceKey {
-    /// What keeps a message in order with others; nil when it has nothing of that kind.
+    /// The ordering key of a message; nil if it has none of this kind.
     init?(_ order: DeliverySettings.Order, of message: PushMessage) {
         let found: ResourceKey? =
             switch order {

@@ -1,34 +1,33 @@
 import KiiPush
 
-/// The deliveries that wait, each behind those of its lane that came before.
+/// The waiting deliveries, in their lanes, each lane in order.
 ///
-/// A value without locks or time: the service keeps it behind its own lock. A lane is there as long as it has a
-/// delivery that waits, is being handled, or holds the others up; so there are never more lanes than deliveries. Lanes
-/// with a delivery to be handled have their turn as ``Turns`` says, and no route or group gets all workers, as
-/// ``Running`` says.
+/// A value without locks or time: the service keeps it behind its own lock. A lane exists as long as it has a delivery
+/// that waits, is being handled, or blocks the others; so there are never more lanes than deliveries. ``Turns`` decides
+/// which ready lane is next, and ``Running`` that no route or group gets all workers.
 struct Lanes {
     private struct Lane {
-        /// Those before `head` have been taken.
+        /// Those before `head` have been removed.
         var deliveries: [Delivery] = []
         var head = 0
-        /// How many of the first ones the loop guard has let go: behind them new ones wait.
+        /// How many of the first ones the loop guard has released; new ones wait behind them.
         var released = 0
-        /// Whether one of its deliveries is being handled, or is tried again before all others may go on.
+        /// Whether one of its deliveries is being handled, or is tried again before the others.
         var isBusy = false
-        /// Whether its key stands among those that are ready, so that it never stands there twice.
+        /// Whether its key is in `ready`, so that it is never there twice.
         var isListed = false
 
         var isEmpty: Bool { head == deliveries.count }
         var first: Delivery? { isEmpty ? nil : deliveries[head] }
         var isReady: Bool { !isBusy && !isEmpty }
-        /// Whether nothing would be lost if it were forgotten.
+        /// Whether it can be forgotten.
         var isIdle: Bool { !isBusy && isEmpty && !isListed }
 
         mutating func popFirst() -> Delivery {
             defer {
                 head += 1
                 if released > 0 { released -= 1 }
-                // What was taken goes when it is half of all, so that taking one costs the same however many wait.
+                // Removed when they are half of all, so that taking one costs the same however many wait.
                 if head * 2 >= deliveries.count {
                     deliveries.removeFirst(head)
                     head = 0
@@ -37,7 +36,7 @@ struct Lanes {
             return deliveries[head]
         }
 
-        /// Adds a delivery that was let go, behind those that were before it.
+        /// Adds a released delivery, behind those that were released before it.
         mutating func putReleased(_ delivery: Delivery) {
             deliveries.insert(delivery, at: head + released)
             released += 1
@@ -55,14 +54,14 @@ struct Lanes {
     }
 
     private var lanes: [LaneKey: Lane] = [:]
-    /// The lanes that have a delivery to be handled; some may have none any more.
+    /// The lanes that are ready; some may no longer be.
     private var ready = Turns()
-    /// What is being handled of each route and group.
+    /// How many of each route and group are being handled.
     private var running = Running(most: 1)
     /// How many deliveries wait.
     private(set) var count = 0
 
-    /// How many lanes there are.
+    /// The number of lanes.
     var laneCount: Int { lanes.count }
 
     /// Adds a delivery behind those of its lane.
@@ -71,7 +70,7 @@ struct Lanes {
         count += 1
     }
 
-    /// Adds a delivery before those of its lane, and lets the lane go on where it waited for this one.
+    /// Adds a delivery before those of its lane, and unblocks the lane if it waited for this one.
     mutating func putFirst(_ delivery: Delivery) {
         let isBlocked = delivery.hasLane
         var delivery = delivery
@@ -83,22 +82,22 @@ struct Lanes {
         count += 1
     }
 
-    /// Adds a delivery that the loop guard has let go: before those of its lane, behind those that were let go before
-    /// it.
+    /// Adds a delivery that the loop guard has released: before those of its lane, behind those that were released
+    /// before it.
     mutating func putReleased(_ delivery: Delivery) {
         change(delivery.ticket.lane) { $0.putReleased(delivery) }
         count += 1
     }
 
-    /// Lets the delivery's lane go on, if that waits for it.
+    /// Unblocks the delivery's lane, if it waits for it.
     mutating func release(_ delivery: inout Delivery) {
         guard delivery.hasLane else { return }
         delivery.hasLane = false
         change(delivery.ticket.lane) { $0.isBusy = false }
     }
 
-    /// Takes the delivery whose turn it is, of so many that may run at once; its lane is busy until it is released, and
-    /// it counts as running.
+    /// Takes the delivery whose turn it is, if fewer than `most` run; its lane is busy until it is released, and it
+    /// counts as running.
     mutating func next(among most: Int) -> Delivery? {
         running.most = most
         while let key = ready.next(&running) {
@@ -108,7 +107,7 @@ struct Lanes {
                 if lanes.values[index].isIdle { lanes.remove(at: index) }
                 continue
             }
-            // Another one is the first since the lane was listed, and is of other keys.
+            // The first delivery has changed since the lane was listed, and has other keys.
             guard running.mayTake(first.ticket.keys) else {
                 lanes.values[index].isListed = true
                 ready.append(key, first.ticket.keys)
@@ -120,7 +119,7 @@ struct Lanes {
         return nil
     }
 
-    /// Takes the delivery behind one that has ended, and has the lane from it; not one that must be alone.
+    /// Takes the next delivery of the lane after one has ended, unless the next one must run alone.
     mutating func next(behind delivery: inout Delivery, among most: Int) -> Delivery? {
         running.most = most
         guard delivery.hasLane, let index = lanes.index(forKey: delivery.ticket.lane),
@@ -138,10 +137,10 @@ struct Lanes {
         return delivery
     }
 
-    /// Takes down that a delivery is not being handled any more.
+    /// Records that a delivery is no longer being handled.
     mutating func leaveOff(_ keys: ShareKeys) { running.end(keys) }
 
-    /// Takes the deliveries out of a lane that `condition` holds for.
+    /// Removes the deliveries of a lane that meet a condition.
     mutating func remove(from key: LaneKey, where condition: (Delivery) -> Bool) -> [Delivery] {
         guard let index = lanes.index(forKey: key) else { return [] }
         let waiting = lanes.values[index].deliveries.dropFirst(lanes.values[index].head)
@@ -155,7 +154,7 @@ struct Lanes {
         return removed
     }
 
-    /// Takes all deliveries out, in no order.
+    /// Removes all deliveries, in no order.
     mutating func removeAll() -> [Delivery] {
         let all = lanes.values.flatMap { $0.deliveries.dropFirst($0.head) }
         self = Lanes()

@@ -1,6 +1,6 @@
 import KiiPush
 
-/// Messages, and their bytes.
+/// A number of messages, and their bytes.
 struct Use: Sendable, Hashable {
     var messages = 0
     var bytes = 0
@@ -15,7 +15,7 @@ struct Use: Sendable, Hashable {
         use.bytes -= bytes
     }
 
-    /// Whether there is room for another payload; one that is larger than the bound comes alone.
+    /// Whether another payload fits; one that is larger than the bound is accepted alone.
     func hasRoom(_ size: Int, within bound: Use) -> Bool {
         messages == 0 || messages < bound.messages && bytes + size <= bound.bytes
     }
@@ -23,16 +23,16 @@ struct Use: Sendable, Hashable {
     /// Whether it is below a bound.
     func isBelow(_ bound: Use) -> Bool { messages == 0 || messages < bound.messages && bytes < bound.bytes }
 
-    /// So many quarters of it, but no less than one message.
+    /// The given number of quarters of it, but at least one message.
     func quarters(_ number: Int) -> Use {
         Use(messages: max(messages / 4 * number + messages % 4 * number / 4, 1), bytes: max(bytes / 4 * number, 1))
     }
 }
 
-/// How much of a service's places the messages of each lane, each group and each route have.
+/// A service's places in memory, and how many of them each lane, group and route uses.
 ///
-/// A lane has a quarter of them at most, a group half, a route three quarters. A message that finds no place waits in a
-/// durable inbox; see ``Spill``.
+/// A lane may use a quarter of them, a group half, a route three quarters. A message without a place waits in a durable
+/// inbox; see ``Spill``.
 struct Places {
     let all: Use
     private let lane: Use
@@ -63,13 +63,13 @@ struct Places {
         routes.lower(keys.route, bytes)
     }
 
-    /// Changes how many there are in all, of an inbox that is not durable.
+    /// Changes the total only, for an inbox that is not durable.
     mutating func add(_ use: Use) {
         used.messages += use.messages
         used.bytes += use.bytes
     }
 
-    /// Whether a message may have a place.
+    /// Whether a message may get a place.
     func hasRoom(_ keys: ShareKeys, _ bytes: Int) -> Bool {
         guard used.hasRoom(bytes, within: all) else { return false }
         if case .place(let key) = keys.lane, let use = lanes[key], !use.hasRoom(bytes, within: lane) { return false }
@@ -88,20 +88,20 @@ extension [ResourceKey: Use] {
 
 // MARK: - Filling
 
-/// Chooses what is read back: of groups and lanes that have fallen to three quarters of their share, as much as makes
-/// that full, so that each read brings many payloads.
+/// Chooses the payloads to read back: groups and lanes that have fallen to three quarters of their share are filled up,
+/// so that each read returns many payloads.
 ///
-/// It refuses only routes that have three quarters of all places, groups that have more than three eighths, and lanes
-/// that have more than three sixteenths, so it refuses few.
+/// It refuses only routes that use three quarters of all places, groups that use more than three eighths, and lanes
+/// that use more than three sixteenths, so it refuses few.
 extension Places: TurnJudge {
-    /// Who has begun to be filled.
+    /// A lane or a group that is being filled.
     enum Filled: Hashable {
         case lane(ResourceKey), group(ResourceKey)
     }
 
     mutating func startFilling() { filled = [] }
 
-    /// Whether there is any place.
+    /// Whether a place is free.
     var isOpen: Bool { used.isBelow(all) }
 
     func mayTake(route: ResourceKey) -> Bool { routes[route]?.isBelow(self.route) ?? true }
@@ -127,10 +127,10 @@ extension Places: TurnJudge {
 
 // MARK: - Intakes
 
-/// How many places each transport of a service has whose inbox is not durable, so that none takes all.
+/// The places of each transport of a service whose inbox is not durable, so that none takes all.
 ///
-/// Half of all places are divided among the transports that run, and kept for each; the others are for anybody. Nothing
-/// of a message can be known before it has a place, so a transport waits whose messages are many, whatever their keys.
+/// Half of all places are divided among the running transports and reserved for each; the others are shared. A
+/// message's keys are not known before it has a place, so a transport with many messages waits, whatever their keys.
 struct IntakePlaces {
     private var uses: [Int: Use] = [:]
     private var running: Set<Int> = []
@@ -144,7 +144,7 @@ struct IntakePlaces {
         uses[intake, default: Use()].bytes += use.bytes
     }
 
-    /// What of all places an intake may not take, since it is kept for others.
+    /// The places that are reserved for other intakes.
     func kept(forOthersThan intake: Int, _ all: Use) -> Use {
         guard running.count > 1 else { return Use() }
         let own = Use(messages: all.messages / 2 / running.count, bytes: all.bytes / 2 / running.count)

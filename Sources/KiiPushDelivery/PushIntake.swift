@@ -1,9 +1,9 @@
 public import KiiPush
 
-/// Where a transport hands its payloads over.
+/// The interface by which a transport submits its payloads.
 ///
-/// From a thread of its own, a transport takes what has arrived, calls ``submit(_:)`` with all of it, and acknowledges
-/// it; where that throws ``IntakeRefusal/full`` it stops reading until ``whenRoom(_:)`` calls it. A transport that is a
+/// A transport with a thread of its own calls ``submit(_:)`` with all payloads that have arrived, and acknowledges
+/// them; if that throws ``IntakeRefusal/full``, it stops reading until ``whenRoom(_:)`` calls it. A transport that is a
 /// task calls ``submitWaiting(_:)``.
 public struct PushIntake: Sendable {
     package let service: any IntakeService
@@ -14,24 +14,25 @@ public struct PushIntake: Sendable {
         self.transport = transport
     }
 
-    /// Whether what is taken in survives a crash, so that it may be acknowledged at once.
+    /// Whether accepted payloads survive a crash, so that they may be acknowledged at once.
     public var isDurable: Bool { service.isDurable }
 
-    /// Takes payloads in, all or none, without waiting for room; on disk when it returns, where the intake is durable.
+    /// Accepts payloads, all or none, without waiting for capacity; they are on disk when it returns, if the intake is
+    /// durable.
     ///
-    /// - Parameter payloads: the payloads, in order; give few at once, at most 64, since all must find room.
+    /// - Parameter payloads: the payloads, in order; at most 64 at once, because all of them must fit.
     /// - Returns: a receipt for each, in the same order.
-    /// - Throws: ``IntakeRefusal``; none was taken in then, and none may be acknowledged.
+    /// - Throws: ``IntakeRefusal``; then none was accepted, and none may be acknowledged.
     public func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt] {
         try service.submit(payloads)
     }
 
-    /// Takes a payload in, and waits for room before; one that had to is marked as `RawPayload.hasWaited`.
+    /// Accepts a payload after waiting for capacity; a payload that had to wait is marked as `RawPayload.hasWaited`.
     ///
-    /// An inbox that fails is tried again, with pauses from 100 ms to 10 s.
+    /// If the inbox fails, it tries again, with pauses from 100 ms to 10 s.
     ///
-    /// - Throws: ``IntakeRefusal/stopping``, also when the waiting task is cancelled; a transport may let it out of its
-    ///   `run`.
+    /// - Throws: ``IntakeRefusal/stopping``, also if the waiting task is cancelled; a transport's `run` may throw it
+    ///   on.
     public func submitWaiting(_ payload: RawPayload) async throws(IntakeRefusal) -> Receipt {
         var payload = payload
         var pause = Duration.milliseconds(100)
@@ -49,42 +50,42 @@ public struct PushIntake: Sendable {
         }
     }
 
-    /// Calls `action` once, when there is room again or intake has stopped; at once where there is room.
+    /// Calls `action` once, when there is capacity again or intake has stopped; at once if there is capacity.
     ///
-    /// Room is where what was refused last would be taken, and where a quarter of all that the service takes is free.
-    /// It is called by the task that made room: let it wake a thread, and no more. A later one takes the place of an
-    /// earlier one of the same transport that was not called yet.
+    /// There is capacity if the last refused payloads fit and a quarter of all places is free. The task that freed the
+    /// capacity calls `action`, so only wake a thread in it. A later action of the same transport replaces an earlier
+    /// one that was not called yet.
     public func whenRoom(_ action: @escaping @Sendable () -> Void) { service.whenRoom(transport, action) }
 
-    /// Tells what the transport has to say of itself.
+    /// Reports an event of the transport.
     public func report(_ event: TransportEvent) { service.report(event, transport) }
 }
 
-/// Why payloads were not taken in.
+/// Why payloads were not accepted.
 @nonexhaustive
 public enum IntakeRefusal: Error {
-    /// There is no room for them now.
+    /// There is no capacity for them now.
     case full
-    /// The service is stopping and takes no more.
+    /// The service is stopping and accepts no more.
     case stopping
-    /// The inbox could not keep them, such as for a full disk; try again later.
+    /// The inbox could not keep them, for example because the disk is full; try again later.
     case failed(any Error)
 }
 
-/// What an intake needs of its service.
+/// The part of a service that an intake uses.
 package protocol IntakeService: Sendable {
     var isDurable: Bool { get }
     func submit(_ payloads: [RawPayload]) throws(IntakeRefusal) -> [Receipt]
     func room() async
-    /// Waits so long, or until the task is cancelled.
+    /// Waits for this time, or until the task is cancelled.
     func pause(_ length: Duration) async
     func whenRoom(_ transport: String, _ action: @escaping @Sendable () -> Void)
     func report(_ event: TransportEvent, _ transport: String)
 }
 
-/// An intake that hands on to another one, and does more when payloads are taken in: say in ``submit(_:)`` what.
+/// An intake that forwards to another one; implement ``submit(_:)`` to do more when payloads are accepted.
 package protocol IntakeLayer: IntakeService {
-    /// Who takes the payloads in.
+    /// The intake that accepts the payloads.
     var service: any IntakeService { get }
 }
 

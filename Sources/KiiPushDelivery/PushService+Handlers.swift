@@ -1,14 +1,14 @@
-// Running handlers: so many at once, each for as long as it may take.
+// Runs handlers: a bounded number at once, each within its timeout.
 
 import KiiPush
 
-/// One run of one handler, which ends when the handler returns, or when the service goes on without it.
+/// One run of one handler, which ends when the handler returns, or when the service continues without it.
 struct HandlerRun: Sendable {
     /// Where it runs.
     enum Place: Sendable {
-        /// In one of the places that all share, after a write that took so long.
+        /// In one of the shared places, after a write that took this time.
         case shared(ShareKeys, write: Duration)
-        /// Beside them, at once.
+        /// Beside the shared places, at once.
         case beside
 
         var keys: ShareKeys? { if case .shared(let keys, _) = self { keys } else { nil } }
@@ -35,14 +35,14 @@ struct HandlerRun: Sendable {
         }
     }
 
-    /// Goes on without the handler, which has failed as far as its message goes.
+    /// Ends the run without the handler, as a failure.
     func end(_ error: any Error) {
         waiter.resume(
             returning: .failed(
                 Outcome.Failure(place: route.id, isStage: false, error: error, handled: MatchedRoutes())))
     }
 
-    /// Until when it may run or, once it was asked to return, until when it may take to do so.
+    /// The time by which it must end or, once it was cancelled, return.
     var deadline: MonotonicInstant? {
         switch stage {
         case .waiting: nil
@@ -52,7 +52,7 @@ struct HandlerRun: Sendable {
 }
 
 extension PushService {
-    /// Runs one handler, for as long as it may take, once there is a place for it.
+    /// Runs one handler within its timeout, when it has a place.
     func run(
         _ route: Route, of message: RoutedMessage, _ timeout: Duration, _ place: HandlerRun.Place
     ) async -> Outcome {
@@ -64,7 +64,7 @@ extension PushService {
             let mayBegin = change { state in
                 guard state.phase < .cancelling else { return false }
                 state.lastRun += 1
-                // Those beside the others begin at once, and so before them.
+                // Runs beside the shared places begin at once, and so before the others.
                 let index = place.keys == nil ? 0 : state.waitingRuns.count
                 state.waitingRuns.insert((state.lastRun, place.keys), at: index)
                 state.runs[state.lastRun] = run
@@ -88,7 +88,7 @@ extension PushService {
         }
     }
 
-    /// A handler has returned, be it after the service went on without it.
+    /// Called when a handler has returned, perhaps after the service continued without it.
     private func returned(_ number: UInt64, _ outcome: Outcome) {
         let now = clock.now
         let run = change { state in
@@ -100,7 +100,7 @@ extension PushService {
         run?.waiter.resume(returning: outcome)
     }
 
-    /// Cancels all handlers that run and begins no other one, since the service has to stop.
+    /// Cancels all running handlers and begins no other one, because the service has to stop.
     func cancelRuns() {
         let end = clock.now.advanced(by: settings.grace)
         let runs = change { state in
@@ -123,7 +123,7 @@ extension PushService {
 extension ServiceState {
     /// Takes the first run that has a place; it counts as running from now on.
     fileprivate mutating func nextRun(_ now: MonotonicInstant) -> (UInt64, HandlerRun)? {
-        // Of many that wait most are of one route: it is asked for once.
+        // Most of many waiting runs are of one route, which is checked only once.
         var (fullRoute, fullGroup): (ResourceKey?, ResourceKey?)
         for (index, waiting) in waitingRuns.enumerated() {
             if let keys = waiting.keys {
@@ -149,16 +149,17 @@ extension ServiceState {
         return nil
     }
 
-    /// Begins one message more ahead of its place when the last one has waited for it no longer than for a few writes,
-    /// and half as many when it has waited longer: what is begun too early only waits, and is in flight at a crash.
+    /// Begins one message more ahead of its place if the last one waited for it no longer than for a few writes; halves
+    /// the number if it waited longer, because a message that is begun too early only waits, and is in flight at a
+    /// crash.
     ///
-    /// Where one handler runs at once, messages are handled strictly one after another.
+    /// If only one handler runs at once, no message is begun ahead.
     private mutating func tuneAhead(waited: Duration, _ write: Duration) {
         guard isDurable, running.most > 1 else { return }
         ahead = waited <= write * 4 ? min(ahead + 1, max(settings.inFlight - running.most, 0)) : ahead / 2
     }
 
-    /// Takes out a run that has ended, and gives up its place; nil when the service went on without it.
+    /// Removes a run that has ended, and frees its place; nil if the service continued without it.
     mutating func endRun(_ number: UInt64) -> HandlerRun? {
         guard let run = runs.removeValue(forKey: number) else { return nil }
         if let keys = run.place.keys { running.end(keys) }
@@ -166,5 +167,5 @@ extension ServiceState {
     }
 }
 
-/// A handler did not return after its time was over.
+/// A handler did not return after its timeout.
 struct HandlerOverrun: Error {}

@@ -1,12 +1,13 @@
-// Recording in the inbox what becomes of a message, however often that takes.
+// Records the progress of messages in the inbox, with retries.
 
 import KiiPush
 
 extension PushService {
-    /// Records something in the inbox; tries again until it is written, or false when the service has stopped.
+    /// Writes records to the inbox; retries until they are written, and returns false if the service has stopped.
     func record(_ records: InboxRecord...) async -> Bool { await record(records) }
 
-    /// Records things in the inbox, all in one step; tries again as for one.
+    /// Writes records to the inbox, all in one step; retries until they are written, and returns false if the service
+    /// has stopped.
     func record(_ records: [InboxRecord]) async -> Bool {
         guard isDurable, !records.isEmpty else { return true }
         var length = Duration.milliseconds(100)
@@ -22,7 +23,7 @@ extension PushService {
         }
     }
 
-    /// Waits; false when the service has stopped.
+    /// Waits; returns false if the service has stopped.
     func pause(_ length: Duration) async -> Bool {
         let (clock, end) = (clock, clock.now.advanced(by: length))
         let pause: (number: UInt64, task: Task<Void, Never>)? = change { state in

@@ -1,11 +1,11 @@
-// Taking payloads in: room, inbox, lane.
+// Accepts payloads: capacity, inbox, lane.
 
 import KiiPush
 
-/// What one transport of a service has of it.
+/// The intake of one transport of a service.
 struct TransportIntake: IntakeService {
     let service: PushService
-    /// Which transport, since two may have one name.
+    /// The number of the transport, because two may have the same name.
     let number: Int
 
     package var isDurable: Bool { service.isDurable }
@@ -60,7 +60,7 @@ extension PushService {
         return receipts
     }
 
-    /// Puts those that are messages into the inbox; their numbers, in order.
+    /// Adds the payloads that are messages to the inbox; returns their numbers, in order.
     private func add(
         _ payloads: [RawPayload], _ decoded: [Result<PushMessage, DecodeError>]
     ) throws -> [UInt64] {
@@ -72,7 +72,7 @@ extension PushService {
         return numbers
     }
 
-    /// A delivery of a message, as its first route asks or else as the `standard` says.
+    /// Makes the delivery of a message, with the settings of its first route, else the standard ones.
     private func delivery(
         _ number: UInt64, _ message: PushMessage, _ standard: DeliverySettings, _ receipt: Receipt, _ intake: Int
     ) -> Delivery {
@@ -85,7 +85,7 @@ extension PushService {
             walk: MessageWalk(routed, table, killed: killed, mostTries: settings.attempts))
     }
 
-    /// A delivery of a message that an earlier process accepted, or that has waited without a place.
+    /// Makes the delivery of a message that an earlier process accepted, or that has waited without a place.
     func delivery(
         _ entry: InboxEntry, _ standard: DeliverySettings, _ item: Spill.Item? = nil
     ) throws(DecodeError) -> Delivery {
@@ -100,10 +100,9 @@ extension PushService {
                 attempts: entry.attempts, done: entry.handled))
     }
 
-    /// Puts a payload aside that no delivery will make a message; whether the dead letters had room for it.
+    /// Dead-letters a payload that is not a message; returns whether the dead-letter store had capacity for it.
     ///
-    /// One that came now and that there is no room for is told of and let go: garbage must not keep messages from
-    /// coming.
+    /// If a new payload does not fit, it is reported and discarded: garbage must not block messages.
     func reject(
         _ payload: RawPayload, _ error: DecodeError, inboxID: UInt64? = nil
     ) -> (outcome: Outcome, isKept: Bool) {
@@ -121,7 +120,7 @@ extension PushService {
         }
     }
 
-    /// Puts deliveries of a transport into their lanes, as far as they find places.
+    /// Puts deliveries of a transport into their lanes, if they get places.
     private func accept(_ deliveries: [Delivery]) {
         let without = change { state in
             var without: [(delivery: Delivery, answer: Spill.Answer)] = []
@@ -140,9 +139,9 @@ extension PushService {
 
     // MARK: Room
 
-    /// Takes room for payloads.
+    /// Reserves capacity for payloads.
     ///
-    /// - Returns: how messages are delivered now whose route says nothing else.
+    /// - Returns: the current settings for messages whose route has none.
     private func reserve(_ payloads: [RawPayload], _ intake: Int) throws(IntakeRefusal) -> DeliverySettings {
         let use = Use(payloads)
         let answer: Result<DeliverySettings, IntakeRefusal> = change { state in
@@ -159,7 +158,7 @@ extension PushService {
         return try answer.get()
     }
 
-    /// Gives back what was reserved for payloads that do not come.
+    /// Frees the capacity that was reserved for payloads that were not accepted.
     private func cancel(_ payloads: [RawPayload], _ intake: Int) {
         let use = Use(payloads)
         change { state in
@@ -175,7 +174,7 @@ extension PushService {
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                // Not when it was cancelled before it waits: then nobody would wake it.
+                // If it was cancelled before it waits, nobody else would wake it.
                 change { state in state.roomWaiters[number] = (intake, waiter) }
                 if Task.isCancelled { stopWaiting(number) }
             }
@@ -193,7 +192,7 @@ extension PushService {
     }
 }
 
-/// An inbox gave another number of numbers than it was given payloads; it breaks its promise.
+/// An inbox returned more or fewer numbers than payloads, against its guarantee.
 struct InboxMiscounted: Error {
     let payloads: Int
     let numbers: Int

@@ -1,11 +1,12 @@
-// What waits in a durable inbox without a place: reading it back, ending what cannot wait, and what was put off.
+// Payloads in a durable inbox without a place: reads them back, ends those that cannot wait, and stores postponed dead
+// letters.
 
 import KiiPush
 
 extension PushService {
     // MARK: Reading
 
-    /// Reads payloads back whose turn it is.
+    /// Reads back the payloads whose turn it is.
     func read(_ items: [Spill.Item]) { start { await self.readBack(items) } }
 
     private func readBack(_ items: [Spill.Item]) async {
@@ -37,7 +38,7 @@ extension PushService {
         for item in gone { item.receipt.finish(nil) }
     }
 
-    /// Reads payloads that wait in the inbox, and says how they are delivered; nil where they cannot be read.
+    /// Reads waiting payloads, and the current delivery settings; nil if they cannot be read.
     private func entries(of numbers: [UInt64]) async -> ([UInt64: InboxEntry], DeliverySettings)? {
         do {
             var entries: [UInt64: InboxEntry] = [:]
@@ -49,7 +50,7 @@ extension PushService {
         }
     }
 
-    /// Puts payloads back that could not be read, and tries again after a pause.
+    /// Puts back payloads that could not be read, and tries again after a pause.
     private func putBack(_ items: [Spill.Item]) async {
         let length = change { state in
             state.spill.putBack(items, &state.places)
@@ -60,7 +61,8 @@ extension PushService {
         if await pause(length) { change { $0.isReading = false } }
     }
 
-    /// Puts a payload aside that is no message for this process; without room there, it stays for the next one.
+    /// Dead-letters a payload that is not a message for this process; if it does not fit, it stays for the next
+    /// process.
     func endUndecodable(_ entry: InboxEntry, _ error: DecodeError) async {
         let (_, isKept) = reject(entry.payload, error, inboxID: isDurable ? entry.id : nil)
         if isKept { _ = await record(.ended(entry.id)) }
@@ -68,7 +70,7 @@ extension PushService {
 
     // MARK: Ending
 
-    /// Ends what found neither a place nor room without one, and what it replaces; it is counted as ending already.
+    /// Ends a delivery that found no capacity, and those that it replaces; it counts as ending already.
     func end(_ delivery: Delivery, _ answer: Spill.Answer) {
         switch answer {
         case .refused: startCounted { await self.endUnplaced(delivery) }
@@ -79,13 +81,13 @@ extension PushService {
     }
 
     private func endUnplaced(_ delivery: Delivery) async {
-        // Of what no route takes nobody would handle a dead letter, now or later.
+        // A dead letter without a route would never be handled.
         let isRouted = !delivery.walk.message.routes.isEmpty
         await carryOut(isRouted ? .deadLetter(.backlogFull) : .end(.unrouted(.noRoute)), of: delivery)
         change { $0.unplaced -= 1 }
     }
 
-    /// Ends changes of an object that a newer one has replaced while they waited, which the chain never knew.
+    /// Ends changes of an object that a newer one replaced while they waited; the chain has not seen them.
     private func endReplaced(_ items: [Spill.Item]) async {
         let isRecorded = await record(items.map { .ended($0.number) })
         if !isRecorded { change { $0.report.left += items.count } }
@@ -98,8 +100,9 @@ extension PushService {
 
 // MARK: - Put off
 
-/// A message that nobody is to handle any more and that the dead letters had no room for: it waits in the durable inbox
-/// and uses no place; only this stays in memory.
+/// A message to be dead-lettered that did not fit into the dead-letter store.
+///
+/// It waits in the durable inbox without a place; only this value stays in memory.
 struct PutOff: Sendable {
     let number: UInt64
     let reason: DeadLetter.Reason
@@ -111,10 +114,10 @@ struct PutOff: Sendable {
 }
 
 extension PushService {
-    /// How many are read at once.
+    /// How many payloads are read at once.
     private static let atOnce = 16
 
-    /// Leaves a message in the inbox until the dead letters have room for it; the chain forgets that it came.
+    /// Leaves a message in the inbox until the dead-letter store has capacity for it; the chain forgets it.
     func putOff(_ delivery: inout Delivery, _ reason: DeadLetter.Reason) {
         let (ticket, walk) = (delivery.ticket, delivery.walk)
         let putOff = PutOff(
@@ -130,7 +133,7 @@ extension PushService {
         }
     }
 
-    /// Dead-letters what was put off, one after another, until there is no room again.
+    /// Dead-letters postponed messages, one after another, until the store is full again.
     func storeNext() async {
         while true {
             let some: [PutOff] = change { state in
@@ -148,7 +151,7 @@ extension PushService {
         }
     }
 
-    /// Dead-letters messages; returns those that there is no room for.
+    /// Dead-letters messages; returns those that do not fit.
     private func store(_ some: [PutOff]) async -> [PutOff] {
         guard let (entries, _) = await entries(of: some.map(\.number)) else { return some }
         for (index, putOff) in some.enumerated() {
@@ -177,7 +180,7 @@ extension PushService {
 }
 
 extension ServiceState {
-    /// Has the dead letters tried again after a pause, unless they are before that.
+    /// Schedules another attempt to store dead letters after a pause, unless an earlier one is scheduled.
     fileprivate mutating func storeAgain(after now: MonotonicInstant) {
         let due = now.advanced(by: max(delivery.maxBackoff, .seconds(1)))
         storeAgainAt = storeAgainAt ?? due

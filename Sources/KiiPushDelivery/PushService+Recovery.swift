@@ -1,23 +1,23 @@
-// What an earlier process left: what was in flight when it ended first, alone.
+// Recovers the payloads of an earlier process: first those that were in flight when it ended, alone.
 
 import KiiPush
 
 extension PushService {
-    /// How often the process must have ended while it handled a message until that is taken for the cause.
+    /// How many times the process must have ended while it handled a message for that to be taken as the cause.
     ///
-    /// From the second time on it was handled alone. A process that is killed again and again, whatever it does, is
-    /// killed once in ten times while it handles some message alone, and may well be while it handles that one next.
+    /// From the second time on it was handled alone. A process that is killed repeatedly, for any reason, is killed one
+    /// time in ten while it handles some message alone, and perhaps again while it handles that message next.
     private static let crashesOfGuilty = 4
 
-    /// What an earlier process left.
+    /// The deliveries of an earlier process.
     private struct Left {
-        /// What was in flight when it ended; of that, what has ended it too often is to be quarantined.
+        /// Those in flight when it ended, including those to be quarantined.
         var suspects: [Delivery] = []
-        /// What has places of the others.
+        /// The others that have a place.
         var others: [Delivery] = []
     }
 
-    /// Handles what an earlier process left: what may have ended it first, alone.
+    /// Handles the payloads of an earlier process: first, and alone, those that may have ended it.
     func recover() async throws {
         var (left, last) = (Left(), UInt64(0))
         while let end = try await recover(after: last, &left), end > last { last = end }
@@ -33,9 +33,10 @@ extension PushService {
         queue(others)
     }
 
-    /// Reads a page of what an earlier process left: what finds a place is kept, the rest waits in the inbox.
+    /// Reads a page of an earlier process's payloads: those that get a place are kept in memory, the rest wait in the
+    /// inbox.
     ///
-    /// - Returns: the number of its last payload; nil where there is none.
+    /// - Returns: the number of its last payload; nil if there is none.
     private func recover(after last: UInt64, _ left: inout Left) async throws -> UInt64? {
         let standard = change { $0.delivery }
         let page = try inbox.entries(after: last, limit: 256)
@@ -44,7 +45,7 @@ extension PushService {
             do throws(DecodeError) {
                 delivery = try self.delivery(entry, standard)
             } catch {
-                // The limits were larger then.
+                // The earlier process had larger limits.
                 await endUndecodable(entry, error)
                 continue
             }

@@ -1,16 +1,16 @@
-// Dead letters that somebody hands to their handlers again.
+// Replays dead letters.
 
 public import KiiPush
 
 extension PushService {
-    /// Handles a dead letter once more, and takes it out of the store when it is handled.
+    /// Handles a dead letter once more, and removes it from the store if it is handled.
     ///
-    /// As `PushReceiver.replay(_:)`, but a handler may take no longer than for any other message: it is cancelled then,
-    /// and left when it does not return. It is tried once. Call it while the service runs; when that stops it waits for
-    /// the replay as for any handler, and begins no other one.
+    /// Like `PushReceiver.replay(_:)`, but handlers have their usual timeout: a late one is cancelled, and left behind
+    /// if it does not return. It is tried once. Call it while the service runs; a stopping service waits for the replay
+    /// as for any handler, and begins no other one.
     ///
-    /// - Parameter letter: a letter of the receiver's store.
-    /// - Returns: its outcome; of any but `handled` the letter stays in the store.
+    /// - Parameter letter: a dead letter of the receiver's store.
+    /// - Returns: its outcome; after any but `handled`, the dead letter stays in the store.
     @discardableResult
     public func replay(_ letter: DeadLetter) async -> Outcome {
         let standard = change { state in

@@ -1,23 +1,23 @@
-// From the first payload that an earlier process left to the report at the end.
+// Runs the service, from the payloads of an earlier process to the report at the end.
 
 import KiiPush
 
 extension PushService {
-    /// Takes payloads in and delivers them, until the task is cancelled or the transports have no more.
+    /// Accepts payloads and delivers them, until the task is cancelled or the transports have no more.
     ///
-    /// First it handles what an earlier process left in the inbox; what was in flight when that ended, one at a time.
-    /// Then it takes new payloads in. When all transports have returned, it goes on until all messages have ended, but
-    /// for those that the loop guard holds. When the task is cancelled, or a transport throws, it takes nothing more
-    /// in, lets the handlers that run finish for as long as ``ServiceSettings/drain`` says, then cancels them, and
-    /// leaves the rest: in a durable inbox for the next process, else for their transports, whose receipts end with
+    /// First it handles the payloads that an earlier process left in the inbox; those that were in flight when that
+    /// ended, one at a time. Then it accepts new payloads. When all transports have returned, it continues until all
+    /// messages have ended, except those that the loop guard holds. When the task is cancelled, or a transport throws,
+    /// it accepts nothing more and lets running handlers finish within ``ServiceSettings/drain``; then it cancels them,
+    /// and leaves the rest: in a durable inbox for the next process, else to their transports, whose receipts end with
     /// nil.
     ///
-    /// When it has returned, nothing of it runs any more but handlers that did not return when they were cancelled. It
-    /// waits for each transport, and for a note that the inbox is writing, however long that takes.
+    /// When it has returned, nothing of it still runs, except handlers that did not return when they were cancelled. It
+    /// waits for each transport, and for a record that the inbox is writing, however long that takes.
     ///
-    /// - Returns: what became of the messages at the end.
-    /// - Throws: what a transport threw, or the inbox when it could not be read; ``ServiceUsed`` for a second call. Not
-    ///   when it was cancelled.
+    /// - Returns: how many messages ended, were cancelled, or are left.
+    /// - Throws: the error of a transport, or of an inbox that cannot be read; ``ServiceUsed`` for a second call. It
+    ///   does not throw if it was cancelled.
     @discardableResult
     public func run() async throws -> DrainReport {
         let isNew = change { state in
@@ -64,7 +64,7 @@ extension PushService {
     }
 
     private func bringPayloads() async throws {
-        // Let go here: a transport that keeps its intake must not keep the service once this is over.
+        // Released here, so that a transport that keeps its intake does not keep the service afterwards.
         let transports = change { state in
             defer { state.transports = [] }
             return state.transports
@@ -75,13 +75,13 @@ extension PushService {
                 let intake = PushIntake(service: door, transport: transport.name)
                 change { $0.intakes.begin(number) }
                 group.addTask {
-                    // What can hand nothing more over, and lets that out, has returned.
+                    // A transport that throws `stopping` counts as returned.
                     do { try await transport.run(intake) } catch IntakeRefusal.stopping {}
                     self.change { $0.intakes.end(number) }
                 }
             }
             do {
-                // Not by `waitForAll`, which would wait for those that have not thrown.
+                // `waitForAll` would wait for those that have not thrown.
                 for try await _ in group {}
             } catch {
                 stopIntake()
@@ -93,7 +93,7 @@ extension PushService {
 
     // MARK: Ending
 
-    /// Takes nothing more in and begins nothing more; after the time to drain, cancels what runs.
+    /// Accepts and begins nothing more; after the drain time, cancels running handlers.
     private func stopIntake() {
         let end = clock.now.advanced(by: settings.drain)
         change { state in
@@ -110,7 +110,7 @@ extension PushService {
         }
     }
 
-    /// Leaves what waits for a failing inbox.
+    /// Ends the retries of a failing inbox.
     private func stopPauses() {
         let pauses = change { state in
             state.phase = .stopped
@@ -119,17 +119,17 @@ extension PushService {
         for pause in pauses { pause.cancel() }
     }
 
-    /// Waits until nothing is left to do, or the service stops.
+    /// Waits until all messages have ended, or the service stops.
     private func idle() async {
         await withCheckedContinuation { waiter in change { $0.idleWaiter = waiter } }
     }
 
-    /// Waits until nobody does anything.
+    /// Waits until no task is active.
     private func quiet() async {
         await withCheckedContinuation { waiter in change { $0.quietWaiter = waiter } }
     }
 
-    /// Leaves what has not ended.
+    /// Leaves the messages that have not ended.
     private func leaveAll() -> (DrainReport, drain: Task<Void, Never>?) {
         let (all, pauses, drain) = change { state in (state.removeAll(), Array(state.pauses.values), state.drain) }
         for pause in pauses { pause.cancel() }
@@ -148,8 +148,8 @@ extension PushService {
 }
 
 extension ServiceState {
-    /// Stops, and takes out all that has not ended: what waits for a turn, an attempt or a first copy, what is held,
-    /// and the receipts of what waits in the inbox alone.
+    /// Stops, and removes everything that has not ended: deliveries that wait for a turn, an attempt or a first copy,
+    /// held ones, and the receipts of payloads in the inbox only.
     fileprivate mutating func removeAll() -> (waiting: [Delivery], parked: [UInt64: Delivery], receipts: [Receipt]) {
         phase = .stopped
         reader = nil

@@ -1,15 +1,15 @@
-// The timer: attempts that are due, handlers whose time is over, dead letters that are tried again.
+// The timer: due attempts, handlers past their timeout, and postponed dead letters.
 
 import KiiPush
 
 extension PushService {
-    /// Does what is due, and sleeps until something is, until the service has stopped.
+    /// Runs due actions and sleeps until the next one, until the service has stopped.
     func runTimer() async {
         while true {
             let now = clock.now
             let due = change { state in
                 let due = state.takeDue(now)
-                // Those that go on without a handler have given up its place.
+                // Runs that continue without a handler have freed its place.
                 beginRuns(&state, now)
                 return due
             }
@@ -36,16 +36,16 @@ extension PushService {
 }
 
 extension ServiceState {
-    /// What the timer does.
+    /// The due actions.
     fileprivate struct Due: Sendable {
-        /// The handlers that are to return, and those that did not and that the service goes on without.
+        /// The handlers to be cancelled, and those that did not return and are left behind.
         var late: [HandlerRun] = []
         var left: [HandlerRun] = []
-        /// Whether what was put off may find room among the dead letters.
+        /// Whether to try to store postponed dead letters.
         var storesAgain = false
     }
 
-    /// Takes out what is due; puts those that are tried again before the others of their lanes.
+    /// Takes the due actions; puts deliveries that are tried again before the others of their lanes.
     fileprivate mutating func takeDue(_ now: MonotonicInstant) -> Due {
         var due = Due()
         let graceEnd = now.advanced(by: settings.grace)

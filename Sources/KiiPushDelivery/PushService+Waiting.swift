@@ -1,17 +1,17 @@
-// Where a message waits that cannot end yet: for its next attempt, for its first copy, for the loop guard.
+// Messages that cannot end yet: they wait for the next attempt, for the first copy, or for the loop guard.
 
 import KiiPush
 
 extension PushService {
     // MARK: The next attempt
 
-    /// Lets a delivery wait for its next attempt; its lane waits with it where its settings say so.
+    /// Lets a delivery wait for its next attempt; its lane waits too, if its settings say so.
     func schedule(_ delivery: Delivery, after pause: Duration) {
         let due = clock.now.advanced(by: pause)
         change { state in
             var delivery = delivery
             if delivery.ticket.settings.onFailure != .block { state.lanes.release(&delivery) }
-            // Behind those that are due at the same time.
+            // After those that are due at the same time.
             let index = state.retries.firstIndex { $0.due > due } ?? state.retries.endIndex
             state.retries.insert((due, delivery), at: index)
             state.wakeTimer(by: due)
@@ -20,7 +20,7 @@ extension PushService {
 
     // MARK: Copies
 
-    /// Lets a copy wait for the end of the message that it repeats, without keeping others from being handled.
+    /// Lets a duplicate wait for the end of the first message, without blocking others.
     func follow(_ delivery: inout Delivery, _ lease: SeenLease) {
         putBackReplaced(&delivery)
         change { state in
@@ -44,14 +44,14 @@ extension PushService {
 
     // MARK: Held messages
 
-    /// Lets the loop guard hold a message, if it has room.
+    /// Lets the loop guard hold a message, if it has capacity.
     func hold(_ delivery: inout Delivery, _ breaker: BreakerID, _ passed: Int) -> Bool {
         let held = receiver.keep(delivery.walk.message, breaker, passed, for: self) { park(&delivery, $0) }
         if held != nil { letLaneGoOn(&delivery) }
         return held != nil
     }
 
-    /// Lets the loop guard hold a message once more, which has promised a place.
+    /// Lets the loop guard hold a message again, which has a reserved place.
     func holdAgain(_ delivery: inout Delivery, _ held: HeldMessage, _ breaker: BreakerID) {
         if !held.isRemainder { receiver.counters.count(.held(held)) }
         store(&delivery, under: held)
@@ -59,9 +59,9 @@ extension PushService {
         letLaneGoOn(&delivery)
     }
 
-    /// Lets the loop guard hold what is left of a message that has ended for the others of its routes.
+    /// Lets the loop guard hold the remaining routes of a message that has ended for the others.
     ///
-    /// - Returns: the end of one that there is no room for; nil when it is held.
+    /// - Returns: the outcome if there is no capacity for it; nil if it is held.
     func holdRemainder(_ delivery: inout Delivery, _ outcome: Outcome) -> Outcome? {
         let (end, held) = receiver.holdRemainder(
             delivery.walk.message, outcome, for: self, inboxID: inboxID(delivery.ticket)
@@ -76,7 +76,7 @@ extension PushService {
         return nil
     }
 
-    /// Lets a delivery wait until the loop guard lets its message go; it counts no more for what the service may take.
+    /// Lets a delivery wait until the loop guard releases its message; its place becomes free.
     private func park(_ delivery: inout Delivery, _ held: HeldMessage, told outcome: Outcome? = nil) {
         let before = delivery.walk.hold(held, told: outcome)
         before?.finish(delivery.walk.told ?? .held(held))
@@ -86,30 +86,30 @@ extension PushService {
     private func store(_ delivery: inout Delivery, under held: HeldMessage) {
         change { state in
             state.vacate(&delivery)
-            // Whoever holds it releases its lane.
+            // The caller releases its lane.
             var parked = delivery
             parked.hasLane = false
             state.parked[held.id] = parked
         }
     }
 
-    /// Lets the lane go on of what the loop guard holds by now; before, a later one could be held in front of it.
+    /// Unblocks the lane of a message that is held now; earlier, a later message could have been held before it.
     private func letLaneGoOn(_ delivery: inout Delivery) { change { $0.lanes.release(&delivery) } }
 
-    /// Tells a breaker that the turn it gave is over, and gives held messages theirs.
+    /// Notifies a breaker that its turn has ended, and gives held messages their turns.
     func giveTurns(after breaker: BreakerID) {
         receiver.loopGuard?.turnEnded(breaker)
         if mayLetGo { receiver.giveTurns() }
     }
 
-    /// Whether a held message may have its turn: the service is open, and nothing is handled that must be alone.
+    /// Whether held messages may have their turns: the service is open, and no message runs alone.
     var mayLetGo: Bool {
         change { state in
             if case .none = state.alone { state.phase == .open } else { false }
         }
     }
 
-    /// Lets held messages go when their turn comes, one after another, until the service stops.
+    /// Releases held messages when their turn comes, one after another, until the service stops.
     func runHeld() async {
         while change({ $0.isRunning }) {
             let now = clock.now
@@ -132,7 +132,7 @@ extension PushService {
 extension PushService: HeldKeeper {
     var isDurable: Bool { inbox.isDurable }
 
-    /// Handles a held message; one whose handler fails is tried again as any other, under the same lease.
+    /// Handles a held message; if its handler fails, it is tried again like any other, under the same lease.
     func run(_ held: HeldMessage, _ bypass: AdmissionBypass) async -> Outcome? {
         guard let (delivery, isRunning) = unpark(held, { state, _ in state.inFlight += 1 }) else { return nil }
         defer { change { $0.inFlight -= 1 } }
@@ -143,7 +143,7 @@ extension PushService: HeldKeeper {
         return await carryOut(.resume(held, bypass), of: delivery)
     }
 
-    /// Puts a held message before those of its lane, behind others that had their turn before it.
+    /// Puts a held message before those of its lane, behind others that had their turns before it.
     func giveTurn(_ held: HeldMessage, _ breaker: BreakerID) {
         let unparked = unpark(held) { state, delivery in
             var delivery = delivery
@@ -156,7 +156,7 @@ extension PushService: HeldKeeper {
     /// Ends a held message unhandled.
     func drop(_ held: HeldMessage) { end(held, .end(.looped(.rate))) }
 
-    /// Ends a held message unhandled, since a newer change of its object has its place.
+    /// Ends a held message unhandled, because a newer change of its object replaces it.
     func supersede(_ held: HeldMessage) { end(held, .end(.superseded)) }
 
     /// Dead-letters a held message.
@@ -168,7 +168,7 @@ extension PushService: HeldKeeper {
         startCounted { [delivery] in await self.carryOut(purpose, of: delivery) }
     }
 
-    /// Takes a delivery back from the loop guard, and does with it what `take` says; nil when the service has left it.
+    /// Takes a delivery back from the loop guard and passes it to `take`; nil if the service has left it.
     private func unpark(
         _ held: HeldMessage, _ take: (inout ServiceState, Delivery) -> Void
     ) -> (Delivery, isRunning: Bool)? {

@@ -1,7 +1,7 @@
 public import KiiPush
 import Synchronization
 
-/// Brings payloads from transports to the handlers of a receiver: at least once, in order, through failures and
+/// Delivers payloads from transports to the handlers of a receiver: at least once, in order, despite failures and
 /// crashes.
 ///
 /// ```swift
@@ -9,28 +9,28 @@ import Synchronization
 /// let report = try await service.run()
 /// ```
 ///
-/// A payload is put into the inbox when a transport hands it over; where the inbox is durable it is safe from then on,
-/// and may be acknowledged. It then waits in a lane: messages of one object, topic or sender are handled one after
-/// another, others side by side. Its turn come, it goes through the receiver's chain once, and its handlers run. One
-/// that fails is run again after a growing pause, those that succeeded are not; after the last attempt the message is
-/// put among the dead letters. It is gone from the inbox only when it has ended.
+/// A payload is stored in the inbox when a transport submits it; if the inbox is durable, it is safe from then on, and
+/// may be acknowledged. It then waits in a lane: messages of one object, topic or sender are handled one after another,
+/// others concurrently. When its turn comes, it passes the receiver's chain once, and its handlers run. A handler that
+/// fails runs again after a growing pause, those that succeeded do not; after the last attempt the message is
+/// dead-lettered. It is removed from the inbox only when it has ended.
 ///
-/// Promises:
-/// - What a durable inbox has taken in is handled, or ends as one of the other outcomes; a crash loses nothing. What
-///   was in flight when the process ended is run again, alone, before anything new is taken in; where it fails, also
-///   its further attempts are made alone. What ends the process four times, but for the first time alone, is put among
-///   the dead letters and not run a fifth time.
-/// - A handler that succeeded does not run again for the message, but for those in flight at a crash: at most
-///   ``ServiceSettings/inFlight`` messages, and what somebody releases by hand.
-/// - It holds no more in memory than ``ServiceSettings`` say. What a durable inbox takes beyond that waits on disk, and
-///   is read back in order; with an inbox in memory, transports wait while it is full. No route, bucket, topic, sender
-///   or object uses more than a share of places and handlers.
-/// - A store that fails is asked again, with growing pauses, and told of by ``onEvent(_:)``; until it is well, nothing
-///   more is acknowledged. Nothing ends that the dead letters have no room for: a durable inbox keeps it, and of any
-///   other the transport is told to bring it again. Only what is no push message, and came just now, is told of and let
-///   go.
+/// Guarantees:
+/// - A message that a durable inbox has accepted is handled, or ends with one of the other outcomes; a crash loses
+///   nothing. A message that was in flight when the process ended runs again, alone, before anything new is accepted;
+///   if it fails, its further attempts run alone, too. A message with which the process ended four times, alone from
+///   the second time on, is dead-lettered and not run a fifth time.
+/// - A handler that succeeded does not run again for the same message, except for messages in flight at a crash: at
+///   most ``ServiceSettings/inFlight``, and those released by hand.
+/// - Its memory is bounded by ``ServiceSettings``. With a durable inbox, further payloads wait on disk, and are read
+///   back in order; with an inbox in memory, transports wait while it is full. No route, bucket, topic, sender or
+///   object uses more than a share of places and handlers.
+/// - A store that fails is tried again, with growing pauses, and reported to ``onEvent(_:)``; until it works, nothing
+///   more is acknowledged. A message that does not fit into the dead-letter store does not end: a durable inbox keeps
+///   it, and without one its transport is asked to deliver it again. Only new payloads that are not push messages are
+///   reported and discarded.
 ///
-/// The guide *Delivery* says how to set it up, and what no client can repair.
+/// The guide *Delivery* describes the set-up and the limits of any client.
 public final class PushService: Sendable {
     /// The receiver whose chain and handlers it uses.
     public let receiver: PushReceiver
@@ -47,16 +47,15 @@ public final class PushService: Sendable {
     /// Makes a service.
     ///
     /// - Parameters:
-    ///   - receiver: the receiver whose chain and handlers it uses. What the service holds it drives too, so leave its
-    ///     `run()` alone.
-    ///   - transports: what brings payloads.
-    ///   - inbox: what keeps them until they have ended; without one, memory.
-    ///   - settings: how much it takes on at once.
-    ///   - delivery: how messages are delivered whose route says nothing else.
-    ///   - jitter: by how much a pause is made longer or shorter, from -1 to 1, of which a fifth counts.
-    ///   - executor: runs every task of the service: its own, the transports' and the handlers'; nil is Swift's pool of
-    ///     threads. A test passes one that runs the tasks in an order of its choice, so that a whole run follows from a
-    ///     seed.
+    ///   - receiver: the receiver whose chain and handlers it uses. The service also drives its held messages, so do
+    ///     not call the receiver's `run()`.
+    ///   - transports: the transports that deliver payloads.
+    ///   - inbox: keeps payloads until they have ended; by default in memory.
+    ///   - settings: the bounds of the service.
+    ///   - delivery: the settings for messages whose route has none.
+    ///   - jitter: makes a pause longer or shorter, from -1 to 1, of which a fifth is applied.
+    ///   - executor: runs every task of the service: its own, the transports' and the handlers'; nil is Swift's thread
+    ///     pool. A test passes one that chooses the order of tasks, so that a run is reproducible from a seed.
     public init(
         _ receiver: PushReceiver, _ transports: [any PushTransport], inbox: any Inbox = InMemoryInbox(),
         settings: ServiceSettings = .standard, delivery: DeliverySettings = DeliverySettings(),
@@ -70,14 +69,13 @@ public final class PushService: Sendable {
         self.executor = executor
     }
 
-    /// Starts a task on the executor that was handed in, as every task of the service is started.
+    /// Starts a task of the service on its executor.
     @discardableResult
     func start(_ body: sending @escaping @isolated(any) () async -> Void) -> Task<Void, Never> {
         Task(executorPreference: executor, operation: body)
     }
 
-    /// Changes the state, and does what follows from that: starts the deliveries whose turn it is, and lets those go on
-    /// who wait for the change.
+    /// Changes the state and carries out the effects: starts the deliveries whose turn it is, and resumes waiters.
     func change<Answer: Sendable>(_ body: (inout ServiceState) -> Answer) -> Answer {
         let (answer, effects) = state.withLock { state in (body(&state), state.takeEffects()) }
         for delivery in effects.deliveries { start { await self.work(delivery) } }
@@ -87,24 +85,23 @@ public final class PushService: Sendable {
         return answer
     }
 
-    /// Does something on the executor that was handed in, with all that it starts.
+    /// Runs an operation, and all tasks that it starts, on the service's executor.
     func onExecutor<Answer>(_ body: nonisolated(nonsending) () async throws -> Answer) async rethrows -> Answer {
         try await withTaskExecutorPreference(executor, operation: body)
     }
 
-    /// Changes how messages are delivered whose route says nothing else, as when rules are loaded again.
+    /// Changes the delivery settings of messages whose route has none, for example when rules are reloaded.
     ///
-    /// It counts for what is taken in from now on.
+    /// It applies to messages that are accepted from now on.
     public func setDelivery(_ settings: DeliverySettings) { change { $0.delivery = settings } }
 
     /// Calls `listener` with each event of the service and its transports; outcomes are reported by
     /// `PushReceiver.onTrace(_:)`.
     ///
-    /// Several listeners, up to 64, are called one after the other, by the task that the event happened to; keep them
-    /// short.
+    /// Listeners, up to 64, are called one after another by the task of the event; keep them fast.
     ///
     /// - Parameter listener: called once for each event.
-    /// - Returns: a token to remove the listener with; drop it to keep the listener.
+    /// - Returns: a token to remove the listener with; discard it to keep the listener.
     @discardableResult
     public func onEvent(_ listener: @escaping @Sendable (ServiceEvent) -> Void) -> ListenerToken {
         let number = listeners.withLock { $0.add(listener) }
@@ -113,7 +110,7 @@ public final class PushService: Sendable {
 
     func tell(_ event: ServiceEvent) { listeners.withLock { $0.call }?(event) }
 
-    /// What it has on its hands now.
+    /// The current state of the service.
     public var status: ServiceStatus {
         state.withLock { state in
             var status = ServiceStatus()

@@ -1,11 +1,11 @@
 public import KiiPush
 import Synchronization
 
-/// What a transport knows of a payload that it has handed over: whether it is safe, and how it ended.
+/// The state of a payload that a transport has submitted: whether it is safe, and how it ended.
 public final class Receipt: Sendable {
-    /// Whether the payload lies on disk: it may be acknowledged, whatever happens.
+    /// Whether the payload is stored on disk, so that it may be acknowledged at once.
     ///
-    /// Else it is to be acknowledged when its ``end()`` has come with `Disposition.accept` or `Disposition.reject`.
+    /// If not, acknowledge it when its ``end()`` returns `Disposition.accept` or `Disposition.reject`.
     public let isStored: Bool
 
     private let state = Mutex(State.open([]))
@@ -17,12 +17,13 @@ public final class Receipt: Sendable {
 
     package init(isStored: Bool) { self.isStored = isStored }
 
-    /// How it ended; nil while it has not, and when the service left it.
+    /// How it ended; nil while it has not ended, or if the service left it.
     public var outcome: Outcome? { state.withLock { if case .over(let outcome) = $0 { outcome } else { nil } } }
 
-    /// Calls `action` once, with how the payload ended; nil when the service stopped before it did.
+    /// Calls `action` once, with the outcome of the payload; nil if the service stopped before it ended.
     ///
-    /// It is called at once if that is known, else by the task that ended it: let it wake a thread, and no more.
+    /// It is called at once if the outcome is known, else by the task that ends the payload, so only wake a thread in
+    /// it.
     public func onEnd(_ action: @escaping @Sendable (Outcome?) -> Void) {
         let known: Outcome?? = state.withLock { state in
             switch state {
@@ -37,15 +38,14 @@ public final class Receipt: Sendable {
 
     /// Waits until the payload has ended.
     ///
-    /// It waits whether or not the task is cancelled: the service ends each receipt when it stops, at the latest.
+    /// Cancelling the task does not end the wait; the service ends each receipt when it stops, at the latest.
     ///
-    /// - Returns: how it ended; nil when the service stopped before it did, and will go on with it only if it is
-    ///   stored.
+    /// - Returns: how it ended; nil if the service stopped before, and will continue with it only if it is stored.
     public func end() async -> Outcome? {
         await withCheckedContinuation { waiter in onEnd { waiter.resume(returning: $0) } }
     }
 
-    /// Tells those who wait; the first end counts.
+    /// Notifies the waiters; only the first end counts.
     package func finish(_ outcome: Outcome?) {
         let actions = state.withLock { state in
             guard case .open(let actions) = state else { return [] as [@Sendable (Outcome?) -> Void] }

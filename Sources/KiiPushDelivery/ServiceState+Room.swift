@@ -1,6 +1,6 @@
 import KiiPush
 
-// Room: who may hand payloads over, and which delivery has a place.
+// Capacity: which intake may submit payloads, and which delivery has a place.
 
 extension ServiceState {
     var messages: Int { places.used.messages }
@@ -8,9 +8,9 @@ extension ServiceState {
     /// How many payloads wait in the inbox without a place.
     var onDisk: Int { spill.used.messages + putOff.count }
 
-    /// Whether an intake may hand payloads over now; what is larger than all there may be comes alone.
+    /// Whether an intake may submit payloads now; one that is larger than all places is accepted alone.
     ///
-    /// With a durable inbox it always may, but for a moment, while very much is being dead-lettered.
+    /// With a durable inbox it always may, except while very many messages are being dead-lettered.
     func hasRoom(_ count: Int, _ bytes: Int, _ intake: Int) -> Bool {
         if isDurable { return unplaced < max(settings.messages, 1) }
         if messages == 0 { return true }
@@ -18,8 +18,8 @@ extension ServiceState {
         return messages + count <= limit.messages && self.bytes + bytes <= limit.bytes
     }
 
-    /// Whether it is worth while to call one who waits with payloads: they have room, and a quarter of all is free, or
-    /// he would come for one each.
+    /// Whether to call a waiting intake: its payloads fit, and a quarter of all places is free, so that it is not
+    /// called for each single payload.
     func mayCome(_ intake: Int) -> Bool {
         let (count, bytes) = refused[intake] ?? (1, 0)
         guard phase == .open else { return true }
@@ -30,14 +30,14 @@ extension ServiceState {
         return hasRoom(count, bytes, intake)
     }
 
-    /// All places but those that are kept for other intakes.
+    /// All places except those that are reserved for other intakes.
     private func limit(_ intake: Int) -> Use {
         let all = Use(messages: settings.messages, bytes: settings.bytes)
         let kept = intakes.kept(forOthersThan: intake, all)
         return Use(messages: all.messages - kept.messages, bytes: all.bytes - kept.bytes)
     }
 
-    /// Takes places for payloads of which nothing is known yet, or gives them back.
+    /// Reserves places for payloads that are not decoded yet, or frees them.
     mutating func reserve(_ use: Use, _ intake: Int) {
         places.add(use)
         intakes.add(use, intake)
@@ -55,7 +55,7 @@ extension ServiceState {
         }
     }
 
-    /// Takes its place from a delivery, if it has one.
+    /// Frees the place of a delivery, if it has one.
     mutating func vacate(_ delivery: inout Delivery) {
         guard delivery.hasPlace else { return }
         delivery.hasPlace = false
@@ -69,23 +69,23 @@ extension ServiceState {
 
     // MARK: Without a place
 
-    /// Puts a delivery into its lane, or without a place into a durable inbox where it finds none.
+    /// Puts a delivery into its lane; if it gets no place, leaves it waiting in the durable inbox.
     ///
-    /// - Returns: what became of it without a place; nil when it has one.
+    /// - Returns: the answer for a delivery without a place; nil if it has one.
     mutating func admit(_ delivery: Delivery) -> Spill.Answer? {
         var delivery = delivery
         if isDurable {
             guard hasPlace(for: delivery.ticket) else { return spill.append(Spill.Item(delivery)) }
             enter(&delivery)
         } else {
-            // It has the place that was reserved for its payload.
+            // Its payload has reserved a place.
             delivery.hasPlace = true
         }
         queue(delivery)
         return nil
     }
 
-    /// Whether a delivery of a durable inbox may have a place, before all that waits for one.
+    /// Whether a delivery of a durable inbox may get a place before all that wait for one.
     func hasPlace(for ticket: Ticket) -> Bool {
         !spill.holds(ticket.keys) && places.hasRoom(ticket.keys, ticket.bytes)
     }

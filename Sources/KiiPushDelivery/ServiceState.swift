@@ -1,111 +1,110 @@
 import KiiPush
 import Synchronization
 
-/// All that changes in a service, behind its one lock.
+/// The mutable state of a service, behind one lock.
 ///
-/// It reads from top to bottom as a message goes: accepted, in its lane, handled, waiting elsewhere. Whatever changes
-/// it, ``takeEffects()`` then says what follows: which deliveries begin, and who goes on that has waited.
+/// Its members follow the path of a message: accepted, in its lane, handled, waiting elsewhere. After each change,
+/// ``takeEffects()`` returns the effects: which deliveries begin, and which waiters resume.
 struct ServiceState {
-    /// What a service is about, in this order.
+    /// The phases of a service, in order.
     enum Phase: Int, Comparable {
         case new
-        /// What an earlier process left is being handled; nothing new is accepted.
+        /// Payloads of an earlier process are being handled; nothing new is accepted.
         case recovering
         case open
-        /// Nothing is accepted or begun; handlers that run may finish.
+        /// Nothing is accepted or begun; running handlers may finish.
         case stopping
-        /// The time to drain is over, and handlers are asked to return.
+        /// The drain time is over, and handlers are cancelled.
         case cancelling
-        /// What has not ended is left.
+        /// Messages that have not ended are left.
         case stopped
 
         static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Whether a delivery has the service for itself that was in flight at a crash.
+    /// Whether a delivery that was in flight at a crash runs alone.
     enum Alone {
         case none
-        /// It begins when nothing else is handled.
+        /// It begins when no other message is being handled.
         case next(Delivery)
         case handling
     }
 
     var phase = Phase.new
-    /// What brings payloads; let go when it runs, since a transport may keep its intake, which keeps the service.
+    /// The transports; released when it runs, because a transport may keep its intake, which keeps the service.
     var transports: [any PushTransport]
-    /// How messages are delivered whose route says nothing else.
+    /// The settings for messages whose route has none.
     var delivery: DeliverySettings
     let settings: ServiceSettings
     /// Whether the inbox is durable, so that payloads without a place may wait there.
     let isDurable: Bool
 
-    // What is accepted.
+    // Accepted payloads.
 
-    /// The places of all deliveries but those that the loop guard holds.
+    /// The places of all deliveries except those that the loop guard holds.
     var places: Places
-    /// What has places of each transport of a service whose inbox is not durable.
+    /// The places of each transport, if the inbox is not durable.
     var intakes = IntakePlaces()
-    /// How many payloads are on their way into the inbox, and how many are being dead-lettered without a place.
+    /// How many payloads are being added to the inbox, and how many are being dead-lettered without a place.
     var arriving = 0
     var unplaced = 0
-    /// What waits in the inbox without a place; whether some of it is being read, and how long to wait when that
-    /// failed.
+    /// The payloads in the inbox without a place; whether some are being read, and the pause after a failure.
     var spill: Spill
     var isReading = false
     var readPause = Duration.zero
-    /// Reads payloads back; while the service runs.
+    /// Reads payloads back, while the service runs.
     var reader: (@Sendable ([Spill.Item]) -> Void)?
 
-    // What is handled.
+    // Handling.
 
     var lanes: Lanes
-    /// How many deliveries walk: their end is to be recorded, or where they wait next.
+    /// How many deliveries are in progress, until their end or their next wait is recorded.
     var inFlight = 0
-    /// How many may walk beyond the places of the handlers: it grows while they wait for these no longer than for
+    /// How many may be in progress beyond the handlers' places: it grows while they wait for these no longer than for
     /// writes.
     var ahead = 0
     var alone = Alone.none
-    /// How many tasks end a delivery without handling it.
+    /// How many tasks are ending a delivery without handling it.
     var ending = 0
-    /// The handlers that run or are to run, by number; how many run still that the service goes on without.
+    /// The runs of handlers, waiting and running, by number; how many handlers still run that were left behind.
     var runs: [UInt64: HandlerRun] = [:]
     var lastRun: UInt64 = 0
     var overrunning = 0
-    /// Those that wait for a place, in the order in which they came; who has the places.
+    /// The runs that wait for a place, in order; the use of the places.
     var waitingRuns: [(number: UInt64, keys: ShareKeys?)] = []
     var running: Running
 
-    // What waits elsewhere.
+    // Waiting elsewhere.
 
-    /// Those that are tried again, the next one first.
+    /// The deliveries to be tried again, the next one first.
     var retries: [(due: MonotonicInstant, delivery: Delivery)] = []
-    /// Those that the loop guard holds, by the number under which it does.
+    /// The deliveries that the loop guard holds, by the id of the held message.
     var parked: [UInt64: Delivery] = [:]
-    /// Those that wait for the end of the message that they repeat, by their own number.
+    /// The duplicates that wait for the end of the first message, by their own number.
     var copies: [UInt64: Delivery] = [:]
-    /// What waits in the inbox since the dead letters had no room for it, and when that is tried again.
+    /// The messages that did not fit into the dead-letter store, and when that is tried again.
     var putOff = ShortQueue<PutOff>()
     var storeAgainAt: MonotonicInstant?
 
-    // Who waits.
+    // Waiters.
 
-    /// Who waits for room; of each intake, whom to call, and what was refused last.
+    /// The waiters for capacity; for each intake, its action and its last refused payloads.
     var roomWaiters: [UInt64: (intake: Int, waiter: CheckedContinuation<Void, Never>)] = [:]
     var lastWaiter: UInt64 = 0
     var roomActions: [Int: @Sendable () -> Void] = [:]
     var refused: [Int: (count: Int, bytes: Int)] = [:]
-    /// Who waits until all messages have ended, and who until nobody does anything.
+    /// The waiter for the end of all messages, and the one for the end of all activity.
     var idleWaiter: CheckedContinuation<Void, Never>?
     var quietWaiter: CheckedContinuation<Void, Never>?
-    /// The timer's sleep, until when, and whether something is due before that.
+    /// The timer's sleep, its end, and whether an action is due before that.
     var sleep: (until: MonotonicInstant, task: Task<Void, Never>)?
     var isOversleeping = false
-    /// The sleeps before a record is tried again, which end when the service stops.
+    /// The pauses before a record is tried again, which end when the service stops.
     var pauses: [UInt64: Task<Void, Never>] = [:]
     var lastPause: UInt64 = 0
-    /// What cancels the handlers when the time to drain is over.
+    /// Cancels the handlers after the drain time.
     var drain: Task<Void, Never>?
-    /// What became of the messages since it stops.
+    /// The counts since the service began to stop.
     var report = DrainReport()
 
     init(
@@ -121,23 +120,23 @@ struct ServiceState {
         spill = Spill(settings)
     }
 
-    /// Whether payloads of an earlier process or of transports are delivered.
+    /// Whether it delivers payloads, of an earlier process or of transports.
     var isRunning: Bool { phase == .open || phase == .recovering }
 
-    /// Whether nothing is left to do now; what is held may take an hour.
+    /// Whether all messages have ended, except held ones, which may take an hour.
     var isIdle: Bool { !isRunning || messages == 0 && arriving == 0 && unplaced == 0 && onDisk == 0 }
 
-    /// Whether nobody does anything; a payload on its way into the inbox is counted among those that are left there.
+    /// Whether there is no activity; a payload that is being added to the inbox counts as activity.
     var isQuiet: Bool { inFlight == 0 && ending == 0 && arriving == 0 }
 
-    /// How many deliveries may walk at once.
+    /// How many deliveries may be in progress at once.
     var window: Int { min(running.most + ahead, max(settings.inFlight, running.most)) }
 }
 
 // MARK: - Handling
 
 extension ServiceState {
-    /// The delivery whose turn it is, which walks from now on.
+    /// Begins the delivery whose turn it is.
     mutating func next() -> Delivery? {
         guard phase == .open, inFlight < window else { return nil }
         let delivery: Delivery
@@ -159,8 +158,7 @@ extension ServiceState {
         return delivery
     }
 
-    /// The delivery behind one that has ended in its lane, whose end is recorded together with the beginning of this
-    /// one.
+    /// Begins the delivery behind one that has ended in its lane; the end and the beginning are recorded together.
     mutating func next(behind ended: inout Ended?) -> Delivery? {
         guard phase == .open, case .none = alone, inFlight < window, var last = ended,
             let next = lanes.next(behind: &last.delivery, among: window)
@@ -170,48 +168,48 @@ extension ServiceState {
         return next
     }
 
-    /// Takes the next delivery of an earlier process that is to be alone.
+    /// Begins the next delivery of an earlier process that must run alone.
     mutating func nextRecovered() -> Delivery? {
         guard phase == .recovering, let delivery = lanes.next(among: 1) else { return nil }
         (inFlight, alone) = (1, .handling)
         return delivery
     }
 
-    /// Takes down that a delivery does not walk any more.
+    /// Records that a delivery is no longer in progress.
     mutating func leaveOff(_ ticket: Ticket) {
         inFlight -= 1
         lanes.leaveOff(ticket.keys)
         if ticket.wasInFlightAtCrash { alone = .none }
     }
 
-    /// Has the timer look at this time, or before.
+    /// Wakes the timer at this time or earlier.
     mutating func wakeTimer(by instant: MonotonicInstant) {
         if let sleep, sleep.until > instant { isOversleeping = true }
     }
 
-    /// When the timer has to look again.
+    /// When the timer has to wake.
     var nextDue: MonotonicInstant? {
         let ends = runs.values.lazy.compactMap(\.deadline).min()
-        // What stops tries nothing again.
+        // A stopping service does not retry.
         guard isRunning else { return ends }
         return [ends, retries.first?.due, storeAgainAt].compactMap(\.self).min()
     }
 }
 
-// MARK: - What follows
+// MARK: - Effects
 
 extension ServiceState {
-    /// What follows from a change, to be done without the lock.
+    /// The effects of a change, to be carried out without the lock.
     struct Effects {
-        /// Those whose turn it is.
+        /// The deliveries whose turn it is.
         var deliveries: [Delivery] = []
         var waiters: [CheckedContinuation<Void, Never>] = []
         var actions: [@Sendable () -> Void] = []
-        /// The timer's sleep that is to end.
+        /// The timer's sleep, to be ended.
         var sleep: Task<Void, Never>?
     }
 
-    /// Takes out those whose turn it is, those for whom there is room, and who waits for the end of all work.
+    /// Takes the deliveries whose turn it is, the waiters that have capacity, and those for the end of all activity.
     mutating func takeEffects() -> Effects {
         var effects = Effects()
         while let delivery = next() { effects.deliveries.append(delivery) }
@@ -230,7 +228,7 @@ extension ServiceState {
         }
         if isIdle, let waiter = idleWaiter.take() { effects.waiters.append(waiter) }
         if isQuiet, let waiter = quietWaiter.take() {
-            // At once: nobody begins anything between here and when that one goes on.
+            // Set at once, so that nothing begins before the waiter resumes.
             phase = .stopped
             effects.waiters.append(waiter)
         }
@@ -241,7 +239,7 @@ extension ServiceState {
         return effects
     }
 
-    /// Has payloads read back for which there are places, unless some are being read.
+    /// Starts to read back payloads that have places, unless some are being read.
     private mutating func startReading(_ effects: inout Effects) {
         guard let reader, phase == .open, !isReading else { return }
         let items = spill.take(&places)

@@ -1,11 +1,11 @@
 import KiiPush
 
-/// With whom a message shares what a service has: the messages of its lane, of its group and of its route.
+/// The keys by which messages share a service's capacity: lane, group and route.
 struct ShareKeys: Sendable, Hashable {
     let lane: LaneKey
     /// The bucket or topic in its scope; the sender of a message that has neither, or else the route.
     let group: ResourceKey
-    /// The first route that takes it.
+    /// The first route that matches it.
     let route: ResourceKey
 }
 
@@ -18,6 +18,6 @@ extension ShareKeys {
 }
 
 extension ResourceKey {
-    /// For messages that no route takes.
+    /// For messages that no route matches.
     fileprivate static let unrouted = ResourceKey(digest: DedupeKey(first: 0, second: 0))
 }

@@ -1,30 +1,30 @@
 import KiiPush
 
-/// What waits in a durable inbox outside the places of its service: numbers and keys, no payloads.
+/// The payloads that wait in a durable inbox without a place in memory, as numbers and keys.
 ///
-/// A value without locks, as ``Lanes`` is. What waits of one lane keeps its order; among lanes it is read back in
-/// turns. Of all that may wait, a group gets a quarter at most, and no more than half of what is free; a route no more
-/// than what is free. So whoever waits first leaves room for others, whatever their number.
+/// A value without locks, like ``Lanes``. Each lane keeps its order; lanes are read back in turns. A group may use a
+/// quarter of the capacity at most, and no more than half of the free capacity; a route no more than the free capacity.
+/// So the first ones always leave capacity for others, whatever their number.
 struct Spill {
-    /// A payload that waits.
+    /// A waiting payload.
     struct Item: Sendable {
         let number: UInt64
         let keys: ShareKeys
         let bytes: Int
         let receipt: Receipt
-        /// As the walk's.
+        /// The same as in the delivery's ``MessageWalk``.
         let killed: (isWhole: Bool, routes: [String])
-        /// When it was made, of a change of an object, which a newer one may replace; nil for any other.
+        /// The time of a change of an object, which a newer one may replace; nil for any other message.
         let changedAt: Int64?
     }
 
-    /// What became of a payload that should wait.
+    /// The result of adding a payload.
     enum Answer {
-        /// It waits, in the place of these.
+        /// It waits, and replaces these.
         case waits(replaced: [Item])
-        /// A newer change of its object waits, in the place of it and of these.
+        /// A newer change of its object waits, and replaces it and these.
         case superseded(replaced: [Item])
-        /// There is no room for it.
+        /// There is no capacity for it.
         case refused
     }
 
@@ -41,7 +41,7 @@ struct Spill {
     private var turns = Turns()
     private var groups: [ResourceKey: Use] = [:]
     private var routes: [ResourceKey: Use] = [:]
-    /// All that wait, but for those that are being read.
+    /// All waiting payloads, except those that are being read.
     private(set) var used = Use()
 
     init(_ settings: ServiceSettings) {
@@ -51,8 +51,8 @@ struct Spill {
 
     var isEmpty: Bool { used.messages == 0 }
 
-    /// Whether messages of a lane or a group wait, so that later ones must wait behind them: those of a lane for its
-    /// order, those of a group since they would take the places that the others wait for.
+    /// Whether messages of the same lane or group wait, so that later ones must wait behind them: in a lane for its
+    /// order, in a group because they would take the places that the others wait for.
     func holds(_ keys: ShareKeys) -> Bool {
         !queues.isEmpty && (queues[keys.lane] != nil || groups[keys.group] != nil)
     }
@@ -61,7 +61,7 @@ struct Spill {
 
     /// Adds a payload behind those of its lane, within the bounds.
     ///
-    /// Beyond them, the newest change of an object takes the place of all older ones that wait.
+    /// Beyond the bounds, the newest change of an object replaces all older ones that wait.
     mutating func append(_ item: Item) -> Answer {
         if hasRoom(item) {
             add(item)
@@ -82,7 +82,7 @@ struct Spill {
         return .waits(replaced: replaced)
     }
 
-    /// Adds a payload behind those of its lane, whatever there is: what an earlier process left is there already.
+    /// Adds a payload behind those of its lane, whatever the bounds; payloads of an earlier process are stored already.
     mutating func add(_ item: Item) {
         used += item.bytes
         groups[item.keys.group, default: Use()] += item.bytes
@@ -91,7 +91,7 @@ struct Spill {
         list(item.keys.lane)
     }
 
-    /// A key that has much gets less of what is left, so that there is always some left for another key.
+    /// A key that uses much gets less of the free capacity, so that some is always left for other keys.
     private func hasRoom(_ item: Item) -> Bool {
         let free = Use(messages: most.messages - used.messages, bytes: most.bytes - used.bytes)
         guard free.messages > 0, item.bytes <= free.bytes else { return false }
@@ -115,7 +115,7 @@ struct Spill {
 
     // MARK: Reading
 
-    /// Takes out what is to be read back now, at most 64 payloads or a mebibyte, and gives it places.
+    /// Takes the payloads to be read back now, at most 64 or a mebibyte, and gives them places.
     mutating func take(_ places: inout Places) -> [Item] {
         guard !isEmpty else { return [] }
         places.startFilling()
@@ -136,7 +136,7 @@ struct Spill {
         return items
     }
 
-    /// Takes down that payloads have been read, and are in their lanes.
+    /// Records that payloads have been read, and are in their lanes.
     mutating func haveRead(_ items: [Item]) {
         for item in items {
             queues[item.keys.lane]?.reading -= 1
@@ -144,7 +144,7 @@ struct Spill {
         }
     }
 
-    /// Puts back what could not be read, before the others of its lanes.
+    /// Puts back payloads that could not be read, before the others of their lanes.
     mutating func putBack(_ items: [Item], _ places: inout Places) {
         for item in items.reversed() {
             places.leave(item.keys, item.bytes)
@@ -157,7 +157,7 @@ struct Spill {
         }
     }
 
-    /// Takes all out, in no order.
+    /// Removes all, in no order.
     mutating func removeAll() -> [Item] {
         let all = queues.values.flatMap { queue in
             var items = queue.items
@@ -167,7 +167,7 @@ struct Spill {
         return all
     }
 
-    /// Forgets a lane of which nothing waits any more.
+    /// Forgets a lane without waiting payloads.
     private mutating func drop(_ lane: LaneKey) {
         guard let queue = queues[lane], queue.items.isEmpty, queue.reading == 0, !queue.isListed else { return }
         queues[lane] = nil
@@ -175,11 +175,11 @@ struct Spill {
 }
 
 extension Spill.Item {
-    /// What stays in memory of a delivery without a place.
+    /// The part of a delivery that stays in memory without a place.
     init(_ delivery: Delivery) {
         let (ticket, walk) = (delivery.ticket, delivery.walk)
         let message = walk.message.message
-        // One that was tried has handlers that are done with it.
+        // Some handlers may have handled a message that was tried.
         let isChange = message.storage.classified.hasObject && walk.attempts == 0
         self.init(
             number: ticket.number, keys: ticket.keys, bytes: ticket.bytes, receipt: ticket.receipt,

@@ -1,17 +1,16 @@
 import KiiPush
 
-/// Decides who may have a turn now.
+/// Decides which route, group and lane may have a turn now.
 protocol TurnJudge {
     mutating func mayTake(route: ResourceKey) -> Bool
     mutating func mayTake(group: ResourceKey) -> Bool
     mutating func mayTake(lane: LaneKey) -> Bool
 }
 
-/// The lanes that wait for their turn: each route has its turn, of a route each group, of a group one lane after
-/// another.
+/// The lanes that wait for their turn: routes take turns, then the groups of a route, then the lanes of a group.
 ///
-/// So the message of a quiet key is next, however many of a busy one wait. A turn costs the same however many wait, as
-/// long as a judge refuses only those that have more than a share: then it refuses few.
+/// So the message of a quiet key is next, however many of a busy key wait. A turn costs the same however many wait, as
+/// long as the judge refuses only keys that exceed a share, which are few.
 struct Turns {
     private struct Group {
         var lanes = ShortQueue<LaneKey>()
@@ -49,13 +48,13 @@ struct Turns {
     private var routes: [ResourceKey: Route] = [:]
     private var order = ShortQueue<ResourceKey>()
 
-    /// Lists a lane behind the others of its group; the caller lists none twice.
+    /// Adds a lane behind the others of its group; the caller adds none twice.
     mutating func append(_ lane: LaneKey, _ keys: ShareKeys) {
         if routes[keys.route] == nil { order.append(keys.route) }
         routes[keys.route, default: Route()].append(lane, keys.group)
     }
 
-    /// Takes the lane whose turn it is out; nil when there is none that may.
+    /// Removes and returns the lane whose turn it is; nil if none may have a turn.
     mutating func next(_ judge: inout some TurnJudge) -> LaneKey? {
         for _ in 0..<order.count {
             guard let route = order.popFirst() else { return nil }
@@ -67,9 +66,9 @@ struct Turns {
     }
 }
 
-/// How many of each route and each group run, of as many as may run at once.
+/// How many messages of each route and each group run.
 struct Running: TurnJudge {
-    /// How many may run at once, of which one is left for other routes, and one for other groups of a route.
+    /// How many may run at once; one place is reserved for other routes, and one more for other groups of a route.
     var most: Int
     private(set) var count = 0
     private var routes: [ResourceKey: Int] = [:]

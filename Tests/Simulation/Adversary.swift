@@ -1,23 +1,23 @@
 import KiiPush
 import KiiPushTesting
 
-/// What a loop changes from message to message.
+/// The part that a loop changes from message to message.
 enum LoopChange: String, CaseIterable {
     /// Nothing: each message is about the same object.
     case nothing = "nothing"
-    /// The bucket, of two; the object's id stays.
+    /// The bucket, one of two; the object's id stays.
     case twoBuckets = "two buckets"
     case object
     case sender
     case topic
     case bucket
     case scope
-    /// The route, of eight, and the scope.
+    /// The route, one of eight, and the scope.
     case route
-    /// Now this, now that.
+    /// A random one of the others, each time.
     case mixed
 
-    /// Which breaker bounds it.
+    /// The breaker that bounds it.
     var shape: LoopBound.Shape {
         switch self {
         case .nothing, .twoBuckets: .object
@@ -28,60 +28,60 @@ enum LoopChange: String, CaseIterable {
     }
 }
 
-/// A loop that somebody has tuned to get as many messages handled as it can.
+/// A loop that is tuned to get as many messages handled as possible.
 struct Adversary {
     var change = LoopChange.nothing
     var devices = 1
     /// How many writes each handled message causes.
     var fanOut = 1
-    /// How long a write takes to come back, in milliseconds; and by which fraction that varies.
+    /// The time from a write to its event, in milliseconds, and the fraction by which it varies.
     var roundTrip = 500
     var jitter = 0.1
-    /// How many messages it begins with, and within how many milliseconds they are written.
+    /// How many messages it begins with, and the milliseconds in which they are written.
     var tokens = 1
     var spread = 0
-    /// For how many milliseconds a handler's write waits after the handler has ended.
+    /// How long a write waits after its handler has ended, in milliseconds.
     var wait = 0
-    /// Whether writes wait for the next whole `wait`, and go together, and not each for so long.
+    /// Whether writes wait for the next multiple of `wait` and go together, instead of each waiting for that time.
     var isBursty = false
-    /// How many messages a second come from outside all the while.
+    /// How many messages a second come from outside during the loop.
     var honestPace = 0.0
     /// Whether handlers answer these too.
     var answersHonest = false
-    /// For how many milliseconds these come alone before the loop begins, so that their key is trusted.
+    /// For how many milliseconds only these come before the loop begins, so that their key is trusted.
     var head = 0
     var loss = 0.0
-    /// Whether all layers are on, and not only the rate.
+    /// Whether all layers are on, not only the rate.
     var hasAllLayers = false
     var care = Care.none
 
-    /// What handlers do against loops.
+    /// The precautions of handlers against loops.
     enum Care: String, CaseIterable {
         case none
-        /// They announce their writes, but stamp nothing.
+        /// They declare their writes, but do not stamp them.
         case announces
-        /// They patch one field, and leave the rest of the object as it is.
+        /// They stamp and patch the object, and leave its other fields as they are.
         case patches
         /// They write, and then fail.
         case fails
     }
 
-    /// The slowest class of round trips that it belongs to.
+    /// Whether its answers take longer than a second.
     var isSlow: Bool { roundTrip + wait > 1000 }
 
-    /// By how much each generation outnumbers the one before where nothing is held.
+    /// The factor by which each generation outnumbers the one before if nothing is held.
     var growth: Double { Double(devices * fanOut) * (1 - loss) }
 
-    /// What a device may handle of it in the first hour.
+    /// How many of its messages a device may handle in the first hour.
     var bound: Int {
         guard isSlow else { return change == .nothing ? 40 : 2100 }
-        // Its own pace, where that is slower than 20 in 10 s; writes that wait for each whole `wait` take whole ones.
+        // Its own pace, if that is below 20 in 10 s; a round trip of bursty writes is a multiple of `wait`.
         let round = isBursty && wait > 0 ? (roundTrip / wait + 1) * wait : roundTrip + wait
         let pace = Double(tokens) * 1000 / Double(round)
         return growth <= 1 && pace < 2 ? max(1000, Int(pace * 3600 * 1.05) + tokens) : 1000
     }
 
-    /// About how many deliveries a run takes.
+    /// About how many deliveries a run costs.
     var cost: Int {
         let handled =
             switch change.shape {
@@ -97,17 +97,17 @@ struct Adversary {
 // MARK: Choosing
 
 extension Adversary {
-    /// That of a seed: any parameters at all, but no dearer than `mostCost`.
+    /// Makes the adversary of a seed: any parameters, at no more than `mostCost`.
     init(seed: UInt64, mostCost: Int) {
         var random = SeededGenerator(seed: seed &* 0x9E37_79B9 &+ 17)
-        // Each in its turn, so that few seeds have all.
+        // In turn, so that a few seeds cover all.
         change = LoopChange.allCases[Int(seed % UInt64(LoopChange.allCases.count))]
         repeat {
             for parameter in Parameter.allCases { choose(parameter, &random) }
         } while cost > mostCost
     }
 
-    /// The same with some parameters chosen anew or moved a little.
+    /// A copy with some parameters chosen anew or changed a little.
     func mutated(seed: UInt64, mostCost: Int) -> Adversary {
         var random = SeededGenerator(seed: seed)
         while true {
@@ -175,12 +175,12 @@ extension Adversary {
 }
 
 extension SeededGenerator {
-    /// From 0 up to 1, without it.
+    /// A number from 0 up to 1, exclusive.
     mutating func fraction() -> Double { Double(next() >> 11) / Double(1 << 53) }
 
     mutating func happens(_ share: Double) -> Bool { fraction() < share }
 
-    /// A number of a range of which each doubling is as likely as the next.
+    /// A number of a range in which each doubling is equally likely.
     mutating func logarithmic(_ low: Double, _ high: Double) -> Double {
         low * power(high / low, fraction())
     }

@@ -1,19 +1,19 @@
 import Glibc
 import KiiPushTesting
 
-/// Runs the search alone, one adversary, or honest traffic.
+/// The options to run the search, one adversary, or honest traffic.
 struct AdversaryOptions {
     var isHonest = false
-    /// Only patterns of honest traffic whose name contains this; all where it is empty.
+    /// Only patterns of honest traffic whose name contains this; all if it is empty.
     var only = ""
     var path: [UInt64] = []
     var seeds = 200
     var rounds = 4
     var cost = 150_000
-    /// How many loops may be handled more often than the bounds say.
+    /// How many loops may exceed their bounds.
     var allowed = 0
 
-    /// Reads the value of one of its options; false where it is none.
+    /// Reads the value of one of its options; returns false if it is invalid.
     mutating func read(_ option: String, _ text: String) -> Bool {
         if option == "--only" {
             only = text
@@ -34,7 +34,7 @@ struct AdversaryOptions {
         return true
     }
 
-    /// Whether it went as it should.
+    /// Runs it; returns whether every bound held.
     func run() async -> Bool {
         if isHonest { return await runHonest() }
         if !path.isEmpty {

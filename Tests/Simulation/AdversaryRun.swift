@@ -3,21 +3,22 @@ import KiiPushDelivery
 import KiiPushTesting
 import Synchronization
 
-/// One adversary on a fleet, for an hour; where honest messages are mixed in, until these are handled, too.
+/// One adversary on a fleet, for an hour; with honest messages, until these are handled, too.
 struct AdversaryRun {
     let name: String
     let adversary: Adversary
 
     struct Result {
-        /// The most that one device handled of the loop in the hour.
+        /// The most messages of the loop that one device handled in the hour.
         var handled = 0
-        /// Of the honest messages: how many came, were not handled in the end, and the longest delay in seconds.
+        /// How many honest messages arrived, how many of them were not handled in the end, and the longest delay in
+        /// seconds.
         var honest = 0, honestLost = 0
         var latest = 0.0
         var deliveries = 0
-        /// For how long it ran: an hour, or until it had got five times its bound.
+        /// How long it ran: an hour, or until it reached five times its bound.
         var seconds = 0.0
-        /// What was handled in each minute.
+        /// How many messages were handled in each minute.
         var timeline: [Int] = []
         var stop = FleetReport.Stop.quiet
     }
@@ -25,7 +26,7 @@ struct AdversaryRun {
     /// The number of deliveries at which a run is cut off.
     var cap = 3_000_000
 
-    /// For how long honest messages come alone before the loop begins.
+    /// How long only honest messages come before the loop begins.
     private var head: Duration { .milliseconds(adversary.head) }
 
     func run(_ seed: UInt64) async -> Result {
@@ -62,7 +63,7 @@ struct AdversaryRun {
         result.seconds = report.seconds
         result.timeline = timeline.map { $0.max() ?? 0 }
         if adversary.honestPace > 0, report.stop != .cap, result.handled <= 5 * adversary.bound {
-            // Somebody mends the handlers: whatever waits is to follow.
+            // The handlers are repaired: all waiting messages must follow.
             places.isMended.store(true, ordering: .relaxed)
             report = await fleet.run(for: .seconds(4 * 3600), deliveries: 2 * cap)
             result.honest = (report.causes - adversary.tokens) * adversary.devices
@@ -80,7 +81,7 @@ struct AdversaryRun {
         }
     }
 
-    /// One honest message, and the next one when its time has come; as by chance.
+    /// Sends one honest message, and schedules the next at a random time.
     private func sendHonest(_ fleet: SimulatedFleet, _ places: Places, at time: Double) {
         guard time < 3600 + head / .seconds(1) else { return }
         fleet.at(.milliseconds(Int(time * 1000))) { fleet in
@@ -90,14 +91,14 @@ struct AdversaryRun {
     }
 }
 
-/// What an adversary writes to, and the handlers that do so.
+/// The targets of an adversary's writes, and the handlers that write.
 final class Places: Sendable {
     let isMended = Atomic<Bool>(false)
-    /// How often the handlers of each device wrote and failed.
+    /// How many times the handlers of each device wrote and failed.
     private let failures = Mutex<[Int: Int]>([:])
     private let adversary: Adversary
     private let state: Mutex<(last: Int, random: SeededGenerator)>
-    /// How many messages came from outside, and which of them began the loop.
+    /// How many messages came from outside, and which of them began a loop.
     private let outside = Mutex<(count: Int, loop: Set<Int>)>((0, []))
     private static let bucket = KiiBucket(scope: .app, name: "settings")
     private static let honest = "U-honest"
@@ -116,7 +117,7 @@ final class Places: Sendable {
         case topic(KiiTopic, sender: Sender)
     }
 
-    /// The seconds until the next message of so many a second, as by chance.
+    /// The random time until the next message at a pace, in seconds.
     func pause(_ pace: Double) -> Double {
         -logarithm(1 - state.withLock { $0.random.fraction() }) / pace
     }
@@ -153,7 +154,7 @@ final class Places: Sendable {
 
     // MARK: Writing
 
-    /// Whether the message from outside with this number began the loop.
+    /// Whether the message from outside with this number began a loop.
     func isOfLoop(cause: Int) -> Bool { outside.withLock { $0.loop.contains(cause) } }
 
     /// Writes from outside the fleet.
@@ -186,7 +187,7 @@ final class Places: Sendable {
             }
             device.later(delay(device)) { [self] in try write(place, announced, stamp, device) }
         }
-        // An honest message that fails would be lost by its handler, and not by the guard.
+        // Not for an honest message, which its handler would lose, not the guard.
         if adversary.care == .fails, message.sender != .user(id: Self.honest) {
             failures.withLock { $0[device.number, default: 0] += 1 }
             throw Failure()

@@ -2,23 +2,24 @@ import KiiPush
 import KiiPushTesting
 import Synchronization
 
-/// Messages that nobody here causes, in some pattern.
+/// A pattern of messages that the device does not cause.
 enum HonestPattern: Hashable {
-    /// So many a second of one object.
+    /// A number a second of one object.
     case stream(Double, isRegular: Bool)
-    /// So many a second, each of a new object in one bucket.
+    /// A number a second, each of a new object in one bucket.
     case newObjects(Double, isRegular: Bool)
-    /// So many a second, each of one of fifty objects in ten buckets.
+    /// A number a second, each of one of fifty objects in ten buckets.
     case manyObjects(Double)
-    /// So many at once of one object, and so many a second behind them.
+    /// A number at once of one object, and then a number a second.
     case burst(Int, behind: Double)
-    /// So many a second of one object on average, in clusters of about so many within seconds.
+    /// An average number a second of one object, in clusters of about a given size within seconds.
     case clusters(Int, Double)
-    /// Of one object, from one in two seconds to twenty a second within so many seconds, and then so for two minutes.
+    /// Of one object, from one in two seconds to twenty a second within a number of seconds, then at that pace for two
+    /// minutes.
     case growing(Double)
     /// 5,000 new objects of a bucket, 200 a second.
     case importing
-    /// What ten minutes brought of one object, so many a second, at once; six times.
+    /// Ten minutes of one object's messages, at a pace, arriving at once; six times.
     case wakeUps(Double)
 
     var name: String {
@@ -35,7 +36,7 @@ enum HonestPattern: Hashable {
         }
     }
 
-    /// The most seconds that a message may be late.
+    /// By how many seconds a message may be late.
     var mostLate: Double {
         switch self {
         case .stream, .newObjects, .manyObjects, .importing: 8
@@ -43,9 +44,9 @@ enum HonestPattern: Hashable {
         }
     }
 
-    /// Whether a minute is promised where chance deceives the guard.
+    /// Whether a delay of at most a minute is guaranteed even if chance deceives the guard.
     ///
-    /// It is not for clusters, which may come behind each try as answers would, nor for a pace that grows, as a loop's.
+    /// It is not for clusters, which may follow each try like answers, nor for a growing pace, like that of a loop.
     var isBounded: Bool {
         switch self {
         case .clusters, .growing: false
@@ -65,10 +66,10 @@ enum HonestPattern: Hashable {
         + [.importing] + [0.1, 0.3, 1].map { .wakeUps($0) }
 }
 
-/// A number as one would write it.
+/// A number without a superfluous fraction.
 func plain(_ number: Double) -> String { number == number.rounded() ? "\(Int(number))" : "\(number)" }
 
-/// One device that gets honest messages of a pattern, as one seed has it.
+/// One device that gets honest messages of a pattern, from one seed.
 struct HonestRun {
     let pattern: HonestPattern
     let seed: UInt64
@@ -77,8 +78,8 @@ struct HonestRun {
         var messages = 0
         /// How many were not handled in the end, and how many of these are dead letters.
         var lost = 0, deadLetters = 0
-        /// The longest delay, in seconds; how many were late by more than a second, and how often that began after
-        /// eight seconds without one.
+        /// The longest delay, in seconds; how many messages were late by more than a second, and in how many periods,
+        /// eight seconds apart.
         var latest = 0.0
         var late = 0, times = 0
     }
@@ -103,7 +104,7 @@ struct HonestRun {
             result.latest = max(result.latest, delay)
             guard delay > 1 else { continue }
             result.late += 1
-            // What comes within some seconds is late for the same reason.
+            // Messages within some seconds are late for the same reason.
             if arrival > end + 8 { result.times += 1 }
             end = max(end, arrival + delay)
         }
@@ -141,7 +142,7 @@ struct HonestRun {
                 guard time < seconds + 120 else { return }
                 fleet.at(.milliseconds(Int(time * 1000))) { fleet in
                     Self.put(fleet, "sensors", "power")
-                    // Twice as fast again and again, five times and a bit.
+                    // The pace doubles 5.3 times.
                     let doublings = 5.3 * min(time / seconds, 1)
                     next(time + random.pause(0.5 * power(2, doublings)))
                 }
@@ -159,7 +160,7 @@ struct HonestRun {
         }
     }
 
-    /// How long a stream goes on: enough for a verdict, and for what comes after it.
+    /// How long a stream lasts: enough for a verdict and its consequences.
     private static func length(_ pace: Double) -> Double { min(max(120 / pace, 120), 1200) }
 
     private static func put(_ fleet: SimulatedFleet, _ bucket: String, _ object: String) {
@@ -194,7 +195,7 @@ final class Generator: Sendable {
     func next(_ count: Int) -> Int { state.withLock { Int($0.next() % UInt64(count)) } }
     func pause(_ pace: Double) -> Double { -logarithm(1 - fraction()) / pace }
 
-    /// How many events there are by chance where so many are expected.
+    /// A random number of events with this mean.
     func poisson(_ mean: Double) -> Int {
         var (count, time) = (0, pause(1))
         while time < mean {

@@ -8,7 +8,7 @@ struct HonestFleet {
         latest.isEmpty ? 0 : latest[min(Int(share * Double(latest.count)), latest.count - 1)]
     }
 
-    /// The seeds that were later than they may be; than a minute; that lost something; and that were late again.
+    /// The seeds with messages that were too late; later than a minute; lost; and late again.
     var tooLate: [UInt64] { results.filter { $0.result.latest > pattern.mostLate }.map(\.seed) }
     var deceived: [UInt64] { results.filter { $0.result.latest > 60 }.map(\.seed) }
     var lossy: [UInt64] { results.filter { $0.result.lost > 0 }.map(\.seed) }
@@ -28,10 +28,10 @@ struct HonestFleet {
         "pattern | messages | latest: median | 99 % | most | too late (seeds) | over 60 s | late again | lost"
 }
 
-/// A number with one digit behind its point.
+/// A number with one decimal.
 func tenth(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
 
-/// Patterns that the guide has in one row.
+/// The patterns in one row of the guide's table.
 struct HonestRow {
     let name: String
     let fleets: [HonestFleet]

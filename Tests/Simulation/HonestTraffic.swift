@@ -1,13 +1,13 @@
 import KiiPush
 import KiiPushTesting
 
-/// Traffic that no guard may stop: much of it, and none of it a loop.
+/// Heavy traffic without a loop, which the guard must not stop.
 struct HonestTraffic {
     var devices = 10
     var chaos = Chaos.rough
     var seconds = 3600
 
-    /// How it ended, and what was expected and did not come true.
+    /// How it ended, and the expectations that failed.
     struct Result {
         let report: FleetReport
         let broken: [String]

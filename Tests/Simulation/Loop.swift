@@ -3,17 +3,17 @@ import KiiPushTesting
 
 /// A way in which handlers call themselves.
 enum Loop: String, CaseIterable {
-    /// Writes the very object that it was called for.
+    /// Writes the object that it was called for.
     case update
     /// Makes a new object in the bucket that it was called for.
     case create
-    /// Answers one topic on another, and that one on the first.
+    /// Answers one topic on another, and the other on the first.
     case pingPong = "ping-pong"
 
     private static let bucket = KiiBucket(scope: .app, name: "settings")
     private static let topics = ["ping", "pong"].map { KiiTopic(scope: .app, name: $0) }
 
-    /// The write from outside with which it begins.
+    /// Makes the write from outside that starts it.
     func begin(_ fleet: SimulatedFleet) {
         switch self {
         case .update, .create: fleet.cloud.put(KiiObject(bucket: Self.bucket, id: "o-1"), by: .user(id: "U-person"))
@@ -21,7 +21,7 @@ enum Loop: String, CaseIterable {
         }
     }
 
-    /// The handlers, as careful as they can be: they announce what they write, and stamp it.
+    /// Adds handlers that declare and stamp their writes.
     func addCarefulHandlers(to receiver: PushReceiver, of device: SimulatedDevice) {
         switch self {
         case .update:
@@ -56,7 +56,7 @@ enum Loop: String, CaseIterable {
         }
     }
 
-    /// The same handlers without a care.
+    /// Adds the same handlers without declarations and stamps.
     func addCarelessHandlers(to receiver: PushReceiver, of device: SimulatedDevice) {
         switch self {
         case .update:
@@ -72,9 +72,9 @@ enum Loop: String, CaseIterable {
 
     private static var ways: [(from: KiiTopic, to: KiiTopic)] { [(topics[0], topics[1]), (topics[1], topics[0])] }
 
-    /// How many messages of one cause a device handles at most.
+    /// The most messages of one cause that a device handles.
     ///
-    /// A ping-pong has two topics, and in each of them every sender counts by itself, up to what the device may handle.
+    /// A ping-pong has two topics, in each of which every sender is counted separately, up to the device's limit.
     func bound(_ value: KeyPath<LoopBound, Int>, devices: Int, in time: Duration) -> Int {
         switch self {
         case .update: LoopBound(in: time)[keyPath: value]
@@ -84,7 +84,7 @@ enum Loop: String, CaseIterable {
     }
 }
 
-/// What a device has against loops in one run.
+/// The protection of a device in one run.
 enum Protection: String, CaseIterable {
     /// No layer.
     case off
@@ -92,10 +92,10 @@ enum Protection: String, CaseIterable {
     case echo
     case lineage
     case rate
-    /// Thrown once the loop is at its cap.
+    /// The kill switch, used when the loop has reached its cap.
     case killSwitch = "kill"
     case all
-    /// All layers, under handlers that announce nothing and stamp nothing.
+    /// All layers, with handlers that neither declare nor stamp.
     case careless
 
     private var layers: Set<LoopLayer> {
@@ -112,7 +112,7 @@ enum Protection: String, CaseIterable {
 
     /// A device's receiver, with the chain that every receiver has.
     ///
-    /// Careless handlers are on devices that do not say who they are, either.
+    /// Devices with careless handlers have no identity, either.
     func receiver(_ device: SimulatedDevice, _ loop: Loop) -> PushReceiver {
         let isCareful = self != .careless
         let receiver = PushReceiver(app: SimulatedCloud.app, clock: device.clock) {

@@ -8,7 +8,7 @@ struct LoopRun {
     let devices: Int
     var chaos = Chaos.none
     var seconds = 3600
-    /// The number of deliveries at which a loop that nothing stops is cut off.
+    /// The number of deliveries at which an unstopped loop is cut off.
     var cap = 10_000
     /// The same for the runs with the rate layer, which should stop by themselves.
     var capOfRate = 300_000
@@ -18,9 +18,9 @@ struct LoopRun {
     struct Cell {
         let protection: Protection
         let report: FleetReport
-        /// The bound that was asserted; nil where there is none.
+        /// The asserted bound; nil if there is none.
         let bound: Int?
-        /// What was expected and did not come true.
+        /// The expectations that failed.
         let broken: [String]
     }
 
@@ -56,7 +56,7 @@ struct LoopRun {
         } else if chaos == .none {
             expect(report.stop != .quiet, "the loop ended, and this layer is said to miss it")
             if protection == .off || protection == .killSwitch {
-                // Cut off in the second generation, a large fleet has not shown all of its growth.
+                // A large fleet that is cut off in the second generation has not shown all of its growth.
                 let growth = Double(min(devices, cap / devices - 1))
                 expect(report.growth ?? 0 >= growth, "it grew by \(report.growth ?? 0), not by \(devices)")
             }
@@ -71,9 +71,9 @@ struct LoopRun {
         return Cell(protection: protection, report: report, bound: bound, broken: broken)
     }
 
-    /// The most messages of one cause that a device may handle under a protection; nil where it misses the loop.
+    /// The most messages of one cause that a device may handle under a protection; nil if it misses the loop.
     ///
-    /// What a layer cannot do is asserted as well, so that the table stays true.
+    /// The limits of a layer are asserted too, so that the table stays true.
     private func bound(_ protection: Protection) -> Int? {
         switch protection {
         case .off, .killSwitch: nil
@@ -86,20 +86,20 @@ struct LoopRun {
         }
     }
 
-    /// A device's own messages are cut, those of others are not; and APNs names nobody in a Push to App.
+    /// A device's own messages are dropped, those of others are not; and APNs names no sender in a Push to App.
     private var mostUnderIdentity: Int? {
         devices == 1 && (keys == .long || loop == .pingPong) ? 1 : nil
     }
 
-    /// The event of an announced write is cut at the device that wrote, and nowhere else.
+    /// The event of a declared write is dropped only on the device that wrote.
     ///
-    /// A write that failed is announced anew when its message comes again.
+    /// A failed write is declared again when its message is redelivered.
     private var mostUnderEcho: Int? { devices == 1 && loop != .pingPong ? 1 : nil }
 
-    /// Eight handlers may follow each other.
+    /// A lineage has at most eight handlers.
     ///
-    /// They write one object eight times, however many they are; but what each device makes anew doubles each time with
-    /// two devices, and with ten there are a hundred million before the eighth.
+    /// One object is written eight times, however many devices there are. New objects double each time with two
+    /// devices, and with ten there are a hundred million before the eighth.
     private var mostUnderLineage: Int? {
         switch loop {
         case .update: 9
@@ -109,8 +109,8 @@ struct LoopRun {
 
     private var mostUnderRate: Int? {
         let time = Duration.seconds(seconds)
-        // A fleet whose messages need up to two seconds, are lost or come twice deceives it where keys cause each
-        // other: each key's messages seem to come anyway.
+        // A fleet whose messages take up to two seconds, are lost or arrive twice deceives the guard if keys cause each
+        // other: each key's messages seem to arrive anyway.
         if loop == .pingPong, chaos == .rough, devices > 2 { return nil }
         // One or two devices on a slow network need not reach the rate.
         if chaos != .none { return loop.bound(\.anything, devices: devices, in: time) }

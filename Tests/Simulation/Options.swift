@@ -1,7 +1,7 @@
 import Glibc
 import KiiPushTesting
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
     var isJSON = false
     var adversary: AdversaryOptions?
@@ -80,7 +80,7 @@ struct Options {
     }
 }
 
-/// Writes to standard error by its number: glibc's `stderr` is a variable, which Swift 6 takes for unsafe.
+/// Writes to standard error by its number: glibc's `stderr` is a variable, which is unsafe in Swift 6.
 func complain(_ text: String) {
     let line = Array("kiipush-simulation: \(text)\n".utf8)
     _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -1,12 +1,12 @@
 import KiiPush
 import KiiPushTesting
 
-/// The runs, as a table or as one JSON object a line.
+/// The runs, as a table or as one JSON object for each line.
 struct Report {
     let loops: [(run: LoopRun, cells: [LoopRun.Cell])]
     let honest: [(traffic: HonestTraffic, result: HonestTraffic.Result)]
 
-    /// What did not hold, each with its run.
+    /// The failed expectations, each with its run.
     var broken: [String] {
         loops.flatMap { run, cells in
             cells.flatMap { cell in cell.broken.map { "\(run.title), \(cell.protection.rawValue): \($0)" } }
@@ -48,10 +48,10 @@ struct Report {
     private static func text(_ cell: LoopRun.Cell) -> String {
         let report = cell.report
         switch report.stop {
-        // Cut off in the second generation, a large fleet has not shown its growth.
+        // A large fleet that is cut off in the second generation has not shown its growth.
         case .cap where report.devices > 100: return "> \(report.mostHandled)"
         case .cap: return "> \(report.mostHandled) x\(rounded(report.growth ?? 1))"
-        // The kill ends what had been cut off before.
+        // The kill ends a loop that was cut off before.
         case .quiet: return cell.protection == .killSwitch ? "\(report.mostHandled), 0" : "\(report.mostHandled)"
         case .timeOver: return "\(report.mostHandled) ~"
         }

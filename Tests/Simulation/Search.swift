@@ -1,8 +1,8 @@
 import KiiPushTesting
 
-/// Looks for the adversary that gets most messages handled: many seeds, and then changes of the worst so far.
+/// Searches for the adversary that gets most messages handled: many seeds, then changes of the worst so far.
 struct Search {
-    /// An adversary by its path: a seed, and behind dots the numbers of the changes.
+    /// An adversary by its path: a seed, then the numbers of the changes, separated by dots.
     struct Found: Sendable {
         let path: [UInt64]
         let adversary: Adversary
@@ -10,11 +10,11 @@ struct Search {
 
         var name: String { path.map { "\($0)" }.joined(separator: ".") }
 
-        /// How much of its bound it reaches.
+        /// The fraction of its bound that it reaches.
         var share: Double { Double(result.handled) / Double(adversary.bound) }
     }
 
-    /// What is searched by itself: a worst adversary of each is kept.
+    /// A class of adversaries that is searched separately; the worst of each is kept.
     struct Class: Hashable, Comparable {
         let change: Int
         let isSlow: Bool
@@ -31,13 +31,13 @@ struct Search {
 
     /// The most that one run may cost, in deliveries.
     var mostCost = 150_000
-    /// How many seeds, how many rounds of changes, and how many changes of the worst of a class in each.
+    /// How many seeds, rounds of changes, and changes of the worst of a class in each round.
     var seeds = 200
     var rounds = 4
     var changes = 4
 
     private(set) var worst: [Class: Found] = [:]
-    /// Those beyond their bound, and those that lost something honest.
+    /// Those that exceeded their bound, and those that lost honest messages.
     private(set) var misses: [Found] = []
     private(set) var runs = 0
     private(set) var deliveries = 0
@@ -85,13 +85,13 @@ struct Search {
     }
 }
 
-/// Does the work two at a time, and returns what came of each in the order of the work.
+/// Does the work two at a time, and returns the results in the order of the work.
 func inParallel<Work: Sendable, Result: Sendable>(
     _ work: [Work], _ body: @escaping @Sendable (Work) async -> Result
 ) async -> [Result] {
     await withTaskGroup(of: (Int, Result).self) { group in
         var results: [Int: Result] = [:]
-        // The dearest last ones first, so that none is left alone at the end.
+        // The last ones, which cost most, first, so that none is left alone at the end.
         for (number, index) in work.indices.reversed().enumerated() {
             if number >= 2, let (index, result) = await group.next() { results[index] = result }
             group.addTask { (index, await body(work[index])) }

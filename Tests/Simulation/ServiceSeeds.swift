@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Seeds to run a service from, one run each.
+/// Runs a service once for each of a range of seeds.
 struct ServiceSeeds {
     private var count: UInt64 = 2000
     private var first: UInt64 = 1
 
-    /// What the tasks that run them share.
+    /// The state that the tasks share.
     private final class Tally: Sendable {
         private let next = Atomic<UInt64>(0)
         private let broken = Mutex(0)
@@ -24,14 +24,14 @@ struct ServiceSeeds {
         }
     }
 
-    /// Takes the value of an option; false when it is no number from 1.
+    /// Reads the value of an option; returns false if it is not a number from 1.
     mutating func read(_ option: String, _ value: String) -> Bool {
         guard let number = UInt64(value), number > 0 else { return false }
         if option == "--first" { first = number } else { count = number }
         return true
     }
 
-    /// Runs all, on two cores; says which seeds broke a guarantee, and whether none did.
+    /// Runs all seeds on two cores and prints those that broke a guarantee; returns whether none did.
     func run() async -> Bool {
         let tally = Tally()
         let clock = ContinuousClock()

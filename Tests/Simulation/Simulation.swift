@@ -2,7 +2,7 @@ import Glibc
 import KiiPush
 import KiiPushTesting
 
-/// Runs loops and honest traffic through fleets of real receivers, and says whether every bound held.
+/// Runs loops and honest traffic through fleets of real receivers, and reports whether every bound held.
 @main
 struct Simulation {
     static func main() async {
@@ -34,15 +34,15 @@ struct Simulation {
     }
 }
 
-/// What is run.
+/// The runs.
 struct Plan {
     var loops: [LoopRun] = []
     var honest: [HonestTraffic] = []
 
-    /// The networks beside the quick one.
+    /// The slow network.
     private static let slow = Chaos(delay: .seconds(5) ... .seconds(5))
 
-    /// One loop of a large fleet up to its end, which the other plans cut off.
+    /// One loop of a large fleet until its end; the other plans cut it off.
     static func storm(_ devices: Int) -> Plan {
         var plan = Plan(isQuick: true, devices: [])
         plan.loops = [LoopRun(loop: .update, keys: .short, devices: devices, protections: [.careless])]
@@ -59,11 +59,10 @@ struct Plan {
         guard devices == nil else { return }
         for loop in Loop.allCases {
             for keys in styles {
-                // What a thousand devices write reaches a thousand each: a storm of theirs is cut off, too.
+                // Each write of a thousand devices reaches a thousand: their storm is cut off, too.
                 var run = LoopRun(
                     loop: loop, keys: keys, devices: 1000, cap: 2000, capOfRate: isQuick ? 10_000 : 50_000)
-                // A kill ends what was on its way, one by one: two million messages here, which one run shows as well
-                // as six.
+                // A kill ends the messages under way one by one: two million here, and one run is as good as six.
                 if loop != .update || keys == .short { run.protections.removeAll { $0 == .killSwitch } }
                 if isQuick { run.protections = [.off, .lineage, .careless] }
                 if !isQuick || loop == .update { loops.append(run) }
@@ -77,14 +76,14 @@ struct Plan {
         }
         loops.append(LoopRun(loop: .update, keys: .short, devices: 1, chaos: Self.slow))
         if !isQuick {
-            // A day; and a storm of a hundred devices up to its end.
+            // A day; and a storm of a hundred devices until its end.
             loops.append(
                 LoopRun(loop: .update, keys: .short, devices: 10, seconds: 86_400, protections: [.rate, .careless]))
             loops.append(LoopRun(loop: .update, keys: .short, devices: 100, protections: [.careless]))
         }
         honest = [HonestTraffic(chaos: .none), HonestTraffic(chaos: .rough)]
         if !isQuick {
-            // A jump for so many deliveries: more devices have more of them.
+            // Jumps are per delivery, and more devices have more deliveries.
             var rough = Chaos.rough
             rough.jumps /= 5
             honest.append(HonestTraffic(devices: 50, chaos: rough))

@@ -1,6 +1,6 @@
-/// What makes two messages the same one: 128 bits under the receiver's secret.
+/// The identity of a message for deduplication: 128 bits under the receiver's secret.
 public struct DedupeKey: Sendable, Hashable, CustomStringConvertible {
-    /// The first half of its bits; stores write it down.
+    /// The first half of its bits, for a store to write.
     public let first: UInt64
     /// The second half of its bits.
     public let second: UInt64
@@ -23,33 +23,33 @@ public struct DedupeKey: Sendable, Hashable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(first) }
 }
 
-/// The keys of one message, and how much they prove.
+/// The keys of one message, and their strength.
 public struct DedupeKeys: Sendable, Hashable {
-    /// How much an equal key proves.
+    /// What an equal key proves.
     public enum Strength: String, Sendable, Hashable {
-        /// An equal key means the same message, over whatever transport.
+        /// An equal key means the same message, over any transport.
         case strong
-        /// An equal key means the same bytes; two honest messages may have them, so it counts only for messages that
-        /// arrived shortly after one another.
+        /// An equal key means the same bytes; two legitimate messages may have them, so it counts only for messages
+        /// that arrived shortly after one another.
         case weak
     }
 
-    /// The key; the one with the time of the push, where there are two.
+    /// The key; if there are two, the one with the time of the push.
     public let primary: DedupeKey
 
-    /// The more exact key, with the time of the modification, which not every transport has.
+    /// The more exact key, with the time of modification, which not every transport states.
     public let secondary: DedupeKey?
 
-    /// How much an equal key proves.
+    /// What an equal key proves.
     public let strength: Strength
 
-    /// Names a message by keys that exist already, as a store reads them back.
+    /// Makes keys from their parts, as a store reads them back.
     ///
-    /// To name messages in another way, give the deduplicator a ``DedupeKeyMaker``.
+    /// To identify messages differently, give the deduplicator a ``DedupeKeyMaker``.
     ///
     /// - Parameters:
     ///   - primary: the key.
-    ///   - secondary: another key by which the message is known too.
+    ///   - secondary: another key of the message.
     ///   - strength: how much an equal key proves.
     public init(primary: DedupeKey, secondary: DedupeKey? = nil, strength: Strength) {
         self.primary = primary
@@ -57,10 +57,10 @@ public struct DedupeKeys: Sendable, Hashable {
         self.strength = strength
     }
 
-    /// Whether two messages with these keys are the same one, as far as keys tell.
+    /// Whether two messages with these keys are the same, by their keys.
     ///
-    /// Where both have a second key, it decides alone: two changes of one object that were pushed in the same
-    /// millisecond are two. Where one of them has none, as every message from APNs, any common key is enough.
+    /// If both have a second key, it alone decides: two changes of one object that were pushed in the same millisecond
+    /// are different. If one has none, like every message from APNs, any common key is enough.
     @inline(__always)
     public func isSameMessage(as other: DedupeKeys) -> Bool {
         guard strength == other.strength else { return false }

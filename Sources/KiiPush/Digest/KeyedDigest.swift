@@ -1,8 +1,8 @@
 /// A keyed 128-bit digest: SipHash-1-3 with its 128-bit output, over whole words.
 ///
-/// Keyed, since a digest that anyone can compute lets a sender make two messages that count as one, and so hide the
-/// second. Each part goes in as a word with its length and meaning, then its bytes, so that no two lists of parts can
-/// read the same.
+/// It is keyed, because with a digest that anyone can compute a sender could make two messages that count as one, and
+/// so suppress the second. Each part is added as a word with its length and meaning, then its bytes, so that different
+/// lists of parts give different input.
 struct KeyedDigest {
     private var v0: UInt64
     private var v1: UInt64
@@ -34,7 +34,7 @@ struct KeyedDigest {
         v2 = v2 &<< 32 | v2 &>> 32
     }
 
-    /// Takes in one word.
+    /// Adds one word.
     @inline(__always)
     mutating func add(_ word: UInt64) {
         v3 ^= word
@@ -42,8 +42,8 @@ struct KeyedDigest {
         v0 ^= word
     }
 
-    /// Takes in a part: its meaning, its length and its bytes.
-    // Never inlined: a key has seven parts, and seven copies of this loop are slower than seven calls.
+    /// Adds a part: its meaning, its length and its bytes.
+    // Not inlined: a key has seven parts, and seven copies of this loop are slower than seven calls.
     @inline(never)
     mutating func add(_ meaning: UInt8, _ text: Span<UInt8>, _ range: Range<Int>) {
         add(UInt64(meaning) &<< 56 | UInt64(truncatingIfNeeded: range.count))
@@ -57,10 +57,10 @@ struct KeyedDigest {
         if left > 0 { add(text.word(at: range.upperBound &- left, length: left)) }
     }
 
-    /// Takes in a part that is a text of its own.
+    /// Adds a part that is a string.
     mutating func add(_ meaning: UInt8, _ text: String) { add(meaning, text.utf8.span, 0..<text.utf8.count) }
 
-    /// The digest of all that was taken in.
+    /// The digest of all parts.
     consuming func finish() -> DedupeKey {
         let first = finishHalf()
         v1 ^= 0xDD
@@ -70,7 +70,7 @@ struct KeyedDigest {
         return DedupeKey(first: first, second: v0 ^ v1 ^ v2 ^ v3)
     }
 
-    /// The first half of that, in half the rounds.
+    /// The first half of the digest, in half the rounds.
     var half: UInt64 {
         var copy = self
         return copy.finishHalf()
@@ -86,7 +86,7 @@ struct KeyedDigest {
     }
 }
 
-/// The secret that a receiver's dedupe keys are made with.
+/// The secret of a receiver's deduplication keys.
 public struct DedupeSecret: Sendable, Hashable {
     let first: UInt64
     let second: UInt64
@@ -97,23 +97,23 @@ public struct DedupeSecret: Sendable, Hashable {
         self.second = second
     }
 
-    /// A new secret from the system's entropy, for as long as the process lives.
+    /// A new secret from the system's entropy, for the life of the process.
     public static func random() -> DedupeSecret {
         var source = SystemRandomNumberGenerator()
         return DedupeSecret(source.next(), source.next())
     }
 
-    /// The secret of what lives no longer than the process; one for all, so that a message's place is digested once.
+    /// The secret of keys that do not outlive the process; shared, so that a message's resource is digested once.
     static let ofProcess = random()
 
-    /// A secret that everybody knows, so that keys compare from run to run; for reports, never for a receiver.
+    /// A public secret, so that keys are comparable between runs; for reports, never for a receiver.
     public static let published = DedupeSecret(0x6B69_6970_7573_6801, 0x6B69_6970_7573_6802)
 }
 
 extension DedupeSecret: CustomStringConvertible, CustomReflectable {
-    /// What it is, and none of its bits, which would let whoever reads a log make keys.
+    /// A text without its bits, so that nobody can make keys from a log.
     public var description: String { "a secret" }
 
-    /// Nothing: `dump` and `print` of what holds a secret show none of its bits either.
+    /// No children, so that `dump` and `print` of a value with a secret do not show its bits.
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 }

@@ -1,9 +1,9 @@
-/// Recognises a reply of Kii's API over MQTT, which comes on the same connection as pushes and is none.
+/// Recognises a reply of Kii's API over MQTT, which arrives on the same connection as pushes but is not one.
 ///
-/// Text, not JSON: a start line as in HTTP, header lines, an empty line, then a body. A payload that cannot be read as
-/// JSON and has this shape is refused by a code of its own, so that nobody looks for a broken push.
+/// It is text, not JSON: a start line as in HTTP, header lines, an empty line, then a body. A payload that is not JSON
+/// and has this form is refused with a code of its own, so that nobody looks for a broken push.
 enum APIReply {
-    /// Whether `text` has a start line and a header line behind it.
+    /// Whether `text` has a start line followed by a header line.
     static func isOne(_ text: Span<UInt8>) -> Bool {
         guard let startLineEnd = lineEnd(text), startLineEnd > 0, isWord(text[0]) else { return false }
         var index = startLineEnd + (text[startLineEnd] == UInt8(ascii: "\r") ? 2 : 1)
@@ -12,7 +12,7 @@ enum APIReply {
         return index > start && index < text.count && text[index] == UInt8(ascii: ":")
     }
 
-    /// Where the first line ends, if it does within what a start line may have, and has no control character in it.
+    /// The end of the first line, if that has the length of a start line at most, and no control character.
     private static func lineEnd(_ text: Span<UInt8>) -> Int? {
         for index in 0..<min(text.count, 1024) {
             let byte = text[index]

@@ -1,26 +1,26 @@
-/// What a push shows to a person: Apple's `alert`, be it a string or an object.
+/// The text that a push shows to a person: Apple's `alert`, a string or an object.
 ///
-/// A sender may name texts of the app instead of sending them: the keys of its `Localizable.strings` and what is put
-/// into them. Any other key of the object is found by `message.aps?["alert"]?["…"]`.
+/// A sender may name texts of the app instead of sending them: the keys of its `Localizable.strings` and their
+/// arguments. Read any other key of the object by `message.aps?["alert"]?["…"]`.
 public struct Alert: Sendable, Hashable {
     /// The title.
     public let title: String?
     /// The line under the title.
     public let subtitle: String?
-    /// The text; all there is when the alert is a plain string.
+    /// The text; the only part if the alert is a plain string.
     public let body: String?
 
     /// The key of the app's own text for the title: `title-loc-key`.
     public private(set) var titleLocKey: String?
-    /// What is put into the title's text: `title-loc-args`.
+    /// The arguments of the title's text: `title-loc-args`.
     public private(set) var titleLocArgs: [String] = []
     /// The key of the app's own text for the subtitle: `subtitle-loc-key`.
     public private(set) var subtitleLocKey: String?
-    /// What is put into the subtitle's text: `subtitle-loc-args`.
+    /// The arguments of the subtitle's text: `subtitle-loc-args`.
     public private(set) var subtitleLocArgs: [String] = []
     /// The key of the app's own text for the body: `loc-key`.
     public private(set) var locKey: String?
-    /// What is put into the body's text: `loc-args`.
+    /// The arguments of the body's text: `loc-args`.
     public private(set) var locArgs: [String] = []
     /// The key of the app's own text for the button: `action-loc-key`.
     public private(set) var actionLocKey: String?
@@ -49,13 +49,13 @@ extension Alert {
         var values: [String: JSONToken] = [:]
         var members = ObjectMembers(text, at: Int(token.start))
         while let (key, value) = members.next(text) {
-            // Of a nested key that appears twice the first counts.
+            // The first of duplicate nested keys counts.
             if let name = key.find(in: text, Self.names), values[name] == nil { values[name] = value }
         }
         func string(_ name: String) -> String? { values[name]?.plainString(in: text) }
         func strings(_ name: String) -> [String] {
             guard let token = values[name], case .array(let elements) = DataValue(text, token) else { return [] }
-            // By position, so one that is no text leaves its place empty.
+            // Arguments are positional, so one that is not a text becomes an empty one.
             return elements.map { $0.string ?? "" }
         }
         self.init(title: string("title"), subtitle: string("subtitle"), body: string("body"))

@@ -1,4 +1,4 @@
-/// Base64 (RFC 4648, section 4), strictly: padded, nothing foreign in it, no bits left over.
+/// Strict Base64 (RFC 4648, section 4): padded, without other characters or leftover bits.
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -17,7 +17,7 @@ enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes a text; white space is passed over, since long ones come wrapped.
+    /// Decodes a text; white space is ignored, because long texts are often wrapped.
     ///
     /// - Throws: ``DecodeError/Code-swift.enum/badEncoding`` with the byte, counted from `base`.
     static func decode(_ text: Span<UInt8>, base: Int) throws(DecodeError) -> [UInt8] {

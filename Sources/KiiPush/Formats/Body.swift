@@ -1,17 +1,17 @@
-/// What the body of a Direct Push says it is, beyond Kii's keys: nobody's data, a command, or QuickBlox's.
+/// The type of a Direct Push by its body: a sender's data, a command, or a QuickBlox push.
 enum Body: Equatable {
     case data
-    /// A Thing-IF command, read to the letter.
+    /// A Thing-IF command, strictly read.
     case command
-    /// A QuickBlox push, with the keys that say so.
+    /// A QuickBlox push, with the keys that identify it.
     case quickBlox([String])
 
-    /// Looks at the body of a payload that is a Direct Push by its keys.
+    /// Reads the body of a payload that is a Direct Push by its keys.
     ///
     /// - Parameters:
     ///   - text: the payload.
-    ///   - dialect: the shape in which it came.
-    ///   - mayBeQuickBlox: whether nothing in it speaks for Kii; a Kii push may have a key of QuickBlox's as data.
+    ///   - dialect: its format.
+    ///   - mayBeQuickBlox: whether it has no evidence for Kii; a Kii push may have a QuickBlox key as data.
     init(_ text: Span<UInt8>, _ dialect: Dialect, mayBeQuickBlox: Bool) {
         var hasID = false
         var hasActions = false
@@ -27,7 +27,7 @@ enum Body: Equatable {
             default: break
             }
         }
-        // What QuickBlox brings may be any JSON of a sender's, so no command is taken from there.
+        // A QuickBlox push may contain any JSON of a sender, so it is never a command.
         let mayBeCommand = dialect.hasKiiKeys && marks.isEmpty
         if mayBeCommand, hasID, hasActions, ThingCommand({ Self.member($0, text) }) != nil {
             self = .command
@@ -45,7 +45,7 @@ enum Body: Equatable {
         return nil
     }
 
-    /// The keys that speak for a Direct Push.
+    /// The keys that are evidence for a Direct Push.
     var evidence: [String] {
         switch self {
         case .data: []

@@ -1,7 +1,7 @@
-/// The shape in which a payload came.
+/// The format of a payload.
 ///
-/// To add one: a file beside this one that spells its keys, unwraps its envelope or knows its body; a case here; and
-/// the line in `Envelope` or `Body` that recognises it.
+/// To add one: a file beside this one with its keys, its envelope or its body; a case here; and the line in `Envelope`
+/// or `Body` that recognises it.
 @nonexhaustive
 public enum Dialect: String, Sendable, Hashable, CaseIterable {
     /// Apple's: an `aps` object and short keys.
@@ -15,9 +15,9 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
     /// QuickBlox's: no Kii keys, and keys of its own.
     case quickBlox
 
-    /// How the keys of a payload are written that came without an envelope.
+    /// The dialect of a payload without an envelope.
     ///
-    /// Short keys alone prove nothing: `s`, `t` and `to` are likely names for a sender's own data.
+    /// Short keys alone are no evidence: `s`, `t` and `to` are likely names for a sender's own data.
     static func plain(_ format: Transport.Format, aps: JSONToken) -> Dialect {
         switch format {
         case .apns: .apns
@@ -31,6 +31,6 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
     /// Whether Kii's fields have their short keys.
     var hasShortKeys: Bool { self == .apns }
 
-    /// Whether there are Kii fields at all.
+    /// Whether it has Kii's fields.
     var hasKiiKeys: Bool { self != .quickBlox }
 }

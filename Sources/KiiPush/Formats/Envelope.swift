@@ -1,21 +1,21 @@
-/// Takes a payload out of what a network has wrapped it in, and says how its keys are written.
+/// Extracts a payload from a network's envelope, and determines its dialect.
 ///
-/// - JPush hands over extras: the payload is the JSON in `cn.jpush.android.MESSAGE`, else in `.EXTRA`, else the extras.
+/// - JPush delivers extras: the payload is the JSON in `cn.jpush.android.MESSAGE`, else in `.EXTRA`, else the extras.
 /// - FCM's own message object has the payload under `data`, at its root or inside `message`.
 /// - A QuickBlox sender's `event.message` is text in one of five encodings.
 ///
-/// A stated transport decides which of them is looked for; without one, the body does.
+/// A stated transport decides which envelope is expected; without one, the body does.
 struct Envelope {
     /// The payload's text.
     let text: [UInt8]
     let root: RootMembers
     let dialect: Dialect
-    /// The network's own id of the message, when the envelope has it.
+    /// The network's own id of the message, if the envelope has it.
     let messageID: NetworkID?
 
-    /// Takes out what `outer` wraps; nil when it wraps nothing, as nearly always.
+    /// Extracts the payload that `outer` wraps; nil if it is not an envelope, the common case.
     ///
-    /// - Throws: `duplicateKey` when the payload that was taken out has a key twice.
+    /// - Throws: `duplicateKey` if the extracted payload has a duplicate key.
     static func open(
         _ outer: RootMembers, _ text: [UInt8], _ format: Transport.Format, _ limits: PayloadLimits
     ) throws(DecodeError) -> Envelope? {
@@ -26,9 +26,9 @@ struct Envelope {
         return try fcm(outer, text, isStated: format == .fcm, limits)
     }
 
-    /// Reads a payload that is no QuickBlox event, and leaves in `root` what stands in it.
+    /// Reads the members of a payload that is not a QuickBlox event into `root`.
     ///
-    /// - Throws: `DecodeError`; what is no object but a reply of the API over MQTT is refused as that.
+    /// - Throws: `DecodeError`; `notAPush` for a reply of the API over MQTT.
     static func read(
         _ text: [UInt8], _ limits: PayloadLimits, into root: inout RootMembers
     ) throws(DecodeError) {
@@ -42,7 +42,7 @@ struct Envelope {
 
     // MARK: QuickBlox
 
-    /// The payload that a QuickBlox sender's text stands for; nil when the bytes are no such text.
+    /// The payload of a QuickBlox sender's text; nil if the bytes are not such a text.
     static func quickBlox(_ bytes: [UInt8], _ limits: PayloadLimits) throws(DecodeError) -> Envelope? {
         guard mayBeEvent(bytes) else { return nil }
         if bytes.count > limits.bytes { throw limits.tooLarge }
@@ -54,14 +54,14 @@ struct Envelope {
             let root = try RootMembers(text.span, limits: limits)
             return Envelope(text: text, root: root, dialect: .quickBlox, messageID: nil)
         } catch {
-            // Its offset counts in a text that nobody but us has seen.
+            // Its offset refers to the decoded text, which the caller does not have.
             let detail = "in the text that the event holds, at byte \(error.offset): \(error.detail)"
             throw DecodeError(error.code, at: 0, detail)
         }
     }
 
-    /// Whether a payload begins as a QuickBlox sender's text does: no JSON object does, and no Base64 of UTF-8 begins
-    /// with one of its two signs.
+    /// Whether a payload begins like a QuickBlox sender's text: a JSON object does not, and Base64 of UTF-8 never
+    /// begins with `+` or `/`.
     private static func mayBeEvent(_ bytes: [UInt8]) -> Bool {
         guard let first = bytes.first(where: { $0 > 0x20 }) else { return false }
         return first.isDigit || (0x61...0x7A).contains(first | 0x20)
@@ -80,10 +80,10 @@ struct Envelope {
         return Envelope(text: bytes, root: outer, dialect: .jpush, messageID: id)
     }
 
-    /// The object that a string holds as JSON; nil when it holds another text, which a sender may have typed.
+    /// The object that a string holds as JSON; nil for any other text, which a sender may have typed.
     ///
-    /// - Throws: `duplicateKey` or `limitExceeded` for an object that cannot be a payload: to read the extras instead
-    ///   would make another kind of message of it.
+    /// - Throws: `duplicateKey` or `limitExceeded` for an object that cannot be a payload: reading the extras instead
+    ///   would change its kind.
     private static func object(
         in token: JSONToken, called name: String, _ bytes: [UInt8], _ limits: PayloadLimits
     ) throws(DecodeError) -> (text: [UInt8], root: RootMembers)? {
@@ -94,7 +94,7 @@ struct Envelope {
         } catch {
             let isObject = inner.first { $0 > 0x20 } == UInt8(ascii: "{")
             guard isObject, error.code == .duplicateKey || error.code == .limitExceeded else { return nil }
-            // The error's offset counts in the unescaped text; the caller has the escaped one.
+            // The error's offset refers to the unescaped text; the caller has the escaped one.
             let detail = "in \(WrappedMembers.jpush)\(name), at byte \(error.offset) of its text: \(error.detail)"
             throw DecodeError(error.code, at: Int(token.start), detail)
         }
@@ -110,9 +110,8 @@ struct Envelope {
 
     /// The payload in an FCM message object, under `data`, flat or inside `message`.
     ///
-    /// Without a stated transport a sender's own data may be called so; Kii's keys inside tell. A key that stands twice
-    /// in the payload is an error here as in one that is not wrapped: taken for a sender's data, it would be another
-    /// kind of message.
+    /// Without a stated transport, `data` may be a sender's own key; Kii's keys inside show that it is not. A duplicate
+    /// key in the payload is an error, as without an envelope: as a sender's data, it would be another kind of message.
     private static func fcm(
         _ outer: RootMembers, _ bytes: [UInt8], isStated: Bool, _ limits: PayloadLimits
     ) throws(DecodeError) -> Envelope? {
@@ -148,19 +147,19 @@ struct Envelope {
     }
 }
 
-/// Root members by which an envelope is recognised; noted while the payload is read.
+/// The root members by which an envelope is recognised, recorded while the payload is read.
 struct WrappedMembers {
     private(set) var jpushMessage = JSONToken.absent
     private(set) var jpushExtra = JSONToken.absent
     private(set) var jpushID = JSONToken.absent
     private(set) var data = JSONToken.absent
     private(set) var message = JSONToken.absent
-    /// Whether a key is JPush's own.
+    /// Whether there is a key of JPush.
     private(set) var isJPush = false
     /// Whether there is any of these.
     var isAny: Bool { isJPush || data.isPresent || message.isPresent }
 
-    /// Whether a member could be one of these, by what costs nothing to look at.
+    /// Whether a member could be one of these; a cheap test.
     @inline(__always)
     static func isCandidate(_ key: JSONToken, _ value: JSONToken) -> Bool {
         value.kind == .object || key.range.count > Self.jpush.utf8.count

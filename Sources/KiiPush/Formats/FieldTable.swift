@@ -1,14 +1,15 @@
-/// Where the values of Kii's fields stand, whatever their key style: one slot a field, absent unless it is usable.
+/// The positions of the values of Kii's fields, in either key style: one slot for each field, absent unless it is
+/// usable.
 ///
-/// Blank values count as absent, since a portal switch makes the server send unset keys blank. Numbers count as their
-/// text. Null counts as absent, like a key that was left out. Anything else is a wrong type: absent, and remembered.
+/// Blank values count as absent, because a portal setting makes the server send unset keys blank. Numbers count as
+/// their text. Null counts as absent, like a missing key. Any other value is of a wrong type: absent, and recorded.
 struct FieldTable {
     private var tokens = InlineArray<17, JSONToken>(repeating: .absent)
 
-    /// The fields that are there and usable.
+    /// The fields that are present and usable.
     private(set) var present: FieldSet = []
 
-    /// The fields whose values have a type that they cannot have.
+    /// The fields whose values have a wrong type.
     private(set) var wrongTypes: FieldSet = []
 
     /// The time of the push, in milliseconds since 1970.
@@ -24,9 +25,9 @@ struct FieldTable {
 
     /// Takes the `found` fields of `dialect` from the slots of the root's values.
     ///
-    /// A value with escapes is put, unescaped, behind the payload in `buffer`, so that every token here is plain text.
-    // The slots come as a span: whatever else reads an element of an `InlineArray` copies all of it first. And not an
-    // initialiser, which makes its 170 bytes elsewhere and copies them while they are still being written.
+    /// A value with escapes is appended, unescaped, to the payload in `buffer`, so that every token here is plain text.
+    // A span of slots, because other ways to read an element of an `InlineArray` copy all of it first. And not an
+    // initialiser, which builds its 170 bytes elsewhere and copies them.
     mutating func take(_ slots: Span<JSONToken>, _ found: FieldSet, _ dialect: Dialect, _ buffer: inout [UInt8]) {
         var unusual = takePlain(slots, found, dialect, buffer.span)
         while let number = unusual.popFirst() {
@@ -36,7 +37,7 @@ struct FieldTable {
         modifiedAt = time(.objectModifiedAt, buffer.span)
     }
 
-    /// Takes the values that need no more than a look, as nearly all do; returns the fields of the others.
+    /// Takes the plain values, which nearly all are; returns the fields of the others.
     @inline(__always)
     private mutating func takePlain(
         _ slots: Span<JSONToken>, _ found: FieldSet, _ dialect: Dialect, _ text: Span<UInt8>
@@ -51,7 +52,7 @@ struct FieldTable {
         return found.subtracting(present)
     }
 
-    /// Takes a value that may have to be unescaped, or be blank, or have a wrong type.
+    /// Takes a value that may need unescaping, be blank, or have a wrong type.
     @inline(never)
     private mutating func take(_ token: JSONToken, _ number: Int, _ buffer: inout [UInt8]) {
         guard token.kind == .string || token.kind == .number else {
@@ -70,7 +71,7 @@ struct FieldTable {
         present.formUnion(FieldSet(number))
     }
 
-    /// The time that a field states; one that states none has a wrong type.
+    /// The time that a field states; any other value is of a wrong type.
     private mutating func time(_ field: KiiField, _ text: Span<UInt8>) -> Int64? {
         guard present.contains(field) else { return nil }
         if let time = JSONNumber.truncated(text, self[field].range) { return time }
@@ -91,12 +92,12 @@ struct FieldSet: OptionSet, Hashable {
 
     mutating func insert(_ field: KiiField) { formUnion(FieldSet(field)) }
 
-    /// The field of a raw value, as `popFirst` gives it.
+    /// The field of a raw value, as `popFirst` returns it.
     init(_ number: Int) { rawValue = 1 &<< UInt32(truncatingIfNeeded: number) }
 
     func contains(_ field: KiiField) -> Bool { contains(FieldSet(field)) }
 
-    /// Takes out the first field in order and gives its raw value; nil when there is none left.
+    /// Removes the first field in order and returns its raw value; nil if none is left.
     @inline(__always)
     mutating func popFirst() -> Int? {
         guard rawValue != 0 else { return nil }
@@ -105,20 +106,20 @@ struct FieldSet: OptionSet, Hashable {
         return number
     }
 
-    /// The keys that name a bucket: they make a Push to App in both key styles.
+    /// The keys that name a bucket: they identify a Push to App in both key styles.
     static let bucketKeys: FieldSet = [FieldSet(.bucketID), FieldSet(.bucketType)]
 
-    /// The keys that state a scope, which no one but Kii sends.
+    /// The keys that state a scope, which only Kii sends.
     static let scopeKeys: FieldSet = [
         FieldSet(.scopeType), FieldSet(.scopeAppID), FieldSet(.scopeUserID), FieldSet(.scopeGroupID),
         FieldSet(.scopeThingID),
     ]
 
-    /// The keys that name an object: they make a Push to App on APNs only.
+    /// The keys that name an object: they identify a Push to App on APNs only.
     static let objectKeys: FieldSet = [FieldSet(.objectID), FieldSet(.objectModifiedAt)]
 }
 
 extension KiiField {
-    /// All fields, without the array that `allCases` makes anew each time.
+    /// All fields; unlike `allCases`, not a new array each time.
     static let inOrder: [KiiField] = allCases
 }

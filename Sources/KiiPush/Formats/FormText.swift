@@ -1,4 +1,4 @@
-/// Text as forms escape it (CGI): a space is `+`, and what is not plain stands as `%` and two hexadecimal digits.
+/// Text in form encoding (CGI): a space is `+`, and special characters are `%` and two hexadecimal digits.
 enum FormText {
     static func encode(_ text: String) -> String {
         var escaped = ""
@@ -14,9 +14,9 @@ enum FormText {
         return escaped
     }
 
-    /// The text that an escaped one stands for; nil when it escapes bytes that are not UTF-8.
+    /// Decodes an escaped text; nil if it escapes bytes that are not UTF-8.
     ///
-    /// A `%` that begins no escape stays, since not every sender escapes.
+    /// A `%` without two digits stays, because not every sender escapes.
     static func decode(_ text: String) -> String? {
         let escaped = Array(text.utf8)
         var bytes: [UInt8] = []

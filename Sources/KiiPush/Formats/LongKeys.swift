@@ -1,4 +1,4 @@
-/// The long keys of every transport but APNs, as they stand on the wire.
+/// The long keys of every transport but APNs, as on the wire.
 ///
 /// From Kii's Android reference and the samples of its JavaScript guides. FCM has only strings; MQTT has numbers for
 /// the two times, and adds the two URIs.
@@ -14,7 +14,7 @@ enum LongKeys {
         case .scopeAppID: "objectScopeAppID"
         case .scopeUserID: "objectScopeUserID"
         case .scopeGroupID: "objectScopeGroupID"
-        // Written nowhere public; by analogy with the other three. `sourceURI` stands in where a payload lacks it.
+        // Not publicly documented; by analogy with the other three. `sourceURI` replaces it in payloads without it.
         case .scopeThingID: "objectScopeThingID"
         case .scopeType: "objectScopeType"
         case .bucketID: "bucketID"

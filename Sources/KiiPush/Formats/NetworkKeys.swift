@@ -1,8 +1,8 @@
-/// The root keys that a network adds to a payload, or that this SDK adds for itself: nobody's data.
+/// The root keys that a network or this SDK adds to a payload: they are not data.
 ///
-/// From Google's list of keys that a sender may not use, as far as they reach a device, and JPush's own extras.
+/// From Google's list of reserved keys, those that reach a device, and JPush's own extras.
 enum NetworkKeys {
-    /// The stamp by which a message that a handler sent is recognised, however many devices it went through.
+    /// The key of the stamp, which counts the handlers that a message has passed through.
     static let stamp = "_kl"
 
     /// FCM's own id of a message, in the payload itself.
@@ -20,7 +20,7 @@ enum NetworkKeys {
     }
 }
 
-/// A network's own id of a message, as the payload or its envelope has it.
+/// A network's own id of a message, from the payload or its envelope.
 struct NetworkID {
     // Not the transport itself, which would make every message larger.
     enum Network: UInt8 {
@@ -31,7 +31,7 @@ struct NetworkID {
     let network: Network
     let id: String
 
-    /// The transport that the id is one of, whichever brought the payload.
+    /// The transport that made the id, whichever delivered the payload.
     var transport: Transport {
         switch network {
         case .fcm: .fcm

@@ -1,6 +1,6 @@
-/// What a QuickBlox sender puts into `event.message`, in each of its five encodings.
+/// The contents of a QuickBlox sender's `event.message`, in each of its five encodings.
 ///
-/// A receiver meets it only when a payload is stated to come from QuickBlox and is no JSON; the encoder serves tests
+/// A receiver decodes it only if a payload is stated to come from QuickBlox and is not JSON; the encoder is for tests
 /// and samples. From QuickBlox's reference of push notification formats.
 public enum QuickBloxEvent: Sendable, Hashable {
     /// For one platform, in general: `key=value` pairs, each value form-escaped, then Base64.
@@ -48,14 +48,14 @@ public enum QuickBloxEvent: Sendable, Hashable {
 
     // MARK: Decoding
 
-    /// Reads the text of an `event.message`, with or without that name in front.
+    /// Reads the text of an `event.message`, with or without that name before it.
     ///
-    /// - Throws: ``DecodeError`` with the code `badEncoding` and the byte where the text stops being one.
+    /// - Throws: ``DecodeError`` with the code `badEncoding` and the byte at which the text is invalid.
     public init(_ message: String) throws(DecodeError) {
         let name = "event.message="
         let text = Array(message.utf8)
         var body = 0..<text.count
-        // Also where it stands twice: as a parameter's name it would be lost when the event is encoded again.
+        // Repeatedly, because as a parameter's name it would be lost when the event is encoded again.
         while text.span.begins(body, with: name) { body = (body.lowerBound + name.utf8.count)..<body.upperBound }
         guard let equals = text[body].firstIndex(of: UInt8(ascii: "=")),
             Self.isKey(text[body.lowerBound..<equals], before: text[(equals + 1)...])
@@ -78,7 +78,7 @@ public enum QuickBloxEvent: Sendable, Hashable {
         return .text(text)
     }
 
-    /// Whether the bytes before an equals sign are a key: Base64 has equals signs only at its end, and no point.
+    /// Whether the bytes before an equals sign are a key: Base64 has equals signs only at its end, and no dots.
     private static func isKey(_ bytes: ArraySlice<UInt8>, before rest: ArraySlice<UInt8>) -> Bool {
         let point = UInt8(ascii: ".")
         return !bytes.isEmpty
@@ -126,7 +126,7 @@ public enum QuickBloxEvent: Sendable, Hashable {
 
     // MARK: As a payload
 
-    /// The payload that a device would get of it, as JSON.
+    /// The payload that a device would receive, as JSON.
     var payload: String {
         switch self {
         case .ios(let json), .json(let json): return json

@@ -1,8 +1,8 @@
-/// A parameter of a QuickBlox event that stands for a value of Apple's dictionary.
+/// A parameter of a QuickBlox event that corresponds to a value of Apple's dictionary.
 ///
 /// QuickBlox's server translates it for iOS and ignores it for Android. A payload that still has one is the sender's
-/// own text, so it is translated here: into ``PushMessage/aps``, out of the data. From QuickBlox's reference of push
-/// notification formats.
+/// own text, so it is translated here: it moves from the data to ``PushMessage/aps``. From QuickBlox's reference of
+/// push notification formats.
 enum QuickBloxParameter: String, CaseIterable {
     case badge = "ios_badge"
     case sound = "ios_sound"
@@ -17,7 +17,7 @@ enum QuickBloxParameter: String, CaseIterable {
         self = found
     }
 
-    /// The key of Apple's dictionary that it stands for.
+    /// The corresponding key of Apple's dictionary.
     var appleKey: String {
         switch self {
         case .badge: "badge"

@@ -1,12 +1,12 @@
-/// What a QuickBlox push says: a text, a chat, or a call.
+/// The contents of a QuickBlox push: a text, a chat, or a call.
 ///
-/// QuickBlox's pushes are no Kii pushes and count as Direct Push; a ``DirectPushMessage`` that is one has it under
-/// ``DirectPushMessage/quickBlox``. Recognised by the transport, or by a key that only QuickBlox sends.
+/// QuickBlox pushes are not Kii pushes and count as Direct Push; ``DirectPushMessage/quickBlox`` returns the contents.
+/// They are recognised by the transport, or by a key that only QuickBlox sends.
 public struct QuickBloxPush: Sendable, Hashable {
-    /// The text to show: iOS's alert, or Android's message with its form escapes taken out.
+    /// The text to show: iOS's alert, or Android's message with its form escapes decoded.
     ///
-    /// Android's arrives escaped only where the sender escaped it, so a real `+` cannot be told from a space; compare
-    /// with ``rawText``.
+    /// Android's message is escaped only if the sender escaped it, so a literal `+` cannot be distinguished from a
+    /// space; compare with ``rawText``.
     public let text: String?
 
     /// The text as received.
@@ -26,7 +26,7 @@ public struct QuickBloxPush: Sendable, Hashable {
         static let voipCall = "VOIPCall"
         static let iosVoIP = "ios_voip"
         static let dialogID = "dialog_id"
-        /// `event` and digits, as QuickBlox's server sets it.
+        /// `event` and digits, set by QuickBlox's server.
         static let collapseKey = "collapse_key"
     }
 
@@ -45,7 +45,7 @@ public struct QuickBloxPush: Sendable, Hashable {
 
     init(_ member: (String) -> DataValue?, alert: Alert?) {
         let message = member("message")?.string
-        // The Flutter sample's calls have it here.
+        // The Flutter sample's calls have the text here.
         let body = member("body")?.string
         rawText = alert?.body ?? message ?? body
         text = alert?.body ?? message.map { FormText.decode($0) ?? $0 } ?? body
@@ -55,18 +55,18 @@ public struct QuickBloxPush: Sendable, Hashable {
     }
 }
 
-/// A call, as QuickBlox's samples signal it.
+/// A call, in the format of QuickBlox's samples.
 ///
-/// Two dialects with the same key meaning opposite things: the native samples say `sessionID` and have `1` for video,
-/// the Flutter sample says `sessionId` and has `2`. Drop a call whose age has passed the time to answer.
+/// There are two dialects in which `conferenceType` means opposite things: the native samples write `sessionID` and
+/// have `1` for video, the Flutter sample writes `sessionId` and has `2`. Drop a call that is too old to answer.
 public struct QuickBloxCall: Sendable, Hashable {
     /// The call's session.
     public let sessionID: String
-    /// Those who take part, the caller first.
+    /// The participants, the caller first.
     public let participants: [String]
     /// Their names, in the same order; a name with a comma in it breaks the native samples' list.
     public let names: [String]
-    /// Whether the call has video; nil when the payload does not say.
+    /// Whether the call has video; nil if the payload does not say.
     public let isVideo: Bool?
     /// When the call was made, in milliseconds since 1970.
     public let calledAt: Int64?
@@ -91,7 +91,7 @@ public struct QuickBloxCall: Sendable, Hashable {
         calledAt = member("timestamp").flatMap { $0.milliseconds ?? $0.string.flatMap(Self.milliseconds) }
     }
 
-    /// The time that older samples write as `yyyy-MM-dd HH:mm:ss`, taken as UTC.
+    /// Reads the time of older samples, `yyyy-MM-dd HH:mm:ss`, as UTC.
     private static func milliseconds(_ text: String) -> Int64? {
         guard text.utf8.count == 19 else { return nil }
         let parts = text.split { !$0.isNumber }.map { Int64($0) ?? -1 }

@@ -1,9 +1,8 @@
-/// Which of the keys we know a root key is: fifteen short ones, seventeen long ones, `aps` and the
-/// stamp.
+/// A known root key: one of fifteen short ones, seventeen long ones, `aps` and the stamp.
 ///
-/// Both styles are recognised while the payload is read, since what decides between them may come last.
+/// Both styles are recognised while the payload is read, because the member that decides between them may come last.
 struct RootKey {
-    /// The number of keys we know, and of slots that hold their values.
+    /// The number of known keys, and of slots for their values.
     static let count = 34
 
     /// The key's slot: the short fields, then the long ones, then `aps`, then the stamp.
@@ -14,8 +13,7 @@ struct RootKey {
     static let aps = RootKey(slot: 32)
     static let stamp = RootKey(slot: 33)
 
-    /// The slot of the key under which the field of a raw value stands in a payload of `dialect`; the URIs have but
-    /// one.
+    /// The slot of a field, by its raw value, in a payload of `dialect`; the URIs have only one key.
     @inline(__always)
     static func slot(ofField number: Int, in dialect: Dialect) -> Int {
         dialect.hasShortKeys && number < 15 ? number : 15 &+ number
@@ -23,26 +21,25 @@ struct RootKey {
 
     /// Whether a sender's own data may use this key in a payload of `dialect`.
     func isData(in dialect: Dialect) -> Bool {
-        // `aps`, the stamp and the two URIs are nobody's data.
+        // `aps`, the stamp and the two URIs are not data.
         if slot >= 30 { return false }
         return !dialect.hasKiiKeys || (slot >= 15) == dialect.hasShortKeys
     }
 
-    /// The key that `range` spells, if we know it.
+    /// The key that `range` spells, if it is known.
     static func find(_ text: Span<UInt8>, _ range: Range<Int>) -> RootKey? { KeyTable.known.find(text, range) }
 }
 
-/// The known keys, in a hash table where no two keys meet: a key lies in the slot that its words are multiplied into,
-/// or it is not known.
+/// The known keys, in a hash table without collisions: a key is in the slot that its hash selects, or it is not known.
 struct KeyTable {
-    /// Take it out once a payload: reading a global that is made at its first use costs a call each time.
+    /// Read it once for each payload: each access to a lazily initialised global costs a call.
     static let known = KeyTable()
 
     private static let slotCount = 128
     private static let longest = 24
 
     private struct Entry {
-        /// No key is as long as this one's words say.
+        /// No key has this length.
         static let free = Entry(words: Words(), key: RootKey(slot: RootKey.count))
         let words: Words
         let key: RootKey
@@ -58,21 +55,22 @@ struct KeyTable {
         }
         var slots = [Entry](repeating: .free, count: Self.slotCount)
         for (name, key) in named {
-            // Or it would not fit into three words, and never be found.
+            // A longer one would not fit into three words, and never be found.
             precondition(name.utf8.count <= Self.longest)
             let words = Words(name.utf8.span, 0..<name.utf8.count)
             let slot = Self.slot(words.first ^ words.last &<< 1)
-            // Another key needs another factor: try odd ones until no two keys meet; about one in three hundred does.
+            // Another key needs another factor: try odd ones until there is no collision; about one in three hundred
+            // works.
             precondition(slots[slot].key.slot == RootKey.count, "two known keys meet in one slot")
             slots[slot] = Entry(words: words, key: key)
         }
         self.slots = slots
     }
 
-    /// The key whose bytes `word` holds, one to seven, none of them zero.
+    /// The key of one to seven bytes in `word`, none of them zero.
     @inline(__always)
     func find(_ word: UInt64) -> RootKey? {
-        // No longer key begins with such a word, nor has a free slot one: it takes no more than a comparison.
+        // No longer key begins with such a word, and no free slot has it, so one comparison is enough.
         let entry = slots[Self.slot(word)]
         return entry.words.first == word ? entry.key : nil
     }
@@ -86,7 +84,7 @@ struct KeyTable {
         return entry.words == words ? entry.key : nil
     }
 
-    /// The top seven bits of a product that all bytes of a word take part in.
+    /// The top seven bits of a product, which depend on all bytes of the word.
     @inline(__always)
     private static func slot(_ word: UInt64) -> Int {
         Int(truncatingIfNeeded: (word &* 0x7EFB_AACA_B375_3DD1) &>> 57)
@@ -99,7 +97,7 @@ struct KeyTable {
         let middle: UInt64
         let length: Int
 
-        /// Those of no key.
+        /// The words of no key.
         init() { (first, last, middle, length) = (0, 0, 0, -1) }
 
         init(_ text: Span<UInt8>, _ range: Range<Int>) {

@@ -1,30 +1,30 @@
-/// What one pass over a payload finds: where the values of the keys we know stand, and that the whole is sound.
+/// The result of one pass over a payload: the positions of the values of known keys, and that the whole is valid.
 ///
-/// A sender's own keys are only checked and counted here; `MessageData` finds them when someone asks.
+/// A sender's own keys are only checked and counted here; `MessageData` finds them on demand.
 struct RootMembers {
-    /// The values of the keys that `RootKey` knows, by slot.
+    /// The values of the known keys, by slot.
     private(set) var slots = InlineArray<34, JSONToken>(repeating: .absent)
 
-    /// A bit for each slot that holds a value, so that nobody has to look at the others.
+    /// A bit for each slot that has a value, so that the others need not be read.
     private(set) var used: UInt64 = 0
 
     /// The members by which an envelope is recognised.
     private(set) var wrapped = WrappedMembers()
 
-    /// Has found nothing yet.
+    /// Makes an empty result.
     init() {}
 
-    /// Reads a payload through at once.
+    /// Reads a payload.
     init(_ text: Span<UInt8>, limits: PayloadLimits) throws(DecodeError) { try read(text, limits: limits) }
 
-    /// Reads the payload through; throws unless it is one JSON object within the limits, each root key once.
-    // Not only an initialiser: one that throws makes its 400 bytes elsewhere and copies them (measured: 30 ns).
+    /// Reads a payload; throws unless it is one JSON object within the limits, with each root key once.
+    // Not only an initialiser: one that throws builds its 400 bytes elsewhere and copies them (measured: 30 ns).
     mutating func read(_ text: Span<UInt8>, limits: PayloadLimits) throws(DecodeError) {
         guard text.count <= limits.bytes else { throw limits.tooLarge }
         var reader = JSONReader(limits: limits)
         guard let first = reader.peek(text) else { throw DecodeError(.empty, at: 0, "there is nothing to read") }
         let start = reader.offset
-        // Not kept: whoever holds what was found then copies half as much, and nothing that is counted.
+        // Not stored, so that a copy of the result is half as large and changes no reference counts.
         var others = DuplicateKeyCheck()
         let isObject = first == UInt8(ascii: "{")
         if isObject {
@@ -40,7 +40,7 @@ struct RootMembers {
         }
     }
 
-    /// Reads the members of the root behind its opening brace; returns the reader behind its closing one.
+    /// Reads the members of the root after its opening brace; returns the reader after its closing brace.
     private mutating func readMembers(
         _ text: Span<UInt8>, _ start: JSONReader, _ others: inout DuplicateKeyCheck
     ) throws(DecodeError) -> JSONReader {
@@ -68,14 +68,15 @@ struct RootMembers {
 
     /// The fields that a payload of `dialect` has, whatever their values.
     func fields(in dialect: Dialect) -> FieldSet {
-        // Fifteen short ones lie below the seventeen long ones, of which the last two, the URIs, are every dialect's.
+        // The fifteen short keys are below the seventeen long ones, of which the last two, the URIs, belong to every
+        // dialect.
         let named = dialect.hasShortKeys ? used & 0x7FFF | used &>> 15 & 0x18000 : used &>> 15 & 0x1FFFF
         return FieldSet(rawValue: UInt32(truncatingIfNeeded: named))
     }
 }
 
 extension JSONToken {
-    /// The known key that this token of a root key spells.
+    /// The known key that this root key token spells.
     @inline(__always)
     func rootKey(in text: Span<UInt8>, _ table: KeyTable = .known) -> RootKey? {
         hasEscapes ? unescapedRootKey(in: text, table) : table.find(text, range)
@@ -87,7 +88,7 @@ extension JSONToken {
         return table.find(bytes.span, 0..<bytes.count)
     }
 
-    /// Whether this token of a string reads as `name`.
+    /// Whether this string token equals `name`.
     func matches(_ name: Span<UInt8>, in text: Span<UInt8>) -> Bool {
         if !hasEscapes { return text.matches(range, in: name, 0..<name.count) }
         let bytes = JSONString.unescaped(text, range)
@@ -103,7 +104,7 @@ extension JSONToken {
         return bytes
     }
 
-    /// The token's text: a string unescaped, a number or a container as it is written.
+    /// The token's text: a string unescaped, a number or a container as written.
     package func string(in text: Span<UInt8>) -> String {
         guard hasEscapes else { return text.string(range) }
         let bytes = JSONString.unescaped(text, range)

@@ -1,4 +1,4 @@
-/// The short keys of APNs payloads, as they stand on the wire.
+/// The short keys of APNs payloads, as on the wire.
 ///
 /// From the overview table of Kii's `KiiReceivedMessage` reference. Booleans and numbers keep their JSON types, and
 /// `aps` is Apple's dictionary.

@@ -1,8 +1,8 @@
-/// A command that Thing-IF sends to a thing: what the thing is to do, and for whom.
+/// A command that Thing-IF sends to a thing: its actions, and its issuer.
 ///
-/// Comes over MQTT on the topic of the pushes, and is a Direct Push that has a ``DirectPushMessage/command``. There are
+/// It arrives over MQTT on the topic of the pushes, as a Direct Push with a ``DirectPushMessage/command``. There are
 /// two dialects: with a schema, whose actions have names; and with traits, whose actions are grouped by alias. Report
-/// what became of it by the REST API, under the command's id.
+/// its result through the REST API, under the command's id.
 public struct ThingCommand: Sendable, Hashable {
     /// The schema that the actions of the older dialect belong to.
     public struct Schema: Sendable, Hashable {
@@ -12,7 +12,7 @@ public struct ThingCommand: Sendable, Hashable {
         public let version: Int64
     }
 
-    /// One thing to do.
+    /// One action.
     public struct Action: Sendable, Hashable {
         /// The alias of the trait that has the action; nil in the dialect with a schema.
         public let alias: String?
@@ -25,13 +25,13 @@ public struct ThingCommand: Sendable, Hashable {
     /// The command's id.
     public let id: String
 
-    /// Who gave the command, as sent: `user:` and an id, as far as seen.
+    /// Who gave the command, as sent; so far always `user:` and an id.
     public let issuer: String?
 
     /// The schema of its actions; nil in the dialect with traits.
     public let schema: Schema?
 
-    /// What is to be done, in order.
+    /// The actions, in order.
     public let actions: [Action]
 
     package let sentActions: DataValue
@@ -42,11 +42,11 @@ public struct ThingCommand: Sendable, Hashable {
         return KiiUser(id: issuer.droppingFirst(bytes: 5))
     }
 
-    /// Reads a command from a payload's members; nil when it is not one to the letter.
+    /// Reads a command from a payload's members; nil if it is not exactly a command.
     ///
-    /// A body that has no command id, or whose actions have another shape, is somebody's data: running it would let any
-    /// sender command the thing. For the same reason a list of actions inside a string is none: Kii lets senders send
-    /// strings, but no arrays, so only the platform can have sent a real one.
+    /// A body without a command id, or whose actions have another form, is a sender's data: running it would let any
+    /// sender command the thing. For the same reason, a list of actions inside a string is not a command: Kii lets
+    /// senders send strings, but not arrays, so only the platform can send an array.
     init?(_ member: (String) -> DataValue?) {
         guard let id = member(Keys.id)?.idText, let sent = member(Keys.actions)?.array else { return nil }
         let issuer = member(Keys.issuer)
@@ -67,7 +67,7 @@ public struct ThingCommand: Sendable, Hashable {
         sentActions = .array(sent)
     }
 
-    /// The keys of a command, as they stand on the wire; from public samples of both dialects.
+    /// The keys of a command, as on the wire; from public samples of both dialects.
     enum Keys {
         static let id = "commandID"
         static let actions = "actions"
@@ -100,7 +100,7 @@ public struct ThingCommand: Sendable, Hashable {
 }
 
 extension DataValue {
-    /// The text of an id: a string that is not blank, or a number.
+    /// The text of an id: a non-blank string, or a number.
     var idText: String? {
         switch self {
         case .string(let text): text.utf8.contains { $0 > 0x20 } ? text : nil
@@ -114,7 +114,7 @@ extension DataValue {
         return elements
     }
 
-    /// The member of an object that has just one.
+    /// The member of an object with exactly one.
     fileprivate var onlyMember: (key: String, value: DataValue)? {
         guard case .object(let members) = self, members.count == 1 else { return nil }
         return members.first

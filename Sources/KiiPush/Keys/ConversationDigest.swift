@@ -1,9 +1,8 @@
-/// What a message without an object, and without a topic that names its sender, shares with those that a loop would
-/// repeat.
+/// The rate keys of a message without an object, and without a topic and a sender: the parts that a loop repeats.
 ///
-/// Nothing in it may be new in each message, or no breaker would ever count to two: a command id, a time, a call's
-/// session. Nor may it join what comes from different places for different reasons, or one client's traffic would be
-/// held for another's.
+/// It must not contain a part that is new in each message, such as a command id, a time or a call's session, or no
+/// breaker would ever count to two. Nor may it join unrelated messages of different sources, or one client's traffic
+/// would be held because of another's.
 ///
 /// | message | ``narrow`` | ``wide`` |
 /// |---|---|---|
@@ -13,16 +12,15 @@
 /// | QuickBlox push | chat, else caller, else user | all of them |
 /// | other Direct Push | sender, type and names of the data | sender |
 ///
-/// A slider that sends forty commands has one key, and so has a loop that it starts; another control has another key.
+/// A slider that sends forty commands has one key, like a loop that it starts; another control has another key.
 struct ConversationDigest {
     /// The conversation.
     let narrow: UInt64
-    /// All conversations that have the same source.
+    /// All conversations of the same source.
     let wide: UInt64
 
-    /// Digests what a message has of this; `place` as the deduplicator digested it, if it has one.
-    // Never inlined: nearly every message has an object, or a topic and a sender, and paid for what was prepared for
-    // this one.
+    /// Digests the conversation of a message; `place` is its resource's digest, if it has one.
+    // Not inlined: nearly every message has an object, or a topic and a sender, and would pay for the set-up.
     @inline(never)
     init(of message: PushMessage, at place: ResourceDigest?, _ secret: DedupeSecret) {
         let direct = DirectPushMessage(message)
@@ -40,7 +38,7 @@ struct ConversationDigest {
         self.wide = wide.half
     }
 
-    /// A message that names a bucket or a topic, but neither an object nor a sender; or whose scope is not complete.
+    /// The digests of a message that names a bucket or a topic, but no object or sender; or whose scope is incomplete.
     private static func digests(of message: PushMessage, _ place: ResourceDigest) -> (KeyedDigest, KeyedDigest) {
         let classified = message.storage.classified
         let isComplete = classified.bucket.isPresent ? classified.object.isPresent : classified.senderKind != .none
@@ -86,7 +84,7 @@ struct ConversationDigest {
         return (narrow, wide)
     }
 
-    /// The meanings of the parts, so that equal bytes in another place make another key; none of ``KeyPart``'s.
+    /// The meanings of the parts, so that equal bytes in another part make another key; different from ``KeyPart``'s.
     fileprivate enum Part {
         static let issuer: UInt8 = 64
         static let alias: UInt8 = 65
@@ -111,7 +109,7 @@ extension KeyedDigest {
         add(KeyPart.event, buffer.span, storage.fields[.type].range)
     }
 
-    /// Takes in the names of a sender's data, in whatever order they come.
+    /// Adds the names of a sender's data, in any order.
     fileprivate mutating func add(namesOf data: MessageData, _ secret: DedupeSecret) {
         var sum: UInt64 = 0
         data.forEach { text, key, _ in

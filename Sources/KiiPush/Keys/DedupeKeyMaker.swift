@@ -3,8 +3,7 @@
 /// If the messages of one route have an id in their data, ``RouteDedupe`` is simpler, and takes precedence.
 ///
 /// The automatic keys are those of ``PushMessage/dedupeKeys(app:secret:)``. Replace the keys of a kind if its messages
-/// identify themselves better, for example by an order number that a sender puts into each copy while the time of the
-/// push differs.
+/// have a better identity, for example an order number that is the same in copies with different times of the push.
 ///
 /// ```swift
 /// let orders = DedupeKeyMaker(
@@ -17,19 +16,20 @@
 /// let deduplicator = Deduplicator(keys: orders)
 /// ```
 ///
-/// A replacement runs once a message, synchronously, and must return the same for every copy of a message. Promises:
-/// - Messages of two apps, of two kinds or of two strengths never have one key, and a replaced key is never equal to
-///   an automatic one: both start with a part of their own under the receiver's secret.
-/// - An ambiguous message never gets a replaced key. It keeps the weak digest of its whole payload, so that a payload
-///   that imitates another cannot hide a legitimate message.
-/// - Where a replacement returns nil, or adds no part that is there, the message has its automatic keys.
+/// A replacement runs once for each message, synchronously, and must return the same for every copy of a message.
+/// Guarantees:
+/// - Messages of two apps, of two kinds or of two strengths never have one key, and a replaced key is never equal to an
+///   automatic one: each starts with a part of its own under the receiver's secret.
+/// - An ambiguous message never gets a replaced key. It keeps the weak digest of its whole payload, so that a forged
+///   payload cannot suppress a legitimate message.
+/// - If a replacement returns nil, or adds no part but nil, the message has its automatic keys.
 public struct DedupeKeyMaker: Sendable {
-    /// Names a message of one kind: adds what names it to the key, and says what an equal key proves; nil leaves the
-    /// message its automatic keys.
+    /// Identifies a message of one kind: adds the parts of its identity to the key, and returns the strength; nil
+    /// leaves the message its automatic keys.
     ///
-    /// `.strong` means that an equal key is the same message, which is then dropped for the window's age, ten minutes
-    /// unless told otherwise; `.weak` that it may be another one, so that it is dropped only if it arrived within five
-    /// seconds of the first.
+    /// `.strong` means that an equal key is the same message, which is dropped within the window's age, by default ten
+    /// minutes; `.weak` that it may be another message, which is dropped only if it arrived within five seconds of the
+    /// first.
     public typealias Replacement<Message> = @Sendable (Message, inout DedupeKeyBuilder) -> DedupeKeys.Strength?
 
     /// Replaces nothing.
@@ -38,15 +38,15 @@ public struct DedupeKeyMaker: Sendable {
     private let pushToApp: Replacement<PushToAppMessage>?
     private let pushToUser: Replacement<PushToUserMessage>?
     private let directPush: Replacement<DirectPushMessage>?
-    /// Whether nothing is replaced, as nearly always.
+    /// Whether nothing is replaced, the common case.
     let isAutomatic: Bool
 
     /// Replaces the keys of some kinds.
     ///
     /// - Parameters:
-    ///   - pushToApp: names a Push to App; nil leaves it automatic.
-    ///   - pushToUser: names a Push to User; nil leaves it automatic.
-    ///   - directPush: names a Direct Push; nil leaves it automatic.
+    ///   - pushToApp: identifies a Push to App; nil for automatic keys.
+    ///   - pushToUser: identifies a Push to User; nil for automatic keys.
+    ///   - directPush: identifies a Direct Push; nil for automatic keys.
     public init(
         pushToApp: Replacement<PushToAppMessage>? = nil, pushToUser: Replacement<PushToUserMessage>? = nil,
         directPush: Replacement<DirectPushMessage>? = nil
@@ -61,14 +61,14 @@ public struct DedupeKeyMaker: Sendable {
     ///
     /// - Parameters:
     ///   - message: the message.
-    ///   - app: the app of a payload that names none.
-    ///   - secret: what the keys are made with.
-    /// - Returns: one key or two, and what an equal one proves.
+    ///   - app: the app to assume if the payload names none.
+    ///   - secret: the secret of the keys.
+    /// - Returns: one key or two, and their strength.
     public func keys(of message: PushMessage, app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
         keys(of: message, app, secret, at: ResourceDigest(of: message.storage, secret))
     }
 
-    /// The same for a message whose place is digested already, under the same secret.
+    /// The same for a message whose resource is digested already, under the same secret.
     func keys(
         of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
     ) -> DedupeKeys {
@@ -84,23 +84,23 @@ public struct DedupeKeyMaker: Sendable {
             case .pushToUser: pushToUser.flatMap { name in PushToUserMessage(message).flatMap { name($0, &key) } }
             case .directPush: directPush.flatMap { name in DirectPushMessage(message).flatMap { name($0, &key) } }
             }
-        // A key of no parts would make all messages of the kind one.
+        // Without a part, all messages of the kind would have the same key.
         guard let strength, key.hasParts else { return nil }
         return DedupeKeys(primary: key.finish(strength), strength: strength)
     }
 }
 
-/// Takes in, part after part, what names a message; a ``DedupeKeyMaker/Replacement`` fills it.
+/// Collects the parts of a message's identity; a ``DedupeKeyMaker/Replacement`` fills it.
 ///
-/// Parts never run together: `"ab"`, `"c"` is another key than `"a"`, `"bc"`, and the text `"1"` another part than the
-/// number 1. Order counts. Texts are compared by their bytes: two spellings of one character are two texts. There is
-/// no bound to the number and size of parts but the payload's own; the key has 128 bits whatever goes in.
+/// Parts are separate: `"ab"`, `"c"` makes another key than `"a"`, `"bc"`, and the text `"1"` another one than the
+/// number 1. Order matters. Texts are compared by their bytes: two spellings of one character are different. The number
+/// and size of parts are bounded only by the payload; the key always has 128 bits.
 public struct DedupeKeyBuilder {
     private var digest: KeyedDigest
-    /// Whether a part was added that is there; a key of none names nothing.
+    /// Whether a part other than nil was added.
     private(set) var hasParts = false
 
-    /// Begins with what keeps this key apart from all others: that it is a replaced one, the kind, the app.
+    /// Begins with the parts that distinguish replaced keys: a mark, the kind, the app.
     fileprivate init(_ message: PushMessage, _ app: String?, _ secret: DedupeSecret) {
         digest = KeyedDigest(secret)
         let kind: UInt64 =
@@ -114,14 +114,14 @@ public struct DedupeKeyBuilder {
         message.addApp(app, buffer.span, &digest)
     }
 
-    /// Adds a text; nil is a part that is missing, and another one than the empty text.
+    /// Adds a text; nil is a missing part, and differs from the empty text.
     public mutating func add(_ text: String?) {
         guard let text else { return addMissing() }
         digest.add(KeyPart.text, text.utf8.span, 0..<text.utf8.count)
         hasParts = true
     }
 
-    /// Adds a number, such as ``PushMessage/sentAt``; nil is a part that is missing, and another one than 0.
+    /// Adds a number, such as ``PushMessage/sentAt``; nil is a missing part, and differs from 0.
     public mutating func add(_ number: Int64?) {
         guard let number else { return addMissing() }
         digest.add(UInt64(KeyPart.number) << 56)

@@ -1,27 +1,28 @@
 extension PushMessage {
-    /// The keys by which a repetition of this message is recognised, since no payload has a message id.
+    /// The keys by which a duplicate of this message is recognised, because payloads have no message id.
     ///
-    /// - Push to App: app, scope, bucket, object and event, with the time of the modification; and the same with the
-    ///   time of the push, which counts where one of two messages does not name the modification, as over APNs.
+    /// - Push to App: app, scope, bucket, object and event, with the time of modification; and the same with the time
+    ///   of the push, which counts if one of two messages does not state the modification, as over APNs.
     /// - Push to User: app, scope, topic, sender, time of the push and a digest of the data.
     /// - Thing-IF command: app and command id.
-    /// - Else, or when the bucket, the topic or the time is missing: the transport's own id, with its name; the one
-    ///   that the transport handed over, else JPush's or FCM's (`google.message_id`) from the payload.
-    /// - Else, and for every ambiguous message: a digest of the whole payload less what a network adds; weak.
+    /// - Else, or if the bucket, the topic or the time is missing: the transport's name and its own id of the message;
+    ///   the id that the transport passed on, else JPush's or FCM's (`google.message_id`) from the payload.
+    /// - Else, and for every ambiguous message: a weak digest of the whole payload without the keys that a network
+    ///   adds.
     ///
-    /// The first three are equal over all transports. In a digest the order of members counts for nothing, and a
-    /// number or boolean equals the string of the same text; of a nested key that stands twice the first counts.
-    /// A kind of message that is better named in another way gets a ``DedupeKeyMaker``.
+    /// The first three are equal over all transports. In a digest, the order of members is ignored, a number or boolean
+    /// equals the string of the same text, and the first of duplicate nested keys counts. A ``DedupeKeyMaker``
+    /// identifies a kind of message differently.
     ///
     /// - Parameters:
-    ///   - app: the app of a payload that names none.
-    ///   - secret: what the keys are made with.
-    /// - Returns: one key or two, and what an equal one proves.
+    ///   - app: the app to assume if the payload names none.
+    ///   - secret: the secret of the keys.
+    /// - Returns: one key or two, and their strength.
     public func dedupeKeys(app: String? = nil, secret: DedupeSecret) -> DedupeKeys {
         dedupeKeys(app, secret, at: ResourceDigest(of: storage, secret))
     }
 
-    /// The same for a message whose place is digested already, under the same secret.
+    /// The same for a message whose resource is digested already, under the same secret.
     func dedupeKeys(_ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?) -> DedupeKeys {
         if certainty != .ambiguous {
             let buffer = storage.buffer
@@ -78,7 +79,7 @@ extension PushMessage {
         return digest.finish()
     }
 
-    /// The network's own id: as the transport handed it over, else as the payload or its envelope has it.
+    /// The network's own id: the one that the transport passed on, else that of the payload or its envelope.
     private var transportID: (transport: String, id: String)? {
         if let id = raw.transportMessageID, !id.isEmpty, let transport = raw.transport { return (transport.name, id) }
         return storage.networkID.map { ($0.transport.name, $0.id) }
@@ -97,7 +98,7 @@ extension PushMessage {
         return digest.finish()
     }
 
-    /// Takes in the app: the one that the payload names, else the receiver's.
+    /// Adds the app: the one that the payload names, else the receiver's.
     @inline(__always)
     func addApp(_ app: String?, _ text: Span<UInt8>, _ digest: inout KeyedDigest) {
         let named = storage.classified.app
@@ -110,7 +111,7 @@ extension PushMessage {
 }
 
 extension KeyedDigest {
-    /// The key of what was taken in so far, and a time.
+    /// The key of the parts so far, and a time.
     fileprivate func key(_ meaning: UInt8, _ time: Int64) -> DedupeKey {
         var copy = self
         copy.add(UInt64(meaning) << 56)

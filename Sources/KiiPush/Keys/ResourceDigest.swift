@@ -1,21 +1,21 @@
-/// Where a message belongs, digested once and used twice: by the deduplicator's keys and by the loop guard's.
+/// A digest of a message's resource, made once and used twice: for the deduplicator's keys and the loop guard's.
 ///
-/// Not finished yet: whoever uses it adds what makes the key theirs.
+/// It is not finished: each user adds further parts.
 package struct ResourceDigest {
-    /// What it was digested with.
+    /// The secret of the digest.
     let secret: DedupeSecret
     /// The scope, and the bucket or the topic.
     let wide: KeyedDigest
-    /// The same with the object, or with the sender of what was sent to a topic.
+    /// The same with the object, or with the sender of a message to a topic.
     let narrow: KeyedDigest
 
-    /// Digests the place of a message; nil when it names neither bucket nor topic.
+    /// Digests the resource of a message; nil if it names neither bucket nor topic.
     init?(of storage: MessageStorage, _ secret: DedupeSecret) {
         let buffer = storage.buffer
         self.init(of: storage, buffer.span, secret)
     }
 
-    /// The same with the message's text, for who has it at hand.
+    /// The same for a caller that has the message's text.
     @inline(__always)
     init?(of storage: MessageStorage, _ text: Span<UInt8>, _ secret: DedupeSecret) {
         let classified = storage.classified
@@ -43,7 +43,7 @@ package struct ResourceDigest {
 }
 
 extension MessageScope.Kind {
-    /// What stands for it in digests.
+    /// Its number in digests.
     var number: UInt8 {
         switch self {
         case .unknown: 0

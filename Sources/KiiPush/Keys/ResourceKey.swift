@@ -1,4 +1,4 @@
-/// What a loop is told by: 128 bits for an object, a bucket or a topic, alone or together with a route.
+/// A key of 128 bits for an object, a bucket or a topic, alone or together with a route.
 package struct ResourceKey: Sendable, Hashable {
     package let digest: DedupeKey
 
@@ -21,13 +21,13 @@ package struct ResourceKey: Sendable, Hashable {
         self.init(digest)
     }
 
-    /// A key that a store has kept.
+    /// A key read from a store.
     package init(digest: DedupeKey) { self.digest = digest }
 
     private init(_ digest: KeyedDigest) { self.digest = digest.finish() }
 }
 
-// The same in every process: lanes, shares and dead letters are told apart by them.
+// These are the same in every process: they identify lanes, shares and dead letters.
 extension ResourceKey {
     /// A text of the user's own.
     package init(own text: String) {
@@ -36,13 +36,13 @@ extension ResourceKey {
         self.init(digest)
     }
 
-    /// The object of a message; nil when it has none.
+    /// The object of a message; nil if it has none.
     package init?(ofItsObject message: PushMessage) {
         guard message.storage.classified.hasObject else { return nil }
         self.init(objectOf: message, .published)
     }
 
-    /// The topic of a message in its scope; nil when it has none.
+    /// The topic of a message in its scope; nil if it has none.
     package init?(topicOf message: PushMessage) {
         let classified = message.storage.classified
         guard classified.hasTopic else { return nil }
@@ -53,7 +53,7 @@ extension ResourceKey {
         self.init(digest)
     }
 
-    /// The sender of a message; nil when it names none.
+    /// The sender of a message; nil if it names none.
     package init?(senderOf message: PushMessage) {
         let classified = message.storage.classified
         guard classified.sender.isPresent else { return nil }
@@ -63,7 +63,7 @@ extension ResourceKey {
         self.init(digest)
     }
 
-    /// The bucket or topic of a message, or else its sender; nil when it has none of them.
+    /// The bucket or topic of a message, or else its sender; nil if it has none of them.
     package init?(groupOf message: PushMessage) {
         if let place = ResourceDigest(of: message.storage, .published) {
             self.init(digest: place.wide.finish())
@@ -78,7 +78,7 @@ extension PushMessage {
     package var groupDigest: DedupeKey? { ResourceKey(groupOf: self)?.digest }
 }
 
-/// The meanings of the parts of a key, so that equal bytes in another place make another key.
+/// The meanings of the parts of a key, so that equal bytes in another part make another key.
 private enum PlacePart {
     static let bucket: UInt8 = 1
     static let object: UInt8 = 2

@@ -1,4 +1,4 @@
-/// The meanings of the parts of a key, so that equal bytes in another place make another key.
+/// The meanings of the parts of a key, so that equal bytes in another part make another key.
 enum KeyPart {
     static let app: UInt8 = 1
     static let scopeType: UInt8 = 2
@@ -26,7 +26,7 @@ enum KeyPart {
     static let routeID: UInt8 = 24
 }
 
-/// A digest of an object's members that does not depend on their order: the sum of a keyed digest of each.
+/// A digest of an object's members that ignores their order: the sum of a keyed digest of each.
 struct UnorderedDigest {
     private let secret: DedupeSecret
     private var first: UInt64 = 0
@@ -59,7 +59,7 @@ struct UnorderedDigest {
         }
     }
 
-    /// Takes in the value that comes next: each byte once, however deep it lies.
+    /// Adds the next value; reads each byte once, however deeply it is nested.
     private func add(_ text: Span<UInt8>, _ reader: inout JSONReader, to digest: inout KeyedDigest) {
         var isFirst = true
         switch reader.peek(text) {
@@ -70,7 +70,7 @@ struct UnorderedDigest {
                 isFirst = false
                 add(text, &reader, to: &digest)
             }
-            // Another word than the first one, or `[[],[]]` and `[[[]]]` would be the same.
+            // Differs from the first word, or `[[],[]]` and `[[[]]]` would be equal.
             digest.add(UInt64(KeyPart.arrayEnd))
         case UInt8(ascii: "{"):
             reader.advance()
@@ -80,7 +80,7 @@ struct UnorderedDigest {
                 isFirst = false
                 var member = KeyedDigest(secret)
                 member.add(KeyPart.key, text, string: key)
-                // The first of two members with one name counts, as wherever nested values are read.
+                // The first of two members with one name counts, as for all nested values.
                 guard seen.insert(member.finish()) else {
                     guard (try? reader.readValue(text, depth: 0)) != nil else { break }
                     continue
@@ -103,7 +103,7 @@ struct UnorderedDigest {
 }
 
 extension KeyedDigest {
-    /// Takes in the text of a scalar, unescaped.
+    /// Adds the text of a scalar, unescaped.
     mutating func add(_ meaning: UInt8, _ text: Span<UInt8>, string token: JSONToken) {
         guard token.hasEscapes else { return add(meaning, text, token.range) }
         let bytes = JSONString.unescaped(text, token.range)
@@ -111,17 +111,17 @@ extension KeyedDigest {
     }
 }
 
-/// The names of an object's members so far, by their digests, so that a name that stands again is found in no time
-/// however many there are.
+/// The names of an object's members so far, by their digests, so that a duplicate is found in constant time.
 ///
-/// Digests under the receiver's secret: nobody who does not know it can make names that are slow to tell apart.
+/// The digests are keyed: without the receiver's secret, nobody can make names that collide.
 private struct SeenNames {
     private var few = InlineArray<4, DedupeKey>(repeating: DedupeKey(first: 0, second: 0))
     private var count = 0
-    /// All of them, once they are more than a few; most nested objects have so few that no set is worth its allocation.
+    /// All of them, once there are more than four; most nested objects have so few that a set is not worth its
+    /// allocation.
     private var many: Set<DedupeKey> = []
 
-    /// Notes a name, and says whether it is new.
+    /// Adds a name; returns whether it is new.
     mutating func insert(_ name: DedupeKey) -> Bool {
         if count > 4 { return many.insert(name).inserted }
         for index in 0..<min(count, 4) where few[index] == name { return false }

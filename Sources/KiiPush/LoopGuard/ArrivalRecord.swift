@@ -1,4 +1,4 @@
-/// What arrived of a key and what was handled of it within the last 64 seconds, in one kilobyte.
+/// The arrivals of a key and its handled messages within the last 64 seconds, in one kilobyte.
 struct ArrivalRecord {
     private var arrived: TimeBins
     private var handled: TimeBins
@@ -9,12 +9,12 @@ struct ArrivalRecord {
 
     mutating func addHandled(_ now: Int64) { handled.add(now) }
 
-    /// How many arrived from the bin of `start` on, up to that of `end`, without it; and for how many seconds that is.
+    /// How many arrived from the bin of `start` up to that of `end`, exclusive, and in how many seconds.
     func arrivals(from start: Int64, to end: Int64) -> (count: Int, seconds: Double) {
         arrived.count(from: start, to: end)
     }
 
-    /// How many arrived from `start` on in either half of the time up to now.
+    /// How many arrived in each half of the time from `start` to now.
     func halves(
         since start: Int64, _ now: Int64
     ) -> (first: (count: Int, seconds: Double), second: (count: Int, seconds: Double)) {
@@ -22,7 +22,7 @@ struct ArrivalRecord {
         return (arrivals(from: start, to: middle), arrivals(from: middle, to: now))
     }
 
-    /// How many arrived in each whole second from `start` on up to now.
+    /// How many arrived in each whole second from `start` to now.
     func arrivalsOfSeconds(since start: Int64, _ now: Int64) -> [Int] {
         let first = arrived.first(since: start), end = now / TimeBins.bin
         return stride(from: first, through: end - 4, by: 4).map {
@@ -32,7 +32,7 @@ struct ArrivalRecord {
 
     // MARK: Whether arrivals follow what was handled
 
-    /// The delays that are tried: each from a tenth to a half earlier to as much later, in bins.
+    /// The delays that are tried, in bins: each with a spread of a tenth and of a half.
     private static let delays: [ClosedRange<Int>] = [1.0, 2, 3, 4, 5, 6, 8, 10].flatMap { delay in
         [0.1, 0.5].map { spread in
             let low = Int((delay * (1 - spread) * 4).rounded()), high = Int((delay * (1 + spread) * 4).rounded())
@@ -43,17 +43,17 @@ struct ArrivalRecord {
     /// Four seconds, in bins.
     private static let block = 16
 
-    /// How much likelier it is that arrivals follow what was handled, at the likeliest delay, than that they do not.
+    /// How much likelier it is that arrivals follow handled messages, at the likeliest delay, than that they do not.
     ///
-    /// What is handled usually follows what arrives, so only the difference counts: a pause, and the messages that go
-    /// together after it. If handling causes arrivals, they show the same pause a round trip later.
+    /// Handling usually follows arrivals, so only the difference counts: a pause, and the batch that is handled after
+    /// it. If handling causes arrivals, they show the same pause a round trip later.
     func following(since start: Int64, _ now: Int64, dispersion: Double) -> Double {
-        // Both begin with the newer of them: one that nothing was added to for a while knows older bins.
+        // From the later of the two, because a record without recent additions has older bins.
         let first = max(arrived.first(since: start), handled.first(since: start))
         let count = Int(now / TimeBins.bin - first)
         guard count > 16 else { return 0 }
         var arrivals = [Double](repeating: 0, count: count)
-        // How many more were handled than arrived, up to each bin.
+        // How many more messages were handled than arrived, up to each bin.
         var excess = [Double](repeating: 0, count: count + 1)
         var sum = 0.0
         for index in 0..<count {
@@ -66,8 +66,8 @@ struct ArrivalRecord {
         var evidence = -Double.infinity
         for delay in Self.delays {
             let width = Double(delay.count)
-            // What comes in bursts varies more than by chance, and clusters do from one four seconds to the next, too;
-            // what the delay explains is no such variation.
+            // Bursts vary more than chance, and clusters also vary between blocks of four seconds; variation that the
+            // delay explains does not count.
             var (covariance, square, squares, block, blocks) = (0.0, 0.0, 0.0, 0.0, 0.0)
             for index in 0..<count {
                 let low = max(0, index - delay.upperBound), high = max(low, index - delay.lowerBound + 1)

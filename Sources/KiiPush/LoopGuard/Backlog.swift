@@ -1,9 +1,9 @@
-/// Whether what comes had been waiting for the device to take it.
+/// Whether arriving messages had been waiting for the device.
 ///
-/// A device that is behind takes messages in at its own pace, however they were sent: thousands that one handled
-/// message has caused look like a stream that nobody here caused. So nothing is decided before that has ended.
+/// A device that is behind receives messages at its own pace, however they were sent: thousands that one handled
+/// message caused look like a stream from elsewhere. So nothing is decided before the backlog has ended.
 struct Backlog {
-    /// For how long decisions are put off at most, in all, within ``interval``: a device may be behind for ever.
+    /// How long decisions are postponed at most within ``interval``, because a device may be behind for ever.
     static let patience = Int64.seconds(60)
     static let interval = Int64.seconds(600)
 
@@ -12,18 +12,17 @@ struct Backlog {
     private var lastWaited: Int64 = .min
     private var putOffSince: Int64?
 
-    /// Takes down that a message came.
+    /// Records the arrival of a message.
     mutating func note(_ arrival: Arrival) {
         guard arrival.kind == .waited else { return new += 1 }
         waited += 1
         lastWaited = arrival.now
     }
 
-    /// Begins to count anew.
+    /// Resets the counts.
     mutating func restart() { (new, waited) = (0, 0) }
 
-    /// When the last message came that had waited, if most had and a decision may be put off; counting begins anew
-    /// then.
+    /// When the last waiting message arrived, if most had waited and a decision may be postponed; resets the counts.
     mutating func takeEnd(_ now: Int64) -> Int64? {
         defer { restart() }
         guard waited > new else { return nil }

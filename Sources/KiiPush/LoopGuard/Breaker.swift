@@ -1,4 +1,5 @@
-/// The breaker of one key: counts what passes, and once that is too much finds out whether handling it causes more.
+/// The breaker of one key: counts the messages that pass, and if they exceed the limit, tests whether handling them
+/// causes more.
 ///
 /// ```
 ///          too many              nothing but what came before
@@ -9,30 +10,30 @@
 ///    └─ releasing ◀── handling caused nothing ── waiting ◀── it caused more ────┘
 /// ```
 ///
-/// ``Suspicion`` has what only a breaker that has opened knows.
+/// ``Suspicion`` is the state of a breaker that has opened.
 struct Breaker {
     enum Phase: Equatable {
         case closed
-        /// Nothing is handled, to see what comes anyway.
+        /// Nothing is handled, to measure what arrives anyway.
         case listening(until: Int64)
         /// Some messages are handled.
         case trying
-        /// Nothing is handled, to see whether more comes than before.
+        /// Nothing is handled, to see whether more arrives than before.
         case watching(until: Int64)
         /// It was a loop; nothing is handled.
         case waiting(until: Int64)
-        /// It was none; what is held follows in order.
+        /// It was not a loop; held messages follow in order.
         case releasing
     }
 
     let key: ResourceKey
     private var passes = PassWindow()
-    /// How long what passed counts, by the limit that it was last judged by.
+    /// How long passed messages count, by the limit of the last judgement.
     private var span: Int64
-    /// What is known of one that has opened: none, or one.
+    /// The state of a breaker that has opened: no element, or one.
     ///
-    /// An array, so that the many that never have carry one empty reference. A message of another object each time
-    /// finds its breaker out of the cache and pays for each line of it: with 80 bytes in place of 176, some 20 ns less.
+    /// An array, so that the many that never opened carry one empty reference. If each message is of another object,
+    /// its breaker is not in the cache and every cache line costs: 80 bytes instead of 176 save some 20 ns.
     private var opened: [Suspicion] = []
 
     init(_ key: ResourceKey, _ limit: RateLimit) {
@@ -47,33 +48,33 @@ struct Breaker {
     }
 
     var phase: Phase { opened.first?.phase ?? .closed }
-    /// For how long it waits after a loop, or did the last time; 0 when there was none.
+    /// How long it waits after a loop, or waited after the last one; 0 if there was none.
     var backoff: Int64 { opened.first?.backoff ?? 0 }
-    /// Whether it is trusted and no wider breaker need count what passes.
+    /// Whether it is trusted, so that wider breakers need not count what passes.
     var isIndependent: Bool { opened.first?.isIndependent ?? false }
     var held: [HeldMessage] { opened.first?.held.all ?? [] }
     var heldCount: Int { opened.first?.held.count ?? 0 }
     var oldestHeld: HeldMessage? { opened.first?.held.first }
-    /// When there is something to do; nil when nothing is, or messages of it run.
+    /// When its next step is due; nil if none is, or while its messages are being handled.
     var due: Int64? { opened.first?.due ?? nil }
 
-    /// Whether it may open by chance, in a stream of which its key has a part.
+    /// Whether it may open by chance, because its key is a part of a wider stream.
     var isUnsuspected: Bool { opened.first?.isUnsuspected ?? true }
-    /// The pace with which a narrower key needs no look at it.
+    /// The pace up to which it trusts a narrower key.
     func partPace(of level: BreakerLevel) -> Double { opened.first?.partPace(of: level) ?? 0 }
 
     // MARK: Counting
 
-    /// What a breaker says about a message that comes.
+    /// A breaker's decision about a message.
     enum Answer {
         case pass
-        /// It passes, and was shown to be caused by nobody here: no wider breaker need count it.
+        /// It passes, and its stream was shown to be caused elsewhere: wider breakers need not count it.
         case passTrusted
         case hold
     }
 
-    /// Counts a message that passes a breaker that never opened, as nearly each does; else does nothing, and it is to
-    /// be judged.
+    /// Counts a message that passes a breaker that never opened, the common case; else does nothing and returns false,
+    /// and ``judge(_:_:)`` decides.
     @inline(__always)
     mutating func pass(_ now: Int64, _ limit: RateLimit) -> Bool {
         guard opened.isEmpty, passes.count(limit.slowSpan, now) < limit.messages else { return false }
@@ -82,7 +83,7 @@ struct Breaker {
         return true
     }
 
-    /// Judges a message that comes, and counts it if it passes.
+    /// Judges a message, and counts it if it passes.
     mutating func judge(_ arrival: Arrival, _ limit: RateLimit) -> Answer {
         let now = arrival.now
         span = limit.slowSpan
@@ -98,23 +99,23 @@ struct Breaker {
         return answer
     }
 
-    /// Takes down that a message came which a narrower breaker has judged.
+    /// Records the arrival of a message that a narrower breaker has judged.
     mutating func note(_ arrival: Arrival) { if !opened.isEmpty { opened[0].note(arrival) } }
 
-    /// Takes down that it holds a message of narrower keys.
+    /// Records that it holds a message of narrower keys.
     mutating func tally(_ keys: RateKeys, heldBy level: BreakerLevel) {
         if !opened.isEmpty { opened[0].tally(keys, heldBy: level) }
     }
 
-    /// Takes back a message that passed and was not handled.
+    /// Subtracts a message that passed and was not handled.
     mutating func takeBack() { passes.takeBack() }
 
-    /// Whether it can be forgotten: nothing is held, and nothing still counts.
+    /// Whether it can be forgotten: no message is held, and none still counts.
     mutating func isIdle(_ now: Int64) -> Bool {
         (opened.isEmpty || opened[0].isOver(now)) && passes.count(span, now) == 0
     }
 
-    /// Whether it can be forgotten when there is no more room.
+    /// Whether it can be forgotten if the capacity is used up.
     var isExpendable: Bool { opened.isEmpty || opened[0].isExpendable }
 
     private mutating func resetPasses() {
@@ -125,23 +126,25 @@ struct Breaker {
 
     // MARK: Held messages
 
-    /// Promises a place, if there is one left, for a message that it has told to wait.
+    /// Reserves a place, if one is left, for a message that it decided to hold.
     mutating func promise(upTo most: Int) -> Bool { !opened.isEmpty && opened[0].promise(upTo: most) }
 
-    /// Puts a message into its promised place.
+    /// Puts a message into its reserved place.
     mutating func hold(_ message: HeldMessage) { if !opened.isEmpty { opened[0].hold(message) } }
 
-    /// Takes out the held messages that a condition holds for.
+    /// Removes the held messages that meet a condition.
     mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
         opened.isEmpty ? [] : opened[0].held.remove(where: condition)
     }
 
-    /// Takes the first message out that a condition holds for, among so many of the oldest.
+    /// Removes the first message that meets a condition, among the `most` oldest.
     mutating func takeHeld(amongOldest most: Int, where condition: (HeldMessage) -> Bool) -> HeldMessage? {
         opened.isEmpty ? nil : opened[0].held.take(amongOldest: most, where: condition)
     }
 
-    /// The message whose turn it is, oldest first, where `others` were handled lately; nil when none is due.
+    /// The message whose turn it is, oldest first; nil if none is due.
+    ///
+    /// `others` are the messages that were handled lately.
     mutating func takeDue(_ now: Int64, _ others: TimeBins) -> HeldMessage? {
         guard !opened.isEmpty else { return nil }
         let message = opened[0].takeDue(now, others)
@@ -149,6 +152,6 @@ struct Breaker {
         return message
     }
 
-    /// Learns that the message whose turn it was has ended.
+    /// Called when a message that had its turn has ended.
     mutating func turnEnded(_ now: Int64) { if !opened.isEmpty { opened[0].turnEnded(now) } }
 }

@@ -1,13 +1,13 @@
-/// What a store has of the breakers of one table, and what it is still to be told.
+/// The breakers of one table that a store has, and the changes that are not written yet.
 ///
-/// Bounded by both: what waits to be opened there is open here, and what waits to be closed is open there.
+/// Bounded by both sides: a breaker to be stored is open here, and one to be removed is in the store.
 struct BreakerChanges {
     private enum Change {
         case opened(TrippedBreaker)
         case closed
     }
 
-    /// What one write tells.
+    /// The changes of one write.
     struct Batch {
         var opened: [TrippedBreaker] = []
         var closed: [TrippedBreaker.Key] = []
@@ -16,20 +16,20 @@ struct BreakerChanges {
     }
 
     private let isWide: Bool
-    /// Whether there is a store at all.
+    /// Whether there is a store.
     private var isKept = false
     private var waiting: [ResourceKey: Change] = [:]
     private var taken: [ResourceKey: Change] = [:]
     private var stored: Set<ResourceKey> = []
-    /// Whether something has changed since it was last tried to write.
+    /// Whether something has changed since the last attempt to write.
     private(set) var isNew = false
 
     init(isWide: Bool) { self.isWide = isWide }
 
-    /// Whether something is still to be told.
+    /// Whether a change is not written yet.
     var isWaiting: Bool { !waiting.isEmpty }
 
-    /// Begins to keep book, of breakers that the store has already.
+    /// Starts to record changes, given the breakers that the store has already.
     mutating func begin(stored keys: some Sequence<ResourceKey>) {
         isKept = true
         stored = Set(keys)
@@ -53,7 +53,7 @@ struct BreakerChanges {
         }
     }
 
-    /// Takes out what is to be told; nothing more may be taken until ``ended(isWritten:)`` says how that went.
+    /// Takes the unwritten changes; call ``ended(isWritten:)`` before the next call.
     mutating func take() -> Batch {
         isNew = false
         (taken, waiting) = (waiting, [:])
@@ -67,7 +67,7 @@ struct BreakerChanges {
         return batch
     }
 
-    /// Learns whether what was taken is in the store; else it waits on, unless something newer does.
+    /// Called when the taken changes were written or not; if not, they wait again, unless a newer change does.
     mutating func ended(isWritten: Bool) {
         for (key, change) in taken {
             if isWritten {
@@ -81,7 +81,7 @@ struct BreakerChanges {
         taken = [:]
     }
 
-    /// Leaves what waits for a later try.
+    /// Leaves the waiting changes for a later attempt.
     mutating func postpone() { isNew = false }
 
     private func name(_ key: ResourceKey) -> TrippedBreaker.Key {

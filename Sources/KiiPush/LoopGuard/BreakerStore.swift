@@ -33,7 +33,7 @@ public struct TrippedBreaker: Sendable, Hashable {
     }
 }
 
-/// Keeps open breakers over a restart, so that a loop does not get its 20 messages again.
+/// Keeps open breakers over a restart, so that a loop does not get its first 20 messages again.
 ///
 /// A ``LoopGuard`` owns one. It reads the store once, when it is made, and writes when a breaker opens or closes, never
 /// for a message. Guarantees to the guard:
@@ -69,7 +69,7 @@ public protocol BreakerStore: Sendable {
     func write(_ opened: [TrippedBreaker], closed: [TrippedBreaker.Key]) throws
 }
 
-/// A breaker store in memory, which lasts as long as the process; for tests, and for guards that are made anew.
+/// A breaker store in memory, which lasts as long as the process; for tests, and for guards that are recreated.
 public final class InMemoryBreakerStore: BreakerStore {
     private struct State {
         var breakers: [TrippedBreaker.Key: (breaker: TrippedBreaker, number: UInt64)] = [:]

@@ -1,19 +1,19 @@
-/// The breakers of all keys that have been seen lately, found in constant time and forgotten a few at a time.
+/// The breakers of all recent keys, found in constant time and forgotten a few at a time.
 struct BreakerTable {
     private let capacity: Int
     private var breakers: [Breaker] = []
-    /// The places in `breakers` that are free again.
+    /// The indices in `breakers` that are free again.
     private var free: [UInt32] = []
     private var slots = DigestIndex(tables: 16)
-    /// Each breaker's place once, so that every one is looked at in its turn and forgotten when it is idle.
+    /// The index of each breaker once, so that each is checked in turn and forgotten if it is idle.
     private var round = ChunkedQueue<UInt32>()
-    /// Where keys were found last; for a route and the device, which each message asks for.
+    /// Where keys were found last; for a route and the device, which each message looks up.
     private var hints = InlineArray<4, UInt32>(repeating: .max)
-    /// The places of those that are not closed.
+    /// The indices of the breakers that are not closed.
     private var tripped: Set<UInt32> = []
-    /// How many keys were forgotten while they still counted, for want of room.
+    /// How many keys were forgotten while they still counted, because the capacity was used up.
     private(set) var forgottenEarly = 0
-    /// What a store of breakers is to be told.
+    /// The changes for a breaker store.
     var changes: BreakerChanges
 
     init(capacity: Int, isWide: Bool = false) {
@@ -21,10 +21,10 @@ struct BreakerTable {
         changes = BreakerChanges(isWide: isWide)
     }
 
-    /// How many keys are known.
+    /// The number of breakers.
     var count: Int { round.count }
 
-    /// The place of a key's breaker, made when it is new; nil when there is no room, since all that are known are open.
+    /// The index of a key's breaker, made if it is new; nil if the capacity is used up by open breakers.
     @inline(__always)
     mutating func place(of key: ResourceKey, _ limit: RateLimit, _ now: Int64) -> UInt32? {
         let hint = Int(truncatingIfNeeded: key.digest.first) & 3
@@ -56,7 +56,7 @@ struct BreakerTable {
         return place
     }
 
-    /// Goes on with the breakers that a store has; it is to forget those whose time is long over, or that find no room.
+    /// Restores the breakers of a store; those that are idle or beyond the capacity are to be removed from it.
     mutating func restore(_ stored: [Breaker], _ now: Int64) {
         changes.begin(stored: stored.map(\.key))
         for var breaker in stored where find(breaker.key) == nil {
@@ -68,30 +68,30 @@ struct BreakerTable {
         }
     }
 
-    /// The breaker at a place.
+    /// The breaker at an index.
     subscript(place: UInt32) -> Breaker { breakers[Int(place)] }
 
-    /// The place of a key's breaker, if it is known.
+    /// The index of a key's breaker, if there is one.
     func find(_ key: ResourceKey) -> UInt32? {
         slots.find(key.digest) { breakers[Int($0)].key == key }
     }
 
-    /// The breakers that are not closed, each time in the same order: a set has another one in each process.
+    /// The breakers that are not closed, in an order that is the same in every process, unlike a set's.
     var trippedBreakers: [Breaker] { tripped.sorted().map { breakers[Int($0)] } }
 
-    /// Counts a message that passes a breaker that never opened; else does nothing, and it is to be judged.
-    // Each use checks that nobody shares the breakers: a message that passes takes one for each of its two, not two.
+    /// Counts a message that passes a breaker that never opened; else does nothing and returns false.
+    // Each access checks whether the array is shared: one access per breaker instead of two.
     @inline(__always)
     mutating func pass(_ place: UInt32, _ limit: RateLimit, _ now: Int64) -> Bool {
         breakers[Int(place)].pass(now, limit)
     }
 
-    /// Takes down that a message of a key came which a narrower breaker has judged.
+    /// Records the arrival of a message of a key that a narrower breaker has judged.
     mutating func note(_ key: ResourceKey, _ arrival: Arrival) {
         if let place = find(key) { breakers[Int(place)].note(arrival) }
     }
 
-    /// Lets `body` use a breaker where it lies, and keeps book of whether it is tripped.
+    /// Lets `body` use a breaker in place, and records whether it is tripped.
     @inline(__always)
     mutating func use<Result>(_ place: UInt32, _ body: (inout Breaker) -> Result) -> Result {
         let before = breakers[Int(place)].phase
@@ -100,7 +100,7 @@ struct BreakerTable {
         return result
     }
 
-    /// Keeps book of a breaker that was tripped before a step or is so after it.
+    /// Records the step of a breaker that was tripped before it or is tripped after it.
     @inline(never)
     private mutating func noteStep(of place: UInt32, from before: Breaker.Phase) {
         let phase = breakers[Int(place)].phase
@@ -110,7 +110,7 @@ struct BreakerTable {
         case .closed:
             tripped.remove(place)
             changes.closed(breakers[Int(place)].key)
-        // One that listens is remembered too, or a loop that ends the process would be handled anew each time.
+        // A listening breaker is stored too, or a loop that ends the process would be handled again after each start.
         case .waiting(let end), .listening(let end):
             changes.opened(breakers[Int(place)].key, until: end, coolDown: breakers[Int(place)].backoff)
         case .trying, .watching, .releasing: break
@@ -119,7 +119,7 @@ struct BreakerTable {
 
     // MARK: Forgetting
 
-    /// Forgets up to two idle ones for each new one, so that those of keys that are seen no more go by and by.
+    /// Forgets up to two idle breakers for each new one, so that those of old keys disappear over time.
     private mutating func forgetIdle(_ now: Int64) {
         for _ in 0..<2 {
             guard let place = round.popFirst() else { return }
@@ -127,7 +127,7 @@ struct BreakerTable {
         }
     }
 
-    /// Forgets one that is closed, though it still counts; looks at eight, and gives up when all of them are open.
+    /// Forgets a closed breaker that still counts; checks eight, and gives up if all of them are open.
     private mutating func makeRoom() -> Bool {
         for _ in 0..<8 {
             guard let place = round.popFirst() else { return true }

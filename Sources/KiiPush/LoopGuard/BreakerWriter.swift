@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Tells a breaker store what has changed: one write at a time, and after one that failed none before a growing pause.
+/// Writes changes to a breaker store, one write at a time, and after a failure only when a growing pause is over.
 final class BreakerWriter: Sendable {
-    /// What whoever has something to write may do.
+    /// Whether a caller may write now.
     enum Turn {
         case write
-        /// Another thread writes, and will see what is new.
+        /// Another thread writes, and will include the new changes.
         case isBusy
         /// The store has just failed.
         case later
@@ -32,7 +32,7 @@ final class BreakerWriter: Sendable {
 
     init(_ store: any BreakerStore) { self.store = store }
 
-    /// What the store has; nothing, if it cannot be read, which is taken down.
+    /// The breakers in the store; none if it cannot be read, which counts as a failure.
     func read() -> [TrippedBreaker] {
         do { return try store.breakers() } catch {
             state.withLock { $0.fail(error) }
@@ -40,7 +40,7 @@ final class BreakerWriter: Sendable {
         }
     }
 
-    /// Asks for the turn to write; who gets it has to call ``write(_:_:)``, and ``end()`` after that.
+    /// Asks for the turn to write; a caller that gets it must call ``write(_:_:)``, then ``end()``.
     func begin(_ now: MonotonicInstant) -> Turn {
         state.withLock { state in
             if state.isWriting { return .isBusy }
@@ -50,7 +50,7 @@ final class BreakerWriter: Sendable {
         }
     }
 
-    /// Writes; whether it is kept.
+    /// Writes a batch; returns whether it was stored.
     func write(_ batch: BreakerChanges.Batch, _ now: MonotonicInstant) -> Bool {
         if batch.isEmpty { return true }
         do {
@@ -72,7 +72,7 @@ final class BreakerWriter: Sendable {
     /// How often the store threw.
     var failures: Int { state.withLock { $0.failures } }
 
-    /// Why it threw the last time; nil when that was told already.
+    /// The last error that the store threw; nil if it was returned already.
     func takeFailure() -> (any Error)? {
         state.withLock { state in
             defer { state.untold = nil }

@@ -1,9 +1,9 @@
-/// What speaks for and against that handling a key's messages causes new ones.
+/// The evidence for and against the hypothesis that handling a key's messages causes new ones.
 ///
 /// Each stretch of time has a number of messages that were handled at its beginning, and of those that arrived in it.
-/// If nothing is caused here, all stretches have one pace of arrivals. If each handled message causes one, few of which
-/// are lost, or several, as in a fleet, there are as many more in those that follow them. The evidence is how much
-/// likelier the first is than the second, as the logarithm of the ratio; the paces are those that fit best.
+/// If handling causes nothing, all stretches have the same pace of arrivals. If each handled message causes one, few of
+/// which are lost, or several, as in a fleet, as many more arrive in the stretch after them. The evidence is the
+/// logarithm of the likelihood ratio of these two cases, each with the paces that fit best.
 struct CauseEvidence {
     struct Stretch {
         let handled: Int
@@ -12,10 +12,10 @@ struct CauseEvidence {
     }
 
     private(set) var stretches: [Stretch]
-    /// How much more arrivals vary than by chance; see ``Dispersion``.
+    /// How much more arrivals vary than chance explains; see ``Dispersion``.
     let dispersion: Double
 
-    /// Begins with the stretch in which nothing was handled.
+    /// Starts with the stretch in which nothing was handled.
     init(arrived: Int, seconds: Double, dispersion: Double) {
         stretches = [Stretch(handled: 0, arrived: arrived, seconds: seconds)]
         self.dispersion = dispersion
@@ -32,19 +32,19 @@ struct CauseEvidence {
     /// How many arrive in a second.
     var pace: Double { Double(arrived) / seconds }
 
-    /// A pace that is hardly exceeded by chance.
+    /// A pace that chance hardly exceeds.
     var highestPace: Double {
         let count = Double(arrived)
         return (count + 3 * (dispersion * count).squareRoot() + 3) / seconds
     }
 
-    /// Whether only some of the messages may cause one, as those of a loop that goes on by other keys, too.
+    /// Whether only some of the messages may cause one, as in a loop that also runs through other keys.
     var countsSome = false
 
-    /// Positive where it is likelier that nothing is caused here.
+    /// Positive if it is likelier that handling causes nothing.
     var logRatio: Double { likelihoodOfNone - max(likelihoodOfOne, likelihoodOfMany) }
 
-    /// What a message that causes nothing counts against one cause one answer: one of twelve answers is lost at most.
+    /// The logarithm of the chance that an answer is lost: one of twelve at most.
     private static let lost = -2.5
 
     private var likelihoodOfNone: Double {
@@ -69,31 +69,31 @@ struct CauseEvidence {
         let others = pace * tried.reduce(0) { $0 + $1.seconds }
         let each = (Double(tried.reduce(0) { $0 + $1.arrived }) - others) / Double(handled)
         guard each > (countsSome ? 0.25 : 1.5) else { return -.infinity }
-        // It fits anything better than one answer each does: that costs it something; and more where messages cause
-        // less than one: a stream's pace varies.
+        // A penalty, because a free number of answers fits any data better than one answer each; a higher one if
+        // messages cause fewer than 1.5 each, because a stream's pace varies.
         return stretches.reduce(each > 1.5 ? -2 : -5) {
             $0 + logChance($1.arrived, pace * $1.seconds + each * Double($1.handled))
         }
     }
 
-    /// The logarithm of the chance of `count` arrivals where `mean` are expected, up to what is the same for each mean.
+    /// The logarithm of the chance of `count` arrivals if `mean` are expected, up to a constant.
     private func logChance(_ count: Int, _ mean: Double) -> Double { logPoisson(count, mean) / dispersion }
 }
 
-/// The logarithm of the chance of `count` events where `mean` are expected.
+/// The logarithm of the chance of `count` events if `mean` are expected.
 private func logPoisson(_ count: Int, _ mean: Double) -> Double {
     let mean = max(mean, 1e-9)
     return Double(count) * naturalLogarithm(mean) - mean - logFactorial(count)
 }
 
-/// By Stirling's series; good to a ten-thousandth.
+/// By Stirling's series; accurate to a ten-thousandth.
 private func logFactorial(_ count: Int) -> Double {
     guard count > 1 else { return 0 }
     let number = Double(count)
     return number * naturalLogarithm(number) - number + 0.5 * naturalLogarithm(2 * .pi * number) + 1 / (12 * number)
 }
 
-/// Of a positive number; Swift's own library has none, and the core uses no other.
+/// Of a positive number; the Swift library has no logarithm, and the core uses no other library.
 private func naturalLogarithm(_ number: Double) -> Double {
     let part = (number.significand - 1) / (number.significand + 1)
     let square = part * part

@@ -1,25 +1,25 @@
-/// How much more arrivals vary than by chance, while nothing is handled.
+/// How much more arrivals vary than chance explains, while nothing is handled.
 ///
-/// The number of messages that come by chance in a second has a variance of its mean. Of those that come in clusters,
-/// it has several times as much, and a cluster behind a try looks as answers would. So the evidence of each stretch
-/// counts the less, the more arrivals vary.
+/// If messages arrive independently, the variance of their number in a second equals its mean. If they arrive in
+/// clusters, it is several times as large, and a cluster after a try looks like answers. So the more arrivals vary, the
+/// less the evidence of each stretch counts.
 struct Dispersion {
     /// How many seconds are remembered.
     private static let memory = 120.0
-    /// For how many seconds by chance it counts that nothing is known yet.
+    /// The weight of the prior, a variance equal to the mean, in seconds.
     private static let prior = 3.0
-    /// The most that is believed: a slow loop's answers come in clusters, too (in the simulation, 32 let thirteen more
-    /// of 270 loops exceed their bound, and helped clusters no more).
+    /// The largest factor, because a slow loop's answers also come in clusters (in the simulation, 32 let thirteen more
+    /// of 270 loops exceed their bound, and did not improve clusters).
     private static let most = 6.0
 
     private var seconds = 0.0
     private var sum = 0.0
     private var squares = 0.0
 
-    /// The variance of what comes in a second, divided by its mean, less what that may exceed by chance; from 1 to 6.
+    /// The variance of arrivals in a second divided by their mean, less a margin for chance; from 1 to 6.
     private(set) var factor = 1.0
 
-    /// Takes down how many came in each of some seconds in which nothing was handled.
+    /// Records how many arrived in each of several seconds in which nothing was handled.
     mutating func add(_ counts: [Int]) {
         for count in counts {
             if seconds >= Self.memory {
@@ -34,7 +34,7 @@ struct Dispersion {
         let mean = sum / seconds
         let freedom = seconds - 1 + Self.prior
         let ratio = (squares / mean - sum + Self.prior) / freedom
-        // By chance it has a variance of two in so many seconds.
+        // By chance, the ratio has a variance of 2 divided by the degrees of freedom.
         factor = min(max(ratio - 1.5 * (2 / freedom).squareRoot(), 1), Self.most)
     }
 }

@@ -1,8 +1,7 @@
-/// How much a guard holds at most, for one breaker and in all.
+/// The most that a guard holds, for one breaker and in all.
 ///
-/// Beyond it the newest change of an object takes the place of an older one; what finds no place even so goes to the
-/// dead letters. Of a message in a durable inbox too, the payload stays in memory while it is held: so the bytes are
-/// the bound.
+/// Beyond it, the newest change of an object replaces an older one; a message that replaces none is dead-lettered. The
+/// bytes are bounded because the payload of a held message stays in memory, even if a durable inbox has it.
 struct HeldBudget {
     var messagesPerKey = 16_384
     var messages = 32_768

@@ -1,6 +1,6 @@
-/// Held messages in the order in which they came; taking the first costs the same however many there are.
+/// Held messages in order of arrival; taking the first costs the same however many there are.
 ///
-/// Unlike ``ShortQueue`` it lets go at once of what is taken, since payloads count for the guard's budget.
+/// Unlike ``ShortQueue`` it releases a taken message at once, because payloads count against the guard's budget.
 struct HeldQueue {
     private var messages: [HeldMessage?] = []
     private var head = 0
@@ -11,10 +11,10 @@ struct HeldQueue {
 
     var first: HeldMessage? { isEmpty ? nil : messages[head] }
 
-    /// Adds a message behind those that came before it.
+    /// Adds a message after those that arrived before it.
     ///
-    /// Nearly always that is the end. One that another breaker has held first comes late, and goes before those that
-    /// came after it: so messages of one object keep their order for each route.
+    /// Nearly always that is the end. A message that another breaker held first is inserted before those that arrived
+    /// after it, so that messages of one object keep their order for each route.
     mutating func insert(_ message: HeldMessage) {
         var index = messages.count
         while index > head, let other = messages[index - 1], other.receiver == message.receiver,
@@ -35,7 +35,7 @@ struct HeldQueue {
         return first
     }
 
-    /// Takes the first one out that a condition holds for, among so many of the oldest; those before it move up.
+    /// Removes the first message that meets a condition, among the `most` oldest.
     mutating func take(amongOldest most: Int, where condition: (HeldMessage) -> Bool) -> HeldMessage? {
         let oldest = messages[head...].prefix(most)
         guard let index = oldest.firstIndex(where: { $0.map(condition) ?? false }) else { return nil }
@@ -45,7 +45,7 @@ struct HeldQueue {
         return popFirst()
     }
 
-    /// Takes out those that a condition holds for.
+    /// Removes the messages that meet a condition.
     mutating func remove(where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
         var (removed, kept): ([HeldMessage], [HeldMessage?]) = ([], [])
         for message in all { if condition(message) { removed.append(message) } else { kept.append(message) } }

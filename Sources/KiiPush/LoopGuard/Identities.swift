@@ -1,4 +1,4 @@
-/// Who this device is, ready to be compared with a payload's sender.
+/// This device's identities, prepared for comparison with a payload's sender.
 package struct Identities {
     private struct Identity {
         let kind: Classified.SenderKind
@@ -33,13 +33,12 @@ package struct Identities {
     /// Whether only this device can have sent the message.
     func isMe(_ message: PushMessage) -> Bool { Self.contains(own, message) }
 
-    /// Whether this device can have caused the message: it names nobody, or somebody that this device writes as.
+    /// Whether this device can have caused the message: it names no sender, or an identity that this device writes as.
     func mayHaveWritten(_ message: PushMessage) -> Bool {
         message.storage.classified.senderKind == .none || Self.contains(own, message) || Self.contains(shared, message)
     }
 
-    /// Whether the message names somebody that this device does not write as; of a device without identities nobody
-    /// knows.
+    /// Whether the message names a sender that this device does not write as; false if the device has no identities.
     func isStranger(_ message: PushMessage) -> Bool {
         !(own.isEmpty && shared.isEmpty) && !mayHaveWritten(message)
     }

@@ -2,16 +2,15 @@
 public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
     /// Every message.
     case everything
-    /// Every message about a bucket; of one app only, if the URI names it.
+    /// Every message about a bucket; only of one app, if the URI names it.
     case bucket(KiiURI)
     /// Every message of one route; other routes still handle the same messages.
     case route(String)
 
     /// Reads a target as it is typed: `*`, a bucket's `kiicloud://` URI, or a route's id.
     ///
-    /// Nil for any other text with `://` or a `*` in it: as a route's id it would stop nothing without anybody
-    /// noticing. Patterns do not match routes, and a route whose own id has those characters can be killed by code
-    /// only.
+    /// Returns nil for any other text with `://` or `*` in it: taken for a route's id, it would silently stop nothing.
+    /// Patterns do not match routes, and a route whose own id has those characters can be killed by code only.
     public init?(_ text: String) {
         if text == "*" {
             self = .everything
@@ -54,14 +53,14 @@ public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What is switched off, each until its end: by calls, and by a list that somebody else keeps, such as a file.
+/// The targets that are switched off, each until its end: by calls, and by an external list, such as a file.
 struct KillSwitch {
     private var byCall: [KillTarget: MonotonicInstant] = [:]
     private var byList: [KillTarget: MonotonicInstant] = [:]
 
     var isIdle: Bool { byCall.isEmpty && byList.isEmpty }
 
-    /// Switches a target off until `end`; a later end that it has already stays.
+    /// Switches a target off until `end`, or until a later end that it has already.
     mutating func kill(_ target: KillTarget, until end: MonotonicInstant) {
         byCall[target] = max(byCall[target] ?? end, end)
     }
@@ -74,7 +73,7 @@ struct KillSwitch {
 
     mutating func setList(_ ends: [KillTarget: MonotonicInstant]) { byList = ends }
 
-    /// The targets that are off at `now`; forgets those whose time is over.
+    /// The targets that are off at `now`; forgets expired ones.
     mutating func targets(at now: MonotonicInstant) -> [KillTarget: MonotonicInstant] {
         byCall = byCall.filter { $0.value > now }
         byList = byList.filter { $0.value > now }
@@ -88,7 +87,7 @@ struct ActiveKills {
 
     init(_ targets: some Sequence<KillTarget>) { self.targets = Set(targets) }
 
-    /// Whether a message is ended as a whole.
+    /// Whether a whole message is stopped.
     func stop(_ message: PushMessage, app: String?) -> Bool {
         if targets.contains(.everything) { return true }
         guard let uri = message.bucket?.uri else { return false }

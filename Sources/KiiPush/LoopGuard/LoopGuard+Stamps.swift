@@ -1,6 +1,6 @@
 import Synchronization
 
-// Stamps of handlers: making them, and judging those that stand in objects.
+// Makes the stamps of handlers, and judges stamps found in objects.
 
 extension LoopGuard {
     package func makeStamp(

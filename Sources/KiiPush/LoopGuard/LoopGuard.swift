@@ -3,7 +3,7 @@ import Synchronization
 /// Stops loops: handlers that cause the very pushes that they handle.
 ///
 /// A handler that writes to the bucket that it listens to can start a loop across the whole fleet. Put the guard second
-/// in the chain, behind ``Deduplicator``. It has five layers, each with its own reason and counter, and each can be
+/// in the chain, after ``Deduplicator``. It has five layers, each with its own reason and counter, and each can be
 /// switched off in ``LoopSettings/layers``:
 ///
 /// - *Identity* drops events that this device caused: the sender is one of `me`, the identities that only this device
@@ -12,12 +12,12 @@ import Synchronization
 /// - *Echo* drops the event of a write that a handler declared with ``HandlerContext/willWrite(_:)``; ``OwnWrite`` says
 ///   which event that is.
 /// - *Lineage* drops a message that has passed through more handlers than ``LoopSettings/hops``, according to its stamp
-///   or to the object that it is about; see ``Lineage``.
-/// - *Rate* pauses a key that exceeds ``LoopSettings/rate``. The guard holds its messages for a few seconds and finds
-///   out whether handling them causes more; see <doc:LoopSafety>. It holds up to 16,384 messages or 8 MiB of a key, and
-///   32,768 or 16 MiB in all; ``hold(of:)`` says why one is held.
-/// - *Kill switch*: ``kill(_:for:)`` stops the messages of a route, of a bucket, or all, at once and until a time, held
-///   ones too, without a new release.
+///   or that of its object; see ``Lineage``.
+/// - *Rate* pauses a key that exceeds ``LoopSettings/rate``. The guard holds its messages for a few seconds and tests
+///   whether handling them causes more; see <doc:LoopSafety>. It holds up to 16,384 messages or 8 MiB of a key, and
+///   32,768 or 16 MiB in all; ``hold(of:)`` says why a message is held.
+/// - *Kill switch*: ``kill(_:for:)`` stops the messages of a route, of a bucket, or all, including held ones, at once
+///   and for a time, without a new release of the program.
 ///
 /// Identity, echo, lineage, and a kill of a bucket or of everything judge the message; the rate and a kill of a route
 /// judge each of its routes. All state is in memory and bounded. It survives changes of the settings and of the routes,
@@ -27,14 +27,14 @@ import Synchronization
 /// A store that throws stops no message. The guard continues in memory, writes again after a growing pause of 1 to 30
 /// s, and counts the failure in ``storeFailures``; a `PushService` reports it as `ServiceEvent.storeFailed(_:)`.
 public final class LoopGuard: Middleware, WriteWatch {
-    /// The most breakers that there are, and so the most that a ``BreakerStore`` keeps.
+    /// The most breakers of a guard, and so the most that a ``BreakerStore`` keeps.
     public static let mostBreakers = RateBreakers.mostNarrow + RateBreakers.mostWide + RateBreakers.mostBroad
 
     private let clock: StageClock
     let secret: DedupeSecret
-    /// What tells the store of breakers; nil without one.
+    /// Writes to the breaker store; nil without one.
     private let writer: BreakerWriter?
-    /// What stands for this device in stamps when it has no identity; nothing of the secret, since stamps are sent.
+    /// Names this device in stamps if it has no identity; independent of the secret, because stamps are sent.
     private let nameless = DedupeKey(first: .random(in: 0 ... .max), second: .random(in: 0 ... .max))
     let state: Mutex<LoopState>
     private let riskCount = Atomic<Int>(0)
@@ -43,12 +43,12 @@ public final class LoopGuard: Middleware, WriteWatch {
     ///
     /// - Parameters:
     ///   - me: identities that only this device writes as: a thing, or a user with one device.
-    ///   - writesAs: identities that this device writes as, and others too, such as a user with several devices; their
-    ///     messages pass, but for the events of announced writes.
+    ///   - writesAs: identities that this device shares with others, such as a user with several devices; their
+    ///     messages pass, except the events of expected writes.
     ///   - settings: the layers that are on, and their numbers.
-    ///   - breakers: keeps the breakers that are open, for the next process; it is read here, and belongs to this guard
-    ///     alone. Without one they are lost with the process.
-    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver gives its own.
+    ///   - breakers: a store that keeps open breakers for the next process; it is read here, and belongs to this guard
+    ///     alone. Without one, open breakers are lost with the process.
+    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver sets its own.
     public init(
         me: [Sender] = [], writesAs: [Sender] = [], settings: LoopSettings = .standard,
         breakers: (any BreakerStore)? = nil, clock: (any ReceiverClock)? = nil
@@ -75,7 +75,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         }
     }
 
-    /// Changes who this device is.
+    /// Changes the identities of this device.
     public func setIdentities(me: [Sender], writesAs: [Sender] = []) {
         let identities = Identities(me: me, writesAs: writesAs)
         state.withLock { $0.identities = identities }
@@ -85,14 +85,14 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     package var judgesOwnBucket: Bool { state.withLock { $0.settings.layers.contains(.ownBucket) } }
 
-    /// Who this device is, as it was last set.
+    /// The identities of this device, as they were last set.
     package var identities: (me: [Sender], writesAs: [Sender]) {
         state.withLock { ($0.identities.me, $0.identities.writesAs) }
     }
 
     // MARK: In the chain
 
-    /// Drops what this device caused and what is switched off, and holds what exceeds its rate.
+    /// Drops messages that this device caused or that are switched off, and holds those that exceed their rate.
     public func admit(_ message: inout RoutedMessage) -> Verdict {
         let (verdict, hasChanges): (Verdict, Bool) = state.withLock { state in
             if let layer = state.layerThatEnds(&message, secret) { return (.drop(.looped(layer)), false) }
@@ -110,8 +110,7 @@ public final class LoopGuard: Middleware, WriteWatch {
             switch outcome {
             case .handled(let routes): routes
             case .failed(let failure) where failure.isStage: failure.handled
-            // Its handlers ran, and may have written before they failed, or before one was about to write or to send
-            // on.
+            // Its handlers ran, and may have written before one failed, or before a further write was refused.
             case .failed, .looped(.ownBucket), .looped(.lineage): message.routes
             default: MatchedRoutes()
             }
@@ -125,15 +124,14 @@ public final class LoopGuard: Middleware, WriteWatch {
         }
     }
 
-    /// Takes back what was counted of a message that waits, since a later stage stopped the routes that it was counted
-    /// for.
+    /// Subtracts a held message from the counts of routes that a later middleware stopped.
     public func hold(_ message: RoutedMessage) { settle(message, .unrouted(.noRoute)) }
 
     // MARK: Kill switch
 
-    /// Switches a target off, until `duration` is over or ``revive(_:)`` is called; of two kills, the later end counts.
+    /// Switches a target off until `duration` is over or ``revive(_:)`` is called; of two kills, the later end counts.
     ///
-    /// Messages that are held for the target are dead-lettered at once, and can be replayed from there.
+    /// Messages that are held for the target are dead-lettered at once, and can be replayed.
     public func kill(_ target: KillTarget, for duration: Duration) {
         let end = clock.now.advanced(by: duration)
         state.withLock { $0.killSwitch.kill(target, until: end) }
@@ -147,7 +145,7 @@ public final class LoopGuard: Middleware, WriteWatch {
     ///
     /// Targets that ``kill(_:for:)`` switched off stay off.
     ///
-    /// - Parameter kills: each target with the time for which it is to stay off from now on.
+    /// - Parameter kills: each target with the time that it stays off from now on.
     public func setKills(_ kills: [KillTarget: Duration]) {
         let now = clock.now
         state.withLock { $0.killSwitch.setList(kills.mapValues { now.advanced(by: $0) }) }
@@ -180,7 +178,7 @@ public final class LoopGuard: Middleware, WriteWatch {
         let ended: [HeldMessage] = state.withLock { state in
             guard state.settings.layers.contains(.killSwitch), !state.killSwitch.isIdle else { return [] }
             let kills = ActiveKills(state.killSwitch.targets(at: now).keys)
-            // No look at the keeper here: to be the last to let go of one would take this lock again.
+            // The keeper must not be used here: releasing its last reference would take this lock again.
             return state.breakers.removeHeld { held in
                 kills.stop(held.message, app: held.routed.app) || held.routes.allSatisfy(kills.stop(route:))
             }
@@ -230,11 +228,11 @@ public final class LoopGuard: Middleware, WriteWatch {
 
     /// Calls `listener` with each expected write that could start a loop.
     ///
-    /// Several listeners, up to 64, are called one after the other, by the handler's task, before the write happens;
-    /// keep them short. ``risks`` counts the risks whether or not there is a listener.
+    /// Listeners, up to 64, are called one after another by the handler's task, before the write happens; keep them
+    /// fast. ``risks`` counts the risks even without a listener.
     ///
     /// - Parameter listener: called once for each risk.
-    /// - Returns: a token to remove the listener with; drop it to keep the listener.
+    /// - Returns: a token to remove the listener with; discard it to keep the listener.
     @discardableResult
     public func onRisk(_ listener: @escaping @Sendable (LoopRisk) -> Void) -> ListenerToken {
         let number = state.withLock { $0.listeners.add(listener) }
@@ -249,9 +247,9 @@ public final class LoopGuard: Middleware, WriteWatch {
         state.withLock { $0.listeners.call }?(risk)
     }
 
-    /// The name under which handlers here begin a lineage: this device's first identity, else one of the process.
+    /// The origin of lineages that begin here: this device's first identity, else a name of the process.
     package var origin: String {
-        // An id that a stamp cannot carry is no better than none.
+        // An id that a stamp cannot carry counts as none.
         state.withLock { $0.identities.first }.flatMap { Lineage.canName($0) ? $0 : nil } ?? nameless.description
     }
 
@@ -264,7 +262,7 @@ extension LoopGuard: ClockedMiddleware {
         guard self.clock.attach(clock, to: name) else { return self }
         let now = clock.now.nanoseconds
         state.withLock { state in
-            // They were restored by the system's clock, for want of another one.
+            // They were restored by the system's clock, before the receiver's was known.
             guard !state.tripped.isEmpty else { return }
             state.breakers = RateBreakers()
             state.breakers.restore(state.tripped, state.settings.rate, now)
@@ -277,7 +275,7 @@ extension LoopGuard: ClockedMiddleware {
 // MARK: Held messages
 
 extension LoopGuard {
-    /// A number for the next held message, and a promised place for it; nil when there is none left.
+    /// Reserves a place for a held message, and returns its number; nil if no place is left.
     package func promise(_ breaker: BreakerID, bytes: Int) -> UInt64? {
         state.withLock { state in
             guard state.breakers.promise(breaker, bytes: bytes) else { return nil }
@@ -289,7 +287,7 @@ extension LoopGuard {
     /// The breakers that are not closed.
     var tripped: [BreakerID] { state.withLock { $0.breakers.tripped } }
 
-    /// The most that is held; a smaller limit drops nothing that is held already.
+    /// The most that is held; a smaller limit drops no held message.
     var heldBudget: HeldBudget {
         get { state.withLock { $0.breakers.budget } }
         set { state.withLock { $0.breakers.budget = newValue } }
@@ -302,20 +300,19 @@ extension LoopGuard {
     /// The messages that are held, oldest first.
     public var held: [HeldMessage] { state.withLock { $0.breakers.held } }
 
-    /// When the next held message is due; nil when none is.
+    /// When the next held message is due; nil if none is.
     ///
-    /// A time in the past means that one is due now.
+    /// A time in the past means now.
     public var nextDue: MonotonicInstant? {
         state.withLock { $0.breakers.nextDue }.map { MonotonicInstant(nanoseconds: $0) }
     }
 
-    /// Takes the oldest message out that a breaker holds, if it is an older change of the same object for the same
-    /// routes.
+    /// Removes an older change of the same object, for the same routes, from the messages that a breaker holds.
     func takeOlder(of message: RoutedMessage, from breaker: BreakerID) -> HeldMessage? {
         guard let object = message.message.object else { return nil }
         let routes = message.held.ids
         return state.withLock { state in
-            // Among the oldest only: to look through all of a full queue for each message would take too long.
+            // Only among the oldest: searching a full queue for each message would take too long.
             state.breakers.takeHeld(of: breaker, amongOldest: 64) { held in
                 held.message.object == object && held.routes.elementsEqual(routes) { $0.isExactly($1) }
             }
@@ -337,31 +334,31 @@ extension LoopGuard {
     }
 }
 
-// MARK: What survives the process
+// MARK: The breaker store
 
 extension LoopGuard {
     /// How often the store of breakers threw; above zero, it is or was failing.
     public var storeFailures: Int { writer?.failures ?? 0 }
 
-    /// Tells the store again what it could not be told, if its pause is over; for whoever drives held messages.
+    /// Writes changes again that the store did not accept, if the pause is over; called by the driver of held messages.
     package func tellStoreAgain() {
         if writer != nil, state.withLock({ $0.breakers.hasWaitingChanges }) { writeChanges() }
     }
 
-    /// Why the store threw the last time; nil when that was asked for already.
+    /// The last error that the store threw; nil if it was returned already.
     package func takeStoreFailure() -> (any Error)? { writer?.takeFailure() }
 
-    /// Does something to the breakers, and has the store told what has changed by it.
+    /// Runs a change of the breakers, and writes it to the store.
     private func changeBreakers<Result: Sendable>(_ body: (inout RateBreakers) -> Result) -> Result {
         let (result, hasChanges) = state.withLock { (body(&$0.breakers), $0.breakers.hasChanges) }
         if hasChanges { writeChanges() }
         return result
     }
 
-    /// Tells the store what has changed; of several threads that come at once, the one that writes does it for all.
+    /// Writes the changes to the store; one of several concurrent callers writes for all.
     ///
-    /// Without the lock, since it may wait for the disk: nobody else waits meanwhile.
-    // Never inlined: nearly no message comes here.
+    /// Without the lock, because it may wait for the disk: other threads do not wait.
+    // Not inlined: almost no message gets here.
     @inline(never)
     func writeChanges() {
         guard let writer else { return }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Why messages of one key are held by the loop guard, and what happens next.
 ///
-/// ``LoopGuard/holds`` returns all of them, ``LoopGuard/hold(of:)`` that of one message. Each is a snapshot.
+/// ``LoopGuard/holds`` returns all of them, ``LoopGuard/hold(of:)`` the one of a message. Each is a snapshot.
 public struct LoopHold: Sendable, Hashable {
     /// The limit that was exceeded.
     public typealias Level = BreakerLevel
@@ -37,7 +37,7 @@ public struct LoopHold: Sendable, Hashable {
 }
 
 extension LoopHold {
-    /// What is going on, and what comes next, in one sentence without its end: `too many of one object; watching …`.
+    /// The current and the next step in one sentence: `too many of one object; watching …`.
     ///
     /// - Parameter now: the present moment on the guard's clock.
     /// - Returns: the sentence, without a full stop.
@@ -67,7 +67,7 @@ extension LoopHold.Level {
 }
 
 extension LoopHold {
-    /// That of a breaker; nil when it is closed.
+    /// The hold of a breaker; nil if it is closed.
     init?(_ breaker: Breaker, _ level: Level) {
         let (step, end): (Step, Int64?)
         switch breaker.phase {
@@ -88,15 +88,15 @@ extension LoopHold {
 }
 
 extension LoopGuard {
-    /// What the rate layer does now, one for each breaker that is not closed.
+    /// The current holds of the rate layer, one for each breaker that is not closed.
     public var holds: [LoopHold] { state.withLock { $0.breakers.holds } }
 
-    /// What a breaker does now; nil when it is closed.
+    /// The hold of a breaker; nil if it is closed.
     func hold(by id: BreakerID) -> LoopHold? {
         state.withLock { state in state.breakers.breaker(id).flatMap { LoopHold($0, id.level) } }
     }
 
-    /// Why each message is held, by its ``HeldMessage/id``: for a list of them, in one look.
+    /// Why each message is held, by its ``HeldMessage/id``; for a list of them, under one lock.
     package var holdsByMessage: [UInt64: LoopHold] { state.withLock { $0.breakers.holdsByMessage } }
 
     /// Why a message is held; nil if it is no longer held, or is being handled.

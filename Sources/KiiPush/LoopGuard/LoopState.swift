@@ -1,4 +1,4 @@
-/// All that a loop guard knows: a state machine without a clock of its own.
+/// The state of a loop guard: a state machine without a clock of its own.
 struct LoopState {
     var identities: Identities
     var settings: LoopSettings {
@@ -26,7 +26,7 @@ struct LoopState {
     }
 }
 
-/// Which layers are on, as bits: asking a set of names costs a hash each, and five are asked for each message.
+/// The layers that are on, as booleans: a set would cost five hashes for each message.
 private struct LayerMask {
     let identity: Bool
     let echo: Bool
@@ -44,8 +44,8 @@ private struct LayerMask {
 }
 
 extension LoopState {
-    /// The layer that ends a message as a whole.
-    // It changes nothing of the message, but would be handed a copy of all of it if it said so.
+    /// The layer that drops a whole message.
+    // It does not change the message; `inout` avoids a copy.
     mutating func layerThatEnds(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> LoopLayer? {
         if layers.identity, identities.isMe(message.message) { return .identity }
         if layers.echo, !writes.isIdle, isEcho(message, secret) { return .echo }
@@ -57,7 +57,7 @@ extension LoopState {
         return nil
     }
 
-    /// Judges a message for its only route, where no layer but the rate has anything to say; nil where another may.
+    /// Judges a message for its only route if no layer but the rate applies; nil if another may.
     @inline(__always)
     mutating func judgePlain(
         _ storage: MessageStorage, _ place: ResourceDigest, _ route: Route, _ arrival: Arrival
@@ -67,7 +67,7 @@ extension LoopState {
         if layers.lineage, storage.stamp.isPresent { return nil }
         if layers.killSwitch, !killSwitch.isIdle { return nil }
         guard layers.rate, !route.isUnlimited else { return .pass }
-        // Not `??`, which would copy all limits first.
+        // `??` would copy all limits first.
         if let own = route.limits { return judge(place, route, own, arrival) }
         return breakers.judge(RateKeys(place, route), limits, device: limits.device, arrival)
     }
@@ -84,7 +84,7 @@ extension LoopState {
 
     private mutating func isEcho(_ message: RoutedMessage, _ secret: DedupeSecret) -> Bool {
         guard message.message.storage.classified.hasObject else { return false }
-        // One that was held came before the writes that are announced now, and was asked for those before.
+        // A held message arrived before the writes that are expected now, and was compared with earlier ones then.
         guard case .none = message.bypass else { return false }
         guard message.isOfApp else { return false }
         let event = OwnWrites.Event(
@@ -96,7 +96,7 @@ extension LoopState {
         return true
     }
 
-    /// Judges each route in its order; a message that is killed as a whole is ended.
+    /// Judges each route in order; drops a message that is killed as a whole.
     mutating func judgeRoutes(_ message: inout RoutedMessage, _ secret: DedupeSecret) -> Verdict {
         var kills: ActiveKills?
         if layers.killSwitch, !killSwitch.isIdle {
@@ -104,8 +104,8 @@ extension LoopState {
             if active.stop(message.message, app: message.app) { return .drop(.looped(.killSwitch)) }
             kills = active
         }
-        // By index, since a loop over the values would copy them first; a route that is stopped gives its place to the
-        // next.
+        // By index, because a loop over the values would copy them; a stopped route is removed, so the next one has its
+        // index.
         var index = 0
         while index < message.routes.count {
             if let stop = stop(&message, index, kills, secret) {
@@ -114,12 +114,12 @@ extension LoopState {
                 index += 1
             }
         }
-        // Only now: a route that was killed above has not been counted.
+        // Set only here: a route that was killed above has not been counted.
         message.isCounted = layers.rate
         return .pass
     }
 
-    /// Why a route is stopped; nil when it is not.
+    /// Why a route is stopped; nil if it is not.
     @inline(__always)
     private mutating func stop(
         _ message: inout RoutedMessage, _ index: Int, _ kills: ActiveKills?, _ secret: DedupeSecret

@@ -1,8 +1,7 @@
 /// The last stamps that a guard made, each with the stamp that the object had before.
 ///
 /// The chain of predecessors tells which stamp an object had when a message was sent, although it has been stamped
-/// again since: of many messages that wait for one handler, none was caused by the writes that the handler makes
-/// meanwhile.
+/// again since: messages that wait for a handler were not caused by its writes in the meantime.
 struct OwnStamps {
     /// The stamp of an object.
     enum Content {
@@ -22,7 +21,7 @@ struct OwnStamps {
     }
 
     private let limit: Int
-    /// A ring: each entry is at the remainder of its number.
+    /// A ring buffer, indexed by the number modulo the limit.
     private var entries: [Entry] = []
     /// The last number of each stamp; two without a time may be equal.
     private var numbers: [Lineage: UInt64] = [:]
@@ -30,7 +29,7 @@ struct OwnStamps {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Keeps a stamp in place of the oldest one; returns its number.
+    /// Adds a stamp, replacing the oldest one; returns its number.
     mutating func add(_ stamp: Lineage, madeAt: MonotonicInstant, before: Content) -> UInt64 {
         let entry = Entry(number: count, stamp: stamp, madeAt: madeAt, before: before)
         if entries.count < limit {
@@ -46,10 +45,10 @@ struct OwnStamps {
         return entry.number
     }
 
-    /// The number of a stamp; nil when this guard did not make it, or has forgotten it.
+    /// The number of a stamp; nil if this guard did not make it, or has forgotten it.
     func number(of stamp: Lineage) -> UInt64? { numbers[stamp] }
 
-    /// The stamp with a number; nil when it is forgotten.
+    /// The stamp with a number; nil if it is forgotten.
     subscript(number: UInt64) -> Entry? {
         let place = Int(number % UInt64(limit))
         guard place < entries.count, entries[place].number == number else { return nil }

@@ -1,47 +1,47 @@
-/// The writes that handlers have announced, each waiting for the one event that it will cause.
+/// The expected writes that handlers have declared, each waiting for its one event.
 struct OwnWrites {
-    /// How many writes wait at most; beyond, the oldest is given up, and its event is handled like any other.
+    /// How many writes wait at most; beyond that, the oldest is given up, and its event is handled like any other.
     static let limit = 10_000
-    /// How long after the end of its write an event is expected that does not tell the time of modification.
+    /// How long after the end of a write its event is expected, if the event has no time of modification.
     static let grace = Duration.seconds(10)
 
-    /// An event, as far as it can be told from another one.
+    /// The parts of an event that distinguish it from others.
     struct Event {
-        /// What happened; nil for what no announced write can cause.
+        /// The change; nil for one that no declared write can cause.
         let change: ObjectChange?
         let modifiedAt: Int64?
         let arrivedAt: MonotonicInstant
-        /// Whether its sender is absent, or one that this device writes as.
+        /// Whether it names no sender, or an identity that this device writes as.
         let mayBeOwn: Bool
     }
 
     struct Announcement {
         let number: UInt64
         let change: ObjectChange
-        /// When it was announced: what had arrived before is not its event.
+        /// When it was declared; its event cannot have arrived before.
         let since: MonotonicInstant
         let end: MonotonicInstant
-        /// When its event must have arrived, if that does not tell the time of modification; known when it is done.
+        /// When its event must have arrived, if the event has no time of modification; set when the write is done.
         var graceEnd: MonotonicInstant?
-        /// When the object was modified, once the server has said so.
+        /// When the object was modified, if the server reported it.
         var modifiedAt: Int64?
-        /// The object has changed since, so that only the event of the very time can be its own.
+        /// Whether the object has changed since, so that only an event with exactly this time can be its own.
         var isOvertaken = false
-        /// The time of an event that was taken for its own while its own time was not known.
+        /// The time of an event that was taken for its own before its own time was known.
         var takenAt: Int64?
 
-        /// Whether an event of its kind may be its own, where the times do not say.
+        /// Whether an event of its kind may be its own, if the times do not decide.
         func mayBe(_ event: Event) -> Bool {
             if let modifiedAt, let time = event.modifiedAt, modifiedAt != time { return false }
             return !isOvertaken && takenAt == nil && graceEnd.map { event.arrivedAt < $0 } ?? true
         }
 
-        /// Learns that the write was made; whether its event has come already.
+        /// Records that the write was made; returns whether its event has arrived already.
         mutating func complete(_ modifiedAt: Int64?, _ graceEnd: MonotonicInstant) -> Bool {
             self.graceEnd = graceEnd
             self.modifiedAt = modifiedAt ?? self.modifiedAt
             guard let takenAt else { return false }
-            // What was taken for its event may have been somebody else's: its own is then still to come.
+            // That event may have been another device's; then its own is still expected.
             self.takenAt = nil
             isOvertaken = true
             return modifiedAt == nil || modifiedAt == takenAt
@@ -49,16 +49,16 @@ struct OwnWrites {
     }
 
     private var waiting: [ResourceKey: [Announcement]] = [:]
-    /// Every announcement in the order in which they end, with those that have ended by their event or by failing.
+    /// All expected writes in the order of their end, including those whose event arrived or that failed.
     private var order = ChunkedQueue<(key: ResourceKey, number: UInt64, end: MonotonicInstant)>()
     private var lastNumber: UInt64 = 0
     private(set) var count = 0
-    /// How many were given up for want of room.
+    /// How many were given up because of the limit.
     private(set) var givenUp = 0
 
     var isIdle: Bool { count == 0 }
 
-    /// Announces a write; returns the announcement's number.
+    /// Adds an expected write; returns its number.
     mutating func announce(
         _ key: ResourceKey, _ change: ObjectChange, since: MonotonicInstant, until end: MonotonicInstant,
         now: MonotonicInstant
@@ -75,8 +75,8 @@ struct OwnWrites {
         return lastNumber
     }
 
-    /// Learns that an announced write was made, and when the object was modified, if the server has said so; whether
-    /// its event is still to come.
+    /// Records that an expected write was made, with the time of modification if the server reported it; returns
+    /// whether its event is still expected.
     @discardableResult
     mutating func complete(_ number: UInt64, of key: ResourceKey, modifiedAt: Int64?, now: MonotonicInstant) -> Bool {
         guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return false }
@@ -86,7 +86,7 @@ struct OwnWrites {
         return !isEnded
     }
 
-    /// Takes an announcement back; whether it was still waiting.
+    /// Removes an expected write; returns whether it was still waiting.
     @discardableResult
     mutating func remove(_ number: UInt64, of key: ResourceKey) -> Bool {
         guard let index = waiting[key]?.firstIndex(where: { $0.number == number }) else { return false }
@@ -96,9 +96,9 @@ struct OwnWrites {
         return true
     }
 
-    /// Takes the announcement whose event this is; whether there was one.
+    /// Removes the expected write that caused an event; returns whether there is one.
     ///
-    /// One with the very time of the event is the one, else the oldest that it may be. Those that the event shows to be
+    /// It is the write with exactly the event's time, else the oldest possible one. Writes that the event shows to be
     /// overtaken are marked, whoever caused it.
     mutating func take(_ key: ResourceKey, _ event: Event, now: MonotonicInstant) -> Bool {
         forgetOld(now)
@@ -112,7 +112,7 @@ struct OwnWrites {
         if let time = event.modifiedAt { markOvertaken(key, by: time) }
         guard let match else { return false }
         if match.graceEnd == nil, let time = event.modifiedAt {
-            // The write goes on: when it is done, its time shows whether this was its event.
+            // The write is not done yet; then its time will show whether this was its event.
             for index in waiting[key]?.indices ?? 0..<0 where waiting[key]?[index].number == match.number {
                 waiting[key]?[index].takenAt = time
             }
@@ -127,7 +127,7 @@ struct OwnWrites {
         }
     }
 
-    /// Forgets up to two whose time is over: more than can come in meanwhile, so none stays for long.
+    /// Forgets up to two expired writes: more than are added in the meantime, so none stays for long.
     private mutating func forgetOld(_ now: MonotonicInstant) {
         for _ in 0..<2 {
             guard let first = order.first, first.end <= now || !isWaiting(first.number, first.key) else { return }

@@ -1,14 +1,14 @@
-/// How often held messages of a wide key were of one and the same narrower key: what pace each of these has.
+/// Counts the held messages of a wide key by narrower key, to estimate the pace of each narrower key.
 ///
 /// Fifty objects that change once a second each are one stream of their route. Once the route's breaker has shown that
-/// nobody here causes it, the breakers of the objects need not find out the same fifty times.
+/// it is caused elsewhere, the breakers of the objects need not test the same fifty times.
 struct PartTally {
-    /// How many narrower keys are counted; a message of any other counts as the only one of its key.
+    /// How many narrower keys are counted; a message of any further key counts as the only one of its key.
     static let mostKeys = 128
 
     private var counts: [UInt64: Int] = [:]
     private var total = 0
-    /// How many others of its key each message has, in all.
+    /// The sum over all messages of the number of other messages of the same key.
     private var others = 0
 
     mutating func add(_ key: ResourceKey) {
@@ -22,9 +22,9 @@ struct PartTally {
         }
     }
 
-    /// How many others of its key come in a second beside a message, on average.
+    /// The average pace of a message's key, without the message itself, in messages a second.
     ///
-    /// So a busy key counts for more than an idle one, and keys that have one message each have no pace.
+    /// A busy key counts for more than an idle one; keys with one message each have no pace.
     func pace(in seconds: Double) -> Double {
         total > 0 ? Double(others) / Double(total) / max(seconds, 0.5) : 0
     }
@@ -36,7 +36,7 @@ struct PartTallies {
     private var buckets = PartTally()
     private var routes = PartTally()
 
-    /// Takes down a message that a breaker holds.
+    /// Records a message that a breaker holds.
     mutating func add(_ keys: RateKeys, heldBy level: BreakerLevel) {
         guard level != .object else { return }
         objects.add(keys.narrow)
@@ -51,7 +51,7 @@ struct PartTallies {
     }
 }
 
-/// What pace narrower keys have in the stream of a wide one, in messages a second.
+/// The paces of narrower keys in the stream of a wide one, in messages a second.
 struct PartPaces {
     var object = 0.0
     var bucket = 0.0

@@ -1,8 +1,8 @@
-/// How many messages passed within the last so many nanoseconds.
+/// Counts the messages that passed within a window of time.
 ///
-/// Exact for up to 256 messages; beyond, those that pass within 1/256 of the window count from the first of them, so
-/// that memory follows use and not the setting: never more than 257 marks. The one mark of a key that is seen once lies
-/// inside the value.
+/// Exact for up to 256 messages; beyond that, those that pass within 1/256 of the window share one mark, so that memory
+/// follows use and not the setting: at most 257 marks. The latest mark is stored inline, so a key that is seen once
+/// needs no allocation.
 struct PassWindow {
     private struct Mark {
         var time: Int64 = .min
@@ -14,12 +14,12 @@ struct PassWindow {
     private var latest = Mark()
     private var older: [Mark] = []
     private var head = 0
-    /// How many messages the marks stand for.
+    /// The number of messages of all marks.
     private var total = 0
     /// When the first of them passed.
     ///
-    /// Kept here, since the marks lie elsewhere: of a thousand keys in turn, each look at them was a miss of the cache
-    /// (measured after some seconds of traffic: 100 ns).
+    /// A copy, because reading the marks is a cache miss if a thousand keys take turns (measured after some seconds of
+    /// traffic: 100 ns).
     private var earliest: Int64 = .max
 
     /// How many passed in the `span` that ends at `now`.
@@ -29,8 +29,7 @@ struct PassWindow {
         return total
     }
 
-    /// How many of those that count still passed after `time`, and when the first of them did; `time` where there is
-    /// none.
+    /// How many of the counted messages passed after `time`, and when the first of them did; `time` if there is none.
     func count(since time: Int64) -> (count: Int, first: Int64) {
         var (count, first) = (0, time)
         if latest.count > 0, latest.time > time { (count, first) = (latest.count, latest.time) }
@@ -43,10 +42,10 @@ struct PassWindow {
         return (count, first)
     }
 
-    /// Counts one more.
+    /// Counts a message.
     mutating func add(_ now: Int64, _ span: Int64, limit: Int) {
         let step = limit > Self.mostMarks ? span / Int64(Self.mostMarks) : 0
-        // A clock that stands still, or a call that was overtaken by another, counts at the latest time known.
+        // If the clock did not advance, or a later call came first, the message counts at the latest known time.
         if latest.count > 0, now <= latest.time || now.since(latest.time) <= step {
             latest.count += 1
         } else {
@@ -57,7 +56,7 @@ struct PassWindow {
         total += 1
     }
 
-    /// Takes back one message that passed and was not handled; the latest, which is the least likely to be forgotten.
+    /// Subtracts a message that passed and was not handled: the latest, which is the last to expire.
     mutating func takeBack() {
         guard latest.count > 0 else { return }
         total -= 1
@@ -81,7 +80,7 @@ struct PassWindow {
         tidy()
     }
 
-    /// Gives the room of forgotten marks back, each moved once at most for each time that it was put in.
+    /// Frees the memory of forgotten marks, in amortised constant time.
     private mutating func tidy() {
         if head == older.count {
             if head > 0 { older.removeAll(keepingCapacity: true) }
@@ -95,7 +94,7 @@ struct PassWindow {
 }
 
 extension RateLimit {
-    /// Whether one more may pass.
+    /// Whether another message may pass.
     func lets(_ passes: inout PassWindow, _ now: Int64) -> Bool {
         passes.count(slowSpan, now) < slowMessages && passes.count(since: now.since(span)).count < messages
     }

@@ -1,13 +1,13 @@
-/// All breakers of a guard, of four levels, and the messages that they hold.
+/// All breakers of a guard, on four levels, and the messages that they hold.
 struct RateBreakers {
     /// How many keys are counted at once: objects, senders or conversations; buckets or topics; routes.
     ///
-    /// Beyond, one that is closed is forgotten before its time; a wider one still counts.
+    /// Beyond that, a closed breaker is forgotten early; a wider one still counts.
     static let mostNarrow = 16_384
     static let mostWide = 4096
     static let mostBroad = 4096
 
-    /// What the breakers say about a message and a route.
+    /// The decision about a message for a route.
     enum Answer: Equatable {
         case pass
         case hold(BreakerID)
@@ -16,7 +16,7 @@ struct RateBreakers {
     private var narrow = BreakerTable(capacity: mostNarrow)
     private var wide = BreakerTable(capacity: mostWide, isWide: true)
     private var broad = BreakerTable(capacity: mostBroad, isWide: true)
-    /// What was handled lately and may cause messages: of all keys but those that were shown to be independent.
+    /// Recently handled messages that may cause others: those of all keys that were not shown to be independent.
     private var handled = TimeBins(0)
     var budget = HeldBudget()
     private var heldCount = 0
@@ -26,17 +26,17 @@ struct RateBreakers {
     /// How many keys were forgotten while they still counted.
     var forgottenEarly: Int { narrow.forgottenEarly + wide.forgottenEarly + broad.forgottenEarly }
 
-    // MARK: What a store is told
+    // MARK: Changes for the store
 
-    /// Whether a store is to be told something that was not tried yet.
+    /// Whether there are changes that no write was attempted for.
     var hasChanges: Bool { narrow.changes.isNew || wide.changes.isNew || broad.changes.isNew }
 
-    /// Whether a store is to be told anything.
+    /// Whether there are unwritten changes.
     var hasWaitingChanges: Bool {
         narrow.changes.isWaiting || wide.changes.isWaiting || broad.changes.isWaiting
     }
 
-    /// Takes out what a store is to be told.
+    /// Takes the unwritten changes for a write.
     mutating func takeChanges() -> BreakerChanges.Batch {
         var batch = narrow.changes.take()
         for other in [wide.changes.take(), broad.changes.take()] {
@@ -46,22 +46,22 @@ struct RateBreakers {
         return batch
     }
 
-    /// Learns whether what was taken is in the store.
+    /// Called when the taken changes were written or not.
     mutating func changesEnded(isWritten: Bool) {
         narrow.changes.ended(isWritten: isWritten)
         wide.changes.ended(isWritten: isWritten)
         broad.changes.ended(isWritten: isWritten)
     }
 
-    /// Leaves what a store is to be told for a later try.
+    /// Leaves the unwritten changes for a later attempt.
     mutating func postponeChanges() {
         narrow.changes.postpone()
         wide.changes.postpone()
         broad.changes.postpone()
     }
 
-    /// Goes on with the breakers of an earlier process: waiting for as long as they still were, but for no longer than
-    /// their wait, nor than `rate` would ever have them.
+    /// Restores the breakers of an earlier process, each for the rest of its wait, but not for longer than the whole
+    /// wait, nor than `rate` allows.
     mutating func restore(_ breakers: [TrippedBreaker], _ rate: LoopRate, _ now: Int64) {
         let longest = max(LoopRate.longestCoolDown, rate.coolDown).inNanoseconds
         let limits = RateLimits(rate)
@@ -121,7 +121,7 @@ struct RateBreakers {
         return .pass
     }
 
-    /// Judges a message by a breaker that has opened before, or is about to.
+    /// Judges a message by a breaker that has opened before, or is about to open.
     // Never inlined: few messages come here.
     @inline(never)
     private mutating func judge(
@@ -133,7 +133,7 @@ struct RateBreakers {
             case .bucket: wide[place].isUnsuspected
             case .route, .device: broad[place].isUnsuspected
             }
-        // A key that is trusted itself, as that of a busy stream, needs no look at the wider ones.
+        // The limit of a trusted key, such as one of a busy stream, is not raised.
         let limit = isUnsuspected ? limit.raised(by: partPace(of: level, keys)) : limit
         func judge(_ breaker: inout Breaker) -> Breaker.Answer {
             let answer = breaker.judge(arrival, limit)
@@ -147,7 +147,7 @@ struct RateBreakers {
         }
     }
 
-    /// The highest pace that a wider breaker trusts a narrower key with.
+    /// The highest pace up to which a wider breaker trusts a narrower key.
     private func partPace(of level: BreakerLevel, _ keys: RateKeys) -> Double {
         func pace(_ table: BreakerTable, _ key: ResourceKey?) -> Double {
             key.flatMap { table.find($0) }.map { table[$0].partPace(of: level) } ?? 0
@@ -160,8 +160,8 @@ struct RateBreakers {
         }
     }
 
-    /// What a breaker says that holds a message, or trusts it: narrower ones do not count what is held, and wider ones
-    /// are not asked.
+    /// The decision of a breaker that holds a message or trusts it: narrower ones do not count a held message, and
+    /// wider ones do not judge it.
     // Never inlined: few messages come here.
     @inline(never)
     private mutating func decided(
@@ -179,8 +179,8 @@ struct RateBreakers {
         }
     }
 
-    /// Lets the wider breakers know of a message that a narrower one has judged: what comes of a key does not end for
-    /// them while that one holds it, or trusts it.
+    /// Records a message that a narrower breaker has judged in the wider ones, so that a key does not seem to end while
+    /// the narrower one holds or trusts it.
     private mutating func note(_ keys: RateKeys, above level: BreakerLevel, _ arrival: Arrival) {
         if level == .object, let key = keys.wide { wide.note(key, arrival) }
         if level == .object || level == .bucket { broad.note(keys.route, arrival) }
@@ -192,8 +192,8 @@ struct RateBreakers {
         if let place = widePlace { wide.use(place) { $0.takeBack() } }
     }
 
-    /// Takes back a message that passed and was not handled, up to the breaker that let it pass as independent: no
-    /// wider one has counted it.
+    /// Subtracts a message that passed and was not handled, up to the breaker that trusted it: no wider one has counted
+    /// it.
     mutating func takeBack(_ keys: RateKeys) {
         func takeBack(_ breaker: inout Breaker) -> Bool {
             breaker.takeBack()
@@ -207,7 +207,7 @@ struct RateBreakers {
 
     // MARK: Holding
 
-    /// Promises a held message its place; false when there is none left.
+    /// Reserves a place for a held message; false if none is left.
     mutating func promise(_ id: BreakerID, bytes: Int) -> Bool {
         let ofKey = heldBytesByKey[id] ?? 0
         guard heldCount < budget.messages, heldBytes + bytes <= budget.bytes,
@@ -230,15 +230,15 @@ struct RateBreakers {
         heldBytesByKey[id] = left > 0 ? left : nil
     }
 
-    /// Puts a message into its promised place.
+    /// Puts a message into its reserved place.
     mutating func hold(_ message: HeldMessage, _ id: BreakerID) { use(id) { $0.hold(message) } }
 
-    /// The messages that wait, oldest first.
+    /// The held messages, oldest first.
     var held: [HeldMessage] {
         [narrow, wide, broad].flatMap { $0.trippedBreakers.flatMap(\.held) }.sorted { $0.id < $1.id }
     }
 
-    /// Takes out the waiting messages that a condition holds for, oldest first.
+    /// Removes the held messages that meet a condition, oldest first.
     mutating func removeHeld(where condition: (HeldMessage) -> Bool) -> [HeldMessage] {
         var removed: [HeldMessage] = []
         for id in tripped {
@@ -249,7 +249,7 @@ struct RateBreakers {
         return removed.sorted { $0.id < $1.id }
     }
 
-    /// Takes the first message out that a condition holds for, among so many of the oldest of a breaker.
+    /// Removes the first message that meets a condition, among the `most` oldest of a breaker.
     mutating func takeHeld(
         of id: BreakerID, amongOldest most: Int, where condition: (HeldMessage) -> Bool
     ) -> HeldMessage? {
@@ -258,7 +258,7 @@ struct RateBreakers {
         return taken
     }
 
-    /// The message whose turn it is by now, and the breaker that gives it its turn.
+    /// The message whose turn it is now, and its breaker.
     mutating func takeDue(_ now: Int64) -> (message: HeldMessage, breaker: BreakerID)? {
         for id in tripped where isDue(id, now) {
             let others = handled
@@ -274,25 +274,25 @@ struct RateBreakers {
         breaker(id)?.due.map { $0 <= now } ?? false
     }
 
-    /// When there is something to do next.
+    /// When the next step is due.
     var nextDue: Int64? {
         let all = [narrow, wide, broad]
         return all.compactMap { $0.trippedBreakers.compactMap(\.due).min() }.min()
     }
 
-    /// Learns that a message that had its turn has ended.
+    /// Called when a message that had its turn has ended.
     mutating func turnEnded(_ id: BreakerID, _ now: Int64) { use(id) { $0.turnEnded(now) } }
 
     // MARK: Which breaker
 
-    /// Those that are not closed.
+    /// The breakers that are not closed.
     var tripped: [BreakerID] {
         narrow.trippedBreakers.map { BreakerID(level: .object, key: $0.key) }
             + wide.trippedBreakers.map { BreakerID(level: .bucket, key: $0.key) }
             + broad.trippedBreakers.map { BreakerID(level: $0.key.broadLevel ?? .route, key: $0.key) }
     }
 
-    /// A breaker as it is now; nil when it is not known.
+    /// A breaker as it is now; nil if there is none.
     func breaker(_ id: BreakerID) -> Breaker? {
         switch id.level {
         case .object: narrow.find(id.key).map { narrow[$0] }

@@ -1,4 +1,4 @@
-/// The keys under which a route counts a message that it lets pass; the device's is always the same.
+/// The keys by which the breakers of a route count a message; the device's is always the same.
 package struct RateKeys: Equatable {
     /// Per object, else per topic and sender, else per conversation: see ``ConversationDigest``.
     let narrow: ResourceKey
@@ -7,7 +7,7 @@ package struct RateKeys: Equatable {
     /// Per route.
     let route: ResourceKey
 
-    /// Whether a breaker counts what has these keys.
+    /// Whether a breaker counts messages with these keys.
     func has(_ breaker: BreakerID) -> Bool {
         switch breaker.level {
         case .object: breaker.key == narrow
@@ -20,13 +20,13 @@ package struct RateKeys: Equatable {
 
 extension RateKeys {
     /// The keys under which a message counts for a route.
-    // Made of its parts: a method of the message would be called with a copy of all of it.
+    // Takes the parts of a routed message: a method of it would be called with a copy of the whole.
     @inline(__always)
     init(_ message: PushMessage, at place: ResourceDigest?, for route: Route, _ secret: DedupeSecret) {
         let storage = message.storage
         let classified = storage.classified
         if classified.hasObject || classified.hasTopic && classified.senderKind != .none {
-            // The deduplicator's, unless its secret is another one, as that of a store which outlives the process.
+            // The deduplicator's digest, unless its secret differs, like that of a store which outlives the process.
             if let place, place.secret == secret {
                 self.init(place, route)
                 return
@@ -47,7 +47,7 @@ extension RateKeys {
             route: ResourceKey(route))
     }
 
-    // Never inlined, as what it calls.
+    // Not inlined, like its callee.
     @inline(never)
     private init(conversationOf message: PushMessage, _ route: Route, _ secret: DedupeSecret) {
         let conversation = ConversationDigest(of: message, at: ResourceDigest(of: message.storage, secret), secret)
@@ -58,18 +58,18 @@ extension RateKeys {
 }
 
 extension ResourceKey {
-    /// A place or a sender, for one route alone.
+    /// The key of a resource or a sender for one route.
     ///
-    /// Half a digest of each is enough, and takes three rounds in place of eight. The second half of the key tells the
-    /// routes apart; of one route the first half differs just where the places' digests do, and nobody who does not
-    /// know the secret can make two of those equal.
+    /// Half a digest of each is enough, and takes three rounds instead of eight. The second half of the key
+    /// distinguishes the routes; within a route, the first half differs exactly if the digests do, and nobody can make
+    /// two digests equal without the secret.
     fileprivate init(_ place: UInt64, _ route: Route) {
         digest = DedupeKey(first: place ^ route.digest.first, second: route.digest.second)
     }
 }
 
 extension ResourceKey {
-    // Halves that no digest has but by a chance of one in 2^64, so that a stored key tells what it is of.
+    // Halves that a digest has only by a chance of one in 2^64, so that a stored key shows its level.
     private static let ofRoute: UInt64 = 0x726F_7574_6500_0001
     private static let ofDevice: UInt64 = 0x6465_7669_6365_0001
 
@@ -81,7 +81,7 @@ extension ResourceKey {
         digest = DedupeKey(first: route.digest.first ^ route.digest.second, second: Self.ofRoute)
     }
 
-    /// Whether it is a route's or the device's; nil for any other.
+    /// The level of a route's or the device's key; nil for any other.
     var broadLevel: BreakerLevel? {
         switch digest.second {
         case Self.ofRoute: .route
@@ -92,7 +92,7 @@ extension ResourceKey {
 }
 
 extension AdmissionBypass {
-    /// Whether the breaker that a message was held by lets it pass.
+    /// Whether it bypasses a breaker with one of these keys.
     func isFrom(_ keys: RateKeys) -> Bool {
         switch self {
         case .none, .seen: false

@@ -1,15 +1,15 @@
-/// What a guard knows of stamps: the time to put into them, those that it made, and those that it knows from a write.
+/// A guard's memory of stamps: the time to put into them, those that it made, and those that it found in objects.
 struct StampMemory {
     /// How many of each kind are kept.
     static let limit = 1024
 
-    /// A stamp found where: another object may have been written with it, too.
+    /// A stamp and the object that it was found in; another object may have been written with it, too.
     private struct Place: Hashable {
         let object: ResourceKey
         let stamp: Lineage
     }
 
-    /// A stamp of this device, by its number, written where.
+    /// A stamp of this device, by its number, and the object that it was written to.
     private struct OwnPlace: Hashable {
         let object: ResourceKey
         let number: UInt64
@@ -18,19 +18,19 @@ struct StampMemory {
     /// A write of this device whose handler reported it.
     private struct Write {
         let modifiedAt: Int64
-        /// Whether its event has come.
+        /// Whether its event has arrived.
         var hasEvent: Bool
     }
 
-    /// What a message is to a stamp of this device.
+    /// The relation of a message to a stamp of this device.
     private enum Relation {
-        /// It tells of the write that the stamp came with.
+        /// It reports the write that the stamp was part of.
         case event
-        /// It tells of an earlier change.
+        /// It reports an earlier change.
         case earlier
-        /// It tells of a later change, which left the stamp in the object.
+        /// It reports a later change, which left the stamp in the object.
         case later
-        /// It tells of an earlier change or of a later one.
+        /// It reports an earlier change or a later one.
         case other
     }
 
@@ -46,26 +46,26 @@ struct StampMemory {
     /// The time of modification with which a stamp was first found: that of its write, or a later one.
     private var firstSeen = BoundedMap<Place, Int64>(limit: limit)
 
-    /// Learns what the server's clock showed when something arrived.
+    /// Records a time of the server's clock, and when it arrived.
     mutating func learn(_ time: Int64?, arrivedAt: MonotonicInstant, now: MonotonicInstant) {
         if let time { server.learn(time, at: min(arrivedAt, now)) }
     }
 
-    /// Makes a stamp for what the handler of a message sends on.
+    /// Makes a stamp for a message or an object that a handler sends on.
     mutating func make(_ lineage: Lineage, by maker: String, for messageID: UInt64, now: MonotonicInstant) -> Lineage {
         var stamp = lineage.stamped(at: server.milliseconds(at: now), by: maker)
         while let time = stamp.time, let number = own.number(of: stamp), time < Lineage.times.upperBound {
-            // The same handler has asked for it twice.
+            // The same handler has read it twice.
             if number == ofMessage[messageID] { return stamp }
-            // A millisecond more tells it from another message's.
+            // Another message has this stamp; a millisecond more makes it different.
             stamp = lineage.stamped(at: time + 1, by: maker)
         }
         ofMessage.set(messageID, own.add(stamp, madeAt: now, before: found[messageID] ?? .nothing))
         return stamp
     }
 
-    /// Learns that the handler of a message has written an object, when by the server's clock, and whether the event of
-    /// it has come already.
+    /// Records that the handler of a message has written an object, the server's time of that, and whether its event
+    /// has arrived already.
     mutating func wrote(
         _ object: ResourceKey, _ modifiedAt: Int64, for messageID: UInt64, hasEvent: Bool, now: MonotonicInstant
     ) {
@@ -75,7 +75,7 @@ struct StampMemory {
         lastWritten.set(object, number)
     }
 
-    /// Learns that the event of a reported write has come, so that the next event of the object is about another one.
+    /// Records the arrival of a reported write's event, so that the next event of the object belongs to another write.
     mutating func ownEventCame(of object: ResourceKey) {
         guard let number = lastWritten[object] else { return }
         let place = OwnPlace(object: object, number: number)
@@ -84,10 +84,9 @@ struct StampMemory {
         writes.set(place, write)
     }
 
-    /// The stamp of the write that caused a message, where its handler has found a stamp in the object; see
-    /// ``Lineage``.
+    /// The stamp of the write that caused a message, whose handler found a stamp in the object; see ``Lineage``.
     ///
-    /// Where the object has come through more than `hops` handlers, that stamp stands for all that came before it, too:
+    /// If the object has passed through more than `hops` handlers, that stamp counts for all earlier messages, too:
     /// there is a loop.
     mutating func cause(_ finding: StampFinding, hops: Int, now: MonotonicInstant) -> Lineage? {
         var content = content(finding, now)
@@ -134,11 +133,11 @@ struct StampMemory {
             if let time = finding.sentAt, time < write.modifiedAt { return .earlier }
             if finding.tellsOfChange(after: write.modifiedAt) { return .later }
         }
-        // What had arrived before the stamp was made was not caused by the write.
+        // A message that arrived before the stamp was made was not caused by the write.
         if finding.arrivedAt < entry.madeAt { return .earlier }
         guard entry.madeAt.duration(to: finding.arrivedAt) <= Lineage.lifetime else { return .later }
-        // Whether another change is earlier or later is not known here: of a later one, the predecessors say nothing
-        // new.
+        // Whether another change is earlier or later is not known here; for a later one, the predecessors change
+        // nothing.
         return finding.isStrangers || write?.hasEvent == true ? .other : .event
     }
 
@@ -147,19 +146,19 @@ struct StampMemory {
     }
 }
 
-/// What the server's clock shows, as far as its times tell: the least that it can be ahead of the receiver's clock.
+/// An estimate of the server's clock from its times: the least that it can be ahead of the receiver's clock.
 ///
-/// A time that arrives was true a while before, so the highest difference of some hours is nearest to the truth; an
-/// older one is forgotten, since clocks drift apart.
+/// A time arrives some time after it was read, so the highest difference of some hours is the most accurate; older ones
+/// are forgotten, because clocks drift apart.
 struct ServerTime {
-    /// How long a difference counts at least; at most twice as long.
+    /// How long a difference counts: at least this long, at most twice as long.
     static let span = Duration.seconds(6 * 3600)
 
     private var current: Int64?
     private var earlier: Int64?
     private var since = MonotonicInstant(nanoseconds: 0)
 
-    /// Learns that the server's clock showed this time, or a later one, at a moment of the receiver's clock.
+    /// Records that the server's clock showed this time, or a later one, at a moment of the receiver's clock.
     mutating func learn(_ milliseconds: Int64, at moment: MonotonicInstant) {
         guard Lineage.times.contains(milliseconds) else { return }
         let difference = milliseconds - moment.nanoseconds / 1_000_000
@@ -172,14 +171,14 @@ struct ServerTime {
         }
     }
 
-    /// What it shows now, if anything is known.
+    /// The server's time now, if it is known.
     func milliseconds(at now: MonotonicInstant) -> Int64? {
         guard let current else { return nil }
         return max(current, earlier ?? current) + now.nanoseconds / 1_000_000
     }
 }
 
-/// A dictionary that forgets the keys that came first when it has too many.
+/// A dictionary that forgets its oldest keys beyond a limit.
 struct BoundedMap<Key: Hashable, Value> {
     private let limit: Int
     private var values: [Key: Value] = [:]

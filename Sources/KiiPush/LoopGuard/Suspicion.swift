@@ -1,34 +1,35 @@
-/// What a breaker knows since it opened for the first time: whether its messages are caused here, and what it holds.
+/// The state of a breaker that has opened: its evidence whether handling causes messages, and the messages that it
+/// holds.
 ///
-/// A rate cannot tell a loop from a busy sensor; cause can. The breaker can handle a message or not, and look at what
-/// comes:
+/// The rate alone cannot distinguish a loop from a busy sensor; causality can. The breaker handles some messages or
+/// none, and measures what arrives:
 ///
-/// 1. *Listening*: nothing is handled. What still comes once answers under way have arrived was not caused here.
-/// 2. *Trying*: some held messages are handled together, enough of them to show against what comes anyway.
-/// 3. *Watching*: do more come than before? ``CauseEvidence`` weighs it. If it says neither, more are tried.
-/// 4. If handling caused nothing, all held messages follow: *releasing*. The key is trusted with the pace that was
-///    measured. A queue that no stream explains is released in batches, each four times the last.
-/// 5. If it did, the key waits 2, 4, 8 … seconds, up to an hour, and one message is tried again. ``TryBudget`` bounds
-///    the tries that do not end in a release.
+/// 1. *Listening*: nothing is handled. Messages that still arrive after the answers under way were not caused here.
+/// 2. *Trying*: some held messages are handled together, enough to show against what arrives anyway.
+/// 3. *Watching*: do more arrive than before? ``CauseEvidence`` weighs it. If it is undecided, more are tried.
+/// 4. If handling caused nothing, all held messages follow: *releasing*. The key is trusted up to the measured pace. A
+///    queue that no stream explains is released in batches, each four times the last.
+/// 5. If handling caused more, the key waits 2, 4, 8 … seconds, up to an hour, and one message is tried again.
+///    ``TryBudget`` bounds the tries that do not end in a release.
 ///
 /// Trust is provisional: for 24 seconds the breaker checks whether arrivals follow the pause that it made, at any delay
-/// up to ten seconds. A key that broke its trust is listened to for longer; from the second time on it waits first, 30
+/// up to ten seconds. After a breach of trust it listens for longer; from the second breach on it waits first, 30
 /// seconds, then 2, 8 and 32 minutes.
 struct Suspicion {
     private(set) var phase = Breaker.Phase.closed
     var held = HeldQueue()
-    /// Places that were promised to messages which are about to be held.
+    /// Places that are reserved for messages which are about to be held.
     private var promised = 0
     private var limit: RateLimit
-    /// For how long it waits after the next loop, or did after the last one, in nanoseconds.
+    /// How long it waits after a loop, or waited after the last one, in nanoseconds.
     private(set) var backoff: Int64 = 0
 
-    // What came before, and since.
+    // Arrivals, and handled messages.
     private var record: ArrivalRecord
     private var openedAt: Int64 = .min
-    /// Since when it listens, or waits.
+    /// Since when nothing is handled: it listens, or waits.
     private var quietSince: Int64 = .min
-    /// The pace at which it opened, in messages a second.
+    /// The pace at the time of opening, in messages a second.
     private var pace = 0.0
     /// Whether its key was part of a stream that a wider breaker trusts.
     private var isPart = false
@@ -38,22 +39,22 @@ struct Suspicion {
     private var batch = TryBatch()
     private var parts = PartTallies()
     private var backlog = Backlog()
-    /// How many of the released messages run.
+    /// How many of the released messages are being handled.
     private var running = 0
 
-    // What was learnt.
-    /// How often lately it was wrong about the key; more makes it listen and watch for longer.
+    // What earlier rounds showed.
+    /// How often it was wrong about the key lately; the more often, the longer it listens and watches.
     private var doubts = 0
     private var doubtedAt: Int64 = .min
     private var budget = TryBudget()
     private var isSteady = false
-    /// Whether so much else was handled while it listened that this may have caused what came.
+    /// Whether so much else was handled while it listened that this may have caused the arrivals.
     private var isMixed = false
     private var trust = Trust()
-    /// How often trust was broken since it was last proven.
+    /// How often trust was breached since it was last proven.
     private var breaches = 0
 
-    /// How many released messages run at once.
+    /// How many released messages are handled at once.
     private static let mostRunning = 16
 
     init(_ limit: RateLimit, _ now: Int64) {
@@ -61,18 +62,19 @@ struct Suspicion {
         record = ArrivalRecord(now)
     }
 
-    /// That of a breaker which opened in an earlier process: it waits on, or listens anew if it had not judged yet.
+    /// The state of a breaker that opened in an earlier process: it continues to wait, or listens again if it had not
+    /// decided yet.
     init(_ limit: RateLimit, waitingUntil end: Int64, backoff: Int64, _ now: Int64) {
         self.init(limit, now)
         self.backoff = backoff
         openedAt = now
         listen(now)
-        // What it would have found out is not worth much by then.
+        // Listening is out of date after ten minutes; as a wait, it counts as over.
         if backoff > 0 || now.since(end) >= .seconds(600) { phase = .waiting(until: end) }
     }
 
     var isTrusted: Bool { trust.pace > 0 }
-    /// Whether it is trusted and no wider breaker need count what passes.
+    /// Whether it is trusted, so that wider breakers need not count what passes.
     var isIndependent: Bool { isTrusted && trust.isIndependent }
 
     // MARK: Messages that come
@@ -96,7 +98,7 @@ struct Suspicion {
         return .hold
     }
 
-    /// Takes down that a message came.
+    /// Records the arrival of a message.
     mutating func note(_ arrival: Arrival) {
         guard arrival.kind != .again else { return }
         record.addArrival(arrival.time, arrival.now)
@@ -104,16 +106,16 @@ struct Suspicion {
         backlog.note(arrival)
     }
 
-    /// Takes down that it holds a message of narrower keys.
+    /// Records that it holds a message of narrower keys.
     mutating func tally(_ keys: RateKeys, heldBy level: BreakerLevel) { parts.add(keys, heldBy: level) }
 
-    /// The pace with which a narrower key needs no look at it: infinite while this one holds all of them.
+    /// The pace up to which it trusts a narrower key: infinite while it holds all of them.
     func partPace(of level: BreakerLevel) -> Double {
         guard phase == .closed else { return .infinity }
         return isIndependent ? trust.parts[level] : 0
     }
 
-    /// Whether it may open by chance, in a stream of which its key has a part.
+    /// Whether it may open by chance, because its key is a part of a wider stream.
     var isUnsuspected: Bool { phase == .closed && !isTrusted && backoff == 0 }
 
     private mutating func mayPass(_ now: Int64, _ passes: inout PassWindow) -> Bool {
@@ -122,8 +124,8 @@ struct Suspicion {
         return trust.lets(&passes, limit, now)
     }
 
-    /// Compares arrivals with what was handled, while trust is provisional; whether they follow it, or it must pause
-    /// once more to tell.
+    /// Compares arrivals with handled messages while trust is provisional; returns whether they follow, or another
+    /// pause is needed to decide.
     private mutating func compare(_ now: Int64) -> Bool {
         guard let start = trust.comparedFrom, now >= trust.nextLook else { return false }
         trust.nextLook = now &+ .seconds(1)
@@ -135,7 +137,7 @@ struct Suspicion {
         guard now.since(trust.since) > .seconds(24) else { return false }
         if following < trust.provenBelow || trust.pace < 2 {
             (trust.comparedFrom, trust.isProven) = (nil, true)
-            // So few messages prove nothing.
+            // So few messages are no proof.
             guard trust.pace >= 2 || trust.pace > 0 && backoff == 0 else { return false }
             (doubts, backoff, breaches) = (0, 0, 0)
             budget.release()
@@ -147,8 +149,7 @@ struct Suspicion {
         return true
     }
 
-    /// Takes down that arrivals followed what was handled, or came faster than the pace that was trusted and not
-    /// proven.
+    /// Records that arrivals followed handled messages, or exceeded the pace of unproven trust.
     private mutating func breach() { breaches = min(breaches + 1, Self.mostBreaches) }
 
     private static let mostBreaches = 5
@@ -171,7 +172,7 @@ struct Suspicion {
             record = ArrivalRecord(now)
             if doubtedAt != .min, now.since(doubtedAt) > .seconds(900) { doubts = 0 }
             if doubtedAt != .min, now.since(doubtedAt) > .seconds(7200) { breaches = 0 }
-            // The pace that it was trusted with was not its own.
+            // It exceeded a pace that was trusted, but not proven.
             if trust.since != .min, !trust.isProven, now.since(trust.since) < .seconds(600) {
                 breach()
                 doubt(now)
@@ -184,7 +185,8 @@ struct Suspicion {
         openedAt = now
         parts = PartTallies()
         listen(now)
-        // A loop beside honest messages of its key looks like them while it is held, and runs away once it is released.
+        // A loop that shares its key with legitimate messages looks like them while it is held, and starts again once
+        // it is released.
         if breaches > 1 { wait(for: Int64.seconds(30) << Int64(2 * (breaches - 2)), now) }
     }
 
@@ -200,7 +202,7 @@ struct Suspicion {
 
     private var watchSeconds: Double { Listening.byDoubts[doubts].watch }
 
-    /// When there is something to do; nil when nothing is, or messages of it run.
+    /// When the next step is due; nil if none is, or while its messages are being handled.
     var due: Int64? {
         switch phase {
         case .closed: nil
@@ -212,7 +214,7 @@ struct Suspicion {
         }
     }
 
-    /// Does what is due, where `others` were handled meanwhile.
+    /// Takes the step that is due; `others` are the messages that were handled meanwhile.
     private mutating func step(_ now: Int64, _ others: TimeBins) {
         switch phase {
         case .listening(let end) where end <= now: endListening(now, others)
@@ -222,10 +224,10 @@ struct Suspicion {
         }
     }
 
-    /// Takes down whether what came since it is quiet may have been caused by `others` that were handled: one answer of
-    /// ten in a fleet, or to a message that several answer.
+    /// Records whether the arrivals since nothing is handled may have been caused by `others`: up to ten for each
+    /// handled message, as in a fleet.
     private mutating func compare(_ arrived: Int, with others: TimeBins, _ now: Int64) {
-        // Behind the bin in which what passed last of its own is counted, too.
+        // Without the first bin, which also counts the last messages of its own.
         let handled = others.count(from: quietSince &+ TimeBins.bin, to: now).count
         isMixed = handled >= 2 && handled * 10 >= arrived
     }
@@ -233,7 +235,7 @@ struct Suspicion {
     private mutating func endListening(_ now: Int64, _ others: TimeBins) {
         let listen = Listening.byDoubts[doubts]
         if let end = backlog.takeEnd(now) {
-            // Only what comes from now on tells anything.
+            // Only arrivals from now on are evidence.
             quietSince = end
             phase = .listening(until: end &+ .seconds(listen.time))
             return
@@ -242,7 +244,7 @@ struct Suspicion {
         let (first, second) = record.halves(since: start, now)
         let count = first.count + second.count
         let seconds = max(first.seconds + second.seconds, 0.25)
-        // What grows or dies away is on its way still, or answers what others handle.
+        // Growing or fading arrivals were still under way, or answer messages that others handle.
         let isGrowing = Double(count) / seconds > 4 * pace + 5
         let isChanging =
             first.count >= 8 && second.count * 3 < first.count || second.count >= 12 && first.count * 3 < second.count
@@ -269,7 +271,7 @@ struct Suspicion {
         let (first, second) = record.halves(since: start, now)
         var (count, seconds) = (first.count + second.count, max(first.seconds + second.seconds, 0.5))
         isSteady = count >= 2 && first.count <= 2 * second.count + 4 && second.count <= 2 * first.count + 4
-        // A slow stream needs some time to be seen as one.
+        // A slow stream takes some time to be recognised.
         if count >= 2, count < 8, seconds < 6, budget.mayRevise(now) {
             phase = .waiting(until: now &+ .seconds(1))
             return
@@ -279,7 +281,7 @@ struct Suspicion {
         compare(count, with: others, now)
         let usual = evidence.idle.seconds > 0 ? Double(evidence.idle.arrived) / evidence.idle.seconds * seconds : 0
         if usual > 0, Double(count) > 1.5 * usual + 4 * usual.squareRoot() + 4 {
-            // More and more come while nothing is handled: others cause it still, and a try would tell nothing.
+            // More and more arrive while nothing is handled: others still cause them, and a try would show nothing.
             evidence = CauseEvidence(arrived: count, seconds: seconds, dispersion: dispersion.factor)
             quietSince = now
             phase = .waiting(until: now &+ max(backoff, limit.coolDown))
@@ -290,14 +292,14 @@ struct Suspicion {
             seconds += evidence.idle.seconds
         }
         evidence = CauseEvidence(arrived: count, seconds: seconds, dispersion: dispersion.factor)
-        // It was a loop the last time.
+        // The last verdict was a loop.
         logRatio = -1.5
         begin(now)
     }
 
     // MARK: Trying
 
-    /// Tries as many as show against what comes anyway, but at least so many.
+    /// Tries as many as show against what arrives anyway, but at least `least`.
     private mutating func begin(_ now: Int64, atLeast least: Int = 1, isGrowing: Bool = false) {
         guard !held.isEmpty else { return close() }
         let (pace, watch) = (evidence.pace, watchSeconds)
@@ -312,29 +314,29 @@ struct Suspicion {
         phase = .trying
     }
 
-    /// What a try takes of the budget: what is more than came while nothing was handled; all of it once it was a loop.
+    /// The cost of a try: its messages beyond twice the usual arrivals; all of them once it was a loop.
     private func cost(of size: Int) -> Int {
         if backoff > 0 { return size }
         let idle = evidence.idle
         return max(size - Int(2 * Double(idle.arrived) / max(idle.seconds, 0.1) * watchSeconds), 1)
     }
 
-    /// How many of a try the budget allows; nil when it allows none, and the key is released or waits.
+    /// How many messages of a try the budget allows; nil if none, and the key is released or waits.
     private mutating func affordable(_ size: Int, _ now: Int64) -> Int? {
         let usual = evidence.pace * watchSeconds
         let left = budget.left(now)
-        // A stream that was taken for a loop may end; what it has left is tried one by one.
+        // A stream that was taken for a loop may end; its remaining messages are then tried one by one.
         let reserve = backoff > 0 && size > 1 ? TryBudget.reserve : 0
         if cost(of: size) <= left - reserve { return size }
         if logRatio > 1 {
             accept(now)
             return nil
         }
-        // As many as show against the usual ones, which is never more than that; one more by rounding.
+        // At most as many as show against the usual arrivals; one more by rounding.
         if isSteady, size <= 33 + Int(usual / 2), budget.takeRevision(now) { return size }
         if left >= 1, evidence.pace < 0.2 { return left }
         quietSince = now
-        // Not for an hour at once, if it may still turn out to be a stream, or to be over.
+        // Not for an hour at once if it may still be a stream, or have ended.
         let refilled = left >= 1 || budget.mayRevise(now) ? now : budget.refilled ?? now
         phase = .waiting(until: max(refilled, now &+ .seconds(left >= 1 ? 15 : 30)))
         return nil
@@ -342,13 +344,13 @@ struct Suspicion {
 
     private mutating func watch(_ now: Int64) {
         let usual = watchSeconds
-        // Many at once show a slow loop, too; answers may take ten seconds.
+        // A large batch shows a slow loop, too; answers may take ten seconds.
         let seconds = batch.isGrowing && batch.size >= 64 ? min(usual * 2.5, max(usual, 12)) : usual
         backlog.restart()
         phase = .watching(until: now &+ .seconds(seconds))
     }
 
-    /// Weighs what came since the batch was handled.
+    /// Weighs the arrivals since the batch was handled.
     private mutating func weigh(_ now: Int64) {
         if let end = backlog.takeEnd(now) {
             phase = .watching(until: end &+ .seconds(watchSeconds))
@@ -358,7 +360,7 @@ struct Suspicion {
         let usual = evidence.pace * seconds
         let spread = (usual + usual * usual / (Double(evidence.arrived) + 0.5)).squareRoot()
         if Double(batch.answers) < usual - 4 * spread - 1 {
-            // What came anyway has ended: it was no stream, and may have answered what was handled before.
+            // The usual arrivals have ended: they were not a stream, and may have been answers to earlier handling.
             doubt(now)
             return listen(now)
         }
@@ -393,7 +395,7 @@ struct Suspicion {
 
     private static let longestBackoff = LoopRate.longestCoolDown.inNanoseconds
 
-    /// Handling causes nothing: releases what is held, or as much of it as is safe.
+    /// Handling causes nothing: releases the held messages, or as many as is safe.
     private mutating func accept(_ now: Int64) {
         if backoff == 0 { budget.release() }
         let explained = 1.5 * evidence.pace * Double(now.since(openedAt)) / 1e9 + 4
@@ -408,7 +410,7 @@ struct Suspicion {
         trust.parts = parts.paces(in: Double(now.since(openedAt)) / 1e9)
         trust.breaches = breaches
         trust.dispersion = dispersion.factor
-        // Slower than its limit is no stream that would need trust, but a burst or a loop that is found again.
+        // A stream below its limit needs no trust; it was a burst, or a loop that will be detected again.
         if trust.pace * Double(limit.slowSpan) / 1e9 < Double(limit.slowMessages) { trust.pace = 0 }
         parts = PartTallies()
         isPassesReset = backoff == 0
@@ -421,33 +423,33 @@ struct Suspicion {
         phase = .closed
     }
 
-    /// Whether what passed before it opened counts no more; the breaker asks and clears it.
+    /// Whether messages that passed before it opened no longer count; the breaker reads and clears it.
     var isPassesReset = false
 
     // MARK: Held messages
 
-    /// Promises a place, if there is one left.
+    /// Reserves a place, if one is left.
     mutating func promise(upTo most: Int) -> Bool {
         guard held.count + promised < most else { return false }
         promised += 1
         return true
     }
 
-    /// Puts a message into its promised place.
+    /// Puts a message into its reserved place.
     mutating func hold(_ message: HeldMessage) {
         promised -= 1
         held.insert(message)
-        // Everything before it may have been released meanwhile; then it is due at once.
+        // All messages before it may have been released meanwhile; then it is due at once.
         if phase == .closed { phase = .releasing }
     }
 
-    /// The message whose turn it is, oldest first; nil when none is due.
+    /// The message whose turn it is, oldest first; nil if none is due.
     mutating func takeDue(_ now: Int64, _ others: TimeBins) -> HeldMessage? {
         step(now, others)
         switch phase {
         case .trying where batch.toGo > 0:
             guard let message = held.popFirst() else {
-                // Others took them out meanwhile.
+                // Somebody removed them meanwhile.
                 batch.size -= batch.toGo
                 batch.toGo = 0
                 if batch.running == 0 { watch(now) }
@@ -469,7 +471,7 @@ struct Suspicion {
         }
     }
 
-    /// Learns that a message whose turn it was has ended.
+    /// Called when a message that had its turn has ended.
     mutating func turnEnded(_ now: Int64) {
         if batch.running > 0 {
             batch.running -= 1
@@ -482,7 +484,7 @@ struct Suspicion {
 
     // MARK: Forgetting
 
-    /// Whether it need be remembered no longer: nothing is held, and nothing that it knows still counts.
+    /// Whether it can be forgotten: no message is held, and no result still counts.
     func isOver(_ now: Int64) -> Bool {
         guard held.isEmpty, promised == 0, running == 0, batch.running == 0 else { return false }
         if let latest = budget.latest, now.since(latest) < .seconds(3600) { return false }
@@ -494,6 +496,6 @@ struct Suspicion {
         }
     }
 
-    /// Whether it can be forgotten when there is no more room.
+    /// Whether it can be forgotten if the capacity is used up.
     var isExpendable: Bool { phase == .closed && promised == 0 && running == 0 }
 }

@@ -1,42 +1,42 @@
-/// What a key is trusted with, once its messages were shown to be caused by nobody here.
+/// The trust in a key whose messages were shown to be caused elsewhere.
 struct Trust {
-    /// The pace that was measured, in messages a second; none where it is zero.
+    /// The measured pace, in messages a second; zero for no trust.
     var pace = 0.0
-    /// What is trusted of the narrower keys that have their part in it.
+    /// The trusted paces of the narrower keys in it.
     var parts = PartPaces()
     var since: Int64 = .min
     var lastUsed: Int64 = .min
     /// Whether it was measured while the device handled next to nothing else that may cause messages.
     ///
-    /// If not, they may be caused by the handling of other keys, which in turn are caused by this one: then the wider
-    /// breakers count what passes, until one of them has held all of these keys at once.
+    /// If not, handling other keys may cause its messages, and handling it theirs: then the wider breakers count what
+    /// passes, until one of them has held all of these keys at once.
     var isIndependent = false
-    /// Whether it looked like a stream of its own: at least half of the pace at which the breaker opened went on while
-    /// nothing was handled.
+    /// Whether it looked like a stream of its own: at least half of the pace at opening continued while nothing was
+    /// handled.
     ///
-    /// If less did, the rest may have been a loop: few of its messages are held, so hardly one is in a try. A part of a
-    /// wider stream that is trusted is none of its own.
+    /// If less continued, the rest may have been a loop: few of its messages are held, so hardly one is in a try. A
+    /// part of a trusted wider stream does not count as a stream of its own.
     var isPlainStream = false
-    /// Whether it is a part of a wider stream that is trusted, and most of its pace ended when nothing was handled.
+    /// Whether it is a part of a trusted wider stream, and most of its pace ended while nothing was handled.
     var isSuspect = false
-    /// From when on arrivals are compared with what was handled; nil when that is decided.
+    /// Since when arrivals are compared with handled messages; nil once that is decided.
     var comparedFrom: Int64?
     var nextLook: Int64 = .min
-    /// Whether it paused a second time, since the first comparison told too little.
+    /// Whether it paused a second time, because the first comparison was undecided.
     var isSecondPause = false
-    /// Whether the comparison showed that nothing is caused here.
+    /// Whether the comparison showed that handling causes nothing.
     var isProven = false
-    /// How often such trust was broken; each time leaves less room beside the pace.
+    /// How often such trust was breached; each breach reduces the margin above the pace.
     var breaches = 0
-    /// How much more its messages vary than by chance; see ``Dispersion``.
+    /// How much more its messages vary than chance explains; see ``Dispersion``.
     var dispersion = 1.0
 
-    /// Below how much evidence that arrivals follow what was handled the comparison shows that they do not.
+    /// The comparison proves that arrivals do not follow handled messages if the evidence that they do is below this.
     ///
-    /// A slow stream seems to follow by chance: with 1 in place of 5, 47 of 300 streams of two messages a second paused
-    /// once more, and with 5 five of them. It is 5 only where nothing else may explain what came. A wide key's stream
-    /// seems to follow a little, too; a loop that begins later in one of its narrower keys is found by that key's own
-    /// breaker: that one must not seem to follow at all.
+    /// A slow stream seems to follow by chance: with 1 instead of 5, 47 of 300 streams of two messages a second paused
+    /// once more, and with 5 five of them. It is 5 only if nothing else can explain the arrivals. A wide key's stream
+    /// seems to follow a little, too. A loop that begins later in one of its narrower keys is detected by that key's
+    /// own breaker, whose arrivals must not seem to follow at all.
     var provenBelow: Double {
         if isSuspect { return -4 }
         if isIndependent, isPlainStream, parts.object == 0 { return 5 }
@@ -44,10 +44,11 @@ struct Trust {
         return parts.object > 0 ? 3.5 : 1
     }
 
-    /// Whether one more may pass: the pace, with room for chance and half as much again, lately and in a limit's span.
+    /// Whether another message may pass: one and a half times the pace, plus a margin for chance and the limit, in the
+    /// last 10 seconds and in the limit's window.
     ///
-    /// Lately, too: what a long span lets pass would else be a loop's all at once. Trust that is not proven, or was
-    /// broken before, has less room, and in two seconds: a fast loop fills that at once.
+    /// The short window stops a loop from using up the long window at once. Trust that is not proven, or was breached
+    /// before, also has a smaller limit for two seconds, which a fast loop reaches at once.
     func lets(_ passes: inout PassWindow, _ limit: RateLimit, _ now: Int64) -> Bool {
         guard passes.count(limit.slowSpan, now) < most(in: limit.slowSpan, limit.slowMessages),
             passes.count(since: now.since(.seconds(10))).count < most(in: .seconds(10), limit.messages)
@@ -63,6 +64,6 @@ struct Trust {
         return Int(1.5 * usual + chance(usual)) + messages
     }
 
-    /// By how many messages chance hardly exceeds so many.
+    /// The margin by which chance hardly exceeds the usual number.
     private func chance(_ usual: Double) -> Double { 4 * (dispersion * usual).squareRoot() }
 }

@@ -1,8 +1,8 @@
-/// The held messages that a breaker tries together, and what came since.
+/// The held messages that a breaker tries together, and the arrivals since.
 struct TryBatch {
     var started: Int64 = .min
     var size = 0
-    /// How many have not had their turn, and how many have it.
+    /// How many still wait for their turn, and how many are being handled.
     var toGo = 0, running = 0
     /// How many arrived since it started.
     var answers = 0

@@ -1,26 +1,26 @@
 /// How many messages of a key are tried within an hour without being released.
 ///
-/// It bounds what a loop gets after its breaker has opened.
+/// It bounds the messages of a loop that are handled after its breaker has opened.
 struct TryBudget {
-    /// How many messages of an hour may be tried without being released.
+    /// How many messages may be tried in an hour without being released.
     static let messages = 16
-    /// How often in an hour more may be tried, to revise a verdict on what goes on arriving while nothing is handled.
+    /// How often in an hour more may be tried, to revise a verdict if messages keep arriving while nothing is handled.
     static let mostRevisions = 2
 
-    /// How many tries in a row a revision may take, while what comes says neither.
+    /// How many tries in a row a revision may take while the evidence is undecided.
     private static let triesOfRevision = 3
-    /// How many of the messages are left for tries of a single one, once there was a verdict.
+    /// How many of the messages are reserved for tries of a single message, once there was a verdict.
     static let reserve = 4
 
     private var tries: [(time: Int64, count: Int)] = []
     private var revisions: [Int64] = []
-    /// How many tries the present revision has had; zero when there is none.
+    /// How many tries the current revision has had; zero if there is none.
     private var revised = 0
 
-    /// When the last try was; nil when there was none since a release.
+    /// When the last try was; nil if there was none since a release.
     var latest: Int64? { tries.last?.time }
 
-    /// When the oldest try counts no more; nil when there is none.
+    /// When the oldest try no longer counts; nil if there is none.
     var refilled: Int64? { tries.first.map { $0.time &+ .seconds(3600) } }
 
     mutating func left(_ now: Int64) -> Int {
@@ -35,7 +35,7 @@ struct TryBudget {
         return revisions.count < Self.mostRevisions
     }
 
-    /// Takes a try that revises a verdict, the next one of its revision or the first of another; false if none is left.
+    /// Uses a try to revise a verdict, of the current revision or a new one; false if none is left.
     mutating func takeRevision(_ now: Int64) -> Bool {
         if revised == 0 {
             guard mayRevise(now) else { return false }
@@ -46,9 +46,9 @@ struct TryBudget {
         return true
     }
 
-    /// Has the next try that revises be the first of another revision.
+    /// Ends the current revision: the next try begins another one.
     mutating func endRevision() { revised = 0 }
 
-    /// What was tried was released: it counts no more.
+    /// Resets the count, because the tried messages were released.
     mutating func release() { tries = [] }
 }

@@ -1,20 +1,20 @@
-/// Apple's `aps` dictionary, with the keys that say how a push is shown.
+/// Apple's `aps` dictionary, whose keys say how a push is shown.
 ///
-/// The keys that most handlers need are properties; values of the wrong type count as absent. Every other key is found
-/// by ``subscript(_:)``, also one that Apple adds later. Of a QuickBlox event, the parameters for iOS (`ios_badge` and
-/// the like) count as Apple's keys. From Apple's payload key reference.
+/// The keys that most handlers need are properties; values of the wrong type count as absent. ``subscript(_:)`` returns
+/// every other key, including those that Apple adds later. In a QuickBlox event, the parameters for iOS (`ios_badge`
+/// and the like) count as Apple's keys. The names are from Apple's payload key reference.
 public struct AppleDictionary: Sendable {
-    /// What is shown.
+    /// The text that is shown.
     public private(set) var alert: Alert?
     /// The number on the app's icon.
     public private(set) var badge: Int64?
     /// The sound's file name.
     public private(set) var sound: String?
-    /// The category that decides about action buttons.
+    /// The category that determines the action buttons.
     public private(set) var category: String?
-    /// The thread under which notifications are grouped.
+    /// The thread that notifications are grouped by.
     public private(set) var threadID: String?
-    /// Whether `content-available` is 1: the app is to be woken.
+    /// Whether `content-available` is 1: the push wakes the app.
     public private(set) var contentAvailable = false
     /// Whether `mutable-content` is 1: an extension may change the push first.
     public private(set) var mutableContent = false
@@ -38,13 +38,13 @@ public struct AppleDictionary: Sendable {
             let text = buffer.span
             var members = ObjectMembers(text, at: Int(storage.aps.start))
             while let (key, value) = members.next(text) {
-                // Of a nested key that appears twice the first counts.
+                // The first of duplicate nested keys counts.
                 guard let name = key.find(in: text, Self.names), seen.insert(name).inserted else { continue }
                 take(name, text, value)
             }
         }
         for (name, value) in parameters where seen.insert(name).inserted { take(name, value) }
-        // The text is a parameter too, but beside others only: a push that is nothing but text has no dictionary.
+        // The text counts as a parameter only beside others: a push with nothing but text has no dictionary.
         if !parameters.isEmpty, alert == nil, let text = QuickBloxPush(storage.member, alert: nil).text {
             alert = Alert(title: nil, subtitle: nil, body: text)
         }
@@ -58,12 +58,12 @@ public struct AppleDictionary: Sendable {
         case "category": category = value.plainString(in: text)
         case "thread-id": threadID = value.plainString(in: text)
         case "content-available": contentAvailable = Self.isOne(text, value)
-        // The last of the names: mutable-content.
+        // The last name: mutable-content.
         default: mutableContent = Self.isOne(text, value)
         }
     }
 
-    /// Takes a QuickBlox parameter; numbers may be strings, as most of its values are.
+    /// Sets a QuickBlox parameter; numbers may be strings, like most of its values.
     private mutating func take(_ name: String, _ value: DataValue) {
         switch name {
         case "badge": badge = value.integer
@@ -74,7 +74,7 @@ public struct AppleDictionary: Sendable {
         }
     }
 
-    /// Whether a value says yes: 1 as Apple asks for, or what relays make of it.
+    /// Whether a value is true: 1 as Apple requires, or another form that relays make of it.
     private static func isOne(_ text: Span<UInt8>, _ token: JSONToken) -> Bool {
         if token.kind == .true { return true }
         return (token.kind == .number || token.kind == .string) && JSONNumber.integer(text, token.range) == 1
@@ -82,7 +82,7 @@ public struct AppleDictionary: Sendable {
 }
 
 extension AppleDictionary {
-    /// The value of any key of the dictionary, such as `interruption-level`; nil when the payload does not have it.
+    /// The value of any key of the dictionary, such as `interruption-level`; nil if the payload does not have it.
     public subscript(key: String) -> DataValue? {
         if storage.aps.kind == .object {
             let buffer = storage.buffer
@@ -110,21 +110,21 @@ extension AppleDictionary {
     /// The keys, in the order of the payload.
     public var keys: [String] { members.map(\.key) }
 
-    /// Fills a value from the dictionary, as ``MessageData/decode(_:)`` does from the data.
+    /// Decodes a value from the dictionary, as ``MessageData/decode(_:)`` does from the data.
     ///
-    /// - Throws: `DecodingError` with the path of the key that is missing or has another type.
+    /// - Throws: `DecodingError` with the path of a key that is missing or has another type.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         try Value(from: DataDecoder(.object(members), path: []))
     }
 }
 
 extension AppleDictionary: Hashable {
-    /// Whether two dictionaries show and hold the same; the order of members does not count.
+    /// Whether two dictionaries are equal; the order of members is ignored.
     public static func == (left: AppleDictionary, right: AppleDictionary) -> Bool {
         left.alert == right.alert && DataValue.object(left.members) == .object(right.members)
     }
 
-    /// Hashes what most dictionaries differ in.
+    /// Hashes the members that differ most often.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(alert)
         hasher.combine(badge)
@@ -132,17 +132,17 @@ extension AppleDictionary: Hashable {
 }
 
 extension JSONToken {
-    /// The one of `names` that this token of a key spells; other keys make no string.
+    /// The name that this key token spells, if it is one of `names`.
     func find(in text: Span<UInt8>, _ names: [String]) -> String? {
         names.first { matches($0.utf8.span, in: text) }
     }
 
-    /// The text of a string; nil for every other value.
+    /// The text of a string; nil for any other value.
     func plainString(in text: Span<UInt8>) -> String? { kind == .string ? string(in: text) : nil }
 }
 
 extension QuickBloxParameter {
-    /// The parameters of a payload under Apple's keys, in the payload's order; none unless it is QuickBlox's.
+    /// The QuickBlox parameters of a payload under Apple's keys, in the payload's order; none for other payloads.
     static func translated(_ storage: MessageStorage) -> [(key: String, value: DataValue)] {
         guard storage.dialect == .quickBlox else { return [] }
         let buffer = storage.buffer

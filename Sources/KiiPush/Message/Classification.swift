@@ -3,15 +3,15 @@ public struct Classification: Sendable, Hashable {
     /// The kind; every message has one, ambiguous or not.
     public let kind: PushKind
 
-    /// How sure that is.
+    /// The certainty of the kind.
     public let certainty: Certainty
 
-    /// The keys that speak for the kind, as in the payload, such as `bi` or `sourceURI`.
+    /// The keys that are evidence for the kind, as in the payload, such as `bi` or `sourceURI`.
     ///
-    /// Empty for a Direct Push that is one by absence alone.
+    /// Empty for a Direct Push that has no evidence for another kind.
     public let evidence: [String]
 
-    /// What speaks against it; a message is ambiguous just when there is something here.
+    /// The evidence against the kind; a message is ambiguous if and only if this is not empty.
     public let conflicts: [Conflict]
 }
 
@@ -20,7 +20,7 @@ public struct Conflict: Sendable, Hashable {
     /// The field that contradicts, by its long key, such as `sourceURI`; also for payloads with short keys.
     public let name: String
 
-    /// What it contradicts, in words; never holds a value of the payload.
+    /// The contradiction in words; never contains a value of the payload.
     public let reason: String
 }
 
@@ -39,12 +39,12 @@ struct ConflictSet: OptionSet, Hashable {
     static let sourceObject = ConflictSet(rawValue: 1 << 8)
     static let sourceTopic = ConflictSet(rawValue: 1 << 9)
     static let otherApp = ConflictSet(rawValue: 1 << 10)
-    /// Kii sends a scope with buckets and topics only: most likely a Push to User that was sent without its topic.
+    /// Kii sends a scope only with buckets and topics: most likely a Push to User that was sent without its topic.
     static let scopeOnDirectPush = ConflictSet(rawValue: 1 << 11)
 
     static let ofSource: ConflictSet = [sourceKind, sourceScope, sourceBucket, sourceObject, sourceTopic]
 
-    /// Each with the field that it is reported under and what it means, in the order of reports.
+    /// Each contradiction with the field that it is reported under and its text, in the order of reports.
     private static let explained: [(ConflictSet, KiiField, String)] = [
         (otherApp, .appID, "the payload names another app than this receiver's"),
         (eventWithoutBucket, .origin, "EVENT is said of a push without a bucket"),
@@ -63,7 +63,7 @@ struct ConflictSet: OptionSet, Hashable {
         .scopeType, .scopeUserID, .scopeGroupID, .scopeThingID, .scopeAppID,
     ]
 
-    /// The contradictions in words; a field that has several appears once, with the first.
+    /// The contradictions in words; a field with several appears once, with the first.
     func conflicts(in fields: FieldTable) -> [Conflict] {
         var conflicts: [Conflict] = []
         func add(_ field: KiiField, _ reason: String) {
@@ -72,7 +72,7 @@ struct ConflictSet: OptionSet, Hashable {
         }
         for (disagreement, field, reason) in Self.explained where contains(disagreement) { add(field, reason) }
         if contains(.scopeOnDirectPush) {
-            // One conflict, under the field that says most about the scope.
+            // One conflict, under the field that best identifies the scope.
             let field = Self.scopeFields.first { fields.present.contains($0) } ?? .scopeType
             add(field, "a scope on a push that names neither a bucket nor a topic")
         }

@@ -1,10 +1,10 @@
-/// Decides a message's kind from the evidence, resolves what it is about, and notes every contradiction.
+/// Decides a message's kind from the evidence, resolves its handles, and records every contradiction.
 ///
-/// App comes before User before Direct, as in Kii's own parsers; unlike them it reports why, and what speaks against
-/// it. All of it is positions in the buffer: no string is made here.
+/// App comes before User before Direct, as in Kii's own parsers; unlike them, it reports the evidence for and against.
+/// Everything is a position in the buffer: no string is made here.
 package struct Classified {
     private(set) var kind = PushKind.directPush
-    /// The fields that speak for the kind.
+    /// The fields that are evidence for the kind.
     private(set) var evidence: FieldSet = []
     private(set) var conflictSet: ConflictSet = []
 
@@ -18,7 +18,7 @@ package struct Classified {
     private(set) var sender = JSONToken.absent
     /// The app that the payload names: its scope's, else the one that sent it.
     private(set) var app = JSONToken.absent
-    /// The handles that there are: what a message has of these is asked several times on its way.
+    /// The handles of the message, which are queried several times.
     private(set) var handles: HandleSet = []
 
     package enum SenderKind: UInt8 {
@@ -29,7 +29,7 @@ package struct Classified {
     }
 
     /// Reads the fields of one payload, once.
-    // Not an initialiser, which would make it elsewhere and copy it while it is still being written.
+    // Not an initialiser, which would build the value elsewhere and copy it.
     mutating func read(_ text: Span<UInt8>, _ fields: FieldTable, _ dialect: Dialect) {
         let source = Self.uri(text, fields[.sourceURI])
         let sendersURI = Self.uri(text, fields[.senderURI])
@@ -106,8 +106,8 @@ package struct Classified {
         guard fields[.origin].isPresent else { return }
         let forBucket = forApp.subtracting(FieldSet(.origin))
         if isEvent {
-            // On long keys EVENT alone makes a Push to App; beside only a topic it contradicts, and on short keys
-            // always.
+            // With long keys, EVENT alone makes a Push to App, and contradicts a topic; with short keys, it always
+            // contradicts.
             let isAlone = forBucket.isEmpty
             let contradicts = evidence.contains(.origin) ? fields[.topic].isPresent : true
             if isAlone, contradicts { conflictSet.insert(.eventWithoutBucket) }
@@ -192,7 +192,7 @@ package struct Classified {
         }
     }
 
-    /// Takes from a URI that contradicts nothing what the keys leave out.
+    /// Fills in the parts that the keys leave out, from a URI that contradicts none of them.
     private mutating func fill(from source: KiiURIParts) {
         guard source.resource != .none else { return }
         if scopeKind == .unknown {
@@ -201,7 +201,7 @@ package struct Classified {
         } else if scopeKind != .app, !scopeID.isPresent {
             scopeID = JSONToken(source.ownerID)
         }
-        // Contradicting nothing, it is a bucket of a Push to App, or a topic of a Push to User.
+        // Without a contradiction, it is the bucket of a Push to App, or the topic of a Push to User.
         if source.resource == .bucket {
             if !bucket.isPresent { bucket = JSONToken(source.name) }
             if source.isEncrypted { bucketIsEncrypted = true }
@@ -233,13 +233,13 @@ package struct Classified {
         senderKind = text.begins(sender.range, with: "th.") ? .thing : .user
     }
 
-    /// Notes that the payload names another app than `app`.
+    /// Records a conflict if the payload names another app.
     mutating func compare(_ text: Span<UInt8>, toApp name: String) {
         if app.isPresent, !text.matches(app.range, name) { conflictSet.insert(.otherApp) }
     }
 }
 
-/// Which handles a message has.
+/// The handles of a message.
 struct HandleSet: OptionSet {
     let rawValue: UInt8
     static let bucket = HandleSet(rawValue: 1)
@@ -252,7 +252,7 @@ extension JSONToken {
 }
 
 extension KiiURIParts {
-    /// The kind of push that has such a source; nil when no kind has.
+    /// The kind of push with such a source; nil if there is none.
     fileprivate var kindOfPush: PushKind? {
         switch resource {
         case .bucket: .pushToApp
@@ -261,7 +261,7 @@ extension KiiURIParts {
         }
     }
 
-    /// The field that has the same id when a payload states the scope.
+    /// The field that has the same id if a payload states the scope.
     fileprivate var scopeKey: KiiField? {
         switch owner {
         case .user: .scopeUserID
@@ -273,7 +273,7 @@ extension KiiURIParts {
 
     fileprivate var scopeKind: MessageScope.Kind {
         switch owner {
-        // An administrator has neither buckets nor topics, so nobody asks for its scope.
+        // An administrator has neither buckets nor topics, so its scope is never used.
         case .app, .admin: .app
         case .user: .user
         case .group: .group
@@ -283,7 +283,7 @@ extension KiiURIParts {
 }
 
 extension Span where Element == UInt8 {
-    /// Whether `range` says `crypto`, in any case.
+    /// Whether `range` holds `crypto`, in any case.
     fileprivate func matchesCryptoType(_ range: Range<Int>) -> Bool {
         range.count == 6
             && word(at: range.lowerBound, length: 6) | 0x2020_2020_2020

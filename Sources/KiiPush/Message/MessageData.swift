@@ -1,11 +1,12 @@
 /// The data that a sender put into a push: the root keys that are not Kii's, Apple's or the network's.
 ///
-/// Nothing is read until asked for, and each question reads the payload again; take what you need once. Numbers keep
-/// their text. On FCM every value is a string, so a number or boolean is also found in a string of the same text.
+/// It is read on demand, and each access reads the payload again; keep values that you need more than once. Numbers
+/// keep their text. On FCM every value is a string, so a string is also readable as a number or boolean of the same
+/// text.
 public struct MessageData: Sendable {
     let storage: MessageStorage
 
-    /// The value of one key; nil when the sender did not send it.
+    /// The value of one key; nil if the sender did not send it.
     public subscript(key: String) -> DataValue? {
         first { text, name, value in name.matches(key.utf8.span, in: text) ? DataValue(text, value) : nil }
     }
@@ -24,21 +25,21 @@ public struct MessageData: Sendable {
         return keys
     }
 
-    /// Whether the sender sent nothing of their own.
+    /// Whether the sender sent no data.
     public var isEmpty: Bool { first { _, _, _ in true } == nil }
 
-    /// Fills a value from the data, as `JSONDecoder` would, without Foundation.
+    /// Decodes a value from the data, like `JSONDecoder`, without Foundation.
     ///
     /// Kii allows only flat data, so a structured value arrives as JSON inside a string; it is decoded from there.
     ///
-    /// - Throws: `DecodingError` with the path of the key that is missing or has another type.
+    /// - Throws: `DecodingError` with the path of a key that is missing or has another type.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         try Value(from: DataDecoder(.object(members), path: []))
     }
 
     // MARK: Going over the members
 
-    /// Calls `body` with the tokens of each of the sender's members, and the text that they are positions in.
+    /// Calls `body` with the tokens of each of the sender's members, and the text that they refer to.
     func forEach(_ body: (Span<UInt8>, JSONToken, JSONToken) -> Void) {
         _ = first { text, key, value in
             body(text, key, value)
@@ -46,7 +47,7 @@ public struct MessageData: Sendable {
         }
     }
 
-    /// The first thing that `body` makes of a member, which ends the search.
+    /// The first result of `body` that is not nil, which ends the search.
     func first<Result>(_ body: (Span<UInt8>, JSONToken, JSONToken) -> Result?) -> Result? {
         let buffer = storage.buffer
         let text = buffer.span.extracting(storage.payloadRange)

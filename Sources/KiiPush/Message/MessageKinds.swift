@@ -1,14 +1,14 @@
-// One view a kind, so that a handler sees only what its kind can have. Each shares the message's buffer.
+// One view for each kind, so that a handler sees only what its kind can have. Each shares the message's buffer.
 
 /// A Push to App: something happened in a bucket.
 ///
-/// Bucket and object are optional, since a payload may leave the scope out. A route that asks for a bucket or an
-/// object gives its handler a ``BucketEvent`` or an ``ObjectEvent`` instead, where they are not.
+/// Bucket and object are optional, because a payload may omit the scope. A route for a bucket or an object gives its
+/// handler a ``BucketEvent`` or an ``ObjectEvent`` instead, in which they are not.
 public struct PushToAppMessage: Sendable {
     /// The whole message.
     public let message: PushMessage
 
-    /// Views a message as a Push to App; nil when it is none.
+    /// Views a message as a Push to App; nil if it is not one.
     public init?(_ message: PushMessage) {
         guard message.kind == .pushToApp else { return nil }
         self.message = message
@@ -16,23 +16,23 @@ public struct PushToAppMessage: Sendable {
 
     /// What happened.
     public var event: KiiEvent? { message.event }
-    /// The bucket, if scope and name are there.
+    /// The bucket, if the payload states its scope and name.
     public var bucket: KiiBucket? { message.bucket }
-    /// The object, if there is a bucket and an object id.
+    /// The object, if the message has a bucket and an object id.
     public var object: KiiObject? { message.object }
     /// Who caused it; never known over APNs.
     public var sender: Sender? { message.sender }
 }
 
-/// A Push to App whose bucket is known: what a handler gets whose route asks for a bucket.
+/// A Push to App whose bucket is known, for handlers of routes that require a bucket.
 public struct BucketEvent: Sendable {
     /// The whole message.
     public let message: PushMessage
-    // Kept, and not made like the rest when asked for: it is a part of most of what a handler reads.
+    // Stored, not made on demand like the rest: most properties use it.
     /// The bucket in which it happened.
     public let bucket: KiiBucket
 
-    /// Views a message as an event in a bucket; nil when it names none.
+    /// Views a message as an event in a bucket; nil if it names none.
     public init?(_ message: PushMessage) {
         guard message.storage.classified.hasBucket else { return nil }
         self.message = message
@@ -43,7 +43,7 @@ public struct BucketEvent: Sendable {
     public var event: KiiEvent? { message.event }
     /// The bucket's scope.
     public var scope: KiiScope { bucket.scope }
-    /// The object, if one is named; there is none when the bucket itself was deleted.
+    /// The object, if one is named; nil if the bucket itself was deleted.
     public var object: KiiObject? {
         message.storage.classified.hasObject ? message.storage.provenObject(in: bucket) : nil
     }
@@ -51,14 +51,14 @@ public struct BucketEvent: Sendable {
     public var sender: Sender? { message.sender }
 }
 
-/// A Push to App whose object is known: what a handler gets whose route asks for an object.
+/// A Push to App whose object is known, for handlers of routes that require an object.
 public struct ObjectEvent: Sendable {
     /// The whole message.
     public let message: PushMessage
     /// The bucket that holds the object.
     public let bucket: KiiBucket
 
-    /// Views a message as an event of an object; nil when it names none.
+    /// Views a message as an event of an object; nil if it names none.
     public init?(_ message: PushMessage) {
         guard message.storage.classified.hasObject else { return nil }
         self.message = message
@@ -67,7 +67,7 @@ public struct ObjectEvent: Sendable {
 
     /// What happened.
     public var event: KiiEvent? { message.event }
-    /// The object to which it happened; of a deleted one only the id is left.
+    /// The object that the event is about; of a deleted object, only the id is left.
     public var object: KiiObject { message.storage.provenObject(in: bucket) }
     /// The bucket's scope.
     public var scope: KiiScope { bucket.scope }
@@ -80,13 +80,13 @@ public struct PushToUserMessage: Sendable {
     /// The whole message.
     public let message: PushMessage
 
-    /// Views a message as a Push to User; nil when it is none.
+    /// Views a message as a Push to User; nil if it is not one.
     public init?(_ message: PushMessage) {
         guard message.kind == .pushToUser else { return nil }
         self.message = message
     }
 
-    /// The topic, if its scope is there.
+    /// The topic, if the payload states its scope.
     public var topic: KiiTopic? { message.topic }
     /// Who sent it, unless the sender left that out.
     public var sender: Sender? { message.sender }
@@ -94,14 +94,14 @@ public struct PushToUserMessage: Sendable {
     public var data: MessageData { message.data }
 }
 
-/// A Push to User whose topic is known: what a handler gets whose route asks for a topic.
+/// A Push to User whose topic is known, for handlers of routes that require a topic.
 public struct TopicMessage: Sendable {
     /// The whole message.
     public let message: PushMessage
     /// The topic that it was sent to.
     public let topic: KiiTopic
 
-    /// Views a message as one sent to a topic; nil when it names none.
+    /// Views a message as one sent to a topic; nil if it names none.
     public init?(_ message: PushMessage) {
         guard message.storage.classified.hasTopic else { return nil }
         self.message = message
@@ -116,21 +116,22 @@ public struct TopicMessage: Sendable {
     public var data: MessageData { message.data }
 }
 
-/// A Direct Push: a message to this device's user, as administrators send them; also everything that is no Kii push.
+/// A Direct Push: a message of an administrator to this device's user; also every payload that is not a Kii push.
 ///
-/// Whoever may send to a topic can send one that looks the same, by suppressing Kii's keys. Only a `senderURI` names an
-/// administrator, and Kii's servers add one over MQTT only; over other transports it may be a sender's own data.
+/// Anyone who may send to a topic can send a message that looks the same, by suppressing Kii's keys. Only a `senderURI`
+/// names an administrator, and Kii's servers add it only over MQTT; over other transports it may be a sender's own
+/// data.
 public struct DirectPushMessage: Sendable {
     /// The whole message.
     public let message: PushMessage
 
-    /// Views a message as a Direct Push; nil when it is none.
+    /// Views a message as a Direct Push; nil if it is not one.
     public init?(_ message: PushMessage) {
         guard message.kind == .directPush else { return nil }
         self.message = message
     }
 
-    /// Who sent it, as far as the payload says; an administrator only when `senderURI` says so.
+    /// Who sent it, if the payload says; an administrator only if `senderURI` says so.
     public var sender: Sender? { message.sender }
     /// What was sent.
     public var data: MessageData { message.data }
@@ -140,15 +141,15 @@ public struct DirectPushMessage: Sendable {
         message.storage.body == .command ? ThingCommand(message.storage.member) : nil
     }
 
-    /// The id of the command that this push says is completed, as Thing-IF tells the app that gave it.
+    /// The id of the completed command, if this is the push by which Thing-IF notifies the command's sender.
     ///
-    /// Such a push has nothing but the id, so one that an administrator made up looks the same.
+    /// Such a push contains only the id, so an administrator can send one that looks the same.
     public var completedCommandID: String? {
         let isData = message.storage.body == .data && message.dialect.hasKiiKeys
         return isData && data.keys == [ThingCommand.Keys.id] ? data[ThingCommand.Keys.id]?.idText : nil
     }
 
-    /// What it says, if it is a QuickBlox push.
+    /// Its contents, if it is a QuickBlox push.
     public var quickBlox: QuickBloxPush? {
         message.dialect == .quickBlox ? QuickBloxPush(message.storage.member, alert: message.aps?.alert) : nil
     }

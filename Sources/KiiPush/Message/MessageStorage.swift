@@ -1,7 +1,7 @@
-/// What one payload says: its bytes, and positions in them.
+/// The decoded contents of one payload: its bytes, and positions in them.
 struct MessageContent {
-    /// The payload as received; its bytes only where `buffer` does not hold just them, since each reference to them is
-    /// counted twice a message.
+    /// The payload as received; its bytes are left out if `buffer` equals them, because each reference to them is
+    /// counted twice for each message.
     let received: RawPayload
     let buffer: [UInt8]
     let payloadRange: Range<Int>
@@ -15,7 +15,7 @@ struct MessageContent {
     let classified: Classified
     let certainty: Certainty
 
-    /// What no payload says.
+    /// The contents of no payload.
     init() {
         received = RawPayload([])
         buffer = []
@@ -62,7 +62,7 @@ struct MessageContent {
             body = Body(buffer.span.extracting(payloadRange), dialect, mayBeQuickBlox: !isKii)
             if body == .command { dialect = .thingIF }
             if case .quickBlox = body {
-                // Its keys are its own: what looks like Kii's fields in it is data.
+                // Its keys are its own: keys that look like Kii's fields are data.
                 (dialect, keyDialect) = (.quickBlox, .quickBlox)
                 fields = FieldTable()
                 classified = Classified()
@@ -88,15 +88,14 @@ struct MessageContent {
     }
 }
 
-/// All that is known of one message: the buffer, and positions in it.
+/// The contents of one message, shared by its views.
 ///
-/// One allocation, shared by every view of the message. A ``ReceiveLoop`` uses one again for its next message, if
-/// nobody kept the last.
+/// One allocation for each message. A ``ReceiveLoop`` reuses it for its next message if nobody kept the last one.
 package final class MessageStorage: @unchecked Sendable {  // Changed only by a loop that holds the only reference.
-    // One value, changed as a whole and by nobody outside this file: so no access to it is checked at run time.
+    // One value, changed as a whole and only in this file, so that its accesses are not checked at run time.
     fileprivate var content: MessageContent
 
-    /// A storage that holds nothing yet.
+    /// An empty storage.
     init() { content = MessageContent() }
 
     /// Decodes and classifies a payload.
@@ -104,24 +103,24 @@ package final class MessageStorage: @unchecked Sendable {  // Changed only by a 
         content = try MessageContent(raw, limits: limits, app: app)
     }
 
-    /// Takes another payload in the place of the last one; only for who holds the only reference.
+    /// Replaces the payload; only for a caller that holds the only reference.
     func replace(with raw: consuming RawPayload, limits: PayloadLimits) throws(DecodeError) {
         content = try MessageContent(raw, limits: limits, app: nil)
     }
 
-    /// The payload, out of its envelope, and behind it the unescaped text of Kii's fields that had escapes.
+    /// The payload without its envelope, followed by the unescaped text of Kii's fields that had escapes.
     package var buffer: [UInt8] { content.buffer }
-    /// The payload's own text, without what was put behind it.
+    /// The payload's own text, without the unescaped texts after it.
     var payloadRange: Range<Int> { content.payloadRange }
     /// The network's own id of the message, from its envelope.
     var envelopeID: NetworkID? { content.envelopeID }
     var dialect: Dialect { content.dialect }
-    /// The dialect whose keys were read as Kii's fields; a command has those of what brought it.
+    /// The dialect whose keys were read as Kii's fields; for a command, that of its transport.
     var keyDialect: Dialect { content.keyDialect }
     var body: Body { content.body }
     var fields: FieldTable { content.fields }
     var aps: JSONToken { content.aps }
-    /// The value of the stamp's key, whatever it is.
+    /// The value of the stamp's key, of any type.
     var stamp: JSONToken { content.stamp }
     package var classified: Classified { content.classified }
     var certainty: Certainty { content.certainty }
@@ -135,11 +134,11 @@ package final class MessageStorage: @unchecked Sendable {  // Changed only by a 
         return raw
     }
 
-    /// The transport that brought it.
+    /// The transport that delivered it.
     var transport: Transport? { received.transport }
 
-    /// The text of a token; empty for one that is absent.
-    // By a span, which is looked at once more: a slice of the array would be counted as one reference more.
+    /// The text of a token; empty for an absent one.
+    // By a span: a slice of the array would be counted as one reference more.
     func string(_ token: JSONToken) -> String {
         let buffer = buffer
         return buffer.span.string(token.range)
@@ -151,9 +150,9 @@ package final class MessageStorage: @unchecked Sendable {  // Changed only by a 
         return Body.member(name, buffer.span.extracting(payloadRange))
     }
 
-    /// The network's own id of the message: its envelope's, else the one that FCM puts into the payload itself.
+    /// The network's own id of the message: that of its envelope, else the one that FCM puts into the payload.
     ///
-    /// Senders cannot set FCM's key, but the id counts only where FCM may have brought the payload.
+    /// Senders cannot set FCM's key, but the id counts only if FCM may have delivered the payload.
     var networkID: NetworkID? {
         if let envelopeID { return envelopeID }
         switch transport?.format ?? .unknown {
@@ -183,7 +182,7 @@ package final class MessageStorage: @unchecked Sendable {  // Changed only by a 
     }
 
     /// The bucket; only for a message that has one.
-    // By one span for all its strings: each look at the buffer is counted as one reference more.
+    // One span for all its strings: each access to the buffer is counted as one reference more.
     var provenBucket: KiiBucket {
         let buffer = buffer
         let text = buffer.span
@@ -191,7 +190,7 @@ package final class MessageStorage: @unchecked Sendable {  // Changed only by a 
         if classified.bucketIsEncrypted {
             type = .crypto
         } else if fields[.bucketType].isPresent {
-            // Nearly all have this one, and a string that is made costs more than a comparison.
+            // Nearly all have this type, and making a string costs more than a comparison.
             let isPlain = text.matches(fields[.bucketType].range, KiiBucketType.readWrite.rawName)
             type = isPlain ? .readWrite : KiiBucketType(string(fields[.bucketType]))
         }

@@ -1,10 +1,10 @@
-/// Which of Kii's three kinds of push a message is.
+/// The three kinds of push in Kii.
 public enum PushKind: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
     /// Something happened in a bucket that this device subscribes to.
     case pushToApp
-    /// Someone sent a message to a topic that this device subscribes to.
+    /// Somebody sent a message to a topic that this device subscribes to.
     case pushToUser
-    /// A message to this device's user, as administrators send them; also everything that is no Kii push.
+    /// A message of an administrator to this device's user; also every payload that is not a Kii push.
     ///
     /// It does not prove an administrator: a Push to User whose sender suppressed Kii's keys looks the same.
     case directPush
@@ -19,14 +19,15 @@ public enum PushKind: String, Sendable, Hashable, CaseIterable, CustomStringConv
     }
 }
 
-/// How sure it is that a message is of the kind it was given.
+/// The certainty of a message's kind.
 public enum Certainty: String, Sendable, Hashable, CaseIterable {
-    /// Something in the payload says so, and nothing speaks against it.
+    /// The payload has evidence for the kind, and none against it.
     case certain
-    /// A Direct Push because nothing says otherwise.
+    /// A Direct Push, because nothing indicates another kind.
     ///
-    /// A Push to User that was sent with its default keys suppressed looks exactly so, and no rule can tell.
+    /// A Push to User that was sent with its default keys suppressed looks exactly the same, and no rule can
+    /// distinguish it.
     case likely
-    /// The payload contradicts itself; it may imitate another kind. No route takes it unless it says so.
+    /// The payload contradicts itself and may be forged. It matches only routes that accept ambiguous messages.
     case ambiguous
 }

@@ -1,8 +1,8 @@
-/// A decoded push: its kind, and everything Kii says about it.
+/// A decoded push: its kind, and all of Kii's information about it.
 ///
-/// The counterpart of `KiiReceivedMessage`, for payloads of any transport. A value that shares one buffer: copying it
-/// costs a reference count, and strings are made each time one is asked for. ``PushReceiver`` makes messages for
-/// handlers; make one yourself to look at a payload without a receiver:
+/// The counterpart of `KiiReceivedMessage`, for payloads of any transport. Copies share one buffer: a copy costs a
+/// reference count, and each access to a string makes a new one. ``PushReceiver`` makes messages for handlers; make one
+/// yourself to inspect a payload without a receiver:
 ///
 /// ```swift
 /// let message = try PushMessage(RawPayload(bytes, transport: .mqtt))
@@ -17,9 +17,9 @@ public struct PushMessage: Sendable {
     ///
     /// - Parameters:
     ///   - payload: the payload as received.
-    ///   - limits: the bounds within which it is read.
-    ///   - app: the app that it must be of; a payload that names another then has the conflict `appID`.
-    /// - Throws: ``DecodeError`` when it is no JSON object within the limits, or has a key twice.
+    ///   - limits: the limits of size and nesting.
+    ///   - app: the expected app; a payload that names another has the conflict `appID`.
+    /// - Throws: ``DecodeError`` if it is not a JSON object within the limits, or has a duplicate key.
     public init(
         _ payload: consuming RawPayload, limits: PayloadLimits = .standard, app: String? = nil
     ) throws(DecodeError) {
@@ -29,10 +29,10 @@ public struct PushMessage: Sendable {
     /// The payload as received; the counterpart of `rawMessage`.
     public var raw: RawPayload { storage.raw }
 
-    /// The payload as one JSON object, out of its envelope: the dictionary that `rawMessage` is.
+    /// The payload as one JSON object, without its envelope: the dictionary of `rawMessage`.
     ///
-    /// Everything is in it, Kii's keys, `aps`, the sender's data and what a network added. It is made each time it is
-    /// asked for, and the payload is read anew.
+    /// It contains Kii's keys, `aps`, the sender's data and the keys that a network added. Each access reads the
+    /// payload again.
     public var rawObject: DataValue {
         let buffer = storage.buffer
         return DataValue(buffer.span, JSONToken(.object, 0, storage.payloadRange.count))
@@ -43,13 +43,13 @@ public struct PushMessage: Sendable {
     /// The kind of push.
     public var kind: PushKind { storage.classified.kind }
 
-    /// How sure the kind is.
+    /// The certainty of the kind.
     public var certainty: Certainty { storage.certainty }
 
-    /// The shape in which the payload was written.
+    /// The format of the payload.
     public var dialect: Dialect { storage.dialect }
 
-    /// The kind, how sure it is, what speaks for it and what against.
+    /// The kind, its certainty, and the evidence for and against it.
     public var classification: Classification {
         let evidence = KiiField.inOrder.filter { storage.classified.evidence.contains($0) }
         return Classification(
@@ -60,21 +60,21 @@ public struct PushMessage: Sendable {
 
     // MARK: Fields
 
-    /// A field of Kii's as text, whatever key it stood under; the counterpart of `getValueOfKiiMessageField:`.
+    /// One of Kii's fields as text, whatever its key; the counterpart of `getValueOfKiiMessageField:`.
     ///
-    /// Nil when the payload does not have it, has it blank, or has it with a type that it cannot have.
+    /// Nil if the payload does not have it, or if it is blank or of a wrong type.
     public subscript(field: KiiField) -> String? {
         let token = storage.fields[field]
         return token.isPresent ? storage.string(token) : nil
     }
 
-    /// What happened in the bucket, or the text that the sender of another kind put in its place.
+    /// What happened in the bucket; in another kind of push, any text of the sender.
     public var event: KiiEvent? { self[.type].map { KiiEvent($0) } }
 
     /// When the push was made, in milliseconds since 1970.
     public var sentAt: Int64? { storage.fields.when }
 
-    /// When the object was modified, in milliseconds since 1970; never known over APNs.
+    /// When the object was modified, in milliseconds since 1970; always nil over APNs.
     public var modifiedAt: Int64? { storage.fields.modifiedAt }
 
     /// The app that the payload names: its scope's, else the one that sent it.
@@ -101,7 +101,7 @@ public struct PushMessage: Sendable {
 
     /// The bucket of a Push to App; the counterpart of `containsKiiBucket` and `eventSourceBucket`.
     ///
-    /// Nil when the scope is unknown or incomplete, or no bucket is named; the message is a Push to App all the same.
+    /// Nil if the scope is unknown or incomplete, or no bucket is named; the message may still be a Push to App.
     public var bucket: KiiBucket? { storage.classified.hasBucket ? storage.provenBucket : nil }
 
     /// The object of a Push to App; the counterpart of `containsKiiObject` and `eventSourceObject`.
@@ -112,19 +112,19 @@ public struct PushMessage: Sendable {
     /// The topic of a Push to User; the counterpart of `containsKiiTopic` and `eventSourceTopic`.
     public var topic: KiiTopic? { storage.classified.hasTopic ? storage.provenTopic : nil }
 
-    /// The user whose scope it is; the counterpart of `eventSourceUser`.
+    /// The user who owns the scope; the counterpart of `eventSourceUser`.
     public var user: KiiUser? {
         guard case .user(let user)? = scope.scope else { return nil }
         return user
     }
 
-    /// The group whose scope it is; the counterpart of `eventSourceGroup`.
+    /// The group that owns the scope; the counterpart of `eventSourceGroup`.
     public var group: KiiGroup? {
         guard case .group(let group)? = scope.scope else { return nil }
         return group
     }
 
-    /// The thing whose scope it is; the counterpart of `eventSourceThing`.
+    /// The thing that owns the scope; the counterpart of `eventSourceThing`.
     public var thing: KiiThing? {
         guard case .thing(let thing)? = scope.scope else { return nil }
         return thing
@@ -132,7 +132,7 @@ public struct PushMessage: Sendable {
 
     // MARK: Who sent it
 
-    /// Who caused the push, as far as the payload says; APNs Push to App never does.
+    /// Who caused the push, if the payload says; nil for a Push to App over APNs.
     public var sender: Sender? { storage.sender }
 
     /// The sender, if it is a user; the counterpart of `senderUser`.
@@ -149,16 +149,16 @@ public struct PushMessage: Sendable {
 
     // MARK: What it says
 
-    /// What the push shows to a person; `alert?.body` is the counterpart of `getAlertBody`.
+    /// The text that the push shows to a person; `alert?.body` is the counterpart of `getAlertBody`.
     ///
-    /// Apple's dictionary has it; a QuickBlox push over Android has only its text.
+    /// It is in Apple's dictionary; a QuickBlox push over Android has only its text.
     public var alert: Alert? {
         if let alert = aps?.alert { return alert }
         guard dialect == .quickBlox, let text = QuickBloxPush(storage.member, alert: nil).text else { return nil }
         return Alert(title: nil, subtitle: nil, body: text)
     }
 
-    /// Apple's dictionary, when the payload has one, or has parameters of a QuickBlox event that stand for one.
+    /// Apple's dictionary, if the payload has one or the equivalent parameters of a QuickBlox event.
     public var aps: AppleDictionary? { AppleDictionary(storage) }
 
     /// The sender's own data: every root key that is not Kii's, Apple's or the network's.

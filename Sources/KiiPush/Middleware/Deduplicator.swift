@@ -1,6 +1,6 @@
 /// Drops a message that was handled before, or that is being handled now.
 ///
-/// Networks deliver twice: once for each subscription or installation, again after a lost acknowledgement, or over two
+/// A message may arrive twice: for two subscriptions or installations, after a lost acknowledgement, or over two
 /// transports. The deduplicator reserves a message's keys when the message arrives, and confirms them only when the
 /// message has ended for good. So a message whose handler failed is handled when it is delivered again.
 /// ``PushMessage/dedupeKeys(app:secret:)`` describes the keys; ``RouteDedupe`` sets them for a route, and
@@ -9,7 +9,7 @@
 /// Put it first in the chain. It guarantees that a message that was handled is not handled again while the window
 /// lasts: within one process, or for as long as the store lasts. It cannot distinguish two legitimate messages with
 /// identical bytes. A message without a strong key is therefore deduplicated only if it arrives less than five seconds
-/// before or after another; how long the first one is being handled does not matter.
+/// before or after another, however long the first one is being handled.
 ///
 /// If some handlers of a message fail, the deduplicator remembers which routes succeeded: when the transport delivers
 /// the message again, only the others run. It remembers at most 256 such messages, in memory; beyond that, all handlers
@@ -18,7 +18,7 @@
 /// A store that throws loses no message and blocks no copy:
 /// - If it cannot begin a message, the message passes or fails, as ``StoreFailure`` says.
 /// - If it cannot record the end of a message, the deduplicator keeps the end and reports it again: when a copy
-///   arrives, which is then judged anew, and when the store accepts the end of another message. If the store still
+///   arrives, which is then looked up again, and when the store accepts the end of another message. If the store still
 ///   fails when a copy arrives, it is asked to forget the message; if that fails too, the copy passes or fails, as
 ///   ``StoreFailure`` says.
 /// - At most 1,024 such ends are kept, and those of the messages that were in flight by then. While the limit is
@@ -49,7 +49,7 @@ public struct Deduplicator: Middleware {
     }
 
     let leases: Leases
-    /// The receiver's, or the one that was given; the system's while there is neither.
+    /// The given clock, else the receiver's; the system's while there is neither.
     private var clock: any ReceiverClock
     private let isClockGiven: Bool
     let secret: DedupeSecret
@@ -57,7 +57,7 @@ public struct Deduplicator: Middleware {
     private let onStoreFailure: StoreFailure
     let handledRoutes: HandledRoutes
 
-    /// For how many messages that failed in part it is kept which routes have handled them.
+    /// The most messages that failed in part and whose successful routes are remembered.
     static let mostPartlyHandled = 256
 
     /// The counts as they are now; reading them takes constant time.
@@ -69,8 +69,8 @@ public struct Deduplicator: Middleware {
     ///
     /// - Parameters:
     ///   - window: how long and how many messages are remembered.
-    ///   - keys: what names a message.
-    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver gives its own.
+    ///   - keys: how a message is identified.
+    ///   - clock: a clock for use without a receiver; leave it out in a chain, whose receiver sets its own.
     public init(
         window: SeenWindow = .standard, keys: DedupeKeyMaker = .automatic, clock: (any ReceiverClock)? = nil
     ) {
@@ -137,19 +137,19 @@ public struct Deduplicator: Middleware {
         }
     }
 
-    /// Stops the routes that have handled the message already, when it was delivered before.
+    /// Stops the routes that handled an earlier delivery of the message.
     @inline(never)
     private func stopHandledRoutes(_ message: inout RoutedMessage, _ lease: SeenLease) {
         let handled = handledRoutes.routes(of: lease)
         if !handled.isEmpty { message.stopRoutes(.duplicate) { handled.containsExactly($0.id) } }
     }
 
-    /// Confirms the reservation if the message ended for good, and undoes it if it is to be handled when it comes
-    /// again.
+    /// Confirms the reservation if the message ended for good; undoes it if the message is to be handled when it
+    /// arrives again.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {
         guard let lease = message.lease else { return }
         let isRemembered = outcome.isRemembered
-        // Before the lease ends, or a copy might begin in between and know nothing of it.
+        // Before the lease ends, so that a copy which begins then sees it.
         if case .failed(let failure) = outcome {
             if !failure.handled.isEmpty { handledRoutes.add(failure.handled.ids, of: lease) }
         } else if isRemembered, handledRoutes.count > 0 {
@@ -160,8 +160,7 @@ public struct Deduplicator: Middleware {
         leases.end(lease, isRemembered: isRemembered, at: time, outcome.disposition)
     }
 
-    /// Ends the waiting of copies of a message that is held: their transports are told to accept them if the message is
-    /// on disk, else to deliver them again.
+    /// Answers the waiting copies of a held message: their transports accept them if it is on disk, else retry later.
     public func hold(_ message: RoutedMessage) {
         guard let lease = message.lease else { return }
         message.recorder?.settle(.keep)

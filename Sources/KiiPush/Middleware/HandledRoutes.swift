@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Which routes have handled a message that failed for others, so that they do not run again when it is delivered anew.
+/// The routes that handled a message which failed for others, so that they do not run again when it is redelivered.
 ///
 /// Kept until the message has ended, for at most ``Deduplicator/mostPartlyHandled`` messages: the oldest is forgotten
 /// first, and all its handlers run again.
@@ -13,7 +13,7 @@ final class HandledRoutes: Sendable {
 
     private let weakAge: Int64
     private let entries = Mutex<[Entry]>([])
-    /// Lets the common case, no message has failed in part, go by without the lock.
+    /// Spares the lock in the common case that no message has failed in part.
     private let total = Atomic<Int>(0)
 
     /// Makes an empty list.

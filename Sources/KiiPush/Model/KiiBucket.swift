@@ -1,15 +1,15 @@
-/// A bucket in a scope: what a Push to App is about.
+/// A bucket in a scope: the subject of a Push to App.
 ///
-/// A handle, not the data: fetch with the receiver's own token, since a payload can be imitated. Scope and name are its
-/// identity, to the byte. The type is information beside them, since not every payload states it: an event of a bucket
-/// equals `KiiBucket(scope: .app, name: "b")` whether or not it says that the type is `rw`. Only an encrypted bucket is
-/// another one than a plain one of the same name: it has another URI.
+/// It is a handle, not the data: fetch with the receiver's own token, because a payload can be forged. Scope and name
+/// are its identity, to the byte. The type is not part of it, because not every payload states it: an event's bucket
+/// equals `KiiBucket(scope: .app, name: "b")` whether or not the event says that the type is `rw`. Only an encrypted
+/// bucket differs from a plain one of the same name: it has another URI.
 public struct KiiBucket: Sendable {
-    /// Where the bucket lives.
+    /// The scope that owns the bucket.
     public let scope: KiiScope
     /// The bucket's name, without the `CRYPTO:` that an encrypted one has in URIs.
     public let name: String
-    /// The bucket's type as received; nil when the payload says none.
+    /// The bucket's type as received; nil if the payload does not state it.
     public let type: KiiBucketType?
 
     /// Names a bucket.
@@ -33,7 +33,7 @@ extension KiiBucket: Hashable {
         left.name.isExactly(right.name) && left.isEncrypted == right.isEncrypted && left.scope == right.scope
     }
 
-    /// Hashes what is compared.
+    /// Hashes scope, name, and whether it is encrypted.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(scope)
         name.hashExactly(into: &hasher)
@@ -43,7 +43,8 @@ extension KiiBucket: Hashable {
 
 /// The type of a bucket: `rw`, `sync`, `crypto`, or another.
 ///
-/// An open set. Types compare without case, since Kii's own tests write `SYNC`, and keep the text as received.
+/// The set is open. Types are compared without case, because Kii's own tests write `SYNC`, and keep the text as
+/// received.
 public struct KiiBucketType: Sendable, Hashable, CustomStringConvertible {
     /// The text as received.
     public let rawName: String
@@ -53,12 +54,12 @@ public struct KiiBucketType: Sendable, Hashable, CustomStringConvertible {
 
     /// An ordinary bucket.
     public static let readWrite = KiiBucketType("rw")
-    /// A bucket that clients keep in step.
+    /// A bucket that clients synchronise.
     public static let sync = KiiBucketType("sync")
     /// An encrypted bucket, whose URI differs.
     public static let crypto = KiiBucketType("crypto")
 
-    /// Whether two types are the same but for the case of ASCII letters.
+    /// Whether two types are equal, ignoring the case of ASCII letters.
     public static func == (left: KiiBucketType, right: KiiBucketType) -> Bool {
         left.rawName.utf8.elementsEqual(right.rawName.utf8) { $0.lowercased == $1.lowercased }
     }

@@ -1,8 +1,8 @@
 /// What happened in a bucket: the type of a Push to App.
 ///
-/// An open set, compared exactly; a name that is not listed here is an event all the same. One event has two names,
-/// since Kii's reference spells it in two ways: ``objectBodyUpdated``. A Push to User or a Direct Push may carry any
-/// text in the same field, so a known name does not prove a Push to App.
+/// The set is open, and names are compared exactly; a name that is not listed here is an event too.
+/// ``objectBodyUpdated`` has two names, because Kii's reference spells it in two ways. A Push to User or a Direct Push
+/// may carry any text in the same field, so a known name does not prove a Push to App.
 public struct KiiEvent: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The name as in the payload.
     public let name: String
@@ -19,16 +19,16 @@ public struct KiiEvent: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     public static let objectUpdated: KiiEvent = "DATA_OBJECT_UPDATED"
     /// An object was deleted; fetching it gives 404.
     public static let objectDeleted: KiiEvent = "DATA_OBJECT_DELETED"
-    /// An object's body was replaced; equal to `DATA_OBJECT_BODY_UPDATE`, which one cell of Kii's reference has.
+    /// An object's body was replaced; equal to `DATA_OBJECT_BODY_UPDATE`, as one cell of Kii's reference spells it.
     public static let objectBodyUpdated: KiiEvent = "DATA_OBJECT_BODY_UPDATED"
     /// An object's body was deleted.
     public static let objectBodyDeleted: KiiEvent = "DATA_OBJECT_BODY_DELETED"
-    /// Who may do what with an object was changed.
+    /// An object's access rights were changed.
     public static let objectACLModified: KiiEvent = "DATA_OBJECT_ACL_MODIFIED"
     /// The bucket was deleted; documented for iOS only, and without an object.
     public static let bucketDeleted: KiiEvent = "BUCKET_DELETED"
 
-    /// Whether two events have the same name, to the byte, or the two names of one event.
+    /// Whether two events have the same name, to the byte, or are the two names of one event.
     public static func == (left: KiiEvent, right: KiiEvent) -> Bool {
         left.documentedName.isExactly(right.documentedName)
     }
@@ -36,7 +36,7 @@ public struct KiiEvent: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     /// Hashes the name.
     public func hash(into hasher: inout Hasher) { documentedName.hashExactly(into: &hasher) }
 
-    /// The event's name, as it appears in the payload.
+    /// The name as in the payload.
     public var description: String { name }
 }
 
@@ -45,13 +45,13 @@ extension KiiEvent {
     private static let otherName = "DATA_OBJECT_BODY_UPDATE"
     private static let bodyUpdated = "DATA_OBJECT_BODY_UPDATED"
 
-    /// The name; of an event that has two, the one that Kii documents for payloads.
+    /// The name that Kii documents for payloads.
     var documentedName: String { name.isExactly(Self.otherName) ? Self.bodyUpdated : name }
 
     /// Whether `range` holds the other name of ``objectBodyUpdated``.
     static func isOtherName(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool { text.matches(range, otherName) }
 
-    /// What the two names of one event have in common, and the whole of any other, for digests.
+    /// The part that the two names of one event have in common, or the whole of any other name; for digests.
     @inline(__always)
     static func commonPart(_ text: Span<UInt8>, _ range: Range<Int>) -> Range<Int> {
         // Nearly all names have another length.

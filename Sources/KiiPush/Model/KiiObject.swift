@@ -1,6 +1,6 @@
-/// An object in a bucket: an id to fetch by.
+/// An object in a bucket: a handle to fetch it by.
 ///
-/// There is one on a push about a deleted object too; fetching it then gives 404.
+/// A push about a deleted object has one too; fetching it gives 404.
 public struct KiiObject: Sendable {
     /// The bucket that holds it.
     public let bucket: KiiBucket

@@ -1,4 +1,4 @@
-/// A user of a Kii app: an id to fetch by, nothing fetched.
+/// A user of a Kii app: an id to fetch it by.
 public struct KiiUser: Sendable {
     /// The user's id, exactly as received; it need not be a UUID.
     public let id: String

@@ -1,4 +1,4 @@
-/// Where a bucket or a topic lives: in the app, or with a user, a group or a thing.
+/// The owner of a bucket or a topic: the app, a user, a group or a thing.
 public enum KiiScope: Sendable, Hashable {
     /// The app itself.
     case app
@@ -32,10 +32,10 @@ public enum KiiScope: Sendable, Hashable {
 
 /// A message's statement of its scope, complete or not: the counterpart of `messageScope`.
 ///
-/// A scope that is missing, unknown or without its id never changes a message's kind; it only means that there is no
-/// bucket and no topic to speak of.
+/// A scope that is missing, unknown or without its id never changes a message's kind; the message only has no bucket
+/// and no topic.
 public struct MessageScope: Sendable, Hashable {
-    /// The kinds of scope, as `KiiMessageScope` has them.
+    /// The kinds of scope, as in `KiiMessageScope`.
     public enum Kind: Sendable, Hashable, CaseIterable {
         /// `APP`
         case app
@@ -45,20 +45,20 @@ public struct MessageScope: Sendable, Hashable {
         case group
         /// `APP_AND_THING`
         case thing
-        /// Not stated, or stated by a name that nobody knows.
+        /// Not stated, or stated by an unknown name.
         case unknown
     }
 
     /// The kind of scope.
     public let kind: Kind
 
-    /// The scope type as stated, exactly; nil when the payload states none.
+    /// The scope type exactly as stated; nil if the payload states none.
     public let typeName: String?
 
-    /// The id that the scope needs, when it is there; always nil for the app.
+    /// The id of the scope's user, group or thing, if stated; always nil for the app.
     public let id: String?
 
-    /// Whether the payload states a scope at all, be it unknown or incomplete.
+    /// Whether the payload states a scope, even an unknown or incomplete one.
     public var isStated: Bool { typeName != nil }
 
     /// The scope itself, if it is known and complete.

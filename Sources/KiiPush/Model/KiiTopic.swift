@@ -1,6 +1,6 @@
-/// A topic in a scope: what a Push to User was sent to.
+/// A topic in a scope: the destination of a Push to User.
 public struct KiiTopic: Sendable {
-    /// Where the topic lives.
+    /// The scope that owns the topic.
     public let scope: KiiScope
     /// The topic's name.
     public let name: String

@@ -1,5 +1,5 @@
 extension KiiURI {
-    /// The bucket that the URI names, or of its object; nil if it names neither.
+    /// The bucket that the URI names, or that of its object; nil if it names neither.
     package var bucket: KiiBucket? {
         switch resource {
         case .bucket(let name, let isEncrypted), .object(let name, let isEncrypted, _):
@@ -8,13 +8,13 @@ extension KiiURI {
         }
     }
 
-    /// The object that the URI names, if it names one that a bucket's event can be about.
+    /// The object that the URI names; nil if it names none, or an administrator's.
     package var object: KiiObject? {
         guard case .object(_, _, let id) = resource else { return nil }
         return bucket.map { KiiObject(bucket: $0, id: id) }
     }
 
-    /// The topic that the URI names; nil when it names none, or an administrator's.
+    /// The topic that the URI names; nil if it names none, or an administrator's.
     public var topic: KiiTopic? {
         guard case .topic(let name) = resource else { return nil }
         return scope.map { KiiTopic(scope: $0, name: name) }

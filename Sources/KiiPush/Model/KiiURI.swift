@@ -1,23 +1,23 @@
-/// A `kiicloud://` URI: an owner, and what of the owner's is meant.
+/// A `kiicloud://` URI: an owner, and one of the owner's resources.
 ///
-/// Read with and without an app id in front: an even number of segments has none, an odd number begins with one. Split
-/// by hand, since a generic URL parser takes the first segment for a host and may change its case. Nothing is decoded,
-/// nothing normalised: printing gives the text that was parsed.
+/// The app id in front is optional: an odd number of segments begins with one, an even number does not. The text is
+/// split by hand, because a generic URL parser takes the first segment for a host and may change its case. Nothing is
+/// decoded or normalised: ``description`` is the text that was parsed.
 public struct KiiURI: Sendable, Hashable {
-    /// Whose it is.
+    /// The owner of a resource.
     public enum Owner: Sendable {
-        /// The app's.
+        /// The app.
         case app
-        /// A user's, by id.
+        /// A user, by id.
         case user(String)
-        /// A group's, by id.
+        /// A group, by id.
         case group(String)
-        /// A thing's, by id.
+        /// A thing, by id.
         case thing(String)
-        /// An administrator's, by name.
+        /// An administrator, by name.
         case admin(String)
 
-        /// The owner of what lives in a scope.
+        /// The owner of the resources in a scope.
         public init(_ scope: KiiScope) {
             self =
                 switch scope {
@@ -29,7 +29,7 @@ public struct KiiURI: Sendable, Hashable {
         }
     }
 
-    /// What of the owner's is meant.
+    /// The part of the owner's data that is named.
     public enum Resource: Sendable {
         /// The owner itself.
         case none
@@ -43,19 +43,19 @@ public struct KiiURI: Sendable, Hashable {
 
     /// The app id in front, which newer clients write.
     public let appID: String?
-    /// Whose it is.
+    /// The owner.
     public let owner: Owner
-    /// What of the owner's is meant.
+    /// The owner's resource, if not the owner itself.
     public let resource: Resource
 
-    /// Makes a URI of its parts.
+    /// Makes a URI from its parts.
     public init(appID: String? = nil, owner: Owner, resource: Resource = .none) {
         self.appID = appID
         self.owner = owner
         self.resource = resource
     }
 
-    /// Reads a URI; nil when the text is none, or is longer than seven segments.
+    /// Reads a URI; nil if the text is not one, or has more than seven segments.
     public init?(_ text: String) {
         let bytes = text.utf8.span
         guard let parts = KiiURIParts(bytes, 0..<bytes.count) else { return nil }

@@ -20,11 +20,11 @@ struct KiiURIParts {
     private(set) var resource = Resource.none
     /// The name of the bucket or topic.
     private(set) var name = 0..<0
-    /// Whether the bucket's segment began with `CRYPTO:`, which the name leaves out.
+    /// Whether the bucket's segment began with `CRYPTO:`, which is not part of the name.
     private(set) var isEncrypted = false
     private(set) var object: Range<Int>?
 
-    /// Reads the URI that `range` holds; nil when it is none.
+    /// Reads the URI in `range`; nil if it is not one.
     init?(_ text: Span<UInt8>, _ range: Range<Int>) {
         let scheme = "kiicloud://"
         guard text.begins(range, with: scheme),
@@ -66,7 +66,7 @@ struct KiiURIParts {
         return true
     }
 
-    /// The two to seven segments between slashes; nil when there are fewer or more, or one is empty.
+    /// The two to seven segments between slashes; nil if there are fewer or more, or one is empty.
     private static func split(_ text: Span<UInt8>, _ range: Range<Int>) -> (InlineArray<7, Range<Int>>, Int)? {
         var segments = InlineArray<7, Range<Int>>(repeating: 0..<0)
         var count = 0

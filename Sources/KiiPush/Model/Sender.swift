@@ -1,14 +1,14 @@
-/// Who caused a push.
+/// The user, thing or administrator that caused a push.
 ///
-/// `senderURI` says it in clear where there is one; else the bare id does: a thing when it starts with `th.`, as every
-/// thing id does, and a user otherwise. So it is for a Direct Push too, and only a `senderURI` says that the sender is
-/// an administrator.
+/// `senderURI` states the type if the payload has one. If not, the bare id decides: it is a thing's if it starts with
+/// `th.`, as every thing id does, and a user's otherwise. The same holds for a Direct Push; only a `senderURI` says
+/// that the sender is an administrator.
 public enum Sender: Sendable {
     /// A user.
     case user(KiiUser)
     /// A thing.
     case thing(KiiThing)
-    /// An administrator of the app, who sends Direct Pushes; `APP_ADMIN` as far as seen.
+    /// An administrator of the app, who sends Direct Pushes; the only name seen so far is `APP_ADMIN`.
     case admin(String)
 
     /// A user by id.
@@ -36,7 +36,7 @@ public enum Sender: Sendable {
 }
 
 extension Sender: Hashable {
-    /// Whether two senders are of one type and have the same id, to the byte.
+    /// Whether two senders have the same type and id, to the byte.
     public static func == (left: Sender, right: Sender) -> Bool {
         switch (left, right) {
         case (.user, .user), (.thing, .thing), (.admin, .admin): left.id.isExactly(right.id)

@@ -1,7 +1,7 @@
-/// Fills any `Decodable` from a sender's data, without Foundation.
+/// Decodes any `Decodable` from a sender's data, without Foundation.
 ///
-/// Takes numbers and booleans also from strings of the same text, as FCM sends them, text also from numbers, and
-/// objects and arrays also from JSON inside a string, since Kii allows no nested data.
+/// Numbers and booleans are also decoded from strings of the same text, as FCM sends them; texts also from numbers; and
+/// objects and arrays also from JSON inside a string, because Kii allows no nested data.
 struct DataDecoder: Decoder {
     let value: DataValue
     let codingPath: [any CodingKey]
@@ -35,7 +35,7 @@ struct DataDecoder: Decoder {
 }
 
 extension DataValue {
-    /// The value, or the one that a string holds as JSON.
+    /// The value, or the value in a string that is JSON.
     fileprivate var structured: DataValue {
         if case .string(let text) = self { return DataValue(json: text) ?? self }
         return self
@@ -84,7 +84,7 @@ extension DataDecoder: SingleValueDecodingContainer {
         if text.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) {
             if let whole = Value(exactly: double) { return whole }
         } else {
-            // From the text: a 64-bit value does not fit a Double, nor a UInt64 an Int64.
+            // From the text, because a 64-bit value does not fit a Double, nor a UInt64 an Int64.
             let whole = text.prefix { $0 != "." }
             let fraction = text[whole.endIndex...].dropFirst()
             if fraction.allSatisfy({ $0 == "0" }), let exact = Value(whole) { return exact }
@@ -94,7 +94,7 @@ extension DataDecoder: SingleValueDecodingContainer {
 }
 
 private struct KeyedDataContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    /// The keys as they stand, so that what goes over them does so in the payload's order each time.
+    /// The keys in the payload's order, so that iterating over them is deterministic.
     let keys: [String]
     let values: [ExactText: DataValue]
     let codingPath: [any CodingKey]

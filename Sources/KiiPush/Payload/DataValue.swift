@@ -8,7 +8,7 @@ public enum DataValue: Sendable, Hashable {
     case bool(Bool)
     /// A null.
     case null
-    /// An array; Kii's senders cannot send one, Thing-IF commands have them.
+    /// An array; Kii's senders cannot send one, but Thing-IF commands contain them.
     case array([DataValue])
     /// An object, its members in order.
     case object([(key: String, value: DataValue)])
@@ -26,7 +26,7 @@ public enum DataValue: Sendable, Hashable {
         }
     }
 
-    /// Reads the value that comes next: each byte once, however deep it lies.
+    /// Reads the next value, each byte once, however deeply it is nested.
     private init(_ text: Span<UInt8>, _ reader: inout JSONReader) {
         switch reader.peek(text) {
         case UInt8(ascii: "["):
@@ -37,7 +37,7 @@ public enum DataValue: Sendable, Hashable {
         case UInt8(ascii: "{"):
             reader.advance()
             var members: [(key: String, value: DataValue)] = []
-            // Bytes, since to Swift two spellings of one character are equal strings; to JSON they are two keys.
+            // Bytes, because Swift treats two spellings of one character as equal strings; to JSON they are two keys.
             var seen: Set<[UInt8]> = []
             var isFirst = true
             while let key = try? reader.nextKey(text, isFirst: isFirst) {
@@ -56,7 +56,7 @@ public enum DataValue: Sendable, Hashable {
         }
     }
 
-    /// The value that a text holds if it is JSON; for structured values, which senders put into strings.
+    /// Reads a text as JSON; for structured values, which senders put into strings.
     package init?(json: String) {
         let text = json.utf8.span
         var reader = JSONReader(limits: PayloadLimits(bytes: 16 << 20, depth: 32, members: 1024))
@@ -75,25 +75,25 @@ public enum DataValue: Sendable, Hashable {
         }
     }
 
-    /// The whole number that a number or a string holds.
+    /// The whole number in a number or a string.
     public var integer: Int64? {
         guard let text = numberText else { return nil }
         return JSONNumber.integer(text.utf8.span, 0..<text.utf8.count)
     }
 
-    /// The time that a number or a string holds, without a fraction of a millisecond.
+    /// The time in a number or a string, without a fraction of a millisecond.
     var milliseconds: Int64? {
         guard let text = numberText else { return nil }
         return JSONNumber.truncated(text.utf8.span, 0..<text.utf8.count)
     }
 
-    /// The number that a number or a string holds.
+    /// The number in a number or a string.
     public var double: Double? {
         guard let text = numberText else { return nil }
         return JSONNumber.double(text.utf8.span, 0..<text.utf8.count)
     }
 
-    /// The truth that a boolean, 0 or 1, or a string of the same text holds.
+    /// The truth value of a boolean, of 0 or 1, or of a string of the same text.
     public var bool: Bool? {
         guard let string, string.utf8.count <= 5 else { return nil }
         return switch string {
@@ -110,7 +110,7 @@ public enum DataValue: Sendable, Hashable {
         }
     }
 
-    /// The value of a key, if this is an object or a string that holds one.
+    /// The value of a key, if this is an object or a string that contains one.
     public subscript(key: String) -> DataValue? {
         switch self {
         case .object(let members): members.first { $0.key.isExactly(key) }?.value
@@ -124,7 +124,7 @@ public enum DataValue: Sendable, Hashable {
         return self[key]
     }
 
-    /// The element at `index`, if this is an array that has one.
+    /// The element at `index`, if this is an array that has it.
     public subscript(index: Int) -> DataValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
@@ -132,7 +132,7 @@ public enum DataValue: Sendable, Hashable {
 
     // MARK: Comparing
 
-    /// Whether two values are the same: texts to the byte, and the order of members counts for nothing.
+    /// Whether two values are equal: texts to the byte, members in any order.
     public static func == (left: DataValue, right: DataValue) -> Bool {
         switch (left, right) {
         case (.string(let left), .string(let right)), (.number(let left), .number(let right)): left.isExactly(right)
@@ -145,7 +145,7 @@ public enum DataValue: Sendable, Hashable {
         }
     }
 
-    /// The members by their keys; of one that stands twice the first counts.
+    /// The members by their keys; the first of duplicates counts.
     static func byKey(_ members: [(key: String, value: DataValue)]) -> [ExactText: DataValue] {
         var values: [ExactText: DataValue] = [:]
         for (key, value) in members.reversed() { values[ExactText(key)] = value }

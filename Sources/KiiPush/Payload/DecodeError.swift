@@ -1,24 +1,24 @@
-/// Why a payload is no push message, and where.
+/// Why a payload is not a push message, and where.
 ///
-/// Never holds or prints a value of the payload, so that it can be logged. A payload that throws it is the outcome
+/// It never contains a value of the payload, so it can be logged. A receiver ends such a payload as
 /// ``Outcome/undecodable(_:)``.
 public struct DecodeError: Error, Sendable, Hashable {
     /// What was wrong; the raw value is the name that the tool and the metrics use.
     @nonexhaustive
     public enum Code: String, Sendable, Hashable, CaseIterable {
-        /// There is nothing, or nothing but white space.
+        /// The payload is empty or only white space.
         case empty
-        /// A character that JSON does not allow in this place.
+        /// A character that JSON does not allow at this position.
         case unexpectedCharacter
         /// The payload ends in the middle of a value.
         case unexpectedEnd
-        /// A string holds bytes that are not UTF-8.
+        /// A string contains bytes that are not UTF-8.
         case invalidUTF8
-        /// A backslash that begins no escape, or half of a surrogate pair.
+        /// A backslash that does not begin an escape, or half of a surrogate pair.
         case invalidEscape
-        /// Something that begins as a number and is none, such as a number with a leading zero.
+        /// An invalid number, such as one with a leading zero.
         case invalidNumber
-        /// Well-formed JSON, but a push is an object.
+        /// Well-formed JSON, but not an object.
         case notAnObject
         /// A key of the payload's own object is a duplicate, so two readers could disagree.
         case duplicateKey
@@ -33,10 +33,10 @@ public struct DecodeError: Error, Sendable, Hashable {
     /// What was wrong.
     public let code: Code
 
-    /// Where, in bytes from the payload's first one.
+    /// The position, in bytes from the beginning of the payload.
     public let offset: Int
 
-    /// What exactly, and what to do about it.
+    /// The details, and what to do about it.
     public let detail: String
 
     package init(_ code: Code, at offset: Int, _ detail: String) {
@@ -47,6 +47,6 @@ public struct DecodeError: Error, Sendable, Hashable {
 }
 
 extension DecodeError: CustomStringConvertible {
-    /// The code, the place and the detail, on one line.
+    /// The code, the position and the detail, on one line.
     public var description: String { "\(code.rawValue) at byte \(offset): \(detail)" }
 }

@@ -1,9 +1,9 @@
 /// What a transport should do with a payload.
 public enum Disposition: String, Sendable, Hashable, CaseIterable {
-    /// It is dealt with: acknowledge it.
+    /// It was processed: acknowledge it.
     case accept
-    /// It is not: deliver it again later.
+    /// It was not processed: deliver it again later.
     case retryLater
-    /// It never will be: put it aside and acknowledge it.
+    /// It can never be processed: dead-letter it and acknowledge it.
     case reject
 }

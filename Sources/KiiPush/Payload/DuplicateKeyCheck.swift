@@ -1,20 +1,20 @@
-/// Whether a root key stands twice: keeps those that we do not know, and is told of the others.
+/// Detects duplicate root keys: it records unknown keys, and is notified of duplicates among known ones.
 ///
-/// The first few are compared with each other as they come, which is all that most payloads need. Beyond, or where one
-/// is written with escapes, they are put into a hash table at the end: under a secret, since a sender who could choose
-/// keys that meet in one place would make each look at all the others.
+/// The first few are compared with each other as they are read, which is enough for most payloads. If there are more,
+/// or one has escapes, they are put into a hash table at the end. The hash is keyed, so that a sender cannot choose
+/// keys that collide.
 struct DuplicateKeyCheck {
     private static let fewest = 16
 
     private var few = InlineArray<16, JSONToken>(repeating: .absent)
     private var count = 0
-    /// Those behind the first few.
+    /// The keys after the first few.
     private var more: [JSONToken] = []
     private var haveEscapes = false
-    /// The first key that was seen to repeat another: one that we know, or one of the few.
+    /// The first duplicate found among the known keys and the first few.
     private var repeated: JSONToken?
 
-    /// Takes in the next key.
+    /// Records the next unknown key.
     @inline(never)
     mutating func note(_ key: JSONToken, _ text: Span<UInt8>) {
         if key.hasEscapes { haveEscapes = true }
@@ -29,12 +29,12 @@ struct DuplicateKeyCheck {
         count &+= 1
     }
 
-    /// Takes in a key that we know and that stands a second time.
+    /// Records a duplicate.
     @inline(never)
     mutating func noteRepeated(_ key: JSONToken) { repeated = repeated ?? key }
 
-    /// The first key of the payload that an earlier one equals, however the two are written.
-    // Mutating only in name: a method that is not would be called with a copy of all of it.
+    /// The first key of the payload that equals an earlier one, with or without escapes.
+    // It does not mutate; a non-mutating method would be called with a copy of the whole.
     @inline(__always)
     mutating func firstDuplicate(_ text: Span<UInt8>) -> JSONToken? {
         if more.isEmpty && !haveEscapes { return repeated }
@@ -49,7 +49,7 @@ struct DuplicateKeyCheck {
         keys += more
         var capacity = 32
         while capacity < keys.count * 2 { capacity *= 2 }
-        /// Numbers of keys by their hashes, open addressing, at most half full; -1 is free.
+        /// Key numbers by hash, open addressing, at most half full; -1 is free.
         var slots = [Int32](repeating: -1, count: capacity)
         var hashes: [UInt64] = []
         hashes.reserveCapacity(keys.count)
@@ -80,7 +80,7 @@ extension JSONToken {
         return digest.finish().first
     }
 
-    /// Whether two keys are the same text, however they are written.
+    /// Whether two keys are the same text, with or without escapes.
     fileprivate func spells(_ other: JSONToken, in text: Span<UInt8>) -> Bool {
         if !hasEscapes { return other.matches(text.extracting(range), in: text) }
         let bytes = JSONString.unescaped(text, range)

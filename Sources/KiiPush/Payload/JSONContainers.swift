@@ -1,17 +1,17 @@
-/// Goes over the members of an object that the reader has checked before.
+/// Iterates over the members of an object that the reader has checked before.
 ///
-/// For everything that is read on demand: a sender's data, Apple's dictionary, nested values.
+/// For values that are read on demand: a sender's data, Apple's dictionary, nested values.
 package struct ObjectMembers {
     private var reader: JSONReader
     private var isFirst = true
 
-    /// Begins at the object that starts at `offset`, or at the payload's own.
+    /// Begins at the object at `offset`, by default the payload's own.
     package init(_ text: Span<UInt8>, at offset: Int = 0, limits: PayloadLimits = .checked) {
         reader = JSONReader(at: offset, limits: limits)
         if reader.peek(text) == UInt8(ascii: "{") { reader.advance() }
     }
 
-    /// The next member, or nil behind the last one.
+    /// The next member, or nil after the last one.
     package mutating func next(_ text: Span<UInt8>) -> (key: JSONToken, value: JSONToken)? {
         // Checked text cannot fail again; if it did, the object would end here.
         guard let key = try? reader.nextKey(text, isFirst: isFirst),
@@ -23,9 +23,9 @@ package struct ObjectMembers {
 }
 
 extension JSONReader {
-    /// Goes to the next element of an array that was checked before; false when the array ends instead.
+    /// Advances to the next element of an array that was checked before; false if the array ends instead.
     ///
-    /// Call it with `isFirst` right behind the opening bracket; behind the closing one is where it ends.
+    /// Call it with `isFirst` right after the opening bracket; at the end, the reader is after the closing one.
     package mutating func nextElement(_ text: Span<UInt8>, isFirst: Bool) -> Bool {
         guard let byte = peek(text) else { return false }
         let isEnd = byte == UInt8(ascii: "]")

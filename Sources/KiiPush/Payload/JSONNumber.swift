@@ -1,20 +1,20 @@
-/// Numbers from their text, also where a transport writes them as strings.
+/// Reads numbers from their text, even if a transport sends them as strings.
 package enum JSONNumber {
-    /// The whole number that `range` writes as a JSON number; nil when it writes none, a fraction, or one too large.
+    /// The whole number in `range`; nil if it is not a JSON number, has a fraction, or is too large.
     package static func integer(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
         guard let truncated = truncated(text, range) else { return nil }
-        // Only what has a point or an exponent can be a fraction.
+        // Only a number with a point or an exponent can have a fraction.
         for index in range where text[index] == UInt8(ascii: ".") || text[index] | 0x20 == UInt8(ascii: "e") {
             guard let value = double(text, range), value == value.rounded() else { return nil }
         }
         return truncated
     }
 
-    /// The number that `range` writes, without what stands behind its point: for times, whose fractions say nothing.
+    /// The number in `range` without its fraction; for times, whose fractions do not matter.
     static func truncated(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
         let isNegative = !range.isEmpty && text[range.lowerBound] == UInt8(ascii: "-")
         let digits = text.extracting(isNegative ? range.dropFirst() : range)
-        // Nineteen digits could overflow, and what is no plain row of digits needs the whole grammar.
+        // Nineteen digits could overflow, and anything but plain digits needs the full grammar.
         guard !digits.isEmpty, digits.count <= 18, digits[0] != UInt8(ascii: "0") || digits.count == 1 else {
             return viaDouble(text, range)
         }
@@ -29,7 +29,7 @@ package enum JSONNumber {
     private static func viaDouble(_ text: Span<UInt8>, _ range: Range<Int>) -> Int64? {
         guard isNumber(text, range) else { return nil }
         let number = text.string(range)
-        // Without an exponent the digits before the point are the value; a Double would round what is beyond 53 bits.
+        // Without an exponent, the digits before the point are the value; a Double would round values beyond 53 bits.
         guard number.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) else {
             return Int64(number.prefix { $0 != "." })
         }
@@ -37,7 +37,7 @@ package enum JSONNumber {
         return Int64(exactly: value.rounded(.towardZero))
     }
 
-    /// The value that `range` writes as a JSON number; nil when it is none, or beyond what a `Double` holds.
+    /// The JSON number in `range`; nil if it is not one, or beyond the range of `Double`.
     static func double(_ text: Span<UInt8>, _ range: Range<Int>) -> Double? {
         guard isNumber(text, range), let value = Double(text.string(range)), value.isFinite else { return nil }
         return value

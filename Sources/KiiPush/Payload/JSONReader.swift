@@ -1,7 +1,7 @@
-/// A strict reader of RFC 8259 text: one pass, no recursion, nothing allocated.
+/// A strict reader of RFC 8259 text: one pass, no recursion, no allocation.
 ///
-/// It holds a position only; each method takes the text. Strings are checked as UTF-8 where they stand. Every error
-/// has the byte where it was found. Limits of depth and members hold over the whole text.
+/// It holds only a position; each method takes the text. Strings are checked as UTF-8 in place. Every error has its
+/// byte offset. The limits of depth and members apply to the whole text.
 package struct JSONReader {
     package private(set) var offset: Int
     private var members = 0
@@ -16,7 +16,7 @@ package struct JSONReader {
 
     // MARK: White space and punctuation
 
-    /// Goes past white space and returns the byte that follows, or nil at the end.
+    /// Skips white space and returns the byte that follows, or nil at the end.
     @inline(__always)
     package mutating func peek(_ text: Span<UInt8>) -> UInt8? {
         while offset < text.count {
@@ -28,7 +28,7 @@ package struct JSONReader {
         return nil
     }
 
-    /// Goes past one byte that `peek` returned.
+    /// Skips one byte that `peek` returned.
     @inline(__always)
     package mutating func advance() { offset &+= 1 }
 
@@ -44,15 +44,15 @@ package struct JSONReader {
 
     // MARK: Members
 
-    /// Reads the next key of an object and its colon; nil when the object ends instead.
+    /// Reads the next key of an object and its colon; nil if the object ends instead.
     ///
-    /// Call it with `isFirst` right behind the opening brace, and without behind each value.
+    /// Call it with `isFirst` right after the opening brace, and without it after each value.
     @inline(__always)
     package mutating func nextKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONToken? {
         try nextRootKey(text, isFirst: isFirst)?.token
     }
 
-    /// The same, with the word by which a short key is looked up.
+    /// The same, with the word for the lookup of a short key.
     @inline(__always)
     package mutating func nextRootKey(_ text: Span<UInt8>, isFirst: Bool) throws(DecodeError) -> JSONKey? {
         guard let byte = peek(text) else { throw end(text, "a key or a closing brace") }
@@ -77,15 +77,15 @@ package struct JSONReader {
         return JSONKey(token: try readAnyKey(text), word: 0)
     }
 
-    /// Reads a key of up to seven plain bytes with its colon right behind it; where it is otherwise, reads nothing.
+    /// Reads a key of up to seven plain bytes that is followed directly by its colon; otherwise reads nothing.
     ///
-    /// Nearly all keys are written so, and this takes a third of what it takes to read any key.
+    /// Nearly all keys have this form, and it takes a third of the time of the general case.
     @inline(__always)
     private mutating func readShortKey(_ text: Span<UInt8>) -> JSONKey? {
         guard text.count &- offset >= 16 else { return nil }
         // The bounds of sixteen bytes are checked once.
         let next = text.extracting(offset..<(offset &+ 16))
-        // What stands behind the quote, with a zero on top, which ends the key at the latest.
+        // The bytes after the quote, with a zero on top, which ends the key at the latest.
         let word = next.word(at: 0) &>> 8
         let length = JSONString.specialBytes(word).trailingZeroBitCount / 8
         guard next[1 &+ length] == UInt8(ascii: "\""), next[2 &+ length] == UInt8(ascii: ":") else { return nil }
@@ -95,7 +95,7 @@ package struct JSONReader {
         return JSONKey(token: JSONToken(.string, start, start &+ length), word: word & ~beyond)
     }
 
-    /// Reads any key from its opening quote on, and its colon.
+    /// Reads any key, from its opening quote, and its colon.
     @inline(__always)
     private mutating func readAnyKey(_ text: Span<UInt8>) throws(DecodeError) -> JSONToken {
         let key = try readString(text)
@@ -112,20 +112,20 @@ package struct JSONReader {
 
     // MARK: Values
 
-    /// Reads the value that comes next, whatever it is, checking all that is nested in it.
+    /// Reads the next value, of any type, and checks everything nested in it.
     ///
     /// - Parameters:
     ///   - text: the text.
     ///   - depth: how many containers are open around it.
-    /// - Returns: where the value stands.
-    /// - Throws: `DecodeError` with the byte where it breaks a rule or a limit.
+    /// - Returns: the position of the value.
+    /// - Throws: `DecodeError` with the byte that breaks a rule or a limit.
     @inline(__always)
     package mutating func readValue(_ text: Span<UInt8>, depth: Int) throws(DecodeError) -> JSONToken {
         guard let byte = peek(text) else { throw end(text, "a value") }
         if byte == UInt8(ascii: "\"") { return try readString(text) }
-        // By a copy: the position of whoever reads strings then stays in a register, where a call that may change it
-        // would have it written to memory and read again for each token (measured: 10 ns a payload). What cannot have
-        // changed is not taken back.
+        // On a copy, so that the position stays in a register while strings are read: a call that may change it would
+        // write it to memory and read it again for each token (measured: 10 ns for each payload). Only the properties
+        // that may have changed are copied back.
         var other = self
         let token = try other.readOther(text, byte, depth: depth)
         offset = other.offset
@@ -133,7 +133,7 @@ package struct JSONReader {
         return token
     }
 
-    /// Reads a value that is no string; `byte` is the one at the position.
+    /// Reads a value that is not a string; `byte` is the one at the position.
     @inline(never)
     private mutating func readOther(_ text: Span<UInt8>, _ byte: UInt8, depth: Int) throws(DecodeError) -> JSONToken {
         if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") { return try readContainer(text, depth: depth) }
@@ -152,9 +152,9 @@ package struct JSONReader {
         }
     }
 
-    /// Reads an object or an array and all in it.
+    /// Reads an object or an array with its contents.
     ///
-    /// The open containers are bits of one word: set for an object.
+    /// The open containers are bits of one word; a set bit is an object.
     private mutating func readContainer(_ text: Span<UInt8>, depth: Int) throws(DecodeError) -> JSONToken {
         let start = offset
         let isObject = text[start] == UInt8(ascii: "{")
@@ -173,7 +173,7 @@ package struct JSONReader {
             advance()
             var isFirst = true
 
-            // Behind an opening bracket or a value, until a nested bracket opens.
+            // After an opening bracket or a value, until a nested bracket opens.
             while true {
                 guard let byte = peek(text) else { break reading }
                 if byte == (open & 1 == 1 ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
@@ -203,7 +203,7 @@ package struct JSONReader {
         throw end(text, "a value or a closing bracket")
     }
 
-    /// Reads a string from its opening quote on; the token leaves the quotes out.
+    /// Reads a string from its opening quote; the token excludes the quotes.
     @inline(__always)
     package mutating func readString(_ text: Span<UInt8>) throws(DecodeError) -> JSONToken {
         let start = offset &+ 1
@@ -217,7 +217,7 @@ package struct JSONReader {
         return token
     }
 
-    /// Reads the rest of a string that is not all plain bytes; what is before `offset` has been read.
+    /// Reads the rest, from `offset`, of a string that is not all plain bytes.
     @inline(never)
     private static func readRest(
         _ text: Span<UInt8>, of start: Int, from offset: Int

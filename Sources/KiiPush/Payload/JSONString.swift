@@ -1,25 +1,25 @@
-/// The inside of a JSON string: where plain bytes end, what is UTF-8, what an escape stands for.
+/// The contents of a JSON string: plain bytes, UTF-8 sequences and escapes.
 enum JSONString {
-    /// Where the run of plain bytes from `offset` on ends: at a quote, a backslash, a control character, a byte of a
-    /// longer UTF-8 sequence, or the end of the text.
+    /// The end of the plain bytes from `offset` on: a quote, a backslash, a control character, a byte of a longer UTF-8
+    /// sequence, or the end of the text.
     ///
-    /// Looks at eight bytes at once: strings are most of a payload.
+    /// Tests eight bytes at once, because strings are most of a payload.
     @inline(__always)
     static func plainEnd(_ text: Span<UInt8>, from offset: Int) -> Int {
-        // A span that shrinks, since the optimiser then sees that eight bytes are there and checks no bounds.
+        // A shrinking span, so that the optimiser sees that eight bytes exist and removes the bounds checks.
         var rest = text.extracting(droppingFirst: offset)
         while rest.count >= 8 {
             let found = specialBytes(rest.word(at: 0))
             if found != 0 { return text.count &- rest.count &+ found.trailingZeroBitCount / 8 }
             rest = rest.extracting(droppingFirst: 8)
         }
-        // The zeros above the last few bytes are not plain, so that the end is found like anything else.
+        // The zeros above the last few bytes are not plain, so the end is found in the same way.
         let start = text.count &- rest.count
         return start &+ specialBytes(lastWord(text, from: start)).trailingZeroBitCount / 8
     }
 
     /// The bytes from `offset` on, fewer than eight, with zeros above them.
-    // Not in line: it is seldom reached, and would take registers from those who read on.
+    // Not inlined: it is rarely reached, and would take registers from the callers.
     @inline(never)
     private static func lastWord(_ text: Span<UInt8>, from offset: Int) -> UInt64 {
         let length = text.count &- offset
@@ -27,10 +27,10 @@ enum JSONString {
         return text.word(at: text.count &- 8) >> UInt64(64 &- length &* 8)
     }
 
-    /// The top bit of each byte that is not plain; exact for the lowest one, which is the only one that is looked at.
+    /// The top bit of each byte that is not plain; exact only for the lowest one, which is the only one used.
     ///
-    /// Subtracting borrows from the top bit of what is too small: by exclusive or, a quote is the least above the
-    /// control characters, and a backslash the least of all.
+    /// Subtraction sets the top bit of small values: the exclusive or makes a quote the smallest value above the
+    /// control characters, and a backslash the smallest of all.
     @inline(__always)
     static func specialBytes(_ word: UInt64) -> UInt64 {
         let quoteOrControl = (word ^ 0x0202_0202_0202_0202) &- 0x2121_2121_2121_2121
@@ -38,7 +38,7 @@ enum JSONString {
         return (quoteOrControl | backslash | word) & 0x8080_8080_8080_8080
     }
 
-    /// How many bytes the UTF-8 sequence at `offset` has (RFC 3629, section 4); nil when it is none.
+    /// The length of the UTF-8 sequence at `offset` (RFC 3629, section 4); nil if it is not one.
     static func sequenceLength(_ text: Span<UInt8>, at offset: Int) -> Int? {
         let lead = text[offset]
         let length: Int
@@ -59,7 +59,7 @@ enum JSONString {
         return length
     }
 
-    /// Where the first byte stands that is not UTF-8; nil when all of it is.
+    /// The position of the first byte that is not UTF-8; nil if all are.
     static func firstInvalid(_ text: Span<UInt8>) -> Int? {
         var offset = 0
         while offset < text.count {
@@ -71,7 +71,7 @@ enum JSONString {
 
     // MARK: Escapes
 
-    /// Where the escape that begins with the backslash at `offset` ends; a surrogate pair is one escape.
+    /// The end of the escape that begins with the backslash at `offset`; a surrogate pair is one escape.
     static func escapeEnd(_ text: Span<UInt8>, from offset: Int) throws(DecodeError) -> Int {
         guard offset + 1 < text.count else { throw cut(text) }
         switch text[offset + 1] {
@@ -136,7 +136,7 @@ enum JSONString {
 
     // MARK: Escapes of a checked string
 
-    /// The bytes that a checked string stands for, its escapes replaced.
+    /// The bytes of a checked string, with its escapes replaced.
     static func unescaped(_ text: Span<UInt8>, _ range: Range<Int>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(range.count)
@@ -153,7 +153,7 @@ enum JSONString {
         return bytes
     }
 
-    /// Appends what the escape at `offset` stands for, and says where it ends.
+    /// Appends the character of the escape at `offset`, and returns the escape's end.
     private static func append(escape text: Span<UInt8>, at offset: Int, to bytes: inout [UInt8]) -> Int {
         switch text[offset + 1] {
         case UInt8(ascii: "b"): bytes.append(0x08)
@@ -175,7 +175,7 @@ enum JSONString {
         return offset + 2
     }
 
-    /// The code unit of a `\uXXXX` whose digits are known to be some.
+    /// The code unit of a `\uXXXX` whose digits were checked.
     private static func checkedUnit(_ text: Span<UInt8>, at offset: Int) -> UInt32 {
         var unit: UInt32 = 0
         for index in (offset + 2)..<(offset + 6) {

@@ -1,6 +1,6 @@
 /// One JSON value as positions in the payload's buffer: eight bytes, no copy.
 ///
-/// A string's positions leave its quotes out; a container's include its brackets.
+/// A string's range excludes its quotes; a container's includes its brackets.
 package struct JSONToken: Equatable {
     package enum Kind: UInt8 {
         case absent
@@ -14,8 +14,8 @@ package struct JSONToken: Equatable {
     }
 
     package let start: UInt32
-    /// The length, and in the lowest four bits the kind and whether there are escapes: a message holds dozens of tokens
-    /// and moves them often.
+    /// The length, and in the lowest four bits the kind and whether there are escapes; packed, because a message has
+    /// dozens of tokens and moves them often.
     private let packed: UInt32
 
     package static let absent = JSONToken(.absent, 0, 0)
@@ -29,7 +29,7 @@ package struct JSONToken: Equatable {
     var end: UInt32 { start &+ packed &>> 4 }
     package var range: Range<Int> { Int(start)..<Int(end) }
     var isPresent: Bool { packed & 7 != 0 }
-    /// Spelled out, since a kind made of a raw value would be optional, with a case that cannot be.
+    /// Spelled out, because a kind made from a raw value would be optional.
     package var kind: Kind {
         switch packed & 7 {
         case 1: .string
@@ -42,15 +42,15 @@ package struct JSONToken: Equatable {
         default: .absent
         }
     }
-    /// Whether the bytes are a text as they stand: a string without escapes, or a number.
+    /// Whether the bytes are plain text: a string without escapes, or a number.
     var isPlainText: Bool { packed & 15 == 1 || packed & 15 == 2 }
-    /// Whether a string holds a backslash, so that its bytes are not yet its text.
+    /// Whether a string contains a backslash, so that it must be unescaped.
     var hasEscapes: Bool { packed & 8 != 0 }
 }
 
 /// A key of an object.
 package struct JSONKey {
     let token: JSONToken
-    /// The key's bytes, the first in the lowest bits, when they were few enough to be read at once; else zero.
+    /// The bytes of a short key, the first in the lowest bits; else zero.
     let word: UInt64
 }

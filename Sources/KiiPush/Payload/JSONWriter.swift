@@ -1,6 +1,6 @@
 /// Writes JSON text, on one line; for the tool's reports and for fixtures.
 package struct JSONWriter {
-    /// What was written so far.
+    /// The text so far.
     package private(set) var text = ""
     private var needsComma = false
 
@@ -21,7 +21,7 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// Writes a key; its value is what is written next.
+    /// Writes a key; write its value next.
     package mutating func key(_ key: String) {
         separate()
         text.append(quoted: key)
@@ -40,7 +40,7 @@ package struct JSONWriter {
     /// Writes a number, or null.
     package mutating func integer(_ number: Int64?) { token(number.map { String($0) } ?? "null") }
 
-    /// Writes a number with a fraction, or null; null too for what is no number.
+    /// Writes a number with a fraction, or null; null also for a number that is not finite.
     package mutating func number(_ number: Double?) { token(number.flatMap { $0.isFinite ? "\($0)" : nil } ?? "null") }
 
     /// Writes true, false or null.
@@ -49,7 +49,7 @@ package struct JSONWriter {
     /// Writes null.
     package mutating func null() { token("null") }
 
-    /// Writes a value of a sender's data as it was sent: numbers keep their text.
+    /// Writes a value of a sender's data as sent: numbers keep their text.
     package mutating func value(_ value: DataValue) {
         switch value {
         case .string(let text): string(text)

@@ -1,31 +1,31 @@
-/// A value of a JSON text together with its place, for files that people edit: what is wrong is told where it stands.
+/// A JSON value with its position in the text, for files that people edit: errors are reported with a position.
 package struct PlacedValue {
-    /// What the value is.
+    /// The kind of a value, with its contents.
     package enum Content {
         case string(String)
-        /// A number, as it is written.
+        /// A number, as written.
         case number(String)
         case bool(Bool)
         case null
         case array([PlacedValue])
-        /// The members as they stand, doubled keys too.
+        /// The members in order, including duplicate keys.
         case object([Member])
     }
 
     /// One member of an object.
     package struct Member {
         package let key: String
-        /// The place of the key's opening quote.
+        /// The position of the key's opening quote.
         package let keyOffset: Int
         package let value: PlacedValue
     }
 
     package let content: Content
 
-    /// The value's bytes in the text, a string's quotes among them.
+    /// The value's bytes in the text, including a string's quotes.
     package let range: Range<Int>
 
-    /// Reads a whole text by the same strict rules as a payload, but for what its root is.
+    /// Reads a whole text by the same strict rules as a payload; its root may be any value.
     package init(_ bytes: [UInt8], limits: PayloadLimits) throws(DecodeError) {
         guard bytes.count <= limits.bytes else { throw limits.tooLarge }
         let text = bytes.span
@@ -37,7 +37,7 @@ package struct PlacedValue {
         try self.init(text, &reader)
     }
 
-    /// Reads the value that comes next; the text was checked, so the recursion has its bound there.
+    /// Reads the next value; the text was checked, which bounds the recursion.
     private init(_ text: Span<UInt8>, _ reader: inout JSONReader) throws(DecodeError) {
         let first = reader.peek(text)
         let start = reader.offset

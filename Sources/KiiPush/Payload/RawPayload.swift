@@ -1,35 +1,35 @@
-/// The bytes of one push as a transport handed them over, and what the transport knows of them.
+/// The bytes of one push as a transport delivered them, and the transport's information about them.
 ///
-/// The first thing on a message's way: nothing in it has been read yet. Build one in the transport's callback and
-/// give it to ``PushReceiver/receive(_:)``, or to ``PushMessage/init(_:limits:app:)`` to look at it without a receiver.
+/// The bytes are not decoded yet. Make one in the transport's callback and pass it to ``PushReceiver/receive(_:)``, or
+/// to ``PushMessage/init(_:limits:app:)`` to inspect it without a receiver.
 public struct RawPayload: Sendable, Hashable {
-    /// The payload, unchanged; a message keeps this one buffer and makes strings only when asked.
+    /// The payload, unchanged; a message keeps this buffer and makes strings on demand.
     public var bytes: [UInt8]
 
-    /// The transport that brought the payload, when it is known.
+    /// The transport that delivered the payload, if it is known.
     ///
-    /// A stated transport decides which key style is read; without one, the body does.
+    /// A stated transport determines the key style; without one, the body does.
     public var transport: Transport?
 
     /// The transport's own id of the message, such as an FCM message id.
     ///
-    /// Leave it out for ids that are used again, as MQTT packet identifiers are: it serves as a dedupe key for
-    /// messages that have no better one.
+    /// Leave it out for ids that are reused, like MQTT packet identifiers: it is the deduplication key of messages that
+    /// have no better one.
     public var transportMessageID: String?
 
-    /// Whether the transport says that it delivers this payload again.
+    /// Whether the transport marks this payload as a redelivery.
     ///
-    /// A hint only: brokers also deliver twice without saying so.
+    /// Only a hint: brokers also deliver twice without marking it.
     public var isRedelivered: Bool
 
-    /// Whether the payload may have been sent long before it arrived, since its transport was behind.
+    /// Whether the payload may have been sent long before it arrived, because its transport was behind.
     ///
-    /// Set it while more lies ready than the transport takes: while it has waited for room, or has found more to read
-    /// each time that it looked for a quarter of a second. The loop guard decides nothing by messages that come at the
-    /// device's own pace. A store does not keep it.
+    /// Set it while the transport has a backlog: while it has waited for capacity, or has found more to read at every
+    /// attempt for a quarter of a second. The loop guard does not decide by messages that arrive at the device's own
+    /// pace. A store does not keep it.
     public var hasWaited: Bool
 
-    /// When the payload arrived, on the receiver's monotonic clock; the receiver fills it in when it is left out.
+    /// When the payload arrived, on the receiver's monotonic clock; nil lets the receiver set it.
     public var arrivedAt: MonotonicInstant?
 
     /// Wraps a payload's bytes.
@@ -45,14 +45,14 @@ public struct RawPayload: Sendable, Hashable {
         self.arrivedAt = arrivedAt
     }
 
-    /// Wraps a payload that is at hand as text, as in tests and samples.
+    /// Wraps a payload that is a string, as in tests and samples.
     public init(_ text: String, transport: Transport? = nil, transportMessageID: String? = nil) {
         self.init(Array(text.utf8), transport: transport, transportMessageID: transportMessageID)
     }
 }
 
 extension RawPayload: CustomStringConvertible {
-    /// The transport and the size, and nothing of what the payload says: `mqtt payload, 227 bytes`.
+    /// The transport and the size, without contents: `mqtt payload, 227 bytes`.
     public var description: String {
         let transport = transport.map { "\(Suggestion.shown($0.name)) " } ?? ""
         return "\(transport)payload, \(counted(bytes.count, "byte"))"
@@ -61,10 +61,10 @@ extension RawPayload: CustomStringConvertible {
 
 /// The network that carried a payload, by name.
 ///
-/// An open set: an agent with a network of its own names it with a string literal. The named ones decide how a
-/// payload is read, as each says; any other is read by what stands in the body.
+/// The set is open: name your own network with a string literal. The constants here determine how a payload is read;
+/// for any other transport, the body does.
 public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The transports that decide how a payload is read.
+    /// The transports that determine how a payload is read.
     enum Format: UInt8 {
         case apns
         case fcm
@@ -78,7 +78,7 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     /// The name in rules, traces and metrics.
     public let name: String
 
-    /// What the name says of the format; kept, since comparing names costs more than reading many a payload's keys.
+    /// The format by the name; stored, because comparing names can cost more than reading a payload's keys.
     let format: Format
 
     /// Makes a transport from its name.
@@ -106,7 +106,7 @@ public struct Transport: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     public static let jpush: Transport = "jpush"
     /// MQTT: long keys, with `sourceURI` and `senderURI`.
     public static let mqtt: Transport = "mqtt"
-    /// QuickBlox, whose pushes are no Kii pushes and count as Direct Push.
+    /// QuickBlox, whose pushes are not Kii pushes and count as Direct Push.
     public static let quickblox: Transport = "quickblox"
 
     /// The transport's name.

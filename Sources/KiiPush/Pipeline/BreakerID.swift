@@ -1,5 +1,5 @@
-/// What was more than the limit: messages of one object, topic and sender, or conversation; of one bucket or topic; of
-/// one route; or of the device.
+/// The messages that a breaker counts: of one object, topic and sender, or conversation; of one bucket or topic; of one
+/// route; or of the device.
 @nonexhaustive
 public enum BreakerLevel: String, Sendable, Hashable, CaseIterable {
     /// Messages of one object, else of one topic and sender, else of one conversation.

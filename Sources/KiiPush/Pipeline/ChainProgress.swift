@@ -1,9 +1,9 @@
-/// What the chain knows of a message: how many of its stages must learn how the message ends.
+/// The progress of a message through the chain: how many middlewares must be called when it ends.
 package enum ChainProgress: Sendable {
-    /// Nothing: it has not judged the message, or must judge it again.
+    /// The chain has not judged the message, or must judge it again.
     case unasked
-    /// This many stages let the message pass; each of them must learn its outcome.
+    /// This many middlewares admitted the message; each is called with its outcome.
     case passed(Int)
-    /// The message has this outcome already; what remains of it is for the routes that were held.
+    /// The message has this outcome already; only the held routes remain.
     case ended(Outcome)
 }

@@ -1,11 +1,11 @@
-/// How a service delivers a message: how often it tries, what keeps messages in order, how long a handler may run.
+/// How a service delivers a message: its attempts, the order of messages, and the limits of time.
 ///
 /// A service has settings for all messages, and a route may have its own. If several routes match a message, the
 /// settings of the first one count, and each route's own ``timeout`` and ``maxAge``.
 public struct DeliverySettings: Sendable, Hashable {
     /// The ordering key: messages with the same key run one after another, in one lane.
     public enum Order: String, Sendable, Hashable, CaseIterable {
-        /// The object, else the topic, else the sender; messages with none of them are not ordered.
+        /// The object, else the topic, else the sender; a message without any of them is not ordered.
         case object
         /// The topic.
         case topic
@@ -23,32 +23,33 @@ public struct DeliverySettings: Sendable, Hashable {
         case skip
     }
 
-    /// How many times a message is tried, including the first time: 5.
+    /// How many times a message is tried, including the first time; by default 5.
     public var attempts = 5
-    /// The pause before the second attempt, doubled before each further one: 200 ms; each is up to 20% longer or
-    /// shorter.
+    /// The pause before the second attempt, doubled before each further one; by default 200 ms.
+    ///
+    /// Each pause is made up to 20% longer or shorter, at random.
     public var backoff = Duration.milliseconds(200)
-    /// The longest pause, before it is made longer or shorter: 30 s; ``backoff`` if that is longer.
+    /// The longest pause, before it is made longer or shorter; by default 30 s, or ``backoff`` if that is longer.
     public var maxBackoff = Duration.seconds(30)
-    /// How long one run of a handler may take: 60 s; then the service cancels it.
+    /// How long one run of a handler may take before the service cancels it; by default 60 s.
     public var timeout = Duration.seconds(60)
-    /// The ordering key: the object.
+    /// The ordering key; by default the object.
     public var order = Order.object
-    /// An ordering key of your own, used instead of ``order``: none.
+    /// An ordering key of your own, used instead of ``order``; by default none.
     ///
     /// Only for routes that code declares: a rules file cannot express it, and `Route.rule` leaves it out.
     public var orderKey: OrderKey?
-    /// What happens to the messages behind a failed one: they wait.
+    /// What happens to the messages behind a failed one; by default they wait.
     public var onFailure = OnFailure.block
-    /// How old a message may be when a handler would start: nil, any age.
+    /// How old a message may be when a handler would start; by default nil, any age.
     ///
     /// An older message ends as ``Outcome/expired`` for the route, and its handler is not called. Set it for actions
     /// that must not happen hours later: an alarm, a door, a payment. The age is checked at each attempt. It counts
     /// from ``PushMessage/sentAt``, or from the arrival if the message has no such time or one in the future. It also
-    /// applies in a ``PushReceiver`` without a service, if the route sets it. A dead letter that somebody replays may
-    /// have any age. The guide <doc:DeliveryGuarantees> explains the effect of a wrong clock.
+    /// applies in a ``PushReceiver`` without a service, if the route sets it. A replayed dead letter may have any age.
+    /// The guide <doc:DeliveryGuarantees> explains the effect of a wrong clock.
     public var maxAge: Duration?
-    /// Whether a newer change of an object replaces an older one that is still waiting in its lane: no.
+    /// Whether a newer change of an object replaces an older one that is still waiting in its lane; by default not.
     ///
     /// For handlers that fetch the object anyway. A message that was replaced ends as ``Outcome/superseded``.
     public var replacesOlder = false
@@ -62,14 +63,14 @@ extension DeliverySettings {
     ///
     /// - Parameters:
     ///   - attempt: which attempt failed, from 1 on.
-    ///   - jitter: from -1 to 1; a fifth of it counts.
+    ///   - jitter: from -1 to 1; a fifth of it is applied.
     /// - Returns: the pause, never less than zero.
     package func pause(after attempt: Int, _ jitter: Double) -> Duration {
         let first = max(backoff, .zero)
         let longest = max(maxBackoff, first)
         var (pause, left) = (first, attempt - 1)
         while left > 0, pause > .zero, pause < longest {
-            // Half of the longest first, so that no doubling overflows.
+            // Compared with half of the longest, so that doubling cannot overflow.
             pause = pause > longest / 2 ? longest : pause * 2
             left -= 1
         }

@@ -9,14 +9,14 @@ public struct HandlerContext: Sendable {
 
     /// How many times the handler has been called with the message, including this call: 1 for the first.
     ///
-    /// More than 1 only if a `PushService` retries. A handler that is called again may have done part of its work
-    /// before: before it threw, before it was cancelled, or before the process ended.
+    /// It is more than 1 only if a `PushService` retries. An earlier call may have done part of the work before it
+    /// threw, was cancelled, or the process ended.
     public var attempt: Int { Int(attemptNumber) }
 
     private let attemptNumber: UInt32
     let matched: Route
     let message: PushMessage
-    /// Where the message's lineage is, unless the handler has found a longer one.
+    /// A longer lineage than the message's, if the handler found one.
     private var lineage: Lineage? = nil
     let watch: (any WriteWatch)?
     let recorder: TraceRecorder?
@@ -26,34 +26,34 @@ public struct HandlerContext: Sendable {
 
     // MARK: Writing
 
-    /// Announces that the handler is about to create an object or to change its fields, so that the event of it is
-    /// dropped and does not call a handler here.
+    /// Declares that the handler is about to create an object or to change its fields, so that the guard drops the
+    /// event of that write.
     ///
-    /// Call it before the write, and ``OwnWrite/done(modifiedAt:)`` or ``OwnWrite/failed()`` after it. One announcement
-    /// drops one event: ``OwnWrite`` says which. Announce a deletion with ``willDelete(_:)``, and other changes with
+    /// Call it before the write, and ``OwnWrite/done(modifiedAt:)`` or ``OwnWrite/failed()`` after it. One declaration
+    /// drops one event: ``OwnWrite`` says which. Declare a deletion with ``willDelete(_:)``, and other changes with
     /// ``willWrite(_:changing:)``.
     ///
     /// - Parameter object: the object, whether or not it exists yet.
-    /// - Returns: the announced write.
-    /// - Throws: ``LoopRefusal`` when the handler's own route takes events of that bucket and refuses such writes; by
+    /// - Returns: the expected write.
+    /// - Throws: ``LoopRefusal`` if the handler's own route accepts events of that bucket and refuses such writes; by
     ///   default they are only reported, to ``LoopGuard/onRisk(_:)``.
     public func willWrite(_ object: KiiObject) throws -> OwnWrite { try willWrite(object, changing: .fields) }
 
-    /// Announces that the handler is about to delete an object.
+    /// Declares that the handler is about to delete an object.
     ///
     /// - Parameter object: the object.
-    /// - Returns: the announced deletion, to be reported done or failed like a write.
+    /// - Returns: the expected deletion, to be reported done or failed like a write.
     /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
     public func willDelete(_ object: KiiObject) throws -> OwnWrite { try willWrite(object, changing: .deletion) }
 
-    /// Announces that the handler is about to change an object in some way.
+    /// Declares that the handler is about to change an object.
     ///
-    /// A write that changes two things, such as fields and body, is announced once for each.
+    /// Declare a write that changes two things, such as fields and body, once for each.
     ///
     /// - Parameters:
     ///   - object: the object, whether or not it exists yet.
     ///   - change: what the write does to it.
-    /// - Returns: the announced write.
+    /// - Returns: the expected write.
     /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
     public func willWrite(_ object: KiiObject, changing change: ObjectChange) throws -> OwnWrite {
         try judge(object.bucket, object.uri)
@@ -61,13 +61,13 @@ public struct HandlerContext: Sendable {
             ?? OwnWrite(watch: nil, key: nil, number: 0, messageID: nil)
     }
 
-    /// Announces a new object in a bucket, whose id the server will make.
+    /// Declares a new object in a bucket, whose id the server will make.
     ///
-    /// Its event is dropped only when it is judged after ``OwnCreation/done(id:modifiedAt:)``, since before nothing
-    /// tells it from somebody else's. Where you can, choose the id yourself and announce the object.
+    /// Its event is dropped only if it is judged after ``OwnCreation/done(id:modifiedAt:)``; before that, it cannot be
+    /// distinguished from the event of another device. Where you can, choose the id yourself and declare the object.
     ///
-    /// - Parameter bucket: the bucket in which it will be made.
-    /// - Returns: the announced object.
+    /// - Parameter bucket: the bucket of the object.
+    /// - Returns: the expected object.
     /// - Throws: ``LoopRefusal``, as ``willWrite(_:)`` does.
     public func willCreate(in bucket: KiiBucket) throws -> OwnCreation {
         try judge(bucket, bucket.uri)
@@ -92,11 +92,11 @@ public struct HandlerContext: Sendable {
 
     // MARK: Sending on
 
-    /// The stamp for what the handler sends or writes: put it under ``Lineage/key`` into the data of a Push to User, or
-    /// into an object.
+    /// The stamp for a message or an object that the handler sends or writes: put it under ``Lineage/key`` into the
+    /// data of a Push to User, or into the object.
     ///
-    /// It counts one handler more than the message that the handler was called with. Take it right before the write: in
-    /// an object it is believed only if the write follows within ``Lineage/lifetime``.
+    /// It counts one handler more than the message that the handler was called with. Read it right before the write: a
+    /// stamp in an object is valid only if the write follows within ``Lineage/lifetime``.
     public var stamp: String {
         let found = lineage ?? message.lineage
         guard let watch else {
@@ -114,7 +114,7 @@ public struct HandlerContext: Sendable {
 }
 
 extension HandlerContext {
-    // By the initialiser of all members, which copies nothing: see that of ``RoutedMessage``.
+    // Calls the memberwise initialiser, which copies nothing: see that of ``RoutedMessage``.
     init(_ routed: borrowing RoutedMessage, _ route: Route, _ watch: (any WriteWatch)?) {
         self.init(
             messageID: routed.id, arrivedAt: routed.arrivedAt, attemptNumber: routed.attempt, matched: route,
@@ -134,31 +134,31 @@ extension HandlerContext {
 extension HandlerContext {
     /// Continues the lineage of an object that the handler has fetched, so that a loop over objects ends too.
     ///
-    /// A Push to App carries no data, but the object that it is about does. If handlers put the stamp into the objects
-    /// that they write, under ``Lineage/key``, and read it here before they write again, a loop over many devices ends
-    /// after ``LoopSettings/hops`` writes, however slow it is.
+    /// A Push to App carries no data, but its object does. If handlers put the stamp into the objects that they write,
+    /// under ``Lineage/key``, and pass it to this method before they write again, a loop over many devices ends after
+    /// ``LoopSettings/hops`` writes, however slow it is.
     ///
     /// ```swift
     /// let context = try context.continuing(fields[Lineage.key] ?? nil)
     /// fields[Lineage.key] = context.stamp
     /// ```
     ///
-    /// A stamp stays in the object when somebody changes another field, and is then not believed; ``Lineage`` says how
-    /// that is told. Prefer ``continuing(fields:)`` where the fields come from Kii's REST API: the object's own time of
-    /// modification tells it better than the event's.
+    /// A stamp stays in the object when somebody changes another field, and is stale then; ``Lineage`` says how the
+    /// guard detects that. Prefer ``continuing(fields:)`` if the fields come from Kii's REST API: the object's own time
+    /// of modification is better evidence than the event's.
     ///
-    /// - Parameter stamp: what stands in the object under the key, if anything does; an unreadable one counts as none.
+    /// - Parameter stamp: the object's value under the key, if it has one; an unreadable one counts as none.
     /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
-    /// - Throws: ``LineageTooLong`` when the object has come through too many handlers; let it out of the handler, and
+    /// - Throws: ``LineageTooLong`` if the object has passed through too many handlers; let the handler throw it, and
     ///   the message ends as `looped` (`lineage`).
     public func continuing(_ stamp: String?) throws -> HandlerContext { try continuing(stamp, modifiedAt: nil) }
 
-    /// Continues the lineage of an object that the handler has fetched, and whose time of modification it knows.
+    /// Continues the lineage of an object that the handler has fetched together with its time of modification.
     ///
     /// - Parameters:
-    ///   - stamp: what stands in the object under ``Lineage/key``, if anything does.
-    ///   - modifiedAt: the object's time of modification as the server answered it together with the fields, in
-    ///     milliseconds since 1970; nil takes the event's.
+    ///   - stamp: the object's value under ``Lineage/key``, if it has one.
+    ///   - modifiedAt: the object's time of modification as the server returned it with the fields, in milliseconds
+    ///     since 1970; nil for the event's.
     /// - Returns: a context whose ``stamp`` counts on from the longer of the object's lineage and the message's.
     /// - Throws: ``LineageTooLong``, as ``continuing(_:)`` does.
     public func continuing(_ stamp: String?, modifiedAt: Int64?) throws -> HandlerContext {
@@ -186,7 +186,7 @@ extension HandlerContext {
         try continuing(fields[Lineage.key]?.string, modifiedAt: fields["_modified"]?.milliseconds)
     }
 
-    /// The lineage of the write that caused the message, where this stamp was found in the object.
+    /// The lineage of the write that caused the message, if this stamp was found in the object.
     private func cause(_ stamp: Lineage, _ modifiedAt: Int64?) -> Lineage? {
         if let watch {
             return watch.cause(of: messageID, message, arrivedAt: arrivedAt, found: stamp, modifiedAt: modifiedAt)
@@ -196,7 +196,7 @@ extension HandlerContext {
 }
 
 extension KiiBucket {
-    /// Whether two buckets are the same one, to the byte, whatever is known of their types.
+    /// Whether two buckets have the same scope and name, to the byte, whatever their types.
     func isSamePlace(as other: KiiBucket) -> Bool {
         name.isExactly(other.name) && KiiURI(owner: .init(scope)) == KiiURI(owner: .init(other.scope))
     }

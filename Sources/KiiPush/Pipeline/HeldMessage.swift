@@ -1,31 +1,31 @@
 import Synchronization
 
-/// A message that the loop guard holds, until its breaker finds that the loop has ended, or until somebody releases or
-/// drops it.
+/// A message that the loop guard holds until its breaker closes, or until somebody releases or drops it.
 ///
-/// It is in memory, and its reservation stays in the deduplication store. A transport that can deliver again should
-/// keep it until ``end()`` returns its outcome.
+/// It is kept in memory, and its reservation in the deduplication store. A transport that can deliver again should keep
+/// it until ``end()`` returns its outcome.
 public final class HeldMessage: Sendable, Identifiable {
-    /// The number under which it is listed; numbers of one guard increase.
+    /// Its number in the guard's list; the numbers of one guard increase.
     public let id: UInt64
     /// The routes that it is held for; others may have handled it already.
     public let routes: [String]
-    /// The message on its way, with what the stages keep of it.
+    /// The message, with the state that the middlewares keep in it.
     package let routed: RoutedMessage
-    /// The stages that have passed it and must learn its end; for a remainder, the end that they know.
+    /// The middlewares that have admitted it and are called when it ends; for a remainder, the outcome that they have
+    /// settled.
     package let chain: ChainProgress
-    /// The receiver to whose handlers it goes: tells those apart that share a guard.
+    /// The receiver whose handlers get it; several receivers may share a guard.
     package let receiver: ObjectIdentifier
-    /// Who handles it; weak, or a receiver that is let go with messages held would stay for ever.
+    /// Handles it; weak, because a receiver that is released while messages are held would otherwise never be freed.
     package weak let keeper: (any HeldKeeper)?
-    /// Tells the stages that it has passed how it ended, when its keeper is gone.
+    /// Settles it with the middlewares that admitted it, if its keeper no longer exists.
     private let settle: @Sendable (RoutedMessage, Outcome, ChainProgress) -> Void
     private let state: Mutex<State>
 
     private struct State {
         var outcome: Outcome?
-        /// What was taken down before it was held; let go with the end, since a listener that keeps the trace keeps
-        /// this.
+        /// The steps recorded before it was held; released when it ends, because a listener that keeps the trace keeps
+        /// this object.
         var recorder: TraceRecorder?
         var lastWaiter: UInt64 = 0
         var waiters: [UInt64: CheckedContinuation<Outcome?, Never>] = [:]
@@ -52,14 +52,14 @@ public final class HeldMessage: Sendable, Identifiable {
     public var message: PushMessage { routed.message }
     /// The message's number in its receiver, as in traces.
     public var messageID: UInt64 { routed.id }
-    /// When it arrived, on the receiver's clock.
+    /// When the payload arrived, on the receiver's clock.
     public var arrivedAt: MonotonicInstant { routed.arrivedAt }
-    /// How many bytes its payload has.
+    /// The number of bytes of its payload.
     package var bytes: Int { routed.message.raw.bytes.count }
-    /// Whether other routes handled the message when it came, so that its outcome is known and this is what is left.
+    /// Whether other routes handled the message when it arrived: its outcome is known, and only these routes are left.
     public var isRemainder: Bool { if case .ended = chain { true } else { false } }
 
-    /// The message as it was when it was held, with what was taken down of it until then.
+    /// The message as it was when it was held, with the steps recorded until then.
     package func traced() -> RoutedMessage {
         var message = routed
         message.recorder = state.withLock { $0.recorder }
@@ -87,7 +87,7 @@ public final class HeldMessage: Sendable, Identifiable {
         }
     }
 
-    /// Ends it unhandled, since its receiver is gone.
+    /// Ends it unhandled, because its receiver no longer exists.
     package func abandon() {
         let outcome = Outcome.failed(
             Outcome.Failure(place: "receiver", isStage: true, error: ReceiverGone(), handled: MatchedRoutes()))
@@ -95,7 +95,7 @@ public final class HeldMessage: Sendable, Identifiable {
         finish(outcome)
     }
 
-    /// Tells those who wait; the first outcome counts.
+    /// Resumes the waiters; only the first outcome counts.
     package func finish(_ outcome: Outcome) {
         let waiters = state.withLock { state in
             state.outcome = state.outcome ?? outcome
@@ -114,21 +114,21 @@ extension HeldMessage: CustomStringConvertible {
     }
 }
 
-/// Who handles held messages when their turn comes, and ends them: their receiver, or the service that has it.
+/// Handles held messages when their turn comes, and ends them: their receiver, or the service that owns it.
 package protocol HeldKeeper: AnyObject, Sendable {
-    /// Whether what it holds lies on disk, so that transports need not bring it again.
+    /// Whether it keeps held messages on disk, so that transports need not deliver them again.
     var isDurable: Bool { get }
-    /// Handles one whose turn it is, or that somebody has let go; nil when it is held again.
+    /// Handles a message whose turn it is, or that somebody released; returns nil if it is held again.
     func run(_ held: HeldMessage, _ bypass: AdmissionBypass) async -> Outcome?
-    /// Has one handled whose turn a breaker gave it, and tells the breaker when that has ended.
+    /// Has a message handled whose turn it is at a breaker, and notifies the breaker when that has ended.
     func giveTurn(_ held: HeldMessage, _ breaker: BreakerID)
-    /// Ends one unhandled, as `looped` (`rate`).
+    /// Ends a message unhandled, as `looped` (`rate`).
     func drop(_ held: HeldMessage)
-    /// Ends one unhandled, since a newer change of its object has its place.
+    /// Ends a message unhandled, because a newer change of its object replaces it.
     func supersede(_ held: HeldMessage)
-    /// Puts one among the dead letters.
+    /// Dead-letters a message.
     func putAside(_ held: HeldMessage, _ reason: DeadLetter.Reason)
 }
 
-/// A message was held when its receiver was let go; its transport is told to deliver it again.
+/// A message was held when its receiver was released; its transport is asked to deliver it again.
 package struct ReceiverGone: Error {}

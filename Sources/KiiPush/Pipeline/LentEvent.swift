@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A message as it is lent to a handler: its parts are compared and read where they lie, and no string is made unless
-/// the handler asks for one.
+/// A message that is lent to a handler: its parts are compared and read in place, and a string is made only if the
+/// handler asks for one.
 ///
-/// For handlers that run for many messages and keep nothing of most of them. The event cannot be copied, and ends when
+/// Use it for handlers that run for many messages and keep few of them. The event cannot be copied, and is valid until
 /// the handler returns; ``message`` is a copy to keep. Register such a handler with `PushReceiver.onLent`:
 ///
 /// ```swift
@@ -26,12 +26,12 @@ public struct LentEvent: ~Copyable, Sendable {
         case sender
         /// The app that the payload names.
         case app
-        /// What happened, such as `DATA_OBJECT_UPDATED`; not the other name of an event that has two.
+        /// The name of the event, such as `DATA_OBJECT_UPDATED`, as received: an event with two names matches only one.
         case event
     }
 
     private(set) var storage: MessageStorage
-    /// The storage's, so that a look at a part counts no reference.
+    /// The storage's buffer, so that reading a part changes no reference count.
     private var buffer: [UInt8] = []
     /// The route whose handler is called.
     var matched: Route
@@ -67,12 +67,12 @@ public struct LentEvent: ~Copyable, Sendable {
         attempt = context.attempt
     }
 
-    /// Reads a payload into the storage of the last message, unless somebody has kept that one.
+    /// Reads a payload into the storage of the last message, unless somebody has kept that message.
     @inline(__always)
     mutating func read(_ payload: consuming RawPayload, limits: PayloadLimits) throws(DecodeError) {
         buffer = []
         if isKnownUniquelyReferenced(&storage) {
-            // What another task has read of the message before it let go of it comes before what is written here.
+            // Orders the reads of another task that has released the message before the writes here.
             atomicMemoryFence(ordering: .acquiring)
             try storage.replace(with: payload, limits: limits)
         } else {
@@ -88,18 +88,18 @@ public struct LentEvent: ~Copyable, Sendable {
 
     /// The kind of push.
     public var kind: PushKind { storage.classified.kind }
-    /// How sure the kind is.
+    /// The certainty of the kind.
     public var certainty: Certainty { storage.certainty }
     /// The type of the scope that the payload states.
     public var scopeKind: MessageScope.Kind { storage.classified.scopeKind }
-    /// When the push was made, in milliseconds since 1970; nil when the payload does not say.
+    /// When the push was made, in milliseconds since 1970; nil if the payload does not say.
     public var sentAt: Int64? { storage.fields.when }
-    /// When the object was modified, in milliseconds since 1970; never known over APNs.
+    /// When the object was modified, in milliseconds since 1970; nil if the payload does not say, as over APNs.
     public var modifiedAt: Int64? { storage.fields.modifiedAt }
 
     // MARK: Its texts
 
-    /// Whether a part is there and reads so, to the byte.
+    /// Whether a part exists and equals `text`, to the byte.
     public func matches(_ part: Part, _ text: String) -> Bool {
         let token = token(part)
         return token.isPresent && buffer.span.matches(token.range, text)
@@ -109,8 +109,8 @@ public struct LentEvent: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - part: which one.
-    ///   - body: called once with the bytes; they are gone when it returns.
-    /// - Returns: what `body` returned; nil when the message does not have the part.
+    ///   - body: called once with the bytes, which are valid until it returns.
+    /// - Returns: the result of `body`; nil if the message does not have the part.
     /// - Throws: what `body` throws.
     public func withBytes<Result, Failure: Error>(
         of part: Part, _ body: (Span<UInt8>) throws(Failure) -> Result
@@ -120,7 +120,7 @@ public struct LentEvent: ~Copyable, Sendable {
         return try body(buffer.span.extracting(token.range))
     }
 
-    /// A part as a string of its own; nil when the message does not have it.
+    /// A part as a string; nil if the message does not have it.
     public func text(_ part: Part) -> String? {
         let token = token(part)
         return token.isPresent ? storage.string(token) : nil
@@ -140,10 +140,10 @@ public struct LentEvent: ~Copyable, Sendable {
 
     // MARK: To keep
 
-    /// The message, to keep: it shares the payload's one buffer, which is then not used again.
+    /// The message, to keep; it shares the payload's buffer, which is then not reused.
     public var message: PushMessage { PushMessage(storage: storage) }
 
-    /// What the handler needs to announce a write, or to send something on.
+    /// The context to declare a write or to stamp a message with.
     public var context: HandlerContext {
         HandlerContext(
             message, id: messageID, arrivedAt: arrivedAt, attempt: attempt, matched, watch, recorder)

@@ -1,14 +1,14 @@
-/// The registration of one listener, for whoever wants to end it again.
+/// The registration of one listener, by which it can be removed.
 ///
-/// Without it a listener is called for as long as there is what it listens to: a token that is dropped removes nothing.
+/// A token that is discarded removes nothing: the listener then stays for the life of the object that it listens to.
 public struct ListenerToken: Sendable {
     private let body: @Sendable () -> Void
 
     package init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
-    /// Removes the listener; again, it changes nothing.
+    /// Removes the listener; a second call has no effect.
     ///
-    /// A call that has begun on another task goes on, and may end after this returns.
+    /// A call that has begun on another task may end after this returns.
     public func remove() { body() }
 }
 
@@ -16,19 +16,19 @@ public struct ListenerToken: Sendable {
 package struct Listeners<Event>: Sendable {
     package typealias Listener = @Sendable (Event) -> Void
 
-    /// So many there may be at once: who adds more forgets to remove them.
+    /// The most listeners at once; a program that adds more forgets to remove them.
     package static var bound: Int { 64 }
 
     private var all: [(number: Int, listener: Listener)] = []
     private var last = 0
-    /// Calls all of them; nil while there are none, so that no event is made for nobody.
+    /// Calls all of them; nil while there are none, so that no event is made without a listener.
     package private(set) var call: Listener?
 
     package init() {}
 
-    /// Adds a listener behind the others.
+    /// Adds a listener after the others.
     ///
-    /// - Returns: its number, to remove it by.
+    /// - Returns: its number, for ``remove(_:)``.
     package mutating func add(_ listener: @escaping Listener) -> Int {
         precondition(all.count < Self.bound, "there are \(Self.bound) listeners already; remove those that have ended")
         last += 1
@@ -37,7 +37,7 @@ package struct Listeners<Event>: Sendable {
         return last
     }
 
-    /// Removes a listener, if it is there.
+    /// Removes a listener, if it exists.
     package mutating func remove(_ number: Int) {
         all.removeAll { $0.number == number }
         combine()

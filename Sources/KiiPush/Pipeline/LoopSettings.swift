@@ -39,11 +39,11 @@ public struct LoopSettings: Sendable, Hashable {
 
 /// How often a route may handle messages of one key before a breaker opens and looks for the cause.
 ///
-/// An open breaker drops nothing: it holds the key's messages for a few seconds and finds out whether handling them
-/// causes more; see ``LoopGuard``. So the limits may be small: they are the number of messages of a loop that are
-/// handled before the guard reacts. Four breakers count each message that a route admits: that of the object, else of
-/// the topic and sender, else of the conversation; that of the bucket or topic; that of the route; and that of the
-/// device. Traffic that a breaker has found to be caused elsewhere is not counted by the wider ones.
+/// An open breaker drops nothing: it holds the key's messages for a few seconds and tests whether handling them causes
+/// more; see ``LoopGuard``. So the limits may be small: they are the number of messages of a loop that are handled
+/// before the guard reacts. Four breakers count each message that a route may handle: that of the object, else of the
+/// topic and sender, else of the conversation; that of the bucket or topic; that of the route; and that of the device.
+/// Traffic that a breaker has found to be caused elsewhere is not counted by the wider ones.
 public struct LoopRate: Sendable, Hashable {
     /// A number of messages in a window of time.
     public struct Limit: Sendable, Hashable {
@@ -64,13 +64,13 @@ public struct LoopRate: Sendable, Hashable {
     /// Up to 256 are counted to the nanosecond; beyond that, times are counted in steps of 1/256 of the window.
     public var messages: Int
 
-    /// The span in which they are counted.
+    /// The window in which they are counted.
     public var window: Duration
 
-    /// How many messages of one key pass in a longer window, against slower loops; nil for no such limit.
+    /// How many messages of one key pass in a longer window, to detect slower loops; nil for no such limit.
     public var sustained: Limit?
 
-    /// How long a key waits after a loop was found; doubled each time that the loop continues, up to an hour.
+    /// How long a key waits after a loop was detected; doubled each time that the loop continues, up to an hour.
     public var coolDown: Duration
 
     /// 20 messages in 10 seconds and 22 in 30; a first wait of 2 seconds.
@@ -80,8 +80,8 @@ public struct LoopRate: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - messages: how many messages of one key pass in `window`.
-    ///   - window: the span in which they are counted.
-    ///   - sustained: how many pass in a longer span; none for a rate of your own, unless you say so.
+    ///   - window: the window in which they are counted.
+    ///   - sustained: how many pass in a longer window; by default no such limit.
     ///   - coolDown: how long a key waits after it was found to be a loop.
     public init(
         messages: Int = 20, window: Duration = .seconds(10), sustained: Limit? = nil, coolDown: Duration = .seconds(2)
@@ -113,7 +113,7 @@ public struct LoopRate: Sendable, Hashable {
     public static let longestCoolDown = Duration.seconds(3600)
 }
 
-/// How the loop guard treats one route, if not as its settings say.
+/// How the loop guard treats one route, if not by the guard's settings.
 public struct RouteLoopPolicy: Sendable, Hashable {
     /// What happens when a handler declares a write that would call its own route.
     public enum OwnBucket: String, Sendable, Hashable, CaseIterable {
@@ -141,7 +141,7 @@ public struct RouteLoopPolicy: Sendable, Hashable {
     /// How often the route may handle messages of one key.
     public var rate: Rate
 
-    /// Warns of such writes; the guard's rate.
+    /// Reports such writes, and uses the guard's rate.
     public static let standard = RouteLoopPolicy()
 
     /// Sets the policy.

@@ -2,8 +2,8 @@
 ///
 /// A middleware decides; it does not handle. ``admit(_:)`` decides whether the message continues, and ``settle(_:_:)``
 /// receives its outcome. Both are synchronous, because they run for every message; only handlers are asynchronous.
-/// Reserve in `admit`, and confirm or undo in `settle`, as ``Deduplicator`` does: anything that is confirmed before the
-/// handler has succeeded is lost if the handler fails.
+/// Reserve in `admit`, and confirm or undo in `settle`, as ``Deduplicator`` does: a message that is confirmed before
+/// its handler has succeeded is lost if the handler fails.
 ///
 /// Guarantees to implementers: `admit` is called once for each message. `settle` is called once for each message that
 /// this middleware admitted, in reverse order of the chain, whatever the outcome; it is not called for a message that
@@ -36,6 +36,6 @@ extension Middleware {
     /// Does nothing, for a middleware without state.
     public func settle(_ message: RoutedMessage, _ outcome: Outcome) {}
 
-    /// Does nothing: what was reserved stays reserved.
+    /// Does nothing: reservations stay.
     public func hold(_ message: RoutedMessage) {}
 }

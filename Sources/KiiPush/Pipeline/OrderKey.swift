@@ -1,11 +1,11 @@
-/// What keeps messages in order by a text of your own, where none of ``DeliverySettings/Order`` does.
+/// An ordering key of your own, for messages that no ``DeliverySettings/Order`` keeps in order.
 ///
 /// ```swift
 /// var byDevice = DeliverySettings()
 /// byDevice.orderKey = OrderKey { message in message.data["device"]?.string }
 /// ```
 ///
-/// Messages with the same text to the byte are handled one after another, whichever routes they go to.
+/// Messages with the same text, to the byte, are handled one after another, whichever routes they match.
 public struct OrderKey: Sendable, Hashable {
     private final class Closure: Sendable {
         let text: @Sendable (PushMessage) -> String?
@@ -17,16 +17,16 @@ public struct OrderKey: Sendable, Hashable {
 
     /// Makes a key.
     ///
-    /// - Parameter text: gives the text of a message; nil for one that is in no order. It is called once for each
-    ///   message that is taken in, where the transport's thread waits: keep it short. The text may be of any length,
-    ///   and is not kept.
+    /// - Parameter text: returns the text of a message; nil for a message that is not ordered. It is called once for
+    ///   each accepted message, while the transport waits: keep it fast. The text may be of any length, and is not
+    ///   kept.
     public init(_ text: @escaping @Sendable (PushMessage) -> String?) { closure = Closure(text) }
 
     package func text(of message: PushMessage) -> String? { closure.text(message) }
 
-    /// Whether both were made by one call.
+    /// Whether both come from the same call of the initialiser.
     public static func == (one: OrderKey, other: OrderKey) -> Bool { one.closure === other.closure }
 
-    /// Feeds what tells it from others.
+    /// Hashes the key's identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(closure)) }
 }

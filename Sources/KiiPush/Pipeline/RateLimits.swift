@@ -1,4 +1,4 @@
-/// How many messages a breaker lets pass: so many in a span, and so many in a longer one; in nanoseconds.
+/// How many messages a breaker lets pass in a window and in a longer one; in nanoseconds.
 struct RateLimit {
     let messages: Int
     let span: Int64
@@ -6,7 +6,7 @@ struct RateLimit {
     let slowSpan: Int64
     /// How long it waits after the first loop.
     let coolDown: Int64
-    /// Whether it is that of one of many keys that share a stream.
+    /// Whether it was raised for one of many keys that share a stream.
     let isRaised: Bool
 
     fileprivate init(_ limit: LoopRate.Limit, slow: LoopRate.Limit? = nil, coolDown: Duration) {
@@ -27,9 +27,9 @@ struct RateLimit {
         isRaised = true
     }
 
-    /// The limit of one of many keys that share a stream which nobody here causes.
+    /// The limit of one of many keys that share a stream which this device does not cause.
     ///
-    /// It is the key's part, with room for chance and for half of the limit; none for an infinite pace.
+    /// It is the key's share, plus a margin for chance and half of the limit; unlimited for an infinite pace.
     func raised(by pace: Double) -> RateLimit {
         guard pace > 0 else { return self }
         let (fast, slow) = (Self.most(messages, span, pace), Self.most(slowMessages, slowSpan, pace))
@@ -43,7 +43,7 @@ struct RateLimit {
     }
 }
 
-/// The limits of a rate's breakers; made once, since a `Duration` is divided to be one number.
+/// The limits of a rate's breakers; made once, because converting a `Duration` takes a division.
 package struct RateLimits {
     let narrow: RateLimit
     let wide: RateLimit

@@ -1,16 +1,16 @@
-/// An error of a handler that says in a line what went wrong, for logs, traces and dead letters.
+/// An error of a handler that describes itself in one line, for logs, traces and dead letters.
 ///
-/// Of any other error only the type is shown: its text may hold what the handler read from the payload.
+/// Any other error is shown by its type only, because its text may contain values of the payload.
 public protocol ReportedError: Error {
-    /// What went wrong, without a value of the payload; more than 1,024 bytes of it are not shown.
+    /// What went wrong, without values of the payload; only the first 1,024 bytes are shown.
     var report: String { get }
 }
 
-/// What reports say of an error.
+/// The text of an error in reports.
 package enum ErrorReport {
     private static let longest = 1024
 
-    /// What an error says of itself if it is a ``ReportedError``, else its type.
+    /// The report of a ``ReportedError``; of any other error, its type.
     package static func text(_ error: any Error) -> String {
         guard let report = (error as? any ReportedError)?.report else { return "\(type(of: error))" }
         if report.utf8.count <= longest { return report }

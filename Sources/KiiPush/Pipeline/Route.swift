@@ -1,35 +1,36 @@
 import Synchronization
 
-/// One entry of the routing table: what it takes, and the handler that it calls.
+/// One entry of the routing table: the messages that it matches, and the handler that it calls.
 public final class Route: Sendable {
-    /// The route's id, unique in its receiver: in traces, metrics, outcomes, and for the kill switch.
+    /// The route's id, unique in its receiver; traces, metrics, outcomes and the kill switch use it.
     public let id: String
 
-    /// Whether the routes declared after it may take the same message too.
+    /// Whether the routes declared after it may match the same message too.
     public let flow: RouteFlow
 
     /// What the loop guard does for this route.
     public let loop: RouteLoopPolicy
 
-    /// How a service delivers what it takes; nil takes the service's settings.
+    /// How a service delivers its messages; nil for the service's settings.
     public let delivery: DeliverySettings?
 
-    /// How old a message may be when the handler starts; nil takes any age, unless ``delivery`` is nil and the settings
+    /// How old a message may be when the handler starts; nil for any age, unless ``delivery`` is nil and the settings
     /// of a service say otherwise.
     public let maxAge: Duration?
 
-    /// What names the messages that it takes; nil leaves them their automatic keys.
+    /// The id that identifies its messages; nil leaves them their automatic keys.
     public let dedupe: RouteDedupe?
 
     package let criteria: RouteCriteria
     package let handler: RouteHandler
-    /// Whether nothing limits it.
+    /// Whether no rate limits it.
     let isUnlimited: Bool
     /// The limits of its own rate, if it has one.
     let limits: RateLimits?
-    /// The id as two words, for keys that name the route: the same in every process, and after the rules are reloaded.
+    /// The id as two words, for keys that include the route: the same in every process, and after the rules are
+    /// reloaded.
     package let digest: DedupeKey
-    /// What tests and traces call its handler: the name under which a rule calls it, else the route's id.
+    /// The name of its handler in tests and traces: the name in a rule, else the route's id.
     package let handlerName: String
     /// The rule that declares it; nil for a route that code declares.
     package let declaration: (any Sendable)?
@@ -38,7 +39,7 @@ public final class Route: Sendable {
     let held = Atomic<Int>(0)
     let expired = Atomic<Int>(0)
 
-    /// Makes a route; `standardMaxAge` counts where it has no delivery settings of its own.
+    /// Makes a route; `standardMaxAge` applies if it has no delivery settings of its own.
     package init(
         id: String, criteria: RouteCriteria, flow: RouteFlow, loop: RouteLoopPolicy = .standard,
         delivery: DeliverySettings? = nil, standardMaxAge: Duration? = nil, dedupe: RouteDedupe? = nil,
@@ -62,17 +63,17 @@ public final class Route: Sendable {
     }
 }
 
-/// What happens to the later routes when one has taken a message.
+/// Whether later routes are tried after one has matched a message.
 public enum RouteFlow: Sendable, Hashable {
-    /// None of them sees it: the first match wins.
+    /// They are not: the first match wins.
     case stop
-    /// They are tried too.
+    /// They are.
     case `continue`
 }
 
-/// The routes that take one message, in order of declaration.
+/// The routes that match one message, in order of declaration.
 ///
-/// The first one lies inside the value, since there is rarely another: no allocation.
+/// The first one is stored inline, because there is rarely another: no allocation.
 public struct MatchedRoutes: Sendable, RandomAccessCollection {
     private var head: Route?
     private var rest: [Route] = []
@@ -80,7 +81,7 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
     /// No routes.
     public init() {}
 
-    /// Takes routes in order.
+    /// Collects routes in order.
     public init(_ routes: some Sequence<Route>) {
         for route in routes { append(route) }
     }
@@ -104,7 +105,7 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
         return rest[position - 1]
     }
 
-    /// The key that the first route's id gives a message; nil, as nearly always, when that names none.
+    /// The keys of a message by the first route's ``RouteDedupe``; nil if the route has none, as nearly always.
     @inline(__always)
     package func dedupeKeys(
         of message: PushMessage, _ app: String?, _ secret: DedupeSecret, at place: ResourceDigest?
@@ -117,9 +118,9 @@ public struct MatchedRoutes: Sendable, RandomAccessCollection {
     public var ids: [String] { map(\.id) }
 }
 
-/// What the routing table says about one message.
+/// The routing table's result for one message.
 package struct RouteMatch {
     package var routes = MatchedRoutes()
-    /// Whether a route would have taken it but for its certainty.
+    /// Whether a route would have matched if the message were not ambiguous.
     package var isTooAmbiguous = false
 }

@@ -1,21 +1,21 @@
-/// A route as its table tries it: only what the place where it is filed has not proved yet.
+/// A route as its table tries it: only the conditions that its index entry has not proved yet.
 ///
-/// Most routes are filed under the one text that they ask for, so that nothing but the kind is left to judge. Held by
-/// value, so that a route which does not match costs no reference count.
+/// Most routes are indexed by the one text that they require, so that only the kind is left to test. Stored by value,
+/// so that a route which does not match costs no reference count.
 struct RouteCandidate {
     private let kinds: KindSet
     private let handles: HandleSet
     private let certainty: CertaintySet
-    /// The conditions that are left: none, or one set of them.
+    /// The conditions that are left: no element, or one.
     ///
-    /// An array, so that a candidate without is a few bytes, and is not copied as a hundred.
+    /// An array, so that a candidate without them is a few bytes instead of a hundred.
     private let rest: [RouteCriteria]
-    /// Whether the routes behind it may take the same message.
+    /// Whether no later route may match the same message.
     let isLast: Bool
-    /// Whether its messages have their automatic keys, and any age.
+    /// Whether its messages have their automatic keys and may have any age.
     let isPlain: Bool
 
-    /// Compiles a route that is filed under exact texts of `field`, or under none.
+    /// Compiles a route that is indexed by exact texts of `field`, or by none.
     init(_ route: Route, filedUnder field: FiledText.Field?) {
         var rest = route.criteria
         var handles: HandleSet = []
@@ -27,7 +27,7 @@ struct RouteCandidate {
         case .bucket: (rest.bucket, handles) = (nil, .bucket)
         case .object: (rest.object, handles) = (nil, .object)
         case .topic: (rest.topic, handles) = (nil, .topic)
-        // The id alone does not prove whose it is.
+        // The id alone does not prove the type of its owner.
         case .scopeID, .sender, nil: break
         }
         self.handles = handles
@@ -35,15 +35,15 @@ struct RouteCandidate {
         self.rest = rest == RouteCriteria(certainty: []) ? [] : [rest]
     }
 
-    /// What the route says to a message.
+    /// Whether the route matches a message.
     enum Answer {
         case takes
-        /// Everything holds but the certainty.
+        /// Every condition holds but the certainty.
         case notSureEnough
         case no
     }
 
-    /// Judges a message that has the texts under which the route is filed.
+    /// Tests a message that has the texts by which the route is indexed.
     @inline(__always)
     func judge(_ text: Span<UInt8>, _ storage: MessageStorage) -> Answer {
         guard kinds.contains(KindSet(storage.classified.kind)), storage.classified.handles.isSuperset(of: handles)
@@ -54,14 +54,14 @@ struct RouteCandidate {
         return certainty.contains(CertaintySet(storage.certainty)) ? .takes : .notSureEnough
     }
 
-    // Out of line, or what it needs would be set up for each candidate.
+    // Not inlined, because its set-up would then run for each candidate.
     @inline(never)
     private func matchesRest(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         rest[0].matchesContent(text, storage)
     }
 }
 
-/// Some of the three certainties.
+/// A set of certainties.
 struct CertaintySet: OptionSet {
     let rawValue: UInt8
 

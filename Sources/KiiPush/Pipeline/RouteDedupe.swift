@@ -1,4 +1,4 @@
-/// What names the messages of a route: an id that their sender puts into the data.
+/// Identifies the messages of a route by an id that their sender puts into the data.
 ///
 /// ```swift
 /// receiver.onPushToUser(topic: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { order, _ in
@@ -6,29 +6,30 @@
 /// }
 /// ```
 ///
-/// Two messages of the route with one id are the same message, whatever else differs: the second is a duplicate for as
-/// long as the seen store remembers the first. With two ids they are two messages, even if all else is equal. A message
-/// without the id, and every ambiguous one, has its automatic keys; see ``PushMessage/dedupeKeys(app:secret:)``.
+/// Two messages of the route with the same id are the same message, whatever else differs: the second is a duplicate
+/// for as long as the deduplication store remembers the first. Messages with different ids are different, even if all
+/// else is equal. A message without the id, and every ambiguous one, has its automatic keys; see
+/// ``PushMessage/dedupeKeys(app:secret:)``.
 ///
-/// An id counts only among messages of one route, kind, app, scope, bucket or topic, and sender. So nobody hides
-/// another sender's messages by using up their ids. The price: where one transport names the sender and another does
-/// not, two copies of a message are two.
+/// An id is compared only among messages of one route, kind, app, scope, bucket or topic, and sender. So nobody can
+/// suppress another sender's messages by using their ids first. The price: if one transport names the sender and
+/// another does not, two copies of a message are not recognised as duplicates.
 ///
-/// Of a message that several routes take, the first route decides.
+/// If several routes match a message, the first one decides.
 public struct RouteDedupe: Sendable, Hashable {
     /// The root key of the data whose value is the id.
     public let key: String
 
-    /// What stands before the key in a rules file.
+    /// The prefix of the key in a rules file.
     package static let prefix = "data."
 
     /// The field as a rules file names it, such as `data.messageId`.
     public var field: String { Self.prefix + key }
 
-    /// Names messages by the value of a root key of their data: a string that is not empty, or a number.
+    /// Identifies messages by the value of a root key of their data: a non-empty string, or a number.
     public static func by(data key: String) -> RouteDedupe { RouteDedupe(key: key) }
 
-    /// The id of a message; nil when it has none, or is ambiguous.
+    /// The id of a message; nil if it has none, or is ambiguous.
     ///
     /// A number and the string of the same text are one id, since FCM makes every value a string.
     public func id(of message: PushMessage) -> String? {
@@ -41,7 +42,7 @@ public struct RouteDedupe: Sendable, Hashable {
 }
 
 extension PushMessage {
-    /// The key that the id of a route gives the message; nil when the route names none, or the message has none.
+    /// The keys of the message by its id for a route; nil if the route has no ``RouteDedupe``, or the message no id.
     // Out of line: few routes have one.
     @inline(never)
     func dedupeKeys(
@@ -59,7 +60,7 @@ extension PushMessage {
             digest.add(KeyPart.scopeID, buffer.span, classified.scopeID.range)
         }
         addApp(app, buffer.span, &digest)
-        // Whether a user or a thing sent it only MQTT says; an administrator's name is no id of theirs.
+        // Only MQTT says whether a user or a thing sent it; an administrator's name is not an id of either.
         digest.add(classified.senderKind == .admin ? 1 : 0)
         digest.add(KeyPart.sender, buffer.span, classified.sender.range)
         digest.add(KeyPart.key, dedupe.key.utf8.span, 0..<dedupe.key.utf8.count)

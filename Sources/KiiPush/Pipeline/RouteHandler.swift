@@ -1,7 +1,7 @@
-/// A handler, with the view of a message that it takes.
+/// A handler, by the view of a message that it accepts.
 ///
-/// A case for each view instead of one closure around any handler: the closure would be one more asynchronous frame
-/// for each message, and a generic one two more.
+/// One case for each view instead of one closure around any handler: the closure would cost one more asynchronous frame
+/// for each message, a generic one two more.
 package enum RouteHandler: Sendable {
     package typealias Taking<View> = @Sendable (View, HandlerContext) async throws -> Void
 
@@ -12,9 +12,9 @@ package enum RouteHandler: Sendable {
     case pushToUser(Taking<PushToUserMessage>)
     case topic(Taking<TopicMessage>)
     case directPush(Taking<DirectPushMessage>)
-    /// One that borrows, and does not wait.
+    /// A synchronous handler that borrows.
     case lent(@Sendable (borrowing LentEvent) throws -> Void)
-    /// One that borrows, and may wait.
+    /// An asynchronous handler that borrows.
     case lentWaiting(@Sendable (borrowing LentEvent) async throws -> Void)
 
     /// Calls the handler.
@@ -33,14 +33,14 @@ package enum RouteHandler: Sendable {
         }
     }
 
-    /// The view of a message that its route's conditions have proved possible.
+    /// The view of a message, which the route's conditions guarantee.
     private func proven<View>(_ view: View?) throws -> View {
         guard let view else { throw UnprovenMatch(view: "\(View.self)") }
         return view
     }
 }
 
-/// A route took a message that its handler's type cannot view: a mistake in this SDK, reported instead of trapped.
+/// A route matched a message that its handler's view cannot represent: a bug in this SDK, reported instead of trapped.
 struct UnprovenMatch: Error {
     let view: String
 }

@@ -1,7 +1,7 @@
-/// How a route treats the messages that it takes, as far as it differs from the other routes.
+/// How a route treats its messages, where it differs from other routes.
 ///
-/// Every method that registers a handler accepts it as `options:`. Without options, a route keeps a message from later
-/// routes, and otherwise follows the settings of the receiver and of its service.
+/// Every method that registers a handler accepts it as `options:`. Without options, a route stops later routes from
+/// matching its messages, and otherwise follows the settings of the receiver and of its service.
 ///
 /// ```swift
 /// receiver.onPushToUser(topic: "orders", options: RouteOptions(dedupe: .by(data: "orderID"))) { order, _ in
@@ -9,30 +9,30 @@
 /// }
 /// ```
 public struct RouteOptions: Sendable, Hashable {
-    /// Whether later routes may take the same message.
+    /// Whether later routes may match the same message.
     public var flow: RouteFlow
     /// What the loop guard does for this route.
     public var loop: RouteLoopPolicy
-    /// How a `PushService` delivers what the route takes; nil for the service's settings.
+    /// How a `PushService` delivers the route's messages; nil for the service's settings.
     ///
-    /// ``DeliverySettings/maxAge`` counts without a service too.
+    /// ``DeliverySettings/maxAge`` applies without a service too.
     public var delivery: DeliverySettings?
-    /// The id that identifies the messages that the route takes; nil leaves them their automatic keys.
+    /// The id that identifies the route's messages; nil leaves them their automatic keys.
     public var dedupe: RouteDedupe?
 
-    /// The options of a route that states none.
+    /// The options of a route that is registered without any.
     public static let standard = RouteOptions()
 
-    /// Standard options, except that later routes may take the same message.
+    /// Standard options, except that later routes may match the same message.
     public static let `continue` = RouteOptions(then: .continue)
 
     /// Sets the options that differ from ``standard``.
     ///
     /// - Parameters:
-    ///   - flow: whether later routes may take the same message.
+    ///   - flow: whether later routes may match the same message.
     ///   - loop: what the loop guard does for this route.
-    ///   - delivery: how a `PushService` delivers what the route takes; nil for the service's settings.
-    ///   - dedupe: the id that identifies the messages that the route takes; nil leaves them their automatic keys.
+    ///   - delivery: how a `PushService` delivers the route's messages; nil for the service's settings.
+    ///   - dedupe: the id that identifies the route's messages; nil leaves them their automatic keys.
     public init(
         then flow: RouteFlow = .stop, loop: RouteLoopPolicy = .standard, delivery: DeliverySettings? = nil,
         dedupe: RouteDedupe? = nil

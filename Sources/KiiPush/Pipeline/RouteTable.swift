@@ -1,11 +1,11 @@
-/// The routes of a receiver, compiled so that a message meets only those that could take it.
+/// The routes of a receiver, compiled so that a message is tested only against routes that could match it.
 ///
-/// Each route is filed under the rarest exact text it asks for: its bucket, object, topic, scope's id or sender. A
-/// message looks up its own texts, and the routes found, with those that ask for no exact text, are tried in order of
-/// declaration. So ten thousand routes for ten thousand buckets cost what ten do.
+/// Each route is indexed by the rarest exact text that it requires: its bucket, object, topic, scope's id or sender. A
+/// message looks up its own texts; the routes found, and those that require no exact text, are tried in order of
+/// declaration. So ten thousand routes for ten thousand buckets cost as much as ten.
 package final class RouteTable: Sendable {
     let routes: [Route]
-    /// How often rules had been loaded when it was made.
+    /// How many times rules had been loaded when it was made.
     let generation: Int
     private let candidates: [RouteCandidate]
     private let index: TextIndex
@@ -40,7 +40,7 @@ package final class RouteTable: Sendable {
         index = TextIndex(filed, unfiled: unfiled)
     }
 
-    /// The number of the route that takes a message, if it is the only one that could and a plain one; -1 says nothing.
+    /// The number of the route that matches a message, if it is the only one and a plain one; -1 means unknown.
     @inline(__always)
     func onlyMatch(_ storage: MessageStorage, _ text: Span<UInt8>) -> Int {
         guard !routes.isEmpty else { return -1 }
@@ -55,7 +55,7 @@ package final class RouteTable: Sendable {
         return -1
     }
 
-    /// The routes that take a message, in order of declaration, up to the first that does not let the next ones try.
+    /// The routes that match a message, in order of declaration, up to the first that stops later ones.
     func match(_ storage: MessageStorage) -> RouteMatch {
         var match = RouteMatch()
         guard !routes.isEmpty else { return match }
@@ -76,7 +76,7 @@ package final class RouteTable: Sendable {
 }
 
 extension PushKind {
-    /// The kind's place in a table.
+    /// The kind's index in a table.
     @inline(__always)
     var tableIndex: Int {
         switch self {

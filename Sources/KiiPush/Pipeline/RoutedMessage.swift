@@ -1,55 +1,55 @@
-/// A message on its way through the chain, with the routes that take it.
+/// A message on its way through the middlewares, with the routes that match it.
 ///
-/// Routes are looked up before the chain, from message and table alone, so that a stage can judge each of them.
+/// Routes are looked up before the chain runs, so that a middleware can judge each of them.
 public struct RoutedMessage: Sendable {
     /// The message.
     public let message: PushMessage
 
-    /// The message's number in its receiver, for a middleware that keeps something from `admit` to `settle`.
+    /// The message's number in its receiver, for a middleware that keeps state from `admit` to `settle`.
     public let id: UInt64
 
     /// When the payload arrived, on the receiver's clock.
     public let arrivedAt: MonotonicInstant
 
-    /// When the chain judges it: when it arrived, unless it had to wait since.
+    /// When the chain judges it: on arrival, unless it had to wait.
     package var admittedAt: MonotonicInstant
 
     /// The app that the receiver serves; a payload that names none counts as that app's.
     public let app: String?
 
-    /// The routes that take the message and have not been stopped, in order of declaration.
+    /// The routes that match the message and have not been stopped, in order of declaration.
     public package(set) var routes: MatchedRoutes
 
-    /// Whether a route would have taken the message were it not ambiguous.
+    /// Whether a route would have matched if the message were not ambiguous.
     package private(set) var isTooAmbiguous: Bool
 
     /// Whether the loop guard has counted it for its routes.
     package var isCounted = false
 
-    /// Whether its payload lies on disk; known while it is held.
+    /// Whether its payload is stored on disk; set while it is held.
     package var isStored = false
 
-    /// How often its handlers are being run, this time included.
+    /// How many times its handlers have been run, this time included.
     package var attempt: UInt32 = 1
 
-    /// What is known of the few that are stopped, held or released: none, or one.
+    /// The state of a message that is stopped, held or released: no element, or one.
     ///
-    /// An array, so that the many others carry one empty reference and not ten fields.
+    /// An array, so that all others carry one empty reference instead of ten fields.
     private var special: [Special] = []
 
-    /// Where it belongs, as the deduplicator digested it.
+    /// The digest of its resource, made by the deduplicator.
     package var place: ResourceDigest?
 
-    /// What the deduplicator reserved, to be confirmed or undone.
+    /// The deduplicator's reservation, to be confirmed or undone.
     package var lease: SeenLease?
 
     /// The message in flight that this one repeats.
     package var first: FirstInFlight?
 
-    /// What each stage said and how long it took, while someone listens.
+    /// The verdict and the time of each step, while somebody listens.
     package var recorder: TraceRecorder?
 
-    /// Whether the message is of the receiver's app, as far as it says.
+    /// Whether the message is for the receiver's app; true if it names none.
     package var isOfApp: Bool {
         let named = message.storage.classified.app
         guard let app, named.isPresent else { return true }
@@ -59,8 +59,8 @@ public struct RoutedMessage: Sendable {
 }
 
 extension RoutedMessage {
-    // By the initialiser of all members: one that sets them one by one ends with a copy of the whole (measured: 400
-    // instructions, and twelve changes of reference counts).
+    // Calls the memberwise initialiser: one that sets the members one by one ends with a copy of the whole (measured:
+    // 400 instructions, and twelve changes of reference counts).
     package init(
         _ message: PushMessage, id: UInt64, arrivedAt: MonotonicInstant, admittedAt: MonotonicInstant? = nil,
         app: String?, match: RouteMatch, recorder: TraceRecorder? = nil
@@ -91,7 +91,7 @@ extension RoutedMessage {
     /// Why the first stopped route was stopped; the outcome when no other route is left.
     package var stopped: Stop? { special.first?.stopped }
 
-    /// The routes that are stopped until a breaker lets them go.
+    /// The routes that are stopped until a breaker releases them.
     package var held: MatchedRoutes { special.first?.held ?? MatchedRoutes() }
 
     /// Whether there are such routes.
@@ -100,21 +100,21 @@ extension RoutedMessage {
     /// The breaker of the first of them.
     package var firstHold: BreakerID? { special.first?.firstHold }
 
-    /// What the message need not pass again, since it has waited or is replayed.
+    /// The checks that the message skips because it was held or is replayed.
     package var bypass: AdmissionBypass { special.first?.bypass ?? .none }
 
-    /// Whether somebody replays it from the dead letters, so that its age does not count.
+    /// Whether it is replayed from the dead letters, so that its age does not count.
     package var isReplayed: Bool { special.first?.isReplayed ?? false }
 
-    /// The routes for which the loop guard counted the message, whether or not a later stage stopped them.
+    /// The routes for which the loop guard counted the message, whether or not a later middleware stopped them.
     package var counted: [Route] {
         isCounted
             ? routes.filter { !$0.isUnlimited } + (special.first?.countedAndStopped.map { $0 } ?? []) : []
     }
 
-    /// Stops those routes that `condition` holds for; the others run, and if none is left the reason is the outcome.
+    /// Stops the routes that meet a condition; the others run, and if none is left, the reason is the outcome.
     ///
-    /// A stopped route still counts as the match: none that was declared after it takes its place.
+    /// A stopped route still counts as the match: no later route takes its place.
     public mutating func stopRoutes(_ reason: DropReason, where condition: (Route) -> Bool) {
         for route in routes where condition(route) { stop(route, .drop(reason)) }
     }
@@ -133,13 +133,13 @@ extension RoutedMessage {
         }
     }
 
-    /// Lets it pass what it need not pass again.
+    /// Sets the checks that it skips.
     package mutating func bypass(_ bypass: AdmissionBypass) { change { $0.bypass = bypass } }
 
-    /// Lets it pass all that somebody who replays it has decided on: what it repeats, what holds it, and its age.
+    /// Lets a replayed message skip all that its replay overrides: deduplication, breakers, and its age.
     package mutating func replay() { change { ($0.bypass, $0.isReplayed) = (.all, true) } }
 
-    /// Begins anew with the routes that it was held for, as they are now.
+    /// Restarts with the routes that it was held for, as they are now.
     package mutating func resume(
         _ match: RouteMatch, _ bypass: AdmissionBypass, now: MonotonicInstant, _ recorder: TraceRecorder?
     ) {
@@ -152,7 +152,7 @@ extension RoutedMessage {
         recorder?.take(match.routes)
     }
 
-    /// Begins anew with the routes as they are now, before the chain judges it.
+    /// Restarts with the routes as they are now, before the chain judges it.
     package mutating func restart(_ match: RouteMatch, now: MonotonicInstant) {
         routes = match.routes
         isTooAmbiguous = match.isTooAmbiguous
@@ -162,7 +162,7 @@ extension RoutedMessage {
         admittedAt = now
     }
 
-    /// Forgets what was counted, which is settled when it is held: its end must not take it back again.
+    /// Forgets its counts, which are settled when it is held, so that its end does not subtract them again.
     package mutating func forgetCounts() {
         isCounted = false
         change { $0.countedAndStopped = MatchedRoutes() }
@@ -174,14 +174,14 @@ extension RoutedMessage {
     }
 }
 
-/// What a message need not pass again.
+/// The checks that a message skips.
 package enum AdmissionBypass: Sendable {
-    /// It is here for the first time.
+    /// None: it has just arrived.
     case none
-    /// It is known to be no repetition, though the seen store knows it: the deduplicator does not ask.
+    /// The deduplicator's: it is known not to be a duplicate, although the store has its key.
     case seen
-    /// It was held by this breaker, whose turn it has; others may hold it.
+    /// That of this breaker, which held it and now gives it its turn; others may hold it.
     case breaker(BreakerID)
-    /// Somebody let it go: no breaker holds it, and the deduplicator does not ask for it.
+    /// Those of all breakers and of the deduplicator: somebody released it.
     case all
 }

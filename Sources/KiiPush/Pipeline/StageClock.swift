@@ -1,16 +1,16 @@
 import Synchronization
 
-/// A built-in middleware that needs the time beyond what messages tell.
+/// A built-in middleware that needs a clock.
 protocol ClockedMiddleware: Middleware {
-    /// The middleware on the clock of the receiver whose chain it belongs to.
+    /// The middleware with the clock of the receiver whose chain it belongs to.
     ///
     /// It must not have been given another clock.
     func attached(to clock: any ReceiverClock) -> any Middleware
 }
 
-/// The clock of a middleware that is an object: the one that it was given, else the one of its receiver.
+/// The clock of a middleware that is a class: its own if it was given one, else that of its receiver.
 ///
-/// Set once and read without a lock.
+/// It is set once and read without a lock.
 final class StageClock: Sendable {
     private final class Box: Sendable {
         let clock: any ReceiverClock
@@ -23,10 +23,10 @@ final class StageClock: Sendable {
         if let clock { _ = box.storeIfNil(Box(clock)) }
     }
 
-    /// The present moment; by the system's clock before there is another one.
+    /// The present moment; by the system's clock until another one is set.
     var now: MonotonicInstant { box.load()?.clock.now ?? SystemClock().now }
 
-    /// Takes the clock of a receiver; whether none was known before.
+    /// Sets the clock of a receiver; returns whether none was set before.
     func attach(_ clock: any ReceiverClock, to stage: String) -> Bool {
         let isFirst = box.load() == nil
         let own = box.storeIfNil(Box(clock)).clock
@@ -36,7 +36,7 @@ final class StageClock: Sendable {
 }
 
 extension String {
-    /// What is wrong with a middleware that has another clock than its receiver.
+    /// The message about a middleware that has another clock than its receiver.
     static func otherClock(_ stage: String) -> String {
         "\(stage) has another clock than its receiver; leave the clock out, and it takes the receiver's"
     }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// What happened to one message, layer by layer; for listeners of ``PushReceiver/onTrace(_:)``.
 ///
-/// It holds names, codes and times, and the message itself, but prints no value of the payload.
+/// It contains names, codes, times and the message itself; its text shows no value of the payload.
 public struct Trace: Sendable {
     /// One step of the message.
     public struct Stage: Sendable, Hashable {
@@ -20,7 +20,7 @@ public struct Trace: Sendable {
         public let route: String
         /// Whether the handler succeeded.
         public let isHandled: Bool
-        /// How long after its arrival the message came to the handler; of a further attempt, pauses included.
+        /// The time from the message's arrival to this call; pauses before further attempts included.
         public let waitedNanoseconds: Int64
         /// How long the handler took.
         public let nanoseconds: Int64
@@ -40,7 +40,7 @@ public struct Trace: Sendable {
     public let messageID: UInt64
     /// The message, unless it was undecodable.
     public let message: PushMessage?
-    /// The transport that brought it.
+    /// The transport that delivered it.
     public let transport: Transport?
     /// The steps, in order.
     public let stages: [Stage]
@@ -59,9 +59,9 @@ public struct Trace: Sendable {
     public let outcome: Outcome
     /// How many times rules had been loaded when its routes were looked up; see `PushReceiver.load(_:actions:)`.
     public let generation: Int
-    /// How long all of it took.
+    /// How long the message took in all.
     public let nanoseconds: Int64
-    /// How long the message waited: from its arrival to its first handler, or to its end where none was called.
+    /// How long the message waited: from its arrival to its first handler, or to its end if none was called.
     public internal(set) var waitedNanoseconds: Int64 = 0
 
     /// How long its handlers took in all, further attempts included.
@@ -69,7 +69,7 @@ public struct Trace: Sendable {
 }
 
 extension Trace: CustomStringConvertible {
-    /// The trace on one line a stage.
+    /// The trace, one line for each step.
     public var description: String {
         let kind = message.map { "\($0.kind), \($0.certainty.rawValue)" } ?? "no message"
         let lines = stages.map { "  \($0.name): \($0.verdict) (\($0.nanoseconds) ns)" }
@@ -77,9 +77,9 @@ extension Trace: CustomStringConvertible {
     }
 }
 
-/// Takes down the stages of one message, while someone listens.
+/// Records the steps of one message, while somebody listens.
 ///
-/// A class, so that a message that nobody traces carries and copies no more than a nil.
+/// A class, so that a message that is not traced carries only a nil.
 package final class TraceRecorder: Sendable {
     private struct Record {
         var stageStart: MonotonicInstant
@@ -111,22 +111,22 @@ package final class TraceRecorder: Sendable {
         record.withLock { $0.stageStart = now }
     }
 
-    /// Takes down what the payload was decoded to; its routes are looked up next.
+    /// Records the decoded message; its routes are looked up next.
     func decoded(_ message: PushMessage) {
         end("decode", "\(message.kind), \(message.certainty.rawValue)")
         begin()
     }
 
-    /// Takes down which routes the table gave the message, and that looking them up has ended.
+    /// Records the routes that matched, and that looking them up has ended.
     func routed(_ routes: MatchedRoutes) {
         end("route", routes.isEmpty ? "none" : routes.ids.joined(separator: ", "))
         take(routes)
     }
 
-    /// Takes down which routes the table gave the message.
+    /// Records the routes that matched.
     func take(_ routes: MatchedRoutes) { record.withLock { $0.routes = routes.ids } }
 
-    /// Takes down that a route's handler is called.
+    /// Records the call of a route's handler.
     func call(_ route: Route) {
         let now = clock.now
         record.withLock { record in
@@ -136,13 +136,13 @@ package final class TraceRecorder: Sendable {
         }
     }
 
-    /// Takes down that a route's handler has succeeded.
+    /// Records the success of a route's handler.
     func handled(_ route: Route) {
         end("handle \(route.id)", "handled")
         endCall(route, isHandled: true)
     }
 
-    /// Takes down that a route's handler has failed.
+    /// Records the failure of a route's handler.
     func failed(_ route: Route, _ error: any Error) {
         end("handle \(route.id)", failed: error)
         endCall(route, isHandled: false)
@@ -155,17 +155,17 @@ package final class TraceRecorder: Sendable {
         }
     }
 
-    /// Takes down that a route's handler is not called, since the message is too old for it.
+    /// Records that a route's handler is not called because the message is too old.
     func expired(_ route: Route, _ age: Duration, _ limit: Duration) {
         begin()
         record.withLock { $0.expired.append(route.id) }
-        // Whole seconds, as the wall clock has them, unless there are none.
+        // Whole seconds, which is the wall clock's precision, unless it is less than one.
         let seconds = age.components.seconds
         let shown = seconds > 0 ? Duration.seconds(seconds) : age
         end("handle \(route.id)", "expired: \(shown.ruleText) old, maxAge \(limit.ruleText)")
     }
 
-    /// Takes down what the seen store is told.
+    /// Records what the deduplication store is asked to do.
     func settle(_ effect: Trace.SeenEffect) { record.withLock { $0.seen = effect } }
 
     func end(_ name: String, _ verdict: String) {
@@ -179,21 +179,21 @@ package final class TraceRecorder: Sendable {
 
     func end(_ name: String, _ verdict: Verdict) { end(name, verdict.description) }
 
-    // Mostly the type only: an error's own text may hold what a handler read from the payload.
+    // Usually the type only: an error's own text may contain values of the payload.
     func end(_ name: String, failed error: any Error) { end(name, "threw \(ErrorReport.text(error))") }
 
-    /// Tells the listener what was taken down of a message, and how it ended.
+    /// Calls the listener with the record of a message and its outcome.
     package func finish(_ message: RoutedMessage, _ outcome: Outcome) {
         finish(message.id, message.message, message.message.storage.transport, outcome, message.arrivedAt)
     }
 
-    /// Tells the listener what was taken down.
+    /// Calls the listener with the record.
     func finish(
         _ id: UInt64, _ message: PushMessage?, _ transport: Transport?, _ outcome: Outcome,
         _ arrivedAt: MonotonicInstant? = nil
     ) {
         let (record, now) = (record.withLock { $0 }, clock.now)
-        // An arrival that an earlier process took down may be of another clock.
+        // An arrival that an earlier process recorded may be of another clock.
         func waited(until instant: MonotonicInstant) -> Int64 {
             max(0, (arrivedAt ?? start).duration(to: instant).inNanoseconds)
         }

@@ -3,7 +3,7 @@
 public enum Verdict: Sendable, Hashable {
     /// The message continues.
     case pass
-    /// The message ends here, for this reason. A drop is not an error: the transport acknowledges the message.
+    /// The message ends here, for this reason; that is not an error, and the transport acknowledges the message.
     case drop(DropReason)
 
     /// Drops a message that is not for this receiver, for a reason of your own.
@@ -17,7 +17,7 @@ public enum Verdict: Sendable, Hashable {
 public enum DropReason: Sendable, Hashable {
     /// The same message was handled before.
     case duplicate
-    /// The same message is being handled; the lease is the first one's.
+    /// The same message is being handled, under this lease.
     case duplicateInFlight(SeenLease)
     /// The message would continue a loop; the layer is the one that detected it.
     case looped(LoopLayer)
@@ -30,12 +30,12 @@ public enum DropReason: Sendable, Hashable {
 public enum Refusal: Sendable, Hashable {
     /// It names another app.
     case app
-    /// Its scope is incomplete, unknown, or not one that is served.
+    /// Its scope is incomplete, unknown, or not served.
     case scope
-    /// A middleware of your own says so.
+    /// A middleware of your own refuses it.
     case other(String)
 
-    /// The reason as one word, or the text of your own.
+    /// The reason as one word, or your own text.
     public var reason: String {
         switch self {
         case .app: "app"

@@ -1,5 +1,5 @@
 extension DataPredicate {
-    /// Whether the value at `value` is as it must be; an absent token is a missing key.
+    /// Whether a value fulfils the predicate; an absent token is a missing key.
     package func holds(_ text: Span<UInt8>, _ value: JSONToken) -> Bool {
         guard value.hasEscapes else { return holds(plain: text, value) }
         let bytes = value.bytes(in: text)
@@ -52,8 +52,8 @@ extension JSONToken {
 }
 
 extension [DataCondition] {
-    /// Whether all hold for a message: one pass over its members, and none is built.
-    // Out of line: few routes ask for data, and the others should not carry this along.
+    /// Whether all hold for a message; reads its members once, and builds no values.
+    // Not inlined: few routes test data, and the others should not pay for it.
     @inline(never)
     package func hold(_ storage: MessageStorage) -> Bool {
         let data = MessageData(storage: storage)

@@ -1,19 +1,19 @@
-/// What a value of the sender's data must be for a route to take the message.
+/// A condition on a value of the sender's data.
 ///
-/// Literals ask for the value itself: `"eco"`, `30`, `true`; a `*` in a string literal stands for any run of
-/// characters, and a list means any of. A number or boolean and a string of the same text are equal, since FCM has only
-/// strings: `30` and `"30"` are, `30` and `30.0` are not. On a missing key only ``exists(_:)`` with false and
+/// A literal matches the value itself: `"eco"`, `30`, `true`; a `*` in a string literal matches any run of characters,
+/// and a list matches any of its elements. A number or boolean and a string of the same text are equal, because FCM has
+/// only strings: `30` and `"30"` are, `30` and `30.0` are not. For a missing key, only ``exists(_:)`` with false and
 /// ``not(_:)`` can hold.
 public struct DataPredicate: Sendable, Hashable {
     package indirect enum Test: Sendable, Hashable {
-        /// A text with one alternative, of which stars are stars.
+        /// A pattern with one alternative, in which every `*` is a wildcard.
         case like(TextPattern)
         /// A string, number, boolean or null.
         case equals(DataValue)
         case anyOf([DataValue])
         case prefix(String)
         case suffix(String)
-        /// Larger than a JSON number, by its text.
+        /// Larger than a JSON number, given as text.
         case greater(String)
         case less(String)
         case exists(Bool)
@@ -29,9 +29,9 @@ public struct DataPredicate: Sendable, Hashable {
 
     // MARK: Making one
 
-    /// The text matches a pattern; `*` alone asks only that the key is there.
+    /// The text matches a pattern; `*` alone only requires that the key exists.
     public static func matches(_ pattern: TextPattern) -> DataPredicate {
-        // As the rules file would have it, so that a route that code declares prints as the rule that it equals.
+        // In the form of the rules file, so that a route that code declares prints like the equal rule.
         let parts = pattern.alternatives.map { alternative in
             switch alternative {
             case .exactly(let text) where text.utf8.contains(UInt8(ascii: "*")): equals(text)
@@ -41,15 +41,15 @@ public struct DataPredicate: Sendable, Hashable {
         return parts.count == 1 ? parts[0] : DataPredicate(.any(parts))
     }
 
-    /// The text is just this one; a star is a star.
+    /// The text equals this one; `*` has no special meaning.
     public static func equals(_ text: String) -> DataPredicate { DataPredicate(.equals(.string(text))) }
     /// The value is this number, or a string of the same text.
     public static func equals(_ number: Int) -> DataPredicate { DataPredicate(.equals(.number(String(number)))) }
     /// The value is this boolean, or a string of the same text.
     public static func equals(_ bool: Bool) -> DataPredicate { DataPredicate(.equals(.bool(bool))) }
-    /// The key is there, with null for its value.
+    /// The key exists, and its value is null.
     public static var null: DataPredicate { DataPredicate(.equals(.null)) }
-    /// The text is one of these; a star is a star.
+    /// The text is one of these; `*` has no special meaning.
     public static func anyOf(_ texts: [String]) -> DataPredicate { DataPredicate(.anyOf(texts.map { .string($0) })) }
     /// The text begins with this one.
     public static func prefix(_ text: String) -> DataPredicate { DataPredicate(.prefix(text)) }
@@ -63,9 +63,9 @@ public struct DataPredicate: Sendable, Hashable {
     public static func less(_ number: Int) -> DataPredicate { DataPredicate(.less(String(number))) }
     /// The value is a number, or a string that holds one, and smaller than this; compared without rounding.
     public static func less(_ number: Double) -> DataPredicate { DataPredicate(.less(text(of: number))) }
-    /// The key is there, whatever its value; or, with false, is not.
+    /// The key exists, with any value; with false, it does not exist.
     public static func exists(_ isThere: Bool = true) -> DataPredicate { DataPredicate(.exists(isThere)) }
-    /// The plain opposite: holds on a missing key wherever `predicate` does not.
+    /// The negation; holds for a missing key if `predicate` does not.
     public static func not(_ predicate: DataPredicate) -> DataPredicate { DataPredicate(.not(predicate)) }
 
     /// Any of several predicates.
@@ -80,7 +80,7 @@ public struct DataPredicate: Sendable, Hashable {
         if names.count == predicates.count, Set(names).count == names.count, !names.isEmpty {
             return DataPredicate(.all(predicates))
         }
-        // An object of the rules file has each operator once; what does not fit is said with the operators there are.
+        // An object of a rules file has each operator once; other combinations are expressed by `not` and `any`.
         return .not(DataPredicate(.any(predicates.map { .not($0) })))
     }
 
@@ -89,7 +89,7 @@ public struct DataPredicate: Sendable, Hashable {
         return number.isFinite ? String(number) : number < 0 ? "-1e999" : "1e999"
     }
 
-    /// The operator by which the rules file writes it; nil for a bare value or list, and for several operators.
+    /// Its operator in a rules file; nil for a bare value or list, and for several operators.
     package var operatorName: String? {
         switch test {
         case .like, .any, .all: nil
@@ -121,15 +121,15 @@ extension DataPredicate: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
     public init(arrayLiteral predicates: DataPredicate...) { self = .any(predicates) }
 }
 
-/// What one key of the sender's data must be.
+/// A condition on one key of the sender's data.
 ///
 /// ```swift
 /// let hot: [DataCondition] = [.data("temp", .greater(30)), .data("mode", ["eco", "auto-*"])]
 /// ```
 public struct DataCondition: Sendable, Hashable {
-    /// The key, literally: a root key of the payload that is the sender's own, in which a dot is a dot.
+    /// The key, literally: a root key of the sender's own data, in which a dot has no special meaning.
     public let key: String
-    /// What its value must be.
+    /// The condition on its value.
     public let predicate: DataPredicate
 
     package init(key: String, predicate: DataPredicate) {
@@ -137,7 +137,7 @@ public struct DataCondition: Sendable, Hashable {
         self.predicate = predicate
     }
 
-    /// Asks for the value of a key.
+    /// Makes a condition on the value of a key.
     public static func data(_ key: String, _ predicate: DataPredicate) -> DataCondition {
         DataCondition(key: key, predicate: predicate)
     }

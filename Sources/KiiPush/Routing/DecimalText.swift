@@ -1,12 +1,12 @@
-/// The value of a JSON number, to be compared without rounding: a 64-bit id or a price keeps each digit.
+/// The value of a JSON number, for comparison without rounding: a 64-bit id or a price keeps each digit.
 package struct DecimalText {
     private let isNegative: Bool
-    /// The digits that count, without zeros at either end; empty for zero.
+    /// The significant digits, without zeros at either end; empty for zero.
     private let digits: [UInt8]
-    /// The power of ten of a point that stands before the first digit.
+    /// The power of ten, with the decimal point before the first digit.
     private let exponent: Int
 
-    /// Reads the number that `range` writes; nil when it is no JSON number.
+    /// Reads the number in `range`; nil if it is not a JSON number.
     package init?(_ text: Span<UInt8>, _ range: Range<Int>) {
         guard JSONNumber.isNumber(text, range) else { return nil }
         var digits: [UInt8] = []
@@ -37,7 +37,7 @@ package struct DecimalText {
         self.exponent = exponent
     }
 
-    /// What stands behind the `e`; beyond 10^15 it makes no difference to what a payload can hold.
+    /// The exponent after the `e`; beyond 10^15, a larger one makes no difference for a payload.
     private static func power(_ text: Span<UInt8>, _ range: Range<Int>) -> Int {
         var power = 0
         for index in range where text[index].isDigit && power < 1_000_000_000_000_000 {

@@ -1,6 +1,6 @@
-/// What a message must be for a route to take it; every part that is set must hold.
+/// The conditions of a route; every one that is set must hold.
 ///
-/// A pure function of the message, so that routes can be looked up before the chain, and explained.
+/// They are a pure function of the message, so that routes can be looked up before the chain, and explained.
 package struct RouteCriteria: Sendable, Hashable {
     package var kinds: KindSet
     package var bucket: TextPattern?
@@ -9,12 +9,12 @@ package struct RouteCriteria: Sendable, Hashable {
     package var scope: ScopePattern?
     /// The id of the scope, of whichever type it is.
     package var scopeID: TextPattern?
-    /// By documented names: an event that has two is filed under one of them.
+    /// By documented names: an event with two names is stored under one of them.
     package var events: TextPattern? { didSet { events = events?.withDocumentedEvents } }
     package var sender: SenderPattern?
     package var transport: TextPattern?
     package var certainty: [Certainty]
-    /// Judged last, since they read the payload again.
+    /// Tested last, because they read the payload again.
     package var data: [DataCondition]
 
     package init(
@@ -33,14 +33,14 @@ package struct RouteCriteria: Sendable, Hashable {
         self.data = data
     }
 
-    /// The kind; nil takes several.
+    /// The kind; nil if several match.
     package var kind: PushKind? {
         get { kinds.only }
         set { kinds = newValue.map { KindSet($0) } ?? .all }
     }
 
     /// Whether all but the certainty holds.
-    // Inlined, since a call would copy all the criteria, with a reference count for each.
+    // Inlined, because a call would copy all criteria, with a reference count for each.
     @inline(__always)
     package func matchesContent(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         let classified = storage.classified
@@ -63,7 +63,7 @@ package struct RouteCriteria: Sendable, Hashable {
 }
 
 extension RouteCriteria {
-    /// Whether a Push to App about a bucket could meet the criteria, as far as they ask for kind, bucket and scope.
+    /// Whether a Push to App about a bucket could match, by kind, bucket and scope.
     package func mayTake(_ wanted: KiiBucket) -> Bool {
         guard kinds.contains(KindSet(.pushToApp)), topic == nil else { return false }
         if let bucket, !bucket.matches(wanted.name) { return false }
@@ -72,7 +72,7 @@ extension RouteCriteria {
     }
 }
 
-/// Some of the three kinds.
+/// A set of kinds.
 package struct KindSet: OptionSet, Hashable {
     package let rawValue: UInt8
 
@@ -90,14 +90,14 @@ package struct KindSet: OptionSet, Hashable {
 }
 
 extension TextPattern {
-    /// Whether `range` holds the name of an event that matches, by either name of an event that has two.
+    /// Whether `range` holds the name of an event that matches, by either name of an event with two.
     @inline(__always)
     fileprivate func matchesEvent(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
         if matches(text, range) { return true }
         return KiiEvent.isOtherName(text, range) && matches(KiiEvent.objectBodyUpdated.name)
     }
 
-    /// The pattern with the documented name of each event that it names without a star.
+    /// The pattern with the documented name of each event that it names without `*`.
     fileprivate var withDocumentedEvents: TextPattern {
         TextPattern(
             alternatives.map { alternative in

@@ -1,7 +1,7 @@
-/// What a scope must be: the app, someone's, or any of several.
+/// A pattern for scopes: the app, a user, a group, a thing, or any of several patterns.
 ///
 /// `.app`, `.user("U1")`, `.group("*")`, `[.app, .thing("th.1")]`. The id is a ``TextPattern``; a scope whose id is
-/// missing matches none but a pattern that leaves the id open with `id: nil`.
+/// missing matches only a pattern with `nil` for the id.
 public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     package struct Alternative: Sendable, Hashable {
         package let kind: MessageScope.Kind
@@ -38,7 +38,7 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     /// A thing's scope.
     public static func thing(_ id: TextPattern? = .any) -> ScopePattern { ScopePattern(.thing, id) }
 
-    /// Whether a message states such a scope; one of an unknown type only matches a pattern that takes any.
+    /// Whether a message states such a scope; an unknown type matches only a pattern that accepts any.
     @inline(__always)
     package func matches(_ text: Span<UInt8>, _ storage: MessageStorage) -> Bool {
         if storage.classified.scopeKind == .unknown, !storage.fields[.scopeType].isPresent { return false }
@@ -67,7 +67,7 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
         }
     }
 
-    /// The ids of a pattern that names only single owners, for an index.
+    /// The ids of a pattern that names only single owners, for the index.
     package var exactIDs: [String]? {
         var ids: [String] = []
         for alternative in alternatives {
@@ -78,7 +78,7 @@ public struct ScopePattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     }
 }
 
-/// What a sender must be: a user, a thing, an administrator, or any of several.
+/// A pattern for senders: a user, a thing, an administrator, or any of several patterns.
 public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
     package struct Alternative: Sendable, Hashable {
         package let kind: Classified.SenderKind
@@ -115,7 +115,7 @@ public struct SenderPattern: Sendable, Hashable, ExpressibleByArrayLiteral {
         return false
     }
 
-    /// The ids of a pattern that names only single senders, for an index.
+    /// The ids of a pattern that names only single senders, for the index.
     package var exactIDs: [String]? {
         var ids: [String] = []
         for alternative in alternatives {

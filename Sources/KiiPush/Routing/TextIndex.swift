@@ -1,4 +1,4 @@
-/// An exact text that a route asks for, with the part of the message that must have it.
+/// An exact text that a route requires, and the part of the message that must equal it.
 package struct FiledText: Hashable {
     package enum Field: UInt8, CaseIterable {
         case bucket
@@ -7,7 +7,7 @@ package struct FiledText: Hashable {
         case scopeID
         case sender
 
-        /// Where a message has this text.
+        /// The token of this part in a message.
         @inline(__always)
         package func token(_ storage: MessageStorage) -> JSONToken {
             switch self {
@@ -23,7 +23,7 @@ package struct FiledText: Hashable {
     package let field: Field
     package let text: String
 
-    /// Compares bytes, as the lookup does: one letter written in two ways of Unicode is two texts.
+    /// Compares bytes, like the lookup: two Unicode spellings of one letter are different texts.
     package static func == (left: FiledText, right: FiledText) -> Bool {
         left.field == right.field && left.text.utf8.elementsEqual(right.text.utf8)
     }
@@ -33,7 +33,7 @@ package struct FiledText: Hashable {
         for byte in text.utf8 { hasher.combine(byte) }
     }
 
-    /// For each part of which a route asks for exact texts: those texts, one of which a message must have.
+    /// For each part with exact texts in a route: those texts, one of which a message must have.
     package static func all(of criteria: RouteCriteria) -> [[FiledText]] {
         let texts: [(Field, [String]?)] = [
             (.object, criteria.object?.exactTexts), (.scopeID, criteria.scope?.exactIDs),
@@ -47,8 +47,7 @@ package struct FiledText: Hashable {
 
 /// A hash table from exact texts to route numbers, looked up with positions in a payload instead of strings.
 ///
-/// Its keys are the receiver's own, so no payload can make it slow: a foreign text only meets what happens to lie in
-/// its place.
+/// Its keys are the receiver's own, so no payload can make it slow.
 package struct TextIndex: Sendable {
     private struct Entry: Sendable {
         let hash: UInt64
@@ -59,7 +58,7 @@ package struct TextIndex: Sendable {
 
     /// The numbers of the routes of all texts, each text's in order of declaration.
     package let routeNumbers: [Int32]
-    /// Where in them the routes stand that are filed under no text, by kind.
+    /// The ranges in `routeNumbers` of the routes without an exact text, by kind.
     private let unfiled: [Range<UInt32>]
     private let texts: [UInt8]
     private let entries: [Entry]
@@ -135,9 +134,10 @@ package struct TextIndex: Sendable {
     }
 }
 
-/// Where the numbers of routes stand that could take a message: a list for each of its texts, and one for the unfiled.
+/// The routes that could match a message, as ranges of route numbers: one for each of its texts, and one for the routes
+/// without a text.
 package struct PostingLists {
-    // Apart from the others, for nearly always there is no other, and what lies in registers is read at once.
+    // Separate from the others, because nearly always there is no other, and it then stays in registers.
     private var first: Range<UInt32> = 0..<0
     private var others = InlineArray<5, Range<UInt32>>(repeating: 0..<0)
     private var count = 0
@@ -150,7 +150,7 @@ package struct PostingLists {
         count &+= 1
     }
 
-    /// Takes out the smallest number that is left: all lists are in order of declaration.
+    /// Removes the smallest number that is left; all lists are in order of declaration.
     @inline(__always)
     package mutating func popFirst(of numbers: [Int32]) -> Int? {
         if count > 0 { return popSmallest(of: numbers) }

@@ -1,7 +1,7 @@
-/// What a name or an id must be: a text, a text with `*` in it, or any of several.
+/// A pattern for names and ids: a text, a text with `*` in it, or any of several patterns.
 ///
-/// Write it as a literal: `"settings"`, `"room-*"`, `["a", "b"]`. A `*` matches any run of characters, also an
-/// empty one; a pattern that is only `*` takes every value, but there has to be one. Case counts.
+/// Write it as a literal: `"settings"`, `"room-*"`, `["a", "b"]`. A `*` matches any run of characters, even an empty
+/// one; a pattern that is only `*` matches every value, but not a missing one. Case matters.
 public struct TextPattern: Sendable, Hashable {
     package enum Alternative: Sendable, Hashable {
         case exactly(String)
@@ -18,13 +18,13 @@ public struct TextPattern: Sendable, Hashable {
 
     package let alternatives: [Alternative]
 
-    /// Whether one of the alternatives is only a star, as in most patterns for scopes.
+    /// Whether one of the alternatives is only `*`, as in most patterns for scopes.
     package let takesAnything: Bool
 
     /// Any value.
     public static let any: TextPattern = "*"
 
-    /// Just this text, stars and all.
+    /// Exactly this text; `*` has no special meaning.
     public static func exactly(_ text: String) -> TextPattern { TextPattern([.exactly(text)]) }
 
     /// Any of several patterns.
@@ -34,7 +34,7 @@ public struct TextPattern: Sendable, Hashable {
 
     /// Reads a pattern in which `*` matches any run of characters.
     public init(_ pattern: String) {
-        // By scalars: a star before a combining mark makes one character with it, and is a star all the same.
+        // By scalars, because a `*` before a combining mark forms one character with it, but is still a wildcard.
         let pieces = pattern.unicodeScalars.split(separator: "*", omittingEmptySubsequences: false).map { String($0) }
         self.init([pieces.count == 1 ? .exactly(pattern) : .pieces(pieces)])
     }
@@ -44,7 +44,7 @@ public struct TextPattern: Sendable, Hashable {
         takesAnything = alternatives.contains(.pieces(["", ""]))
     }
 
-    /// The texts of a pattern without stars, for an index; nil when there is a star.
+    /// The texts of a pattern without `*`, for the index; nil if there is one.
     package var exactTexts: [String]? {
         var texts: [String] = []
         for alternative in alternatives {
@@ -57,12 +57,12 @@ public struct TextPattern: Sendable, Hashable {
     /// Whether `range` matches.
     package func matches(_ text: Span<UInt8>, _ range: Range<Int>) -> Bool {
         if takesAnything { return true }
-        // By index, and by a method of the alternative: a loop over the values would copy each text first.
+        // By index, and by a method of the alternative: a loop over the values would copy each text.
         for index in alternatives.indices where alternatives[index].matches(text, range) { return true }
         return false
     }
 
-    /// Whether there is a transport whose name matches.
+    /// Whether the transport is known and its name matches.
     package func matches(_ transport: Transport?) -> Bool {
         guard let name = transport?.name else { return false }
         return matches(name)
@@ -70,7 +70,8 @@ public struct TextPattern: Sendable, Hashable {
 
     package func matches(_ text: String) -> Bool { matches(text.utf8.span, 0..<text.utf8.count) }
 
-    /// Takes each piece at its first place behind the one before; with the ends anchored that finds a match if any is.
+    /// Matches each piece at its first position after the one before; with anchored ends, that finds a match if there
+    /// is one.
     fileprivate static func matches(_ text: Span<UInt8>, _ range: Range<Int>, _ pieces: [String]) -> Bool {
         guard let prefix = pieces.first, let suffix = pieces.last, text.begins(range, with: prefix) else {
             return false

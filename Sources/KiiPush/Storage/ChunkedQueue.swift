@@ -3,8 +3,8 @@ struct ChunkedQueue<Element> {
     private static var chunkSize: Int { 512 }
     /// The full chunks.
     private var chunks: [[Element]] = []
-    /// The chunk that is being filled, apart from the others: an element is written to one array, not to an array in an
-    /// array (46 instructions instead of 65).
+    /// The chunk that is being filled, separate from the others: an element is written to one array, not to an array in
+    /// an array (46 instructions instead of 65).
     private var last: [Element] = []
     /// How many elements of the first chunk were removed.
     private var head = 0

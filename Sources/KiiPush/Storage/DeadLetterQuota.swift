@@ -1,4 +1,4 @@
-/// What a dead-letter store contains, and its bounds.
+/// The contents of a dead-letter store, and its bounds.
 ///
 /// A key may use only a share of the capacity, so that the dead letters of one key leave capacity for others.
 /// Undecodable payloads may use at most half of it: any amount of garbage then leaves capacity for the messages that
@@ -44,7 +44,7 @@ package struct DeadLetterQuota: Sendable {
         mostBytes = bytes
     }
 
-    /// Whether there is a dead letter of a number.
+    /// Whether a dead letter has this number.
     package func contains(_ id: UInt64) -> Bool { letters[id] != nil }
 
     /// Reserves capacity for a dead letter, or finds the one that it is merged into.

@@ -1,35 +1,35 @@
-/// Finds the numbers under which keys are kept: a hash table that never pauses.
+/// Maps keys to the numbers of their entries: a hash table that never pauses.
 ///
 /// Why not a `Dictionary`: it hashes keys that are random already, keeps a second copy of each, and moves all of them
 /// at once when it grows (measured at a million keys: 159 ms). This one is split by the first bits of the key into
-/// small tables that are rebuilt each for itself.
+/// small tables that are rebuilt one at a time.
 ///
 /// A number becomes stale when its entry is removed. It need not be removed from the index: stale numbers disappear
 /// when their table is full and rebuilt.
 struct DigestIndex {
     private var tables: [Table]
 
-    /// Makes an empty one of 1 to 65,536 tables, a power of two: about one for each thousand keys expected.
+    /// Makes an empty index of 1 to 65,536 tables, a power of two: about one for each thousand keys expected.
     init(tables count: Int) { tables = Array(repeating: Table(), count: count) }
 
     @inline(__always)
     private func place(_ key: DedupeKey) -> Int { Int(truncatingIfNeeded: key.first &>> 48) & (tables.count &- 1) }
 
-    /// The number of `key`; `isKey` tells whether a number is that of the key that is meant, and false for a stale one.
+    /// The number of `key`; `isKey` returns whether a number belongs to the key, and false for a stale number.
     @inline(__always)
     func find(_ key: DedupeKey, where isKey: (UInt32) -> Bool) -> UInt32? {
         tables[place(key)].find(Self.tag(key), where: isKey)
     }
 
-    /// Inserts a key; one that is in the index already then has two numbers.
+    /// Inserts a key; if it is in the index already, it then has two numbers.
     ///
-    /// `isStale` says whether a number may be dropped, and is asked only when a table is rebuilt.
+    /// `isStale` returns whether a number may be dropped, and is called only when a table is rebuilt.
     @inline(__always)
     mutating func insert(_ key: DedupeKey, _ number: UInt32, where isStale: (UInt32) -> Bool = { _ in false }) {
         tables[place(key)].insert(Slot(tag: Self.tag(key), number: number), where: isStale)
     }
 
-    /// Removes a key, unless it has another number by now.
+    /// Removes a key, unless it has another number now.
     mutating func remove(_ key: DedupeKey, _ number: UInt32) { tables[place(key)].remove(Self.tag(key), number) }
 
     /// How many slots there are, including the free ones.
@@ -46,18 +46,18 @@ extension DigestIndex {
         let number: UInt32
     }
 
-    /// The tags of the seven slots of a group, a byte each: enough of the key to skip nearly all others without a look
-    /// at slot or key.
+    /// The tags of the seven slots of a group, a byte each: enough of the key to skip nearly all others without reading
+    /// slot or key.
     ///
-    /// A million keys have 2 MB of these, which stay in a processor's cache as 13 MB of slots do not.
+    /// A million keys have 2 MB of these, which fit into a processor's cache; 13 MB of slots do not.
     fileprivate struct Group {
         static let size = 7
         private static let each: UInt64 = 0x01_0101_0101_0101
         private static let used: UInt64 = 0x80_8080_8080_8080
 
-        /// A byte is zero for a slot that is free; else its top bit is set, and the others are the key's.
+        /// A byte is zero for a free slot; else its top bit is set, and the others are the key's.
         ///
-        /// The topmost byte counts the keys that found the group full and are in a later one, up to 255.
+        /// The topmost byte counts the keys that found the group full and are in a later group, up to 255.
         private var word: UInt64 = 0
 
         @inline(__always)
@@ -76,7 +76,7 @@ extension DigestIndex {
         /// The slots that may hold the key of a tag.
         @inline(__always)
         func keys(_ tag: UInt32) -> Places {
-            // The bytes that are zero now; one beside such a byte may be taken for one too.
+            // The bytes that are zero now; a byte beside a zero byte may match falsely.
             let difference = word ^ (Self.mark(tag) &* Self.each)
             return Places(bits: (difference &- Self.each) & ~difference & Self.used)
         }
@@ -123,7 +123,7 @@ extension DigestIndex {
 
         var capacity: Int { slots.count }
 
-        /// Where a tag belongs: its share of the whole range, so that any number of groups will do.
+        /// The first group for a tag: its share of the whole range, so that any number of groups works.
         @inline(__always)
         private static func home(_ tag: UInt32, _ groups: Int) -> Int {
             Int(truncatingIfNeeded: (UInt64(tag) &* UInt64(truncatingIfNeeded: groups)) &>> 32)
@@ -150,7 +150,7 @@ extension DigestIndex {
 
         @inline(__always)
         mutating func insert(_ slot: Slot, where isStale: (UInt32) -> Bool) {
-            // Fuller than four fifths, too many groups are full.
+            // Beyond four fifths, too many groups are full.
             if (used &+ 1) &* 5 > slots.count &* 4 { rebuild(where: isStale) }
             var groups = groups.mutableSpan
             let place = Self.take(slot.tag, &groups)
@@ -190,7 +190,7 @@ extension DigestIndex {
             }
         }
 
-        /// Drops stale entries and reserves a third more slots than are left, so that memory stays near what is used; a
+        /// Drops stale entries and reserves a third more slots than are left, so that memory stays close to its use; a
         /// small table doubles, or it would be rebuilt too often.
         @inline(never)
         private mutating func rebuild(where isStale: (UInt32) -> Bool) {
@@ -198,7 +198,7 @@ extension DigestIndex {
             forEachKey { if !isStale($0.number) { used += 1 } }
             let wanted = used < 2048 ? used * 5 / 2 : used * 5 / 3
             let count = wanted / Group.size + 1
-            // Each key is inserted through spans, since an array would check for sharing each time.
+            // Keys are inserted through spans, because an array would check for sharing each time.
             var newGroups = Array(repeating: Group(), count: count)
             var newSlots = Array(repeating: Slot(tag: 0, number: 0), count: count * Group.size)
             do {

@@ -18,9 +18,9 @@ final class InFlightWaiters: Sendable {
     }
 
     private let state = Mutex(State())
-    /// How many wait or are held; without any, the common case, the lock is not taken.
+    /// How many wait or are held; if none, the common case, the lock is not taken.
     private let count = Atomic<Int>(0)
-    /// The ends that the store does not know of; nobody may wait for these.
+    /// The ends that the store has not accepted; no copy may wait for these.
     let untold = UnreportedEnds()
 
     /// Waits until the message of a lease has ended.
@@ -38,7 +38,7 @@ final class InFlightWaiters: Sendable {
                     Waiter(number: state.lastNumber, continuation: continuation))
                 return state.lastNumber
             }
-            // Only this waiter gives up: those that came in time are about to get the answer.
+            // Only this waiter gives up: the others are about to get the answer.
             if let disposition = endedBefore() ?? state.withLock({ $0.held[lease.number] }) {
                 end(lease, disposition) { $0.number == number }
             }

@@ -36,11 +36,11 @@ package struct SeenTable {
     private(set) var strong: KeyWindow
     private(set) var weak: KeyWindow
 
-    /// Makes an empty one.
+    /// Makes an empty table.
     ///
     /// - Parameters:
     ///   - window: how long and how many messages are remembered.
-    ///   - lastLease: the number after which those of its leases begin.
+    ///   - lastLease: the number before that of its first lease.
     package init(_ window: SeenWindow, lastLease: UInt64 = 0) {
         self.lastLease = lastLease
         weakAge = window.weakAge.inNanoseconds
@@ -49,7 +49,7 @@ package struct SeenTable {
     }
 
     package mutating func begin(_ keys: DedupeKeys, _ now: MonotonicInstant) -> SeenState {
-        // Here too, because a store on disk forgets what this table does not count any more.
+        // Here too, because a store on disk forgets the entries that this table no longer counts.
         if keys.strength == .strong { strong.forgetOld(now) } else { weak.forgetOld(now) }
         if keys.strength == .strong ? strong.contains(keys, now) : weak.contains(keys, now) { return .done }
         if let number = inFlight.number(of: keys, arrivedAt: now, weakAge: weakAge) {

@@ -36,7 +36,7 @@ struct Leases: Sendable {
         return state
     }
 
-    /// Looks up again a message that the store takes to be in flight, after reporting the ends that it missed.
+    /// Reports the ends that the store missed, and looks up the message again that it takes to be in flight.
     @inline(never)
     private func beginAnew(_ keys: DedupeKeys, _ lease: SeenLease, now: MonotonicInstant) throws -> SeenState {
         var state = SeenState.inFlight(lease)

@@ -1,4 +1,4 @@
-/// What a deduplication store holds now, and what it forgot too early; for ``SeenStore/counts``.
+/// How many messages a deduplication store holds now and forgot too early; for ``SeenStore/counts``.
 public struct SeenCounts: Sendable, Hashable {
     /// The window of the messages of one strength.
     public struct Window: Sendable, Hashable {

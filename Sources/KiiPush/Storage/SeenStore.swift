@@ -100,7 +100,7 @@ public struct SeenWindow: Sendable, Hashable {
     /// How far apart two messages with an equal weak key must arrive to count as two.
     public var weakAge: Duration
 
-    /// By how much a message may at least be asked for before its commit; earlier, the clock was set back.
+    /// The least time before its commit at which a lookup shows that the clock was set back.
     static let leastLag = Duration.seconds(60)
 
     /// 10 minutes, 20,000 messages, 5 seconds from arrival to arrival for weak keys.

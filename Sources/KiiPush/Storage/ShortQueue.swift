@@ -1,4 +1,4 @@
-/// A first-in, first-out queue in one array, for queues that are many and mostly short.
+/// A first-in, first-out queue in one array, for many queues that are mostly short.
 ///
 /// ``ChunkedQueue`` reserves memory for 512 elements at once; this one grows with its elements, and removing one costs
 /// the same on average, however many there are.

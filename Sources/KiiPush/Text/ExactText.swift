@@ -1,5 +1,5 @@
-// What a stranger wrote is compared and hashed by its bytes. To Swift two spellings of one character are equal strings,
-// and to find that out it sorts each run of combining marks: a quarter of a second for one hash of 64 KiB of them.
+// Untrusted text is compared and hashed by its bytes. Swift treats two spellings of one character as equal strings, and
+// sorts each run of combining marks to compare them: a quarter of a second for one hash of 64 KiB of them.
 
 extension String {
     /// Whether two texts are the same, to the byte.
@@ -14,9 +14,9 @@ extension String {
         return bytes.begins(0..<bytes.count, with: prefix)
     }
 
-    /// Whether the bytes of `part` stand somewhere in the text.
+    /// Whether the text contains the bytes of `part`.
     ///
-    /// The standard library's way links its regular expressions, a megabyte of a small program.
+    /// The standard library's method links its regular expressions, a megabyte in a small program.
     package func contains(exactly part: String) -> Bool {
         let bytes = utf8.span
         let last = bytes.count - part.utf8.count
@@ -43,7 +43,7 @@ extension String {
     }
 }
 
-/// A text that is a key by its bytes.
+/// A dictionary key that compares a text by its bytes.
 package struct ExactText: Hashable {
     package let text: String
 
@@ -55,6 +55,6 @@ package struct ExactText: Hashable {
 }
 
 extension [String] {
-    /// Whether it has a text, to the byte.
+    /// Whether it contains a text, to the byte.
     package func containsExactly(_ text: String) -> Bool { contains { $0.isExactly(text) } }
 }

@@ -1,13 +1,13 @@
 extension String {
-    /// The text in quotes, with what JSON and a terminal cannot take escaped: quotes, backslashes, control characters
-    /// of both sets, and the two line ends of Unicode.
+    /// The text in quotes, safe for JSON and a terminal: quotes, backslashes, control characters of both sets, and the
+    /// two line ends of Unicode are escaped.
     package var quotedAsJSON: String {
         var quoted = ""
         quoted.append(quoted: self)
         return quoted
     }
 
-    /// Appends a text as ``quotedAsJSON`` has it.
+    /// Appends a text in the form of ``quotedAsJSON``.
     package mutating func append(quoted text: String) {
         self += "\""
         if text.utf8.allSatisfy(\.isPlain) { self += text } else { append(escaped: text) }
@@ -32,7 +32,7 @@ extension String {
 }
 
 extension UInt8 {
-    /// Whether it is a character of ASCII that stands for itself in a string of JSON.
+    /// Whether it is an ASCII character that needs no escape in a JSON string.
     fileprivate var isPlain: Bool {
         self >= 0x20 && self < 0x7F && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
     }

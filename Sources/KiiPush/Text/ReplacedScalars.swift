@@ -1,5 +1,5 @@
 extension String {
-    /// The text with some characters replaced; one for which the closure returns nil stays.
+    /// The text with some characters replaced; the closure returns nil for those that stay.
     package func replacingScalars(_ replacement: (Unicode.Scalar) -> String?) -> String {
         var replaced = ""
         for scalar in unicodeScalars {

@@ -1,15 +1,15 @@
-/// Finds the known name that somebody probably meant, and says so.
+/// Finds the known name that was probably meant, for error messages.
 package enum Suggestion {
-    /// Beyond this many bytes nobody mistyped a name.
+    /// A longer text, in bytes, is not a mistyped name.
     private static let longest = 64
 
-    /// How many names are compared; of more the first ones.
+    /// How many names are compared: the first ones.
     private static let mostNames = 1000
 
-    /// The name among `known` that `name` is nearest to; nil when none is near.
+    /// The name among `known` that is nearest to `name`; nil if none is near.
     ///
-    /// Names that differ in case only come first, then those that the fewest insertions, deletions, replacements and
-    /// swaps of neighbours make equal: at most one for names up to three letters, two up to seven, else three.
+    /// The nearest one takes the fewest insertions, deletions, replacements and swaps of neighbours, whatever the case:
+    /// at most one for names up to three letters, two up to seven, else three.
     package static func of(_ name: String, among known: [String]) -> String? {
         guard name.utf8.count <= longest else { return nil }
         let wanted = Array(name.lowercased().unicodeScalars)
@@ -19,7 +19,7 @@ package enum Suggestion {
             let most = letters.count <= 3 ? 1 : letters.count <= 7 ? 2 : 3
             guard abs(letters.count - wanted.count) <= most else { continue }
             let distance = distance(wanted, letters)
-            // Nothing of a short name is left when all its letters may change.
+            // If all letters may change, nothing of a short name is left.
             if distance <= most, distance < letters.count, distance < best?.distance ?? .max {
                 best = (candidate, distance)
             }
@@ -27,17 +27,17 @@ package enum Suggestion {
         return best?.name
     }
 
-    /// What to say of a name that is none of the known ones.
+    /// The error message about an unknown name.
     package static func unknown(_ what: String, _ name: String, known: [String]) -> String {
         let complaint = "unknown \(what) '\(shown(name))'"
         if let nearest = of(name, among: known) { return "\(complaint); did you mean '\(shown(nearest))'?" }
         guard !known.isEmpty else { return "\(complaint); there is none" }
-        // A list of ten thousand registered names would help nobody.
+        // Ten thousand registered names would not help.
         let listed = known.prefix(16).map(shown).joined(separator: ", ")
         return "\(complaint); known: \(listed)\(known.count > 16 ? " and \(known.count - 16) more" : "")"
     }
 
-    /// A text made fit for one line of a report: cut, and without control characters.
+    /// A text for one line of a report: truncated, and without control characters.
     package static func shown(_ text: String) -> String {
         let head = text.unicodeScalars.prefix(longest)
         var shown = String(String(String.UnicodeScalarView(head)).quotedAsJSON.dropFirst().dropLast())

@@ -8,8 +8,8 @@ extension Duration {
     /// The longest duration in a rules file: a hundred years of 365 days.
     private static let longestOfRules: Int64 = 36_500 * 86_400_000_000_000
 
-    /// Reads a duration as the rules file writes it: a number, with or without a fraction, and `ms`, `s`, `m`, `h` or
-    /// `d`; nil when it is none, or longer than a hundred years.
+    /// Reads a duration of a rules file: a number, with or without a fraction, and `ms`, `s`, `m`, `h` or `d`; nil if
+    /// it is not one, or longer than a hundred years.
     package init?(rule text: String) {
         let bytes = Array(text.utf8)
         let number = bytes.prefix { $0.isDigit || $0 == UInt8(ascii: ".") }
@@ -33,12 +33,12 @@ extension Duration {
         return bytes.reduce((0, 1)) { ($0.0 * 10 + Int64($1 &- UInt8(ascii: "0")), $0.1 * 10) }
     }
 
-    /// The duration as a rules file writes it, in the largest unit that leaves no fraction; whole milliseconds.
+    /// The duration in the form of a rules file, in the largest unit that leaves no fraction.
     package var ruleText: String {
         let nanoseconds = inNanoseconds
         let unit = Self.ruleUnits.reversed().first { nanoseconds % $0.nanoseconds == 0 && nanoseconds != 0 }
         guard let unit else {
-            // Shorter than a millisecond: as a fraction of one, which four digits hold only down to 100 ns.
+            // Not whole milliseconds: a fraction of four digits, down to 100 ns.
             guard nanoseconds != 0 else { return "0s" }
             let rest = nanoseconds % 1_000_000 / 100
             let digits = String(rest)

@@ -1,7 +1,7 @@
-/// A moment on a clock that never goes back: nanoseconds from a beginning that means nothing.
+/// A moment on a monotonic clock: nanoseconds since an arbitrary beginning.
 ///
-/// Everything that has an age is measured with it, so a device whose wall clock jumps from 1970 to today when the
-/// network comes up forgets nothing and keeps nothing for ever.
+/// All ages are measured with it, so nothing expires early or late if a device's wall clock jumps from 1970 to today
+/// when the network comes up.
 public struct MonotonicInstant: Sendable, Hashable, Comparable {
     /// Nanoseconds since the clock's beginning.
     public var nanoseconds: Int64
@@ -14,12 +14,12 @@ public struct MonotonicInstant: Sendable, Hashable, Comparable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// The instant that is `duration` later; the last one there is, if that is beyond it.
+    /// The instant that is `duration` later, limited to the last one.
     public func advanced(by duration: Duration) -> MonotonicInstant {
         advanced(byNanoseconds: duration.inNanoseconds)
     }
 
-    /// The same for code that runs for each message and converted its `Duration` of 128 bits before.
+    /// The same for code that runs for each message and has converted its 128-bit `Duration` before.
     @inline(__always)
     package func advanced(byNanoseconds other: Int64) -> MonotonicInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(other)
@@ -32,25 +32,25 @@ public struct MonotonicInstant: Sendable, Hashable, Comparable {
     }
 }
 
-/// What tells a receiver the time; tests pass one that they turn by hand.
+/// The clock of a receiver; tests pass one that they advance by hand.
 public protocol ReceiverClock: Sendable {
-    /// The present moment; never before one that was returned earlier.
+    /// The present moment; never earlier than one that was returned before.
     var now: MonotonicInstant { get }
 
-    /// The wall clock's time in milliseconds since the beginning of 1970, as in ``PushMessage/sentAt``; nil when the
-    /// clock does not know it.
+    /// The wall clock's time in milliseconds since the beginning of 1970, as in ``PushMessage/sentAt``; nil if it is
+    /// not known.
     ///
-    /// Used for ``DeliverySettings/maxAge`` and nothing else: a wall clock may be wrong, and may jump.
+    /// Used only for ``DeliverySettings/maxAge``, because a wall clock may be wrong and may jump.
     var wallNow: Int64? { get }
 
-    /// Returns when `instant` has come.
+    /// Returns at `instant`.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled before.
+    /// - Throws: `CancellationError` if the task is cancelled before.
     func sleep(until instant: MonotonicInstant) async throws
 }
 
 extension ReceiverClock {
-    /// Nil: with such a clock the age of a message counts from its arrival.
+    /// Nil: the age of a message then counts from its arrival.
     public var wallNow: Int64? { nil }
 }
 
@@ -71,24 +71,24 @@ public struct SystemClock: ReceiverClock {
     /// The machine's wall clock, in whole seconds.
     public var wallNow: Int64? { secondsSince1970().map { $0 * 1000 } }
 
-    /// Returns when `instant` has come.
+    /// Returns at `instant`.
     public func sleep(until instant: MonotonicInstant) async throws {
         try await Task.sleep(until: beginning.advanced(by: .nanoseconds(instant.nanoseconds)), clock: .continuous)
     }
 }
 
 extension Int64 {
-    /// So many seconds, in nanoseconds.
+    /// Seconds in nanoseconds.
     static func seconds(_ seconds: Double) -> Int64 { Int64(seconds * 1e9) }
 
-    /// How much later this is than `earlier`; as much as there is where that is beyond 292 years.
+    /// How much later this is than `earlier`, limited to 292 years.
     @inline(__always)
     package func since(_ earlier: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(earlier)
         return overflow ? (self < earlier ? .min : .max) : difference
     }
 
-    /// The sum, or the end of the range that it would leave.
+    /// The sum, limited to the range of the type.
     func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
@@ -97,7 +97,6 @@ extension Int64 {
 
 extension Duration {
     /// The duration in nanoseconds, at most 292 years.
-    // Not by `components`: its division is not known to be one by a constant, and takes 8 ns more at each look at a
-    // clock.
+    // Not by `components`: its division is not by a constant, and takes 8 ns more at each reading of a clock.
     package var inNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 }

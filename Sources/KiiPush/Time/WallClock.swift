@@ -1,8 +1,8 @@
-// The only file that asks the C library for anything: Swift's own library has no wall clock.
+// The only file that uses the C library: Swift's own library has no wall clock.
 
 import Glibc
 
-/// The seconds since the beginning of 1970 by the machine's wall clock; nil when it cannot be read.
+/// The seconds since the beginning of 1970 by the machine's wall clock; nil if it cannot be read.
 func secondsSince1970() -> Int64? {
     // Whole seconds are enough for an age, and this is the one call that takes no pointer.
     let seconds = time(nil)

@@ -1,9 +1,10 @@
 /// Counts the handlers that a message or an object has passed through, according to its stamp.
 ///
-/// A handler that sends a Push to User adds the stamp with ``HandlerContext/stamp``; each handler that answers it adds
-/// one. Kii allows only flat data, so the stamp is one string under the key `_kl`: `1;<hops>;<origin>;<time>;<maker>`,
-/// without the maker if that is the origin, and without both if the time is not known. A Push to App carries no stamp;
-/// the object does, and the handler that fetches it reads the stamp with ``HandlerContext/continuing(_:)``.
+/// A handler that sends a Push to User adds the stamp with ``HandlerContext/stamp``; each handler that answers it
+/// increments the count. Kii allows only flat data, so the stamp is one string under the key
+/// `_kl`: `1;<hops>;<origin>;<time>;<maker>`, without the maker if that is the origin, and without both if the time is
+/// not known. A Push to App carries no stamp; the object does, and the handler that fetches it reads the stamp with
+/// ``HandlerContext/continuing(_:)``.
 ///
 /// The stamp of a message belongs to that message. The stamp of an object stays in it when somebody changes another
 /// field, so it counts only for the write that it came with. Another device's stamp is stale if
@@ -11,31 +12,31 @@
 /// - its time is more than ``lifetime`` before the object's time of modification, or it has no time;
 /// - the object was modified again after this device first found the stamp in it.
 ///
-/// Of a stamp that this device made itself, more is known. It counts only for a message that can be the event of that
-/// write: one with the time of modification that ``OwnWrite/done(modifiedAt:)`` reported, where both times are known;
-/// else one that arrived within ``lifetime`` after the stamp was made, names no sender that this device does not write
-/// as, and is not the second one after a reported write. For any other message the stamp that the object had before
-/// counts: however many messages wait for a handler, what it writes for one of them makes no other's lineage longer.
-/// Only where the object has come through too many handlers does the stamp count for the messages before it, too.
+/// More is known of a stamp that this device made. It counts only for a message that can be the event of that write. If
+/// both times are known, the message has the time of modification that ``OwnWrite/done(modifiedAt:)`` reported.
+/// Otherwise it arrived within ``lifetime`` after the stamp was made, names no sender other than an identity that this
+/// device writes as, and is not the second one after a reported write. For any other message the object's previous
+/// stamp counts: a write for one waiting message does not lengthen the lineage of another. Only if the object has
+/// passed through too many handlers does the stamp count for earlier messages, too.
 ///
-/// A stale stamp is ignored, and the lineage begins anew. In doubt, traffic counts as legitimate: a loop whose stamps
+/// A stale stamp is ignored, and the lineage starts again. In doubt, traffic counts as legitimate: a loop whose stamps
 /// are ignored is still bounded by the rate.
 ///
-/// The time is the server's, not the device's, since a device's wall clock may say 1970. The guard learns it from the
-/// times in pushes and in the answers to announced writes, and counts on from there with the receiver's clock. A device
-/// that has had only pushes that were later than ``lifetime`` makes stamps that are stale at once. So does one that
-/// answers only messages without a time, such as Thing-IF commands. Such hops are not counted.
+/// The time is the server's, because a device's wall clock may say 1970. The guard learns it from the times in pushes
+/// and in the responses to declared writes, and advances it with the receiver's clock. A device whose pushes all
+/// arrived more than ``lifetime`` late makes stamps that are stale at once. So does a device that answers only messages
+/// without a time, such as Thing-IF commands. Such hops are not counted.
 public struct Lineage: Sendable, Hashable {
     /// The key of the stamp in a message's data, from which ``MessageData`` leaves it out.
     public static let key = NetworkKeys.stamp
 
-    /// How long the write of an object may take from its stamp to its time of modification, and the clocks differ.
+    /// How far an object's time of modification may be from the time of its stamp.
     public static let lifetime = Duration.seconds(30)
 
-    /// The number of handlers that have sent on the first message, which has 1.
+    /// The number of handlers in the chain: 1 in the first message.
     public let hops: Int
 
-    /// The sender of the first message: an id of that receiver, without meaning to others.
+    /// The receiver that sent the first message, by an id that is opaque to others.
     ///
     /// 1 to 64 ASCII letters, digits, and `.`, `_`, `:` and `-`; a stamp with another origin is ignored.
     public let origin: String
@@ -43,12 +44,13 @@ public struct Lineage: Sendable, Hashable {
     /// When the stamp was made, by the server's clock, in milliseconds since 1970; nil if that was not known.
     public let time: Int64?
 
-    /// Who made this stamp, in the form of an origin; two devices may answer one message within a millisecond.
+    /// The receiver that made this stamp, in the form of an origin; two devices may answer one message within a
+    /// millisecond.
     ///
-    /// Only a stamp with a time tells; the maker of another one is taken to be its origin.
+    /// A stamp without a time does not state it; its origin counts as the maker.
     public let maker: String
 
-    /// Names a lineage; the maker is the origin unless you say otherwise.
+    /// Makes a lineage; the maker is the origin unless you say otherwise.
     public init(hops: Int, origin: String, time: Int64? = nil, maker: String? = nil) {
         self.hops = hops
         self.origin = origin
@@ -56,10 +58,10 @@ public struct Lineage: Sendable, Hashable {
         self.maker = time == nil ? origin : maker ?? origin
     }
 
-    /// Reads a stamp; nil if it is not one, or one of another version.
+    /// Reads a stamp; nil if it is not one, or of another version.
     ///
-    /// The contents of a stamp are safe in logs and environments. More than nine digits of hops count as damage, not as
-    /// a number: whoever forges a stamp can only have their own message dropped.
+    /// The contents of a stamp are safe in logs and environments. A stamp with more than nine digits of hops is
+    /// ignored. A forged stamp can only cause its own message to be dropped.
     public init?(_ stamp: String) {
         let bytes = stamp.utf8
         guard bytes.count <= Self.longestStamp else { return nil }
@@ -76,7 +78,7 @@ public struct Lineage: Sendable, Hashable {
     private static let longestStamp = 192
     private static let timeDigits = 15
 
-    /// The times that a stamp can tell.
+    /// The times that a stamp can state.
     static let times = 0...Int64(999_999_999_999_999)
 
     private static func number(_ text: Substring.UTF8View, digits: Int) -> Int64? {
@@ -95,7 +97,7 @@ public struct Lineage: Sendable, Hashable {
     /// The lineage of a message that a handler of this one sends, without the time.
     var next: Lineage { Lineage(hops: min(hops + 1, 999_999_999), origin: origin) }
 
-    /// The same, stamped at a time by somebody.
+    /// The same, with the time and the maker of a stamp.
     func stamped(at time: Int64?, by maker: String) -> Lineage {
         Lineage(
             hops: hops, origin: origin, time: time.flatMap { Self.times.contains($0) ? $0 : nil }, maker: maker)
@@ -110,7 +112,7 @@ public struct Lineage: Sendable, Hashable {
 }
 
 extension PushMessage {
-    /// Through how many handlers the message has come; nil without a readable stamp, which counts as none.
+    /// The handlers that the message has passed through; nil without a readable stamp, which counts as none.
     public var lineage: Lineage? {
         let token = storage.stamp
         guard token.kind == .string else { return nil }
@@ -118,9 +120,9 @@ extension PushMessage {
         return Lineage(token.string(in: buffer.span.extracting(storage.payloadRange)))
     }
 
-    /// The server's time when it made the push, as far as the push tells it.
+    /// The server's time when it made the push, if the push states it.
     var serverTime: Int64? {
-        // In a Direct Push they would be a sender's.
+        // In a Direct Push, these fields would be the sender's.
         guard kind != .directPush, let time = sentAt ?? modifiedAt else { return nil }
         return max(time, modifiedAt ?? time)
     }

@@ -1,4 +1,4 @@
-/// The layers by which ``LoopGuard`` detects a loop, and its refusal of a write that would start one.
+/// The layers by which ``LoopGuard`` detects a loop or refuses a write that would start one.
 @nonexhaustive
 public enum LoopLayer: String, Sendable, Hashable, CaseIterable {
     /// The sender is this device itself.
@@ -9,7 +9,7 @@ public enum LoopLayer: String, Sendable, Hashable, CaseIterable {
     case lineage
     /// Its route exceeds its rate: the message is held, and ends as looped only if somebody drops it.
     case rate
-    /// Someone switched the route, the bucket or everything off.
+    /// Somebody switched off the route, the bucket or everything.
     case killSwitch
     /// Its handler was about to write to a bucket that its own route listens to, and the route refuses that.
     case ownBucket

@@ -5,7 +5,7 @@ public struct LoopRisk: Sendable, Hashable, CustomStringConvertible {
     public enum Cause: String, Sendable, Hashable {
         /// It goes to the bucket that the handler was called for.
         case sameBucket
-        /// It goes to another bucket that the same route takes.
+        /// It goes to another bucket that the same route matches.
         case sameRoute
     }
 

@@ -27,19 +27,19 @@ public struct OwnWrite: Sendable {
     let watch: (any WriteWatch)?
     let key: ResourceKey?
     let number: UInt64
-    /// The message whose handler announced it, and may have stamped it.
+    /// The message whose handler declared it, and may have stamped it.
     let messageID: UInt64?
 
     /// Reports that the write succeeded.
     ///
     /// - Parameter modifiedAt: the object's time of modification as the server answered it, in milliseconds since 1970;
-    ///   with it, an event of somebody else's write is told apart over every transport that carries the time, and a
-    ///   stamp that the handler wrote is believed for this write alone.
+    ///   with it, another device's event is recognised over every transport that carries the time, and a stamp that the
+    ///   handler wrote counts for this write alone.
     public func done(modifiedAt: Int64? = nil) {
         watch?.complete(self, modifiedAt: modifiedAt)
     }
 
-    /// Reports that the write failed, so that no event is expected of it.
+    /// Reports that the write failed, so that its event is no longer expected.
     public func failed() { watch?.withdraw(self) }
 }
 
@@ -47,9 +47,9 @@ public struct OwnWrite: Sendable {
 public struct OwnCreation: Sendable {
     let watch: (any WriteWatch)?
     let bucket: KiiBucket
-    /// When it was announced; nil without a guard.
+    /// When it was declared; nil without a guard.
     let since: MonotonicInstant?
-    /// The message whose handler announced it.
+    /// The message whose handler declared it.
     let messageID: UInt64
 
     /// Reports the object that the server made; its event is dropped once, unless a handler was called for it before.

@@ -1,19 +1,19 @@
-/// What is known when a stamp is found in an object.
+/// A stamp that a handler found in an object, with the evidence about its age.
 struct StampFinding {
     let stamp: Lineage
     /// The object's time of modification, as the handler fetched it.
     let modifiedAt: Int64?
-    /// The event's time of modification: the object's is this one, or later.
+    /// The event's time of modification; the object's is the same or later.
     let eventModifiedAt: Int64?
     /// When the event was sent.
     let sentAt: Int64?
-    /// The object that the event is about, to which the stamp is taken to belong.
+    /// The object of the event, assumed to be that of the stamp.
     let object: ResourceKey?
     /// The message whose handler found it.
     var messageID: UInt64 = 0
     /// When the message arrived.
     var arrivedAt = MonotonicInstant(nanoseconds: 0)
-    /// Whether the message names a sender that this device does not write as.
+    /// Whether the message names a sender that is not an identity of this device.
     var isStrangers = false
 }
 
@@ -27,7 +27,7 @@ extension StampFinding {
 }
 
 extension StampFinding {
-    /// Whether the times say that a stamp belongs to the object's last write.
+    /// Whether, by the times, the stamp belongs to the object's last write.
     func isOfItsWrite(serverTime: Int64?) -> Bool {
         let reference = modifiedAt ?? eventModifiedAt ?? sentAt ?? serverTime
         guard let time = stamp.time, let reference else { return false }
@@ -37,10 +37,10 @@ extension StampFinding {
         return time >= reference.addingClamped(-lifetime) && time <= latest.addingClamped(lifetime)
     }
 
-    /// Whether the object was modified after this time, as far as the object or its event tells.
+    /// Whether the object or its event shows a modification after this time.
     func tellsOfChange(after time: Int64) -> Bool {
         if let modifiedAt = modifiedAt ?? eventModifiedAt { return modifiedAt > time }
-        // The push is made a moment after the write that it tells of.
+        // The push is made a moment after the write that it reports.
         return sentAt.map { $0 > time.addingClamped(1000) } ?? false
     }
 }

@@ -1,7 +1,7 @@
 import KiiPush
 import KiiPushDelivery
 
-/// What the disk of an inbox has: the payloads that have not ended, and what was recorded of each.
+/// The contents of an inbox on disk: the payloads that have not ended, with their records.
 struct InboxTable: Sendable {
     struct Row: Sendable {
         let payload: RawPayload
@@ -34,10 +34,10 @@ struct InboxTable: Sendable {
         }
     }
 
-    /// Loses a payload, as no disk may.
+    /// Loses a payload, which no disk may.
     mutating func lose(_ id: UInt64) { rows[id] = nil }
 
-    /// A page of what has not ended; the first one counts the crashes.
+    /// A page of the payloads that have not ended; reading the first page counts the crashes.
     mutating func entries(after id: UInt64, limit: Int) -> [InboxEntry] {
         if id == 0 { countCrashes() }
         return entries(of: rows.keys.sorted().filter { $0 > id }.prefix(limit))

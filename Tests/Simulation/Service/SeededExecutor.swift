@@ -1,10 +1,10 @@
 import KiiPushTesting
 import Synchronization
 
-/// Runs tasks one at a time on the thread that drives it, in an order that a seed chooses.
+/// Runs tasks one at a time on the calling thread, in an order that a seed chooses.
 ///
-/// Two tasks that could run side by side may run in any order, a piece of one and then a piece of the other; so each
-/// seed is another schedule, and the same seed is the same schedule.
+/// Concurrent tasks may be interleaved in any order, so each seed is another schedule, and the same seed is the same
+/// schedule.
 final class SeededExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -20,7 +20,7 @@ final class SeededExecutor: TaskExecutor {
         state.withLock { $0.jobs.append(job) }
     }
 
-    /// Runs a piece of one of the tasks that can go on; false when none can.
+    /// Runs one job of a ready task; false if there is none.
     func runOne() -> Bool {
         let job: UnownedJob? = state.withLock { state in
             if state.jobs.isEmpty { return nil }
@@ -29,7 +29,7 @@ final class SeededExecutor: TaskExecutor {
             return state.jobs.removeLast()
         }
         guard let job else { return false }
-        // Safe: each job is enqueued once, and taken out before it runs.
+        // Safe: each job is enqueued once, and removed before it runs.
         unsafe job.runSynchronously(on: asUnownedTaskExecutor())
         return true
     }

@@ -2,20 +2,20 @@ import KiiPush
 import KiiPushTesting
 import Synchronization
 
-/// What happened to the messages of a run, over all its processes, and whether it may have.
+/// Records the history of a run's messages, over all its processes, and checks it against the guarantees.
 final class ServiceLedger: Sendable {
     private struct State {
         var dice: SeededGenerator
-        /// How often the handler of each route succeeded for each message.
+        /// How many times the handler of each route succeeded for each message.
         var successes: [Int: [String: Int]] = [:]
-        /// How often each may have been handled once more.
+        /// How many more times each message may have been handled.
         var excused: [Int: Int] = [:]
-        /// The newest message that each route has handled of each object.
+        /// The newest message of each object that each route has handled.
         var newest: [String: Int] = [:]
-        /// How each message ended, but for ends as failed.
+        /// The outcomes of each message, except failures.
         var ends: [Int: Set<String>] = [:]
         var violations: [String] = []
-        /// What happened to each message, for whoever reads a violation.
+        /// The history of each message, for the report of a violation.
         var stories: [Int: [String]] = [:]
 
         mutating func tell(_ number: Int, _ what: String) {
@@ -43,14 +43,14 @@ final class ServiceLedger: Sendable {
 
     // MARK: While it runs
 
-    /// Takes down what happened to messages.
+    /// Records an event of messages.
     func tell(_ numbers: some Sequence<Int>, _ what: String) {
         state.withLock { state in
             for number in numbers { state.tell(number, what) }
         }
     }
 
-    /// Takes down what happened to the message of a payload.
+    /// Records an event of the message in a payload.
     func tell(_ payload: RawPayload, _ what: String) {
         guard let message = try? PushMessage(payload) else { return }
         tell([ServicePlan.number(of: message)], what)
@@ -64,7 +64,7 @@ final class ServiceLedger: Sendable {
             if times > 1 + state.excused[number, default: 0] {
                 state.violate(number, "was handled \(times) times by \(route)")
             }
-            // One that came again after its process had ended goes behind what came in between.
+            // A message that was redelivered after its process had ended follows those that arrived in between.
             guard plan.isOrdered, times == 1, state.excused[number] == nil else { return }
             let key = "\(plan.object(of: number)) \(route)"
             if let newest = state.newest[key], newest > number {
@@ -78,7 +78,7 @@ final class ServiceLedger: Sendable {
         state.withLock { state in
             state.tell(number, outcome.description)
             if case .failed = outcome {
-                // It comes again, for all of its routes.
+                // It is redelivered, for all of its routes.
                 if !plan.isDurable { state.excused[number, default: 0] += 1 }
                 return
             }
@@ -86,7 +86,7 @@ final class ServiceLedger: Sendable {
         }
     }
 
-    /// A message may be handled once more: its process ended while it was in flight.
+    /// Allows messages to be handled once more, because their process ended while they were in flight.
     func excuse(_ numbers: some Sequence<Int>) {
         state.withLock { state in
             for number in numbers {
@@ -103,7 +103,7 @@ final class ServiceLedger: Sendable {
 
     // MARK: At the end
 
-    /// Each message that was pushed has been handled by each of its routes, or is accounted for in another way.
+    /// Checks that each pushed message was handled by each of its routes, or is accounted for in another way.
     func close(_ letters: [DeadLetter], routes: (Int) -> [String]) {
         var aside: [Int: Set<String>] = [:]
         for letter in letters {

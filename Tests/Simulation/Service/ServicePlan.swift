@@ -2,33 +2,33 @@ import KiiPush
 import KiiPushDelivery
 import KiiPushTesting
 
-/// All that a run chooses, from its seed: settings, traffic, and how often what fails.
+/// The choices of a run, from its seed: settings, traffic, and rates of failures.
 struct ServicePlan: Sendable {
     let seed: UInt64
     let isDurable: Bool
-    /// Whether what was handled is still known after a crash.
+    /// Whether the deduplication store survives a crash.
     let isSeenDurable: Bool
-    /// How many routes take each message; one more takes those of every third object only.
+    /// How many routes match each message; one more matches only those of one bucket.
     let routes: Int
     let objects: Int
     let messages: Int
     let settings: ServiceSettings
     let delivery: DeliverySettings
-    /// How many messages of one object pass in ten seconds, of a run with a loop guard that holds.
+    /// How many messages of one object pass in ten seconds, if the loop guard's rate layer is on.
     let rate: Int?
-    /// How many processes end in the middle of their work, and how many are asked to end.
+    /// How many processes crash, and how many are stopped.
     let crashes: Int
     let stops: Int
-    /// Of a hundred calls of a handler, how many throw, and how many return only when they are cancelled.
+    /// The percentage of handler calls that throw, and of those that return only when they are cancelled.
     let failures: Int
     let hangs: Int
-    /// The longest that a handler and a write to the inbox take, in milliseconds.
+    /// The longest times of a handler and of a write to the inbox, in milliseconds.
     let handling: Int
     let writing: Int
-    /// Of a hundred acknowledgements, how many do not arrive.
+    /// The percentage of acknowledgements that do not arrive.
     let lostAcknowledgements: Int
     let isDiskFailing: Bool
-    /// Of a hundred pushes, how many are of a message that was pushed before.
+    /// The percentage of pushes that repeat a message.
     let copies: Int
 
     init(seed: UInt64) {
@@ -67,10 +67,10 @@ struct ServicePlan: Sendable {
         self.settings = settings
     }
 
-    /// Whether messages of one object are handled in their order.
+    /// Whether messages of one object are handled in order.
     ///
-    /// Not where the settings say otherwise; nor where a newer one replaces older ones, of which a crash may leave one
-    /// behind; nor where a breaker of one route holds a message that others handle.
+    /// False if the settings say so; if newer messages replace older ones, one of which a crash may leave behind; or if
+    /// a breaker of one route holds a message that others handle.
     var isOrdered: Bool {
         delivery.order == .object && delivery.onFailure == .block && !delivery.replacesOlder
             && (rate == nil || routes == 1 && objects == 1)
@@ -78,9 +78,8 @@ struct ServicePlan: Sendable {
 
     /// Whether nothing may be lost.
     ///
-    /// With an inbox in memory, something may be where a breaker holds a message for one route that others have
-    /// handled: at a crash, where the deduplication store survives, which knows it as handled; and where the dead
-    /// letters fail.
+    /// With an inbox in memory, a message may be lost that a breaker holds for one route after others have handled it:
+    /// at a crash, if the deduplication store survives and knows it as handled; and if the dead-letter store fails.
     var isSafe: Bool { isDurable || rate == nil || !isSeenDurable && !isDiskFailing }
 
     func object(of number: Int) -> Int { number % objects }
@@ -97,7 +96,7 @@ struct ServicePlan: Sendable {
 }
 
 extension ServicePlan: CustomStringConvertible {
-    /// What the run chose, on one line.
+    /// The choices on one line.
     var description: String {
         let rate = rate.map { "\($0) in 10 s" } ?? "any rate"
         let stores = "inbox \(isDurable ? "on disk" : "in memory"), seen \(isSeenDurable ? "on disk" : "in memory")"

@@ -3,11 +3,11 @@ import KiiPushDelivery
 import KiiPushTesting
 import Synchronization
 
-/// One run of a service from one seed: traffic, faults, crashes and stops, then peace, in which all has to end.
+/// One run of a service from one seed: traffic, faults, crashes and stops, then peace, in which all messages must end.
 ///
-/// In the first phase the guarantees hold whatever happens: nothing acknowledged is lost, nothing is handled twice but
-/// what was in flight when a process ended, and messages of one object are handled in order. In the second phase
-/// nothing fails any more: then everything must end, in bounded time.
+/// In the first phase the guarantees hold whatever happens: no acknowledged message is lost, none is handled twice
+/// unless it was in flight when a process ended, and messages of one object are handled in order. In the second phase
+/// nothing fails: then all messages must end, in bounded time.
 struct ServiceRun {
     let plan: ServicePlan
     private let executor: SeededExecutor
@@ -18,8 +18,8 @@ struct ServiceRun {
     private let ledger: ServiceLedger
     private var dice: SeededGenerator
     private let isPeace = Peace()
-    /// What an earlier process left that some of its routes had handled: without an order a copy may have its turn
-    /// first, and does not know which.
+    /// Messages of an earlier process that some of their routes had handled: without an order, a copy may run first,
+    /// which does not know these routes.
     private var halfHandled: Set<Int> = []
 
     init(seed: UInt64, isDiskBroken: Bool) {
@@ -53,7 +53,7 @@ struct ServiceRun {
         let last = begin()
         disturb(last, steps: 200, &pushed)
         bringPeace(last, &pushed)
-        // One that broke a guarantee is left in the middle of its work, and its tasks would wait for ever.
+        // A process that broke a guarantee is left in the middle of its work, and its tasks would wait for ever.
         if last.report.value.withLock({ $0 == nil }) { end(last, isCrash: true) }
         runAll()
         if plan.isSafe { ledger.close(disk.letters.letters()) { self.routes(of: $0) } }
@@ -62,7 +62,7 @@ struct ServiceRun {
 
     // MARK: Processes
 
-    /// A service on its way, and the task that it runs in.
+    /// A running service, and its task.
     private struct Process {
         let life: Life
         let service: PushService
@@ -126,7 +126,7 @@ struct ServiceRun {
         return receiver
     }
 
-    /// What each handler does: it takes its time, then succeeds, throws, or waits to be cancelled.
+    /// The work of each handler: it waits, then succeeds, throws, or waits until it is cancelled.
     private func handle(_ message: PushMessage, _ context: HandlerContext, _ life: Life) async throws {
         if plan.handling > 0 {
             try await clock.sleep(until: clock.now.advanced(by: .milliseconds(ledger.roll(plan.handling + 1))))
@@ -135,7 +135,7 @@ struct ServiceRun {
         if !isPeace.isMade, chance < plan.hangs {
             try await clock.sleep(until: clock.now.advanced(by: .seconds(86_400)))
         }
-        // What a process does after its end does not happen; and what was asked to return does nothing more.
+        // A process has no effects after its end, nor a handler after its cancellation.
         guard life.isAlive, !Task.isCancelled else { throw HandlerFailed() }
         if !isPeace.isMade, chance < plan.hangs + plan.failures { throw HandlerFailed() }
         ledger.succeeded(ServicePlan.number(of: message), context.route)
@@ -145,7 +145,7 @@ struct ServiceRun {
 
     // MARK: The phases
 
-    /// Lets things happen for so many steps.
+    /// Runs random events for a number of steps.
     private mutating func disturb(_ process: Process, steps: Int, _ pushed: inout Int) {
         for _ in 0..<steps {
             switch roll(20) {
@@ -162,7 +162,7 @@ struct ServiceRun {
     private mutating func push(_ pushed: inout Int) {
         if pushed > 0, roll(100) < plan.copies {
             let copy = max(1, pushed - roll(5))
-            // No process knows what an earlier one has handled, where the store is in memory.
+            // With a store in memory, no process knows which messages an earlier one has handled.
             if !plan.isSeenDurable || halfHandled.contains(copy) { ledger.excuse([copy]) }
             ledger.tell([copy], "pushed again")
             return broker.push(copy)
@@ -173,13 +173,14 @@ struct ServiceRun {
         broker.push(pushed)
     }
 
-    /// Lets the clock go on to when somebody wakes, or so far: what was handled is remembered for ten minutes only.
+    /// Advances the clock to the next wake-up, but not too far, because handled messages are remembered for ten minutes
+    /// only.
     private func passTime(atMost longest: Duration = .milliseconds(100)) {
         guard let next = clock.nextWake, next > clock.now else { return }
         clock.advance(by: min(clock.now.duration(to: next), longest))
     }
 
-    /// Runs until no task can go on before time passes.
+    /// Runs until no task is ready before time passes.
     private func runAll() {
         for _ in 0..<100_000 where !executor.runOne() { return }
         ledger.violate("tasks go round in a circle, and no time passes")
@@ -187,23 +188,23 @@ struct ServiceRun {
 
     private func look(at process: Process) {
         let status = process.service.status
-        // Those come on top that were in flight at a crash, and those that a breaker has let go.
+        // Plus those that were in flight at a crash, and those that a breaker has released.
         let most =
             plan.settings.messages + max(plan.settings.inFlight, plan.settings.concurrency)
             + (plan.rate == nil ? 0 : 16 * (plan.routes + 1) * (plan.objects + 3))
         if status.messages > most { ledger.violate("\(status.messages) messages have places") }
         if status.handling > plan.settings.concurrency + 1 { ledger.violate("\(status.handling) are handled at once") }
-        // What was in flight in an earlier process is not any more, once this one is open.
+        // Once this process is open, messages in flight in an earlier one no longer are.
         let inFlight = status.isOpen ? disk.rows.values.count { $0.isInFlight } : 0
         if inFlight > max(plan.settings.inFlight, plan.settings.concurrency) {
             ledger.violate("\(inFlight) are in flight at once")
         }
     }
 
-    /// Ends a process: in the middle of its work, or as it is asked to.
+    /// Ends a process, by a crash or by a stop.
     private mutating func end(_ process: Process, isCrash: Bool) {
         if isCrash {
-            // What is in flight may be handled again; what the broker has not heard of comes again.
+            // Messages in flight may be handled again; unacknowledged ones are redelivered.
             process.life.crash()
             ledger.tell(1...plan.messages, "CRASH")
         } else {
@@ -220,12 +221,12 @@ struct ServiceRun {
         excuse()
     }
 
-    /// Excuses what was in flight when a process ended.
+    /// Excuses messages that were in flight when a process ended.
     private mutating func excuse() {
-        // With a deduplication store in memory, every copy that is still to come may be handled.
+        // With a deduplication store in memory, every later copy may be handled.
         var excused = Set(left { $0.isInFlight || !plan.isSeenDurable })
         if !plan.isDurable || !plan.isSeenDurable { excused.formUnion(broker.pending) }
-        // Of two copies in the inbox, the one does not know which routes the other has been handled by.
+        // Of two copies in the inbox, one does not know the routes that handled the other.
         var copies: Set<Int> = []
         let pending = left { _ in true } + broker.pending
         for number in pending where !copies.insert(number).inserted { excused.insert(number) }
@@ -233,12 +234,12 @@ struct ServiceRun {
         ledger.excuse(excused)
     }
 
-    /// The messages of payloads that have not ended and for which a condition holds.
+    /// The messages of payloads that have not ended and meet a condition.
     private func left(where condition: (InboxTable.Row) -> Bool) -> [Int] {
         disk.rows.values.filter(condition).compactMap { try? PushMessage($0.payload) }.map(ServicePlan.number)
     }
 
-    /// Nothing fails any more: all must end.
+    /// Stops all failures; then all messages must end.
     private mutating func bringPeace(_ process: Process, _ pushed: inout Int) {
         isPeace.make()
         process.life.isDiskFailing = false
@@ -248,7 +249,7 @@ struct ServiceRun {
         while clock.now < limit, ledger.violations.isEmpty {
             runAll()
             look(at: process)
-            // When all transports have returned, a service leaves what the loop guard holds.
+            // When all transports have returned, a service leaves held messages.
             if broker.pending.isEmpty, process.service.status.isIdle { broker.close() }
             if process.report.value.withLock({ $0 != nil }) { break }
             passTime(atMost: .seconds(3600))
@@ -265,7 +266,7 @@ struct ServiceRun {
     }
 }
 
-/// Whether nothing fails any more.
+/// Whether failures have stopped.
 private final class Peace: Sendable {
     private let made = Atomic<Bool>(false)
     var isMade: Bool { made.load(ordering: .relaxed) }
@@ -273,7 +274,7 @@ private final class Peace: Sendable {
 }
 
 extension ServiceStatus {
-    /// Whether nothing is left of any message.
+    /// Whether no message is left.
     fileprivate var isIdle: Bool {
         var idle = ServiceStatus()
         idle.isOpen = isOpen

@@ -3,24 +3,24 @@ import KiiPushDelivery
 import KiiPushTesting
 import Synchronization
 
-/// Keeps messages until they are acknowledged, and brings those that are not to each process anew, in order.
+/// Keeps messages until they are acknowledged, and delivers the others to each process again, in order.
 final class SimulatedBroker: Sendable {
     private struct State {
         var pending: [Delivery] = []
         var last = 0
-        /// Which of them this process has been given.
+        /// The ids that were delivered to this process.
         var given: Set<Int> = []
         var isClosed = false
         var waiter: CheckedContinuation<Void, Never>?
         var dice: SeededGenerator
         var waiting: [Delivery] { pending.filter { !given.contains($0.id) } }
-        /// Of a hundred acknowledgements, how many do not arrive.
+        /// The percentage of acknowledgements that do not arrive.
         var lostAcknowledgements = 0
-        /// Those whose acknowledgement did not arrive, and those that the process asked to have later.
+        /// The ids whose acknowledgement did not arrive, and those that the process asked to retry later.
         var unheard: Set<Int> = []
     }
 
-    /// A message on its way: the same one may be pushed twice.
+    /// A pushed message; the same message may be pushed twice.
     struct Delivery: Sendable {
         let id: Int
         let number: Int
@@ -39,7 +39,7 @@ final class SimulatedBroker: Sendable {
 
     func setLostAcknowledgements(_ percent: Int) { state.withLock { $0.lostAcknowledgements = percent } }
 
-    /// Brings again what was acknowledged in vain, and what the process asked to have later.
+    /// Delivers messages again whose acknowledgement was lost, or that the process asked to retry later.
     func bringAgain() {
         wake { state in
             state.given.subtract(state.unheard)
@@ -54,16 +54,16 @@ final class SimulatedBroker: Sendable {
         }
     }
 
-    /// Begins anew for another process.
+    /// Restarts for another process.
     func reconnect() {
         state.withLock { state in
-            // It is given all that is pending, once: what the one before asked to have later is among that.
+            // All pending messages are delivered to it once, including those that the one before asked to retry later.
             (state.given, state.unheard) = ([], [])
             state.isClosed = false
         }
     }
 
-    /// Lets the process's transport return when it has handed all over.
+    /// Lets the process's transport return when it has submitted all messages.
     func close() { wake { $0.isClosed = true } }
 
     private func wake(_ change: (inout State) -> Void) {
@@ -75,7 +75,7 @@ final class SimulatedBroker: Sendable {
         waiter?.resume()
     }
 
-    /// Takes an acknowledgement of a process that is alive.
+    /// Accepts an acknowledgement of a process that is alive.
     fileprivate func acknowledge(_ id: Int, _ life: Life) {
         guard life.isAlive else { return }
         state.withLock { state in
@@ -87,7 +87,7 @@ final class SimulatedBroker: Sendable {
         }
     }
 
-    /// What the process is to be given next: some at once, in order.
+    /// The next messages for the process: some at once, in order.
     fileprivate func next() -> [(id: Int, payload: RawPayload)] {
         state.withLock { state in
             let some = state.waiting.prefix(Int(state.dice.next() % 4) + 1)
@@ -96,10 +96,10 @@ final class SimulatedBroker: Sendable {
         }
     }
 
-    /// Keeps one that the process asked to have later.
+    /// Keeps a message that the process asked to retry later.
     fileprivate func putOff(_ id: Int) { state.withLock { _ = $0.unheard.insert(id) } }
 
-    /// Waits until there is something to be given; false when the transport may return.
+    /// Waits until there is a message to deliver; false if the transport may return.
     fileprivate func wait() async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -130,7 +130,7 @@ struct SimulatedLink: PushTransport {
     func run(_ intake: PushIntake) async throws {
         while await broker.wait() {
             let some = broker.next()
-            // A batch in one step where there is room for it, else one after another.
+            // A batch in one step if it fits, else one after another.
             if let receipts = try? intake.submit(some.map(\.payload)) {
                 for (message, receipt) in zip(some, receipts) { follow(receipt, message.id) }
                 continue
@@ -145,7 +145,7 @@ struct SimulatedLink: PushTransport {
             switch outcome?.disposition {
             case .accept?, .reject?: broker.acknowledge(id, life)
             case .retryLater?: broker.putOff(id)
-            // The process ends; the next one is given it.
+            // The process ends; the message is delivered to the next one.
             default: break
             }
         }

@@ -3,10 +3,11 @@ import KiiPushDelivery
 import KiiPushTesting
 import Synchronization
 
-/// What survives the processes of a run: the inbox, the dead letters and, of some runs, the deduplication store.
+/// The stores that survive the processes of a run: the inbox, the dead letters and, in some runs, the deduplication
+/// store.
 ///
-/// It writes as the library's database does: a commit with the next write of the inbox, whatever that is of, and a dead
-/// letter with the next record of its own payload. Until then a process knows them, and a crash forgets them.
+/// It writes like the library's database: a commit with any next write of the inbox, and a dead letter with the next
+/// record of its own payload. Until then a process knows them, and a crash forgets them.
 final class SimulatedDisk: Sendable {
     private struct State {
         var inbox = InboxTable()
@@ -27,15 +28,15 @@ final class SimulatedDisk: Sendable {
         self.ledger = ledger
     }
 
-    /// What has not ended, by number.
+    /// The payloads that have not ended, by number.
     var rows: [UInt64: InboxTable.Row] { state.withLock { $0.inbox.rows } }
 
-    /// Loses payloads whose handlers are about to run: for a check that a run notices.
+    /// Whether it loses payloads whose handlers are about to run; to test that a run detects it.
     let isBroken: Bool
 
     func roll(_ sides: Int) -> Int { state.withLock { Int($0.dice.next() % UInt64(sides)) } }
 
-    /// Begins anew for another process, which knows what was written.
+    /// Restarts for another process, which knows only the written state.
     func restart() {
         seen.restart()
         let lost = state.withLock { state in
@@ -84,7 +85,7 @@ final class SimulatedDisk: Sendable {
     fileprivate func entries(of ids: [UInt64]) -> [InboxEntry] { state.withLock { $0.inbox.entries(of: ids) } }
 }
 
-/// One process, as far as its disk and its broker see: what it does after it has crashed does not happen.
+/// The life of one process for its disk and broker: after a crash it has no effects.
 final class Life: Sendable {
     private let hasCrashed = Atomic<Bool>(false)
     private let failing = Atomic<Bool>(false)
@@ -110,7 +111,7 @@ struct SimulatedInbox: Inbox {
     let disk: SimulatedDisk
     let life: Life
     let clock: ManualClock
-    /// The longest that a write takes, in milliseconds; half of it may pass before the write, half after it.
+    /// The longest time of a write, in milliseconds; half of it may pass before the write, half after it.
     let slowness: Int
     let isDurable = true
 
@@ -148,7 +149,7 @@ struct SimulatedDeadLetters: DeadLetterStore {
 
     func add(_ letter: DeadLetter) throws -> UInt64 {
         do { try life.check(disk) } catch {
-            // What found no room among the dead letters is tried again by the next process.
+            // The next process tries again to dead-letter the message.
             disk.ledger.excuse(letter.payload)
             throw error
         }

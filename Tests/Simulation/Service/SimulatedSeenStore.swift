@@ -1,23 +1,23 @@
 import KiiPush
 import Synchronization
 
-/// A deduplication store that survives the processes of a run, but for what they had reserved, and for commits that no
-/// write of the disk had taken along.
+/// A deduplication store that survives the processes of a run, without reservations, and without commits that were not
+/// part of a disk write.
 final class SimulatedSeenStore: Sendable {
     private struct State {
         var store = InMemorySeenStore()
         var commits: [(lease: SeenLease, time: MonotonicInstant)] = []
-        /// How many of them are on disk.
+        /// How many commits are on disk.
         var written = 0
     }
 
     private let state = Mutex(State())
-    /// Whether commits wait for a write of the inbox; else each is on disk at once.
+    /// Whether commits wait for a write of the inbox; if not, each is on disk at once.
     private let waitsForWrites: Bool
 
     init(waitsForWrites: Bool) { self.waitsForWrites = waitsForWrites }
 
-    /// Begins anew for another process, which knows what is on disk.
+    /// Restarts for another process, which knows only the state on disk.
     func restart() {
         state.withLock { state in
             state.store = InMemorySeenStore()
@@ -30,7 +30,7 @@ final class SimulatedSeenStore: Sendable {
         }
     }
 
-    /// The disk writes: what waits is on it.
+    /// Writes the waiting commits to disk.
     func write() { state.withLock { $0.written = $0.commits.count } }
 
     fileprivate var store: InMemorySeenStore { state.withLock { $0.store } }
