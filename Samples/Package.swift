@@ -53,6 +53,7 @@ let package = Package(
                 .product(name: "KiiPush", package: "kii-push"), .product(name: "KiiPushDelivery", package: "kii-push"),
                 .product(name: "KiiPushLinux", package: "kii-push"), .product(name: "KiiPushMQTT", package: "kii-push"),
                 .product(name: "KiiPushSQLite", package: "kii-push"),
+                .product(name: "KiiPushSystem", package: "kii-push"),
             ],
             path: "06-MQTTAgent",
             exclude: ["expected-output.txt", "README.md", "mqtt-agent.service", "tour.sh"]),

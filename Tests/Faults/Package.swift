@@ -19,6 +19,7 @@ let package = Package(
                 .product(name: "KiiPushDelivery", package: "kii-push"),
                 .product(name: "KiiPushLinux", package: "kii-push"),
                 .product(name: "KiiPushSQLite", package: "kii-push"),
+                .product(name: "KiiPushSystem", package: "kii-push"),
                 .product(name: "KiiPushMQTT", package: "kii-push"),
             ],
             swiftSettings: [

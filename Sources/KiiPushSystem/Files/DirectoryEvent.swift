@@ -11,7 +11,8 @@ package struct DirectoryWatch {
     private static let itself = IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR
 
     /// The events of a file's own directory; a created file counts when it has been written.
-    package static let fileEvents = UInt32(IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ATTRIB | itself)
+    package static let fileEvents = UInt32(
+        IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE | IN_ATTRIB | itself)
 
     /// The events of a directory above, in which the next one may appear.
     package static let directoryEvents = UInt32(IN_CREATE | IN_MOVED_TO | itself)
