@@ -29,7 +29,7 @@ let package = Package(
         .target(
             name: "KiiPushRules", dependencies: ["KiiPush", "KiiCloud"], resources: [.embedInCode("rules.schema.json")]),
         .target(name: "KiiPushDelivery", dependencies: ["KiiPush"]),
-        .target(name: "KiiPushSystem", dependencies: ["KiiPush"]),
+        .target(name: "KiiPushSystem", dependencies: ["KiiPush", "KiiPushDelivery"]),
         .target(name: "KiiPushLinux", dependencies: ["KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushSystem"]),
         .target(name: "KiiPushTesting", dependencies: ["KiiPush", "KiiPushRules", "KiiPushLinux"]),
         .target(

@@ -2,6 +2,7 @@
 import Foundation
 import KiiPush
 import KiiPushLinux
+import KiiPushSystem
 import Testing
 
 @testable import KiiPushSQLite

@@ -1,3 +1,4 @@
+import KiiPushSystem
 import Testing
 
 @testable import KiiPushLinux

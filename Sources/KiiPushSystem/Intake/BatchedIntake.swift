@@ -1,7 +1,6 @@
 import Glibc
 package import KiiPush
 package import KiiPushDelivery
-package import KiiPushSystem
 import Synchronization
 
 /// Submits payloads to an intake, in batches where they fit, and decides when to retry.
@@ -11,7 +10,7 @@ package struct BatchedIntake {
     /// The first and the longest pause after the inbox has failed.
     private static let pauses = (first: Duration.milliseconds(100), longest: Duration.seconds(10))
 
-    let intake: PushIntake
+    package let intake: PushIntake
     private let signal: ThreadSignal
     private let room = RoomFlag()
     private var size = largestBatch
