@@ -2,6 +2,7 @@
 public import KiiCloud
 
 /// Why a request got no answer.
+@nonexhaustive
 public enum CurlError: TransportError, Sendable, Hashable {
     /// The settings or the request are invalid; nothing was sent.
     case unusable(String)

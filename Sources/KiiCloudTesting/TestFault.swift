@@ -1,4 +1,5 @@
 /// A fault that a ``TestCloud`` applies to one request.
+@nonexhaustive
 public enum TestFault: Sendable, Hashable {
     /// It answers with a status without performing the request; without a code there is no body, as with Kii's 429.
     case status(Int, code: String? = nil, retryAfter: Int? = nil)

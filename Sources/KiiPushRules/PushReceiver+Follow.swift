@@ -15,11 +15,8 @@ extension PushReceiver {
     ///   was not made from rules, those that the file states and that are known to differ.
     package func follow(_ rules: RoutingRules) -> [String] {
         guard let chain = chainSettings else { return differences(from: rules) }
-        if let loopGuard {
-            // A rules file does not choose the active layers.
-            loopGuard.settings = rules.loop.with(loopGuard.settings.layers)
-            loopGuard.setIdentities(me: rules.me, writesAs: rules.writesAs)
-        }
+        // A rules file does not choose the active layers.
+        loopGuard?.change(me: rules.me, writesAs: rules.writesAs) { rules.loop.with($0.layers) }
         let new = ChainSettings(rules, app: chain.givenApp)
         var names: [String] = []
         if new.app != chain.app { names.append("app") }

@@ -27,6 +27,7 @@ public struct MQTTEndpoint: Sendable, Hashable {
 }
 
 /// The server's answer to a request for an MQTT endpoint.
+@nonexhaustive
 public enum MQTTEndpointAnswer: Sendable, Hashable {
     /// The endpoint.
     case ready(MQTTEndpoint)

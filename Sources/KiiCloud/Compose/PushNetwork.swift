@@ -1,6 +1,7 @@
 public import KiiPush
 
 /// A network that carries a push to devices.
+@nonexhaustive
 public enum PushNetwork: String, Sendable, Hashable, CaseIterable {
     /// Apple's push service: short keys, and Apple's dictionary.
     case apns

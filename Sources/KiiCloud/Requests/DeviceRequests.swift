@@ -1,6 +1,7 @@
 public import KiiPush
 
 /// A device to install: its network, and its id there.
+@nonexhaustive
 public enum PushDevice: Sendable, Hashable {
     /// A device that gets its pushes over MQTT; the server gives it an endpoint.
     case mqtt

@@ -43,6 +43,7 @@ extension CloudRequest where Answer == Bool {
 }
 
 /// A source of pushes.
+@nonexhaustive
 public enum PushSource: Sendable, Hashable {
     /// A topic, for the messages sent to it.
     case topic(KiiTopic)
@@ -51,6 +52,7 @@ public enum PushSource: Sendable, Hashable {
 }
 
 /// A subscriber to pushes.
+@nonexhaustive
 public enum PushSubscriber: Sendable, Hashable {
     /// A user, with all their devices.
     case user(KiiUser)

@@ -1,4 +1,5 @@
 /// The target of a kill switch.
+@nonexhaustive
 public enum KillTarget: Sendable, Hashable, CustomStringConvertible {
     /// Every message.
     case everything

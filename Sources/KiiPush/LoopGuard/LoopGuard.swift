@@ -81,6 +81,18 @@ public final class LoopGuard: Middleware, WriteWatch {
         state.withLock { $0.identities = identities }
     }
 
+    /// Changes settings and identities at once, so that no message is judged by one of them only.
+    package func change(
+        me: [Sender], writesAs: [Sender], _ settings: @Sendable (LoopSettings) -> LoopSettings
+    ) {
+        let identities = Identities(me: me, writesAs: writesAs)
+        state.withLock { state in
+            state.settings = settings(state.settings)
+            state.identities = identities
+        }
+        endHeldOfKilled()
+    }
+
     package var hopLimit: Int? { state.withLock { $0.settings.layers.contains(.lineage) ? $0.settings.hops : nil } }
 
     package var judgesOwnBucket: Bool { state.withLock { $0.settings.layers.contains(.ownBucket) } }

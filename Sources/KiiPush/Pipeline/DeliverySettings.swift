@@ -16,6 +16,7 @@ public struct DeliverySettings: Sendable, Hashable {
     }
 
     /// What happens to the messages behind one that failed and is retried.
+    @nonexhaustive
     public enum OnFailure: String, Sendable, Hashable, CaseIterable {
         /// They wait, so that the order is kept.
         case block

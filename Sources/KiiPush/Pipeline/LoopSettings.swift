@@ -116,6 +116,7 @@ public struct LoopRate: Sendable, Hashable {
 /// How the loop guard treats one route, if not by the guard's settings.
 public struct RouteLoopPolicy: Sendable, Hashable {
     /// What happens when a handler declares a write that would call its own route.
+    @nonexhaustive
     public enum OwnBucket: String, Sendable, Hashable, CaseIterable {
         /// It is reported to ``LoopGuard/onRisk(_:)``, and the write continues.
         case warn

@@ -38,6 +38,7 @@ public enum Outcome: Sendable {
     }
 
     /// Why no route matched a message.
+    @nonexhaustive
     public enum Unrouted: String, Sendable, Hashable {
         /// No route matches such a message.
         case noRoute

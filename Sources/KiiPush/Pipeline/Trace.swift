@@ -27,6 +27,7 @@ public struct Trace: Sendable {
     }
 
     /// What the deduplication store does when a message ends.
+    @nonexhaustive
     public enum SeenEffect: String, Sendable, Hashable, CaseIterable {
         /// It remembers the message: the same message is a duplicate from now on.
         case commit

@@ -5,6 +5,7 @@
 /// libmosquitto, so a program can check settings in any build.
 public struct MQTTSettings: Sendable, Hashable {
     /// A version of the protocol.
+    @nonexhaustive
     public enum Version: String, Sendable, Hashable, CaseIterable {
         /// MQTT 3.1, which Kii's brokers use; it does not report whether a session was kept.
         case v31 = "3.1"

@@ -24,6 +24,7 @@ public struct RuleSend: Sendable, Hashable {
 }
 
 /// A rule's action in Kii's cloud for one message, with all placeholders filled in.
+@nonexhaustive
 public enum CloudAction: Sendable, Hashable {
     /// Sets these fields of an object, and removes the others if it replaces the object.
     case write(object: KiiURI, fields: KeyedData, replaces: Bool)

@@ -75,6 +75,7 @@ public struct ClientRuleCloud: RuleCloud {
 }
 
 /// A rule asks for an action that its client cannot perform.
+@nonexhaustive
 public enum CloudActionError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The URI names a different app from the client's.
     case otherApp

@@ -50,6 +50,7 @@ extension RuleTestFailure: CustomStringConvertible {
 }
 
 /// A value that a test compares.
+@nonexhaustive
 public enum RuleTestValue: Sendable, Hashable, CustomStringConvertible {
     /// No value.
     case none

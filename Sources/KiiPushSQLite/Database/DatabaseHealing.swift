@@ -8,6 +8,7 @@ import KiiPushSystem
 /// For handlers this means: messages may have been lost, or may be handled a second time.
 public struct DatabaseHealing: Sendable, Hashable {
     /// The reason for healing.
+    @nonexhaustive
     public enum Cause: String, Sendable, Hashable, CaseIterable {
         /// SQLite could not read it, or found it inconsistent.
         case damaged
