@@ -1,19 +1,19 @@
-// How a message ends: for the chain, in the inbox, and for its transport; and how it is left.
+// The end of a message in the chain, in the inbox, and for its transport; and leaving a message that has not ended.
 
 import KiiPush
 
 extension PushService {
     // MARK: The end
 
-    /// Records that a delivery has ended, of which the chain knows: its payload leaves the inbox.
+    /// Records the end of a delivery that has ended for the chain: its payload is removed from the inbox.
     func writeDown(_ ended: inout Ended?) async {
         guard let last = ended.take() else { return }
         finish(last, isRecorded: await record(.ended(last.delivery.ticket.number)))
     }
 
-    /// Ends a delivery whose payload has left the inbox: its lane goes on, its place is free, its transport is told.
+    /// Ends a delivery whose payload was removed from the inbox: frees its lane and place, and notifies its transport.
     ///
-    /// One that is in the inbox still, since its end could not be recorded before the service stopped, is left there.
+    /// If its end could not be recorded before the service stopped, the payload stays in the inbox.
     func finish(_ ended: Ended, isRecorded: Bool) {
         var delivery = ended.delivery
         change { state in
@@ -26,13 +26,13 @@ extension PushService {
         delivery.ticket.receipt.finish(isRecorded ? delivery.walk.told ?? ended.outcome : nil)
     }
 
-    /// Does what ends a delivery in a task of its own, for which the service waits before it stops.
+    /// Runs work that ends a delivery in its own task; the service waits for it before it stops.
     func startEnding(_ body: @escaping @Sendable () async -> Void) {
         change { $0.ending += 1 }
         startCounted(body)
     }
 
-    /// Does what ends a delivery in a task of its own, which whoever calls has counted in ``ServiceState/ending``.
+    /// Runs work that ends a delivery in its own task, which the caller has counted in ``ServiceState/ending``.
     func startCounted(_ body: @escaping @Sendable () async -> Void) {
         start { [self] in
             await body()
@@ -42,7 +42,7 @@ extension PushService {
 
     // MARK: Dead letters
 
-    /// Dead-letters a message for some of its routes; the outcome says whether there was room.
+    /// Dead-letters a message for some of its routes; the outcome is `failed` if the store has no capacity or throws.
     func deadLetter(_ delivery: Delivery, _ reason: DeadLetter.Reason, _ routes: [String]) -> Outcome {
         receiver.deadLetter(
             delivery.walk.message, reason, routes, attempts: delivery.walk.attempts, cause: delivery.walk.cause,
@@ -64,18 +64,18 @@ extension PushService {
 
     func openRoutes(of walk: MessageWalk) -> [String] { walk.open { receiver.match(walk.message.message) } }
 
-    /// What a letter names its payload by, so that it can be written together with that one's end.
+    /// The payload's number for its dead letter, so that the letter and the end of the payload are written together.
     func inboxID(_ ticket: Ticket) -> UInt64? { isDurable ? ticket.number : nil }
 
     // MARK: Replaced
 
-    /// Ends the messages that a newer one of their object replaces, now that it is handled.
+    /// Ends the messages that a newer one of their object replaces, once that one is to be handled or held.
     func supersedeReplaced(_ delivery: inout Delivery) {
         for replaced in delivery.replaced { startEnding { await self.carryOut(.supersede, of: replaced) } }
         delivery.replaced = []
     }
 
-    /// Gives the messages their turn that a newer one should have replaced, which is not handled itself.
+    /// Puts the messages that a newer one should have replaced back into their lane, since that one is not handled.
     func putBackReplaced(_ delivery: inout Delivery) {
         guard !delivery.replaced.isEmpty else { return }
         let replaced = delivery.replaced
@@ -87,7 +87,7 @@ extension PushService {
 
     // MARK: Leaving
 
-    /// Leaves a message that has not ended, since the service stops; the chain forgets that it came.
+    /// Leaves a message that has not ended when the service stops; the chain forgets that it arrived.
     func leave(_ delivery: Delivery) {
         change { $0.report.left += 1 + delivery.replaced.count }
         forget(delivery.walk)
@@ -95,7 +95,7 @@ extension PushService {
         for replaced in delivery.replaced { replaced.ticket.receipt.finish(nil) }
     }
 
-    /// Has the chain forget a message that came and has not ended.
+    /// Has the chain forget a message that arrived and has not ended.
     func forget(_ walk: MessageWalk) {
         let failure = Outcome.Failure(
             place: "service", isStage: true, error: ServiceStopped(), handled: walk.succeeded)
@@ -104,5 +104,5 @@ extension PushService {
     }
 }
 
-/// A message was left by a service that stopped; a durable inbox has it for the next one.
+/// The service stopped and left a message; a durable inbox keeps it for the next service.
 struct ServiceStopped: Error {}

@@ -1,35 +1,35 @@
-// The walk of a message: takes the steps that its `MessageWalk` names, one after another.
+// The walk of a message: performs the steps that its `MessageWalk` returns, one after another.
 
 import KiiPush
 
-/// A delivery that has ended, as far as the chain knows, and is in the inbox still.
+/// A delivery that has ended for the chain, but is still in the inbox.
 struct Ended: Sendable {
     var delivery: Delivery
     let outcome: Outcome
 }
 
 extension PushService {
-    /// Delivers a message whose turn it is, and then others for as long as their turn comes.
+    /// Delivers a message whose turn it is, and then the next ones until none is ready.
     func work(_ first: Delivery) async {
         var (delivery, ended) = (first, Ended?.none)
         while true {
             let (ticket, turn) = (delivery.ticket, delivery.walk.turn)
             _ = await walk(delivery, &ended, isBeside: false)
             if let turn { giveTurns(after: turn) }
-            // One that must be alone is, until its end is recorded.
+            // A delivery that must run alone does so until its end is recorded.
             if ticket.wasInFlightAtCrash { await writeDown(&ended) }
             guard let next = await next(after: ticket, &ended) else { return }
             delivery = next
         }
     }
 
-    /// The delivery that is next; nil when there is none, and no end is left to be recorded.
+    /// The next delivery; nil if there is none and every end is recorded.
     private func next(after ticket: Ticket, _ ended: inout Ended?) async -> Delivery? {
         let next: Delivery? = change { state in
             state.leaveOff(ticket)
             if let next = state.next() { return next }
             if let next = state.next(behind: &ended) { return next }
-            // It walks until its end is recorded.
+            // It counts as in flight until its end is recorded.
             if ended != nil { state.inFlight += 1 }
             return nil
         }
@@ -43,7 +43,7 @@ extension PushService {
         }
     }
 
-    /// Takes a delivery up for a purpose, beside those whose turn it is; returns how it ended, as the walk does.
+    /// Walks a delivery for a purpose, beside those whose turn it is; returns its outcome, as `walk` does.
     @discardableResult
     func carryOut(_ purpose: MessageWalk.Purpose, of delivery: Delivery) async -> Outcome? {
         var (delivery, ended) = (delivery, Ended?.none)
@@ -53,14 +53,14 @@ extension PushService {
         return outcome
     }
 
-    /// Walks a delivery as far as it goes now: to its end, to its next attempt, or to where it waits.
+    /// Walks a delivery until it ends, waits, or must be retried later.
     ///
     /// - Parameters:
-    ///   - given: the delivery; it is whoever's it waits with when this returns.
-    ///   - ended: what has ended before it and is to be recorded: with its beginning, or alone before it does anything
-    ///     else. Then the delivery itself, if it has ended, for the caller to record.
-    ///   - isBeside: whether its handlers run beside those that have places.
-    /// - Returns: how it ended, or what failed; nil where it waits, and where the service leaves it.
+    ///   - given: the delivery; if it waits when this returns, the caller no longer owns it.
+    ///   - ended: the previous delivery, whose end must be recorded: together with the beginning of this one, or alone
+    ///     before any other step. On return, this delivery if it has ended, for the caller to record.
+    ///   - isBeside: whether its handlers run beside the shared places.
+    /// - Returns: its outcome or failure; nil if it waits, or the service leaves it.
     private func walk(_ given: Delivery, _ ended: inout Ended?, isBeside: Bool) async -> Outcome? {
         var (delivery, place) = (given, HandlerRun.Place.beside)
         var step = delivery.walk.start()
@@ -134,8 +134,8 @@ extension PushService {
         return delivery.walk.judged(judgement, passed, bypass)
     }
 
-    /// The routes that were switched off while a message waited: among those that are to handle it still, or among
-    /// those that the chain has stopped just now, of which some were switched off when it came.
+    /// The routes that were switched off while a message waited: among those that must still handle it or, with
+    /// `amongStopped`, among those that the chain has just stopped, some of which were switched off when it arrived.
     private func kills(of walk: MessageWalk, _ amongStopped: Bool) -> [String] {
         guard let loopGuard = receiver.loopGuard else { return [] }
         guard amongStopped else { return loopGuard.kills(of: walk.message, walk.remaining).routes }
@@ -144,7 +144,7 @@ extension PushService {
         }
     }
 
-    /// Records that handlers are about to run, and with it the end of what was handled before.
+    /// Records that handlers are about to run, together with the end of the previous delivery.
     private func begin(_ ticket: Ticket, _ attempt: Int, _ ended: inout Ended?) async -> Bool {
         let begun = InboxRecord.begun(ticket.number, attempt: attempt)
         guard let last = ended.take() else { return await record(begun) }
@@ -153,7 +153,7 @@ extension PushService {
         return isRecorded
     }
 
-    /// Whether the service still runs, now that an attempt has failed; counts those that failed as they were cancelled.
+    /// Whether the service still runs after a failed attempt; counts an attempt that failed because it was cancelled.
     private func isRunningAfterFailure() -> Bool {
         change { state in
             if state.phase >= .cancelling { state.report.cancelled += 1 }
@@ -180,7 +180,7 @@ extension Outcome {
 }
 
 extension MessageWalk.Step {
-    /// Whether the end of the delivery before is not recorded yet, since the beginning of this one may take it along.
+    /// Whether the end of the previous delivery may wait, to be recorded together with the beginning of this one.
     fileprivate var goesBeforeBeginning: Bool {
         switch self {
         case .ask, .resume, .lookForKills, .begin: true

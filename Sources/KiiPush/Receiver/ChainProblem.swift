@@ -1,16 +1,16 @@
-/// Something in a receiver's chain that was hardly meant so; see ``PushReceiver/chainProblems``.
+/// A probable mistake in a receiver's chain; see ``PushReceiver/chainProblems``.
 @nonexhaustive
 public enum ChainProblem: Sendable, Hashable, CustomStringConvertible {
     /// ``LoopGuard`` comes before ``Deduplicator``, so each repeated delivery counts as one more message of a loop.
     case guardBeforeDeduplicator
-    /// ``ScopeFilter`` comes before ``Deduplicator``, so a repeated message that it refuses is refused each time.
+    /// ``ScopeFilter`` comes before ``Deduplicator``, so it refuses each repetition of a message again.
     case scopeFilterBeforeDeduplicator
-    /// ``ScopeFilter`` comes before ``LoopGuard``, so the kill switch does not see what it refuses.
+    /// ``ScopeFilter`` comes before ``LoopGuard``, so the kill switch does not see the messages that it refuses.
     case scopeFilterBeforeGuard
     /// There are two ``ScopeFilter``s, so only scopes that both serve pass.
     case twoScopeFilters
 
-    /// The problem in words, with what to do.
+    /// The problem and its remedy, in words.
     public var description: String {
         switch self {
         case .guardBeforeDeduplicator:
@@ -27,7 +27,7 @@ public enum ChainProblem: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ChainProblem {
-    /// What is wrong with the order of a chain.
+    /// The problems in the order of a chain.
     static func problems(of chain: [any Middleware]) -> [ChainProblem] {
         let deduplicator = chain.firstIndex { $0 is Deduplicator }
         let loopGuard = chain.firstIndex { $0 is LoopGuard }

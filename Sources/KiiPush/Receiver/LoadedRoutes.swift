@@ -1,20 +1,20 @@
 import Synchronization
 
-/// What a receiver knows of routes that are kept elsewhere, such as a rules file's.
+/// A receiver's state for routes that are kept elsewhere, such as in a rules file.
 struct LoadedRoutes {
     /// The handlers that they may name.
     var handlers: [ExactText: RouteHandler.Taking<PushMessage>] = [:]
-    /// Where they stand among all; nil before the first load.
+    /// Their positions among all routes; nil before the first load.
     var routes: Range<Int>?
     /// How often they were loaded.
     var generation = 0
-    /// What the chain has from such a file; nil for a receiver that was not made of one.
+    /// The chain's settings from such a file; nil for a receiver that was not made from one.
     var chain: ChainSettings?
 }
 
-/// What a receiver's chain took from the settings that the receiver was made of.
+/// The parts of a receiver's settings that its chain uses.
 package struct ChainSettings: Sendable {
-    /// The app that code gave in place of the file's.
+    /// The app that code set, which overrides the file's.
     package let givenApp: String?
     package let app: String?
     package let serving: ScopePattern?
@@ -29,20 +29,20 @@ package struct ChainSettings: Sendable {
 }
 
 extension PushReceiver {
-    /// What the chain has from the settings that the receiver was made of; nil for one that was made of none.
+    /// The chain's part of the settings that the receiver was made from; nil for a receiver without settings.
     package var chainSettings: ChainSettings? {
         get { setup.withLock { $0.loaded.chain } }
         set { setup.withLock { $0.loaded.chain = newValue } }
     }
 
-    /// Registers a handler under the name by which rules call it.
+    /// Registers a handler under the name that rules use for it.
     ///
-    /// Registering makes no route: a handler that no rule names is never called. One name again takes the place of the
-    /// first the next time that rules are loaded.
+    /// This does not add a route: a handler that no rule names is never called. A second handler with the same name
+    /// replaces the first one the next time that rules are loaded.
     ///
     /// - Parameters:
     ///   - name: the name.
-    ///   - handler: called with each message of the rules that name it; one that throws is the outcome
+    ///   - handler: called with each message of the rules that name it; if it throws, the outcome is
     ///     ``Outcome/failed(_:)``.
     public func register(
         _ name: String, handler: @escaping @Sendable (PushMessage, HandlerContext) async throws -> Void
@@ -50,16 +50,16 @@ extension PushReceiver {
         setup.withLock { $0.loaded.handlers[ExactText(name)] = handler }
     }
 
-    /// Puts routes among the receiver's, in place of those that were loaded before.
+    /// Loads routes into the receiver, in place of those that were loaded before.
     ///
-    /// They stand where the first ones were loaded: behind the routes that code had declared by then, before those that
-    /// it declared later. The whole table changes at once; a message that is on its way keeps the routes that it was
-    /// given. A route that has the id of an earlier one goes on with its counts.
+    /// They keep the position of the first load: after the routes that code had declared by then, before those that it
+    /// declared later. The whole table changes at once; a message in progress keeps its routes. A route with the id of
+    /// an earlier one continues its counts.
     ///
-    /// - Parameter compile: makes the routes, given the registered handlers and whether code declares a route of an id;
-    ///   it is called again where the routes have changed meanwhile.
+    /// - Parameter compile: makes the routes, given the registered handlers and whether code declares a route with an
+    ///   id; it is called again if the routes have changed meanwhile.
     /// - Returns: the generation of the table: how often routes were loaded.
-    /// - Throws: what `compile` throws; nothing has changed then.
+    /// - Throws: the error of `compile`; then nothing has changed.
     package func load<Failure: Error>(
         _ compile: ([ExactText: RouteHandler.Taking<PushMessage>], (String) -> Bool) throws(Failure) -> [Route]
     ) throws(Failure) -> Int {
@@ -84,15 +84,15 @@ extension PushReceiver {
         }
     }
 
-    /// How often rules were loaded; 0 before the first time.
+    /// How often rules were loaded; 0 before the first load.
     public var rulesGeneration: Int { setup.withLock { $0.loaded.generation } }
 
-    /// The routes in order of declaration, those of rules among them.
+    /// The routes in order of declaration, including those of rules.
     public var routes: [Route] { setup.withLock { $0.routes } }
 }
 
 extension [Route] {
-    /// Goes on with the counts of routes that had the same ids; of messages on their way the old ones keep theirs.
+    /// Continues the counts of earlier routes with the same ids; messages in progress still count for the old routes.
     fileprivate func takeCounts(of earlier: ArraySlice<Route>) {
         var byID: [ExactText: Route] = [:]
         for route in earlier { byID[ExactText(route.id)] = route }

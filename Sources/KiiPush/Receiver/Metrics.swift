@@ -1,20 +1,20 @@
 import Synchronization
 
-/// How many messages a receiver took in, and how they ended; a snapshot.
+/// The numbers of messages that a receiver received, by outcome; a snapshot.
 ///
-/// Every message is counted once: the counts of the outcomes add up to ``received``. A message that is held counts as
-/// `held` for as long as it is, and then as what it ended as.
+/// Every message is counted once: the counts of the outcomes add up to ``received``. A held message counts as `held`
+/// until it ends, and then as its final outcome.
 public struct Metrics: Sendable, Hashable {
     /// The count of one outcome and reason.
     public struct Count: Sendable, Hashable {
         /// The outcome's name, as ``Outcome/name``.
         public let outcome: String
-        /// The reason, layer or code; nil where the outcome has none.
+        /// The reason, layer or code; nil if the outcome has none.
         public let reason: String?
-        /// How many messages ended so.
+        /// The number of messages with this outcome and reason.
         public let messages: Int
 
-        /// Names a count.
+        /// Makes a count.
         public init(outcome: String, reason: String?, messages: Int) {
             self.outcome = outcome
             self.reason = reason
@@ -32,20 +32,20 @@ public struct Metrics: Sendable, Hashable {
         public let failed: Int
         /// How often the loop guard held a message for it.
         public let held: Int
-        /// How often its handler was not called since the message was too old; see ``DeliverySettings/maxAge``.
+        /// How often its handler was not called because the message was too old; see ``DeliverySettings/maxAge``.
         public let expired: Int
     }
 
-    /// One count for each outcome and reason that there can be.
+    /// One count for each possible outcome and reason.
     public let outcomes: [Count]
 
     /// One count for each route, in order of declaration.
     public let routes: [RouteCount]
 
-    /// How many messages were taken in and have ended.
+    /// The number of messages that were received and have ended, or are held.
     public var received: Int { outcomes.reduce(0) { $0 + $1.messages } }
 
-    /// How many messages ended with an outcome, and with a reason if one is given.
+    /// The number of messages with an outcome, and with a reason if one is given.
     public func count(_ outcome: String, _ reason: String? = nil) -> Int {
         outcomes.filter { $0.outcome == outcome && (reason == nil || $0.reason == reason) }
             .reduce(0) { $0 + $1.messages }
@@ -53,7 +53,7 @@ public struct Metrics: Sendable, Hashable {
 }
 
 extension Metrics: CustomStringConvertible {
-    /// The counts that are not zero, one a line, those of the routes last; `no messages` where there is none.
+    /// The nonzero counts, one per line, those of the routes last; `no messages` if there is none.
     public var description: String {
         let outcomes = outcomes.filter { $0.messages != 0 }.map(\.description)
         let routes = routes.filter { $0.handled != 0 || $0.failed != 0 || $0.held != 0 || $0.expired != 0 }
@@ -69,7 +69,7 @@ extension Metrics.Count: CustomStringConvertible {
 }
 
 extension Metrics.RouteCount: CustomStringConvertible {
-    /// The route and its counts that are not zero: `route settings: 3 handled, 1 held`.
+    /// The route and its nonzero counts: `route settings: 3 handled, 1 held`.
     public var description: String {
         let counts = [(handled, "handled"), (failed, "failed"), (held, "held"), (expired, "expired")]
             .filter { $0.0 != 0 }
@@ -78,9 +78,9 @@ extension Metrics.RouteCount: CustomStringConvertible {
     }
 }
 
-/// The counters behind the metrics; reasons of a user's own share one, so that their number stays bounded.
+/// The counters of the metrics; custom refusal reasons share one counter, so that their number stays bounded.
 package final class OutcomeCounters: Sendable {
-    /// What is counted, in the order of the counters.
+    /// The outcomes and reasons, in the order of the counters.
     static let labels: [(outcome: String, reason: String?)] =
         [("handled", nil), ("duplicate", "done"), ("duplicate", "inFlight")]
         + LoopLayer.allCases.map { ("looped", $0.rawValue) }
@@ -112,7 +112,7 @@ package final class OutcomeCounters: Sendable {
     @inline(__always)
     func countHandled(_ count: Int = 1) { counters[0].add(count, ordering: .relaxed) }
 
-    /// Takes back the count of a message that was held and has ended now.
+    /// Subtracts a message that was held and has now ended.
     package func uncountHeld() { counters[Self.held].subtract(1, ordering: .relaxed) }
 
     private static func number(of outcome: Outcome) -> Int {

@@ -1,4 +1,4 @@
-/// Puts middleware into a chain, in the order written; `if`, `else`, `switch` and `for` say which.
+/// Builds a chain of middlewares in the order written; `if`, `else`, `switch` and `for` choose among them.
 ///
 /// ```swift
 /// PushReceiver(app: "0123abcd") {
@@ -10,24 +10,24 @@
 /// ```
 @resultBuilder
 public enum MiddlewareBuilder {
-    /// A stage.
+    /// A middleware.
     public static func buildExpression(_ stage: any Middleware) -> [any Middleware] { [stage] }
-    /// Stages one behind the other.
+    /// Middlewares in sequence.
     public static func buildBlock(_ stages: [any Middleware]...) -> [any Middleware] { stages.flatMap { $0 } }
-    /// The stages behind an `if`.
+    /// The middlewares of an `if`.
     public static func buildOptional(_ stages: [any Middleware]?) -> [any Middleware] { stages ?? [] }
-    /// The stages of an `if` with an `else`.
+    /// The middlewares of an `if` with an `else`.
     public static func buildEither(first stages: [any Middleware]) -> [any Middleware] { stages }
-    /// The stages of an `else`.
+    /// The middlewares of an `else`.
     public static func buildEither(second stages: [any Middleware]) -> [any Middleware] { stages }
-    /// The stages of a `for`.
+    /// The middlewares of a `for`.
     public static func buildArray(_ stages: [[any Middleware]]) -> [any Middleware] { stages.flatMap { $0 } }
 }
 
-/// A chain of middleware as a receiver holds it: its stages, one behind the other.
+/// The middlewares of a receiver, in order.
 ///
-/// A list and no nested generic value: one that is built in another module is compiled there without the types of ours,
-/// and a message took 80 ns more for the chain of a user than for the one that is built here.
+/// This is a list, not a nested generic value: a generic chain that is built in another module is compiled there
+/// without this module's types, and cost 80 ns more per message than one that is built here.
 package struct CompiledChain: Sendable {
     fileprivate struct Stage {
         let middleware: any Middleware
@@ -35,14 +35,14 @@ package struct CompiledChain: Sendable {
     }
 
     private let stages: [Stage]
-    /// The stages as one step, where they are the built-in ones.
+    /// The middlewares as one step, if they are the built-in ones.
     let lane: StandardLane?
-    /// What is wrong with the order of the stages.
+    /// The problems in the order of the middlewares.
     let problems: [ChainProblem]
-    /// The loop guard, which holds messages and takes announcements.
+    /// The loop guard, which holds messages and accepts declared writes.
     let loopGuard: LoopGuard?
 
-    /// Compiles a chain whose stages take this clock.
+    /// Compiles a chain whose middlewares use this clock.
     init(_ middleware: [any Middleware], clock: any ReceiverClock) {
         ChainProblem.refuseRepeated(middleware)
         let middleware = middleware.map { ($0 as? any ClockedMiddleware)?.attached(to: clock) ?? $0 }
@@ -52,11 +52,11 @@ package struct CompiledChain: Sendable {
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first
     }
 
-    /// The names of the stages, first to last.
+    /// The names of the middlewares, first to last.
     var names: [String] { stages.map(\.name) }
 
-    /// Passes a message on, counting in `passed` the stages that let it go.
-    // Never inlined: where it is, each stage is copied first.
+    /// Sends a message through the chain, and counts in `passed` the middlewares that admitted it.
+    // Never inlined: inlining copies each middleware first.
     @inline(never)
     func admit(_ message: inout RoutedMessage, _ passed: inout Int) throws -> Verdict {
         while passed < stages.count {
@@ -67,8 +67,8 @@ package struct CompiledChain: Sendable {
         return .pass
     }
 
-    /// Notifies each stage that must learn how a message ended, the last one first.
-    // Never inlined: in an asynchronous caller each stage would be copied first.
+    /// Calls each middleware that admitted a message with its outcome, the last one first.
+    // Never inlined: an asynchronous caller would copy each middleware first.
     @inline(never)
     package func settle(_ message: RoutedMessage, _ outcome: Outcome, _ progress: ChainProgress) {
         switch progress {
@@ -83,15 +83,15 @@ package struct CompiledChain: Sendable {
         }
     }
 
-    /// Tells the first `passed` stages that a message is held, the last one first.
+    /// Notifies the first `passed` middlewares that a message is held, the last one first.
     func hold(_ message: RoutedMessage, _ passed: Int) {
         for index in (0..<passed).reversed() { stages[index].hold(message) }
     }
 }
 
-// Methods of the stage, since they borrow what a loop over the stages would copy.
+// Methods of the stage, since they borrow the middleware, which a loop over the stages would copy.
 extension CompiledChain.Stage {
-    /// Asks the stage; times it while someone listens.
+    /// Asks the middleware, and times it if a listener is registered.
     fileprivate func admit(_ message: inout RoutedMessage) throws -> Verdict {
         do {
             message.recorder?.begin()
@@ -109,7 +109,7 @@ extension CompiledChain.Stage {
     fileprivate func hold(_ message: RoutedMessage) { middleware.hold(message) }
 }
 
-/// A stage that could not decide, with its name.
+/// The error of a middleware that could not decide, with its name.
 struct StageFailure: Error {
     let stage: String
     let underlying: any Error

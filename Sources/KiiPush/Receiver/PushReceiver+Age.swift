@@ -1,4 +1,4 @@
-// How old a message may be: judged for each route when its handler would start.
+// The age limit of messages, checked for each route before its handler starts.
 
 import Synchronization
 
@@ -10,7 +10,7 @@ extension PushReceiver {
     ///   - route: the route whose handler would start.
     ///   - standard: the limit for routes without delivery settings of their own.
     /// - Returns: whether the handler must not start.
-    // Never inlined: nearly no route has a limit.
+    // Never inlined: hardly any route has a limit.
     @inline(never)
     func isTooOld(_ message: RoutedMessage, for route: Route, _ standard: Duration?) -> Bool {
         guard let limit = route.maxAge ?? (route.delivery == nil ? standard : nil), !message.isReplayed else {
@@ -23,11 +23,11 @@ extension PushReceiver {
         return true
     }
 
-    /// How old a message is: the time since it was sent or, where that is longer or nobody knows it, since it arrived.
+    /// The age of a message: the time since it was sent or since it arrived, whichever is longer and known.
     ///
-    /// A wall clock that was never set must not make messages old. One that is before the message's own time counts for
-    /// nothing; and an arrival that lies before 2010 by a clock that shows a later year was taken down by a clock that
-    /// was not set yet, as an inbox on disk may have it from before a restart of the machine.
+    /// A wall clock that was never set must not make messages old. If it is before the time of sending, that time is
+    /// ignored. If the clock shows 2010 or later, but the arrival is before 2010, the arrival is ignored: it was
+    /// recorded before the clock was set. An inbox on disk may contain such an arrival after a reboot.
     private func age(of message: RoutedMessage) -> Duration {
         let waited = max(message.arrivedAt.duration(to: clock.now), .zero)
         guard let wall = clock.wallNow else { return waited }
@@ -37,6 +37,6 @@ extension PushReceiver {
         return max(known, .milliseconds(wall.since(sentAt)))
     }
 
-    /// The beginning of 2010, in milliseconds since 1970: no push of Kii is older.
+    /// The beginning of 2010, in milliseconds since 1970; every push of Kii is newer.
     private static let firstPush: Int64 = 1_262_304_000_000
 }

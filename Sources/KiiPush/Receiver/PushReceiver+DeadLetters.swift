@@ -1,6 +1,6 @@
 import Synchronization
 
-// Dead letters: how a message becomes one, and how it is handled again.
+// Dead letters: dead-lettering a message, and handling it again.
 
 extension PushReceiver {
     /// Dead-letters a message; the outcome is `failed` if the store has no capacity or throws.
@@ -21,7 +21,7 @@ extension PushReceiver {
         }
     }
 
-    /// Puts a dead letter into the store, and notifies the listeners.
+    /// Adds a dead letter to the store, and notifies the listeners.
     package func putAside(_ letter: DeadLetter) throws {
         var letter = letter
         letter.rulesGeneration = rulesGeneration
@@ -31,10 +31,9 @@ extension PushReceiver {
 
     /// Handles a dead letter again, and removes it from the store when it is handled.
     ///
-    /// It goes through the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the
-    /// routes that did not handle it are called, if they still match; for a payload that could not be decoded when it
-    /// was dead-lettered, and can be now, all routes that match. The handlers have no time limit; see
-    /// `PushService.replay(_:)`.
+    /// It passes the whole chain, but neither the deduplicator nor a breaker nor its age stops it. Only the routes that
+    /// did not handle it are called, if they still match. If its payload could not be decoded before and can be now,
+    /// all matching routes are called. The handlers have no time limit; see `PushService.replay(_:)`.
     ///
     /// - Returns: its outcome; unless it is `handled`, the dead letter stays in the store.
     @discardableResult

@@ -1,7 +1,7 @@
-// What a service needs of a receiver: a message's way in pieces, since it may wait and take more than one attempt.
+// The steps of receiving as separate methods, for a service: its messages may wait and need several attempts.
 
 extension PushReceiver {
-    /// Looks up the routes of a message that was decoded elsewhere, and says in which table.
+    /// Looks up the routes of a message that was decoded elsewhere; returns the table, too.
     package func prepare(_ message: PushMessage) -> (message: RoutedMessage, table: RouteTable) {
         let (table, recorder) = begin()
         return (route(message, nextID(), message.raw.arrivedAt, table, recorder), table)
@@ -13,11 +13,11 @@ extension PushReceiver {
         return .undecodable(error)
     }
 
-    /// Brings a message that has waited up to date: the routes as they are now, judged by the present.
+    /// Updates a message that has waited: to the current routes and the current time.
     ///
     /// - Parameters:
     ///   - message: the message.
-    ///   - known: the table that its routes are of, where no stage has judged them yet.
+    ///   - known: the table of its routes, if no middleware has judged them yet.
     package func refresh(_ message: inout RoutedMessage, _ known: RouteTable?) {
         let table = currentSetup().table
         guard table !== known else {
@@ -29,10 +29,10 @@ extension PushReceiver {
         message.recorder?.take(message.routes)
     }
 
-    /// The routes that a message has now.
+    /// The routes that match a message now.
     package func match(_ message: PushMessage) -> MatchedRoutes { currentSetup().table.match(message.storage).routes }
 
-    /// The routes as they are now, and what takes down the trace of one more message while somebody listens.
+    /// The current routes, and a recorder for the trace of one more message if a listener is registered.
     func begin() -> (table: RouteTable, recorder: TraceRecorder?) {
         let (table, listener) = currentSetup()
         return (table, listener.map { TraceRecorder(clock, generation: table.generation, $0) })

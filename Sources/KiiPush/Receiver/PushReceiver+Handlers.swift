@@ -1,19 +1,18 @@
-// Registering handlers. Every argument but the id and the options is a condition. All of them must hold, and one that
-// is left out asks for nothing. The handler's type says what the conditions guarantee: a route that asks for a bucket
-// gets one that is not optional.
+// Registering handlers. Every argument but the id, the options and the handler is a condition. All given conditions
+// must hold. The handler's type reflects them: if a route has a condition on the bucket, its bucket is non-optional.
 
 extension PushReceiver {
     /// Calls `handler` for each Push to App, whether or not its bucket is known.
     ///
     /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; one is made up when it is left out.
-    ///   - scope: the scopes that it takes.
-    ///   - events: the events that it takes.
-    ///   - sender: the senders that it takes; APNs never names one.
-    ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - scope: the scopes that it matches.
+    ///   - events: the events that it matches.
+    ///   - sender: the senders that it matches; APNs never names a sender.
+    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
     ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats what it takes.
-    ///   - handler: called with the message; one that throws is the outcome ``Outcome/failed(_:)``.
+    ///   - options: how the route treats matching messages.
+    ///   - handler: called with the message; if it throws, the outcome is ``Outcome/failed(_:)``.
     public func onPushToApp(
         _ id: String? = nil, scope: ScopePattern? = nil, events: [KiiEvent]? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
@@ -28,15 +27,15 @@ extension PushReceiver {
     /// Calls `handler` for each Push to App about one of the buckets.
     ///
     /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; one is made up when it is left out.
-    ///   - bucket: the names of the buckets; `*` in a name stands for any run of characters.
-    ///   - scope: the scopes that it takes.
-    ///   - events: the events that it takes.
-    ///   - sender: the senders that it takes; APNs never names one.
-    ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - bucket: the names of the buckets; `*` in a name matches any run of characters.
+    ///   - scope: the scopes that it matches.
+    ///   - events: the events that it matches.
+    ///   - sender: the senders that it matches; APNs never names a sender.
+    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
     ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats what it takes.
-    ///   - handler: called with the event; its bucket and scope are there.
+    ///   - options: how the route treats matching messages.
+    ///   - handler: called with the event, whose bucket and scope are non-optional.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern, scope: ScopePattern? = nil, events: [KiiEvent]? = nil,
         sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
@@ -52,16 +51,16 @@ extension PushReceiver {
     /// Calls `handler` for each Push to App about one of the objects.
     ///
     /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; one is made up when it is left out.
-    ///   - bucket: the names of the buckets; `*` in a name stands for any run of characters.
-    ///   - object: the ids of the objects; `*` asks only that there is one.
-    ///   - scope: the scopes that it takes.
-    ///   - events: the events that it takes.
-    ///   - sender: the senders that it takes; APNs never names one.
-    ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - bucket: the names of the buckets; `*` in a name matches any run of characters.
+    ///   - object: the ids of the objects; `*` matches any id.
+    ///   - scope: the scopes that it matches.
+    ///   - events: the events that it matches.
+    ///   - sender: the senders that it matches; APNs never names a sender.
+    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
     ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats what it takes.
-    ///   - handler: called with the event; its object, bucket and scope are there.
+    ///   - options: how the route treats matching messages.
+    ///   - handler: called with the event, whose object, bucket and scope are non-optional.
     public func onPushToApp(
         _ id: String? = nil, bucket: TextPattern = .any, object: TextPattern, scope: ScopePattern? = nil,
         events: [KiiEvent]? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
@@ -77,12 +76,12 @@ extension PushReceiver {
     /// Calls `handler` for each Push to User, whether or not its topic's scope is known.
     ///
     /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; one is made up when it is left out.
-    ///   - scope: the scopes that it takes.
-    ///   - sender: the senders that it takes.
-    ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - scope: the scopes that it matches.
+    ///   - sender: the senders that it matches.
+    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
     ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats what it takes.
+    ///   - options: how the route treats matching messages.
     ///   - handler: called with the message.
     public func onPushToUser(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
@@ -97,14 +96,14 @@ extension PushReceiver {
     /// Calls `handler` for each Push to User that was sent to one of the topics.
     ///
     /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; one is made up when it is left out.
-    ///   - topic: the names of the topics; `*` in a name stands for any run of characters.
-    ///   - scope: the scopes that it takes.
-    ///   - sender: the senders that it takes.
-    ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - topic: the names of the topics; `*` in a name matches any run of characters.
+    ///   - scope: the scopes that it matches.
+    ///   - sender: the senders that it matches.
+    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
     ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats what it takes.
-    ///   - handler: called with the message; its topic and scope are there.
+    ///   - options: how the route treats matching messages.
+    ///   - handler: called with the message, whose topic and scope are non-optional.
     public func onPushToUser(
         _ id: String? = nil, topic: TextPattern, scope: ScopePattern? = nil, sender: SenderPattern? = nil,
         certainty: [Certainty] = [.certain, .likely], data: [DataCondition] = [],
@@ -119,12 +118,12 @@ extension PushReceiver {
     /// Calls `handler` for each Direct Push.
     ///
     /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; one is made up when it is left out.
-    ///   - sender: the senders that it takes; only MQTT names one.
-    ///   - certainty: how sure the kind must be. A Direct Push is rarely more than likely: nothing in most of them says
-    ///     what they are.
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - sender: the senders that it matches; only MQTT names a sender.
+    ///   - certainty: how certain the kind must be. A Direct Push is rarely more than likely, since most of them do not
+    ///     name their kind.
     ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats what it takes.
+    ///   - options: how the route treats matching messages.
     ///   - handler: called with the message.
     public func onDirectPush(
         _ id: String? = nil, sender: SenderPattern? = nil, certainty: [Certainty] = [.certain, .likely],
@@ -135,15 +134,15 @@ extension PushReceiver {
         add(id, criteria, options, .directPush(handler))
     }
 
-    /// Calls `handler` for each message of any kind; declared last, for whatever no other route takes.
+    /// Calls `handler` for each message of any kind; declare it last, for messages that no other route matches.
     ///
     /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; one is made up when it is left out.
-    ///   - scope: the scopes that it takes.
-    ///   - sender: the senders that it takes.
-    ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - scope: the scopes that it matches.
+    ///   - sender: the senders that it matches.
+    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
     ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats what it takes.
+    ///   - options: how the route treats matching messages.
     ///   - handler: called with the message.
     public func onAny(
         _ id: String? = nil, scope: ScopePattern? = nil, sender: SenderPattern? = nil,

@@ -1,14 +1,14 @@
 import Synchronization
 
-// Messages that the loop guard holds: how they come to be held, and how they continue.
+// Messages that the loop guard holds: holding and releasing them.
 
 extension PushReceiver {
     // MARK: Holding
 
-    /// Keeps a message that none of its routes may handle now; nil if the loop guard has no capacity.
+    /// Holds a message that none of its routes may handle now; nil if the loop guard has no capacity.
     ///
-    /// `willHold` is called first. Then the stages are notified, and then the breaker gets the message: from then on,
-    /// its turn may come. A `keeper` handles it in its turn in place of the receiver.
+    /// `willHold` is called first. Then the middlewares are notified, and then the breaker gets the message: from then
+    /// on, its turn may come. If there is a `keeper`, it handles the message in place of the receiver.
     package func keep(
         _ message: RoutedMessage, _ breaker: BreakerID, _ passed: Int, for keeper: (any HeldKeeper)? = nil,
         _ willHold: (HeldMessage) -> Void = { _ in }
@@ -30,12 +30,12 @@ extension PushReceiver {
         return held
     }
 
-    /// Keeps a message for its held routes, after the others have handled it or ended a loop.
+    /// Holds a message for its held routes, after the others have handled it or ended a loop.
     ///
     /// If neither the loop guard nor the dead-letter store has capacity, the message fails, so that it is delivered
-    /// again: it is better that the others handle it twice than that these never do.
+    /// again: the other routes may handle it twice, but the held routes do not miss it.
     ///
-    /// - Returns: the outcome; and the held message, nil without capacity.
+    /// - Returns: the outcome; and the held message, or nil if it is not held.
     package func holdRemainder(
         _ message: RoutedMessage, _ outcome: Outcome, for keeper: (any HeldKeeper)? = nil,
         inboxID: UInt64? = nil, _ willHold: (HeldMessage) -> Void = { _ in }
@@ -51,9 +51,9 @@ extension PushReceiver {
         return (outcome, nil)
     }
 
-    /// Keeps a message that is walked in memory for its held routes, once the chain has learned its outcome.
+    /// Holds an in-memory message for its held routes, and ends it for the chain.
     ///
-    /// - Returns: the outcome of one that there is no capacity for; nil when it is held.
+    /// - Returns: nil if it is held, otherwise its outcome.
     func holdRemainder(_ walk: inout MessageWalk, _ outcome: Outcome) -> Outcome? {
         let (remaining, held) = holdRemainder(walk.message, outcome) { held in
             end(walk.message, outcome, walk.chain)
@@ -77,7 +77,7 @@ extension PushReceiver {
             settle: { [chain] in chain.settle($0, $1, $2) })
     }
 
-    /// Gives a message the place of an older change of its object, if no other place is left.
+    /// Gives a message the place of an older change of its object, which is superseded.
     private func replace(_ message: RoutedMessage, _ breaker: BreakerID, _ bytes: Int) -> UInt64? {
         guard let loopGuard, let older = loopGuard.takeOlder(of: message, from: breaker) else { return nil }
         keeper(of: older).supersede(older)
@@ -88,8 +88,8 @@ extension PushReceiver {
 
     /// Handles the held messages whose turn it is, and returns their outcomes, in the order in which they ended.
     ///
-    /// Call it now and then, or let ``run()`` do it: a receiver does nothing while nobody calls it. Where the task is
-    /// cancelled it begins no other one; what waits stays held.
+    /// Call it regularly, or let ``run()`` do so: a receiver does nothing unless it is called. If the task is
+    /// cancelled, no further message begins; the others stay held.
     @discardableResult
     public func handleDue() async -> [Outcome] {
         loopGuard?.tellStoreAgain()
@@ -100,7 +100,7 @@ extension PushReceiver {
         return outcomes
     }
 
-    /// Gives all held messages their turn that are due, without waiting for their ends.
+    /// Gives each held message that is due its turn, without waiting for it to end.
     package func giveTurns() {
         guard let loopGuard else { return }
         while let (held, breaker) = loopGuard.takeDue() {
@@ -113,7 +113,7 @@ extension PushReceiver {
         }
     }
 
-    /// Handles a message whose turn it is; nil when its keeper is gone, or another breaker holds it now.
+    /// Handles a message whose turn it is; nil if its keeper no longer exists, or another breaker holds it now.
     private static func takeTurn(
         _ held: HeldMessage, _ breaker: BreakerID, _ loopGuard: LoopGuard
     ) async -> Outcome? {
@@ -125,9 +125,9 @@ extension PushReceiver {
         return await keeper.run(held, .breaker(breaker))
     }
 
-    /// Handles the held message whose turn it is, after `willHandle` was called with it; nil when none is due.
+    /// Calls `willHandle` with the held message whose turn it is, and then handles it; nil if none is due.
     ///
-    /// - Returns: the message and its outcome; no outcome when another breaker holds it now.
+    /// - Returns: the message and its outcome; no outcome if its keeper no longer exists, or another breaker holds it.
     package func handleNextDue(
         _ willHandle: (HeldMessage) async -> Void
     ) async -> (message: HeldMessage, outcome: Outcome?)? {
@@ -138,7 +138,7 @@ extension PushReceiver {
 
     /// Handles held messages when their turn comes, until the task is cancelled.
     ///
-    /// Start one task with it beside the transport. It looks at least once a second, on the receiver's clock.
+    /// Start one task with it beside the transport. It checks at least once a second, on the receiver's clock.
     public func run() async {
         while !Task.isCancelled {
             await handleDue()
@@ -147,14 +147,14 @@ extension PushReceiver {
         }
     }
 
-    /// The messages of this receiver that are held, oldest first.
+    /// The held messages of this receiver, oldest first.
     public var held: [HeldMessage] { loopGuard?.held.filter { $0.receiver == ObjectIdentifier(self) } ?? [] }
 
-    /// Handles held messages now, whatever their breakers say, oldest first.
+    /// Handles held messages now, regardless of their breakers, oldest first.
     ///
-    /// The kill switch still counts, and so do the routes as they are now.
+    /// The kill switch and the current routes still apply.
     ///
-    /// - Parameter condition: which ones.
+    /// - Parameter condition: selects the messages.
     /// - Returns: their outcomes.
     @discardableResult
     public func releaseHeld(where condition: @Sendable (HeldMessage) -> Bool = { _ in true }) async -> [Outcome] {
@@ -173,16 +173,16 @@ extension PushReceiver {
         return dropped.count
     }
 
-    /// Who handles a held message of this receiver: a service that is gone leaves it to the receiver.
+    /// The keeper of a held message: its service or, if that no longer exists, this receiver.
     private func keeper(of held: HeldMessage) -> any HeldKeeper { held.keeper ?? self }
 
     private func takeHeld(where condition: @Sendable (HeldMessage) -> Bool) -> [HeldMessage] {
-        // Asked before the guard's lock is taken, so that the condition may ask the guard.
+        // Evaluated before the guard's lock is taken, so that the condition may call the guard.
         let chosen = Set(held.filter(condition).map(\.id))
         return chosen.isEmpty ? [] : loopGuard?.removeHeld { chosen.contains($0.id) } ?? []
     }
 
-    /// Has the loop guard judge a held message that continues, with its routes as they are now.
+    /// Has the loop guard judge a held message that continues, with its current routes.
     package func resume(
         _ held: HeldMessage, _ bypass: AdmissionBypass
     ) -> (message: RoutedMessage, next: MessageWalk.Resumption) {
@@ -205,10 +205,10 @@ extension PushReceiver {
         case .hold(let breaker):
             let hasCapacity = loopGuard?.promise(breaker, bytes: held.bytes) != nil
             return hasCapacity ? .hold(breaker) : .deadLetter(.holdLimitReached)
-        // Switched off between its turn and now; a waiting message is dead-lettered, as by the kill itself.
+        // Switched off since its turn began; it is dead-lettered, as a kill does with held messages.
         case .end(.looped(.killSwitch)): return .deadLetter(.killSwitch)
         case .end(let end): return .end(end)
-        // Only the deduplicator says so, and a held message has passed it.
+        // Only the deduplicator returns this, and it has already admitted a held message.
         case .wait: return .end(.unrouted(.noRoute))
         }
     }
@@ -222,7 +222,7 @@ extension PushReceiver {
 }
 
 extension PushReceiver: HeldKeeper {
-    /// What a receiver holds is lost with the process.
+    /// A receiver holds messages in memory, so they are lost with the process.
     package var isDurable: Bool { false }
 
     /// Handles a held message; nil if another breaker holds it now.
@@ -248,7 +248,7 @@ extension PushReceiver: HeldKeeper {
 }
 
 extension RouteMatch {
-    /// The routes that neither pass nor are held any more once the loop guard has judged a message that waited.
+    /// The routes that neither pass nor are held after the loop guard has judged a message that waited.
     fileprivate func ended(in message: RoutedMessage) -> [String] {
         routes.filter { route in
             !message.routes.contains { $0 === route } && !message.held.contains { $0 === route }
@@ -257,7 +257,7 @@ extension RouteMatch {
 }
 
 extension Outcome {
-    /// Whether the routes that are held of a message that ended so are still to have it.
+    /// Whether the held routes of a message with this outcome must still handle it.
     package var leavesRemainder: Bool {
         switch self {
         case .handled, .expired, .looped(.ownBucket), .looped(.lineage): true

@@ -1,24 +1,24 @@
-// Registering handlers that borrow: one method for all kinds, since what such a handler gets is not typed by the kind.
+// Registering handlers that borrow: all kinds share these methods, since a lent event has the same type for each kind.
 
 extension PushReceiver {
     /// Lends each message that meets the conditions to `handler`, which does not wait.
     ///
-    /// For handlers that run for many messages and keep nothing of most of them; see ``LentEvent``. In a
-    /// ``ReceiveLoop`` such a message takes no memory from the heap.
+    /// Use it for handlers that run for many messages and keep nothing of most of them; see ``LentEvent``. In a
+    /// ``ReceiveLoop``, such a message needs no heap allocation.
     ///
     /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; one is made up when it is left out.
-    ///   - kind: the kind that it takes; nil takes all.
-    ///   - bucket: the names of the buckets; `*` in a name stands for any run of characters.
-    ///   - object: the ids of the objects; `*` asks only that there is one.
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - kind: the kind that it matches; nil matches all.
+    ///   - bucket: the names of the buckets; `*` in a name matches any run of characters.
+    ///   - object: the ids of the objects; `*` matches any id.
     ///   - topic: the names of the topics.
-    ///   - scope: the scopes that it takes.
-    ///   - events: the events that it takes.
-    ///   - sender: the senders that it takes; APNs never names one.
-    ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - scope: the scopes that it matches.
+    ///   - events: the events that it matches.
+    ///   - sender: the senders that it matches; APNs never names a sender.
+    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
     ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats what it takes.
-    ///   - handler: called with the event; one that throws is the outcome ``Outcome/failed(_:)``.
+    ///   - options: how the route treats matching messages.
+    ///   - handler: called with the event; if it throws, the outcome is ``Outcome/failed(_:)``.
     public func onLent(
         _ id: String? = nil, kind: PushKind? = nil, bucket: TextPattern? = nil, object: TextPattern? = nil,
         topic: TextPattern? = nil, scope: ScopePattern? = nil, events: [KiiEvent]? = nil,
@@ -34,18 +34,18 @@ extension PushReceiver {
     /// Lends each message that meets the conditions to `handler`, which may wait.
     ///
     /// - Parameters:
-    ///   - id: the route's id, unique in the receiver; one is made up when it is left out.
-    ///   - kind: the kind that it takes; nil takes all.
-    ///   - bucket: the names of the buckets; `*` in a name stands for any run of characters.
-    ///   - object: the ids of the objects; `*` asks only that there is one.
+    ///   - id: the route's id, unique in the receiver; generated if omitted.
+    ///   - kind: the kind that it matches; nil matches all.
+    ///   - bucket: the names of the buckets; `*` in a name matches any run of characters.
+    ///   - object: the ids of the objects; `*` matches any id.
     ///   - topic: the names of the topics.
-    ///   - scope: the scopes that it takes.
-    ///   - events: the events that it takes.
-    ///   - sender: the senders that it takes; APNs never names one.
-    ///   - certainty: how sure the kind must be; ambiguous messages are taken only where it says so.
+    ///   - scope: the scopes that it matches.
+    ///   - events: the events that it matches.
+    ///   - sender: the senders that it matches; APNs never names a sender.
+    ///   - certainty: how certain the kind must be; include `ambiguous` to match ambiguous messages.
     ///   - data: conditions on the sender's own data.
-    ///   - options: how the route treats what it takes.
-    ///   - handler: called with the event, which is lent until it returns; one that throws is the outcome
+    ///   - options: how the route treats matching messages.
+    ///   - handler: called with the event, which is lent until it returns; if it throws, the outcome is
     ///     ``Outcome/failed(_:)``.
     public func onLent(
         _ id: String? = nil, kind: PushKind? = nil, bucket: TextPattern? = nil, object: TextPattern? = nil,

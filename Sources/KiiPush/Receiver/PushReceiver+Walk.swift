@@ -1,20 +1,20 @@
 import Synchronization
 
-// The way of a message through a receiver, from the payload to its end; read it from top to bottom.
+// The path of a message through a receiver, from its payload to its end; read it from top to bottom.
 //
 //     payload > decode > routes > chain > handlers > end
 //
-// A message that is like most takes all of it in `StandardLane`, which calls the same stages by their types. Every
-// other one is walked step by step, as its `MessageWalk` says.
+// In the common case, `StandardLane` does all of it, calling the same middlewares by their types. Every other message
+// is walked step by step, as its `MessageWalk` directs.
 
 extension PushReceiver {
     // MARK: Receiving
 
-    /// Takes one payload in and returns when its handlers have returned.
+    /// Receives one payload, and returns when its handlers have returned.
     ///
     /// Handlers of several routes run one after another, in order of declaration; if one fails, the next one still
     /// runs. A duplicate of a message that is being handled returns when that message has ended, so a handler must not
-    /// wait for the outcome of the very payload that it handles.
+    /// wait for the outcome of its own payload.
     public func receive(_ payload: consuming RawPayload) async -> Outcome {
         guard let lane = chain.lane else { return await receiveByStages(payload) }
         switch start(lane, payload) {
@@ -32,7 +32,7 @@ extension PushReceiver {
         }
     }
 
-    /// Takes one payload in, stage by stage.
+    /// Receives one payload, one middleware after another.
     private func receiveByStages(_ payload: consuming RawPayload) async -> Outcome {
         do {
             var walk = MessageWalk(try prepare(payload))
@@ -53,7 +53,7 @@ extension PushReceiver {
     package func prepare(_ payload: consuming RawPayload) throws(DecodeError) -> RoutedMessage {
         let (table, recorder) = begin()
         let id = nextID()
-        // Read before the message takes the payload over, which saves a copy of it.
+        // Read before the message consumes the payload, which saves a copy of it.
         let arrival = payload.arrivedAt
         let transport = recorder == nil ? nil : payload.transport
         let message: PushMessage
@@ -84,20 +84,20 @@ extension PushReceiver {
         let match = table.match(message.storage)
         recorder?.routed(match.routes)
         let now = clock.now
-        // A payload that had to wait before it came here is judged at the present time, as those before it were.
+        // A payload that waited before it came here is judged at the current time, as earlier ones were.
         return RoutedMessage(
             message, id: id, arrivedAt: arrival ?? now, admittedAt: now, app: app, match: match, recorder: recorder)
     }
 
     // MARK: The walk
 
-    /// Walks a message to its end, or to where the loop guard holds it.
+    /// Walks a message until it ends or the loop guard holds it.
     ///
     /// - Parameters:
     ///   - walk: the walk, not started.
     ///   - call: calls a route's handler; nil calls it without a time limit.
     /// - Returns: its outcome; `held` if the loop guard holds it, for the first time or again.
-    // Never inlined: every message's frame would have space for the continuations of a walk, which few messages take.
+    // Never inlined: every message's frame would include the continuations of a walk, which few messages need.
     @inline(never)
     func walk(_ walk: inout MessageWalk, call: ((Route, RoutedMessage) async -> Outcome)? = nil) async -> Outcome {
         var step = walk.start()
@@ -112,7 +112,7 @@ extension PushReceiver {
             case .resume(let held, let bypass):
                 let (message, next) = resume(held, bypass)
                 step = walk.resumed(next, message, held)
-            // A message that waits in memory is dead-lettered by the kill itself.
+            // The kill itself dead-letters messages that wait in memory.
             case .lookForKills: step = walk.switchedOff([])
             case .begin: step = walk.begun(true)
             case .run(let route):
@@ -122,7 +122,7 @@ extension PushReceiver {
             case .deadLetterKilled(let routes):
                 step = walk.deadLetteredKilled(deadLetter(walk.message, .killSwitch, routes))
             case .fail(let failure): step = walk.failedForGood(failure)
-            // Memory is up to date at once.
+            // State in memory needs no record.
             case .record(let next): step = next
             case .deadLetter(let reason):
                 let routes = walk.open { match(walk.message.message) }
@@ -144,7 +144,7 @@ extension PushReceiver {
                     end(walk.message, outcome, walk.chain)
                 }
                 return outcome
-            // Steps of a service: here, nothing is tried again, put off, or left.
+            // Steps of a service: a receiver alone does not retry, postpone or leave messages.
             case .retry(let failure), .waitForResources(let failure): step = .end(.failed(failure))
             case .putOff(_, let outcome): step = .end(outcome)
             case .leave: step = .end(.unrouted(.noRoute))
@@ -154,9 +154,9 @@ extension PushReceiver {
 
     // MARK: Ask the chain
 
-    /// Sends a message through the chain, from the stage of a number on.
+    /// Sends a message through the chain, starting at the middleware with an index.
     ///
-    /// - Returns: what the chain decides, and how many stages have passed the message.
+    /// - Returns: the chain's decision, and the number of middlewares that have admitted the message.
     package func admit(
         _ message: inout RoutedMessage, _ bypass: AdmissionBypass, from stage: Int = 0
     ) -> (judgement: MessageWalk.Judgement, passed: Int) {
@@ -164,7 +164,7 @@ extension PushReceiver {
         var passed = stage
         do {
             let verdict = try chain.admit(&message, &passed)
-            // The common case first, which needs no look at the rest of the message and so no copy of it.
+            // The common case first: it does not read the rest of the message, which saves a copy of it.
             if verdict == .pass, !message.routes.isEmpty { return (.handle, passed) }
             return (judgement(verdict, message), passed)
         } catch {
@@ -177,13 +177,13 @@ extension PushReceiver {
         }
     }
 
-    /// What the verdict of the chain, or of the loop guard alone, means for a message.
+    /// Translates the verdict of the chain, or of the loop guard alone, for a message.
     func judgement(_ verdict: Verdict, _ message: RoutedMessage) -> MessageWalk.Judgement {
         switch verdict {
         case .drop(let reason): return judgement(reason)
         case .pass:
             guard message.routes.isEmpty else { return .handle }
-            // A held route keeps the message, whatever ended the others: it may still handle it.
+            // A held route keeps the message, whatever stopped the others: it may still handle it.
             if let breaker = message.firstHold { return .hold(breaker) }
             if case .drop(let reason)? = message.stopped { return judgement(reason) }
             return .end(.unrouted(message.isTooAmbiguous ? .ambiguous : .noRoute))
@@ -210,7 +210,7 @@ extension PushReceiver {
     ///
     /// - Parameters:
     ///   - route: the route.
-    ///   - message: a message that the chain passed for this route.
+    ///   - message: a message that the chain admitted for this route.
     ///   - maxAge: the limit for routes without delivery settings of their own.
     /// - Returns: the outcome for this route alone.
     @inline(__always)
@@ -231,18 +231,18 @@ extension PushReceiver {
 
     // MARK: The end
 
-    /// Ends a message: the stages that passed it learn its outcome, and it is counted and traced.
+    /// Ends a message: notifies the middlewares that admitted it, counts its outcome, and traces it.
     @inline(__always)
     package func end(_ message: RoutedMessage, _ outcome: Outcome, _ progress: ChainProgress) {
         chain.settle(message, outcome, progress)
-        // A remainder has been counted with the outcome that its transport got.
+        // A remainder was counted when its transport got the outcome.
         if case .ended = progress {} else { counters.count(outcome) }
         message.recorder?.finish(message, outcome)
     }
 }
 
 extension Outcome {
-    /// The outcome for a route whose handler threw; one that ended a loop did so on purpose.
+    /// The outcome for a route whose handler threw; if the error ended a loop, that was intended.
     static func thrown(_ error: any Error, by route: Route) -> Outcome {
         if let end = error as? any LoopEnd { return .looped(end.layer) }
         return .failure(of: route.id, error)

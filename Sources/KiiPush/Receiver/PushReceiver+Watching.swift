@@ -1,13 +1,12 @@
-// What a receiver tells of itself: traces, dead letters, counts, and of what its chain is made.
+// Observing a receiver: traces, dead letters, metrics, and the parts of its chain.
 
 import Synchronization
 
 extension PushReceiver {
     /// Calls `listener` with the trace of every message from now on.
     ///
-    /// Several listeners, up to 64, are called one after the other, in the order in which they were added, by the task
-    /// that received the message, before `receive` returns; keep them short. While there is no listener, no trace is
-    /// made.
+    /// The task that received the message calls the listeners, up to 64, one after another in the order in which they
+    /// were added, before `receive` returns; keep them short. Without a listener, no trace is made.
     ///
     /// - Parameter listener: called once for each message.
     /// - Returns: a token to remove the listener with; drop it to keep the listener.
@@ -19,10 +18,10 @@ extension PushReceiver {
 
     /// Calls `listener` with each message that is dead-lettered from now on.
     ///
-    /// The dead letter is in the store by then, and has its number. Several listeners, up to 64, are called one after
-    /// the other, by the task that dead-lettered the message: the one that received it, or the one that used the kill
-    /// switch. Keep them short: a kill dead-letters up to 1,000 messages at once. Listeners are not called for dead
-    /// letters that were in the store before; see ``DeadLetterStore/count``.
+    /// The dead letter is then in the store, and has its number. The task that dead-lettered the message calls the
+    /// listeners, up to 64, one after another: the task that received it, or the one that used the kill switch. Keep
+    /// them short: a kill dead-letters up to 1,000 messages at once. Listeners are not called for dead letters that
+    /// were in the store before; see ``DeadLetterStore/count``.
     ///
     /// - Parameter listener: called once for each dead letter.
     /// - Returns: a token to remove the listener with; drop it to keep the listener.
@@ -32,20 +31,20 @@ extension PushReceiver {
         return ListenerToken { [weak self] in self?.setup.withLock { $0.deadLetterListeners.remove(number) } }
     }
 
-    /// How many messages were taken in so far, and how they ended.
+    /// The numbers of messages received so far, by outcome and by route.
     public var metrics: Metrics { counters.snapshot(setup.withLock { $0.routes }) }
 
-    /// The names of the stages that a message passes, in order.
+    /// The names of the middlewares that a message passes, in order.
     public var middleware: [String] { chain.names }
 
-    /// What in the chain was hardly meant so, such as a loop guard before the deduplicator; empty when all is well.
+    /// Probable mistakes in the chain, such as a loop guard before the deduplicator; empty if there are none.
     ///
-    /// Let a test look at it once: `#expect(receiver.chainProblems.isEmpty)`.
+    /// Check it in a test: `#expect(receiver.chainProblems.isEmpty)`.
     public var chainProblems: [ChainProblem] { chain.problems }
 
-    /// The chain's loop guard, for its kill switch and its settings; nil when the chain has none.
+    /// The chain's loop guard, for its kill switch and its settings; nil if the chain has none.
     public var loopGuard: LoopGuard? { chain.loopGuard }
 
-    /// The listener as it is now.
+    /// The current listener.
     package var listener: (@Sendable (Trace) -> Void)? { setup.withLock { $0.listener } }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The front door: takes payloads in, sends them through the chain, calls the handlers, and says how each ended.
+/// Receives payloads, sends them through the chain, calls the handlers, and returns the outcome of each.
 ///
 /// ```swift
 /// let receiver = PushReceiver(app: "0123abcd", me: [.thing(id: "th.1")])
@@ -10,12 +10,12 @@ import Synchronization
 /// let outcome = await receiver.receive(RawPayload(bytes, transport: .mqtt))
 /// ```
 ///
-/// Register handlers before the first payload comes; a route that is added later takes the messages that come after
-/// it. `receive` may be called from many tasks at once. A receiver tries a message once: what the
-/// transport should do with it is ``Outcome/disposition``. What the loop guard holds goes on only while a task is in
-/// ``run()``, or when somebody calls ``handleDue()``.
+/// Register handlers before the first payload arrives; a route that is added later matches only later messages.
+/// `receive` may be called from many tasks at once. A receiver tries a message once; ``Outcome/disposition`` says what
+/// the transport should do with it. Messages that the loop guard holds continue only while a task runs ``run()``, or
+/// when ``handleDue()`` is called.
 public final class PushReceiver: Sendable {
-    /// The app that is served; payloads that name none count as this one's.
+    /// The app that is served; a payload that does not name an app counts as this app's.
     public let app: String?
 
     package let limits: PayloadLimits
@@ -23,35 +23,35 @@ public final class PushReceiver: Sendable {
     package let chain: CompiledChain
     package let counters = OutcomeCounters()
 
-    /// Where messages are put aside that nobody will handle unless somebody replays them.
+    /// The store of dead letters: messages that are not handled again unless they are replayed.
     public let deadLetters: any DeadLetterStore
 
     let lastID = Atomic<UInt64>(0)
     let setup = Mutex(Setup())
-    /// How often routes or listeners have changed, so that a loop need not take the lock to see that they have not.
+    /// How often routes or listeners have changed; lets a loop detect changes without taking the lock.
     let setupChanges = Atomic<Int>(0)
 
-    /// What can change while the receiver runs; read once a message.
+    /// The state that can change while the receiver runs; read once per message.
     struct Setup {
         private(set) var routes: [Route] = []
         var ids: Set<String> = []
         var traceListeners = Listeners<Trace>()
         var deadLetterListeners = Listeners<DeadLetter>()
         var listener: (@Sendable (Trace) -> Void)? { traceListeners.call }
-        /// Compiled when a message needs it and routes have been added since.
+        /// The compiled routes; nil until a message needs them after routes were added.
         var table: RouteTable?
         var loaded = LoadedRoutes()
-        /// Counts the changes of the routes, for a load that was overtaken by another.
+        /// Counts the changes of the routes, so that a load detects a concurrent change.
         private(set) var revision = 0
 
-        /// Adds a route behind those that are there.
+        /// Adds a route after the existing ones.
         mutating func append(_ route: Route) {
             routes.append(route)
             table = nil
             revision += 1
         }
 
-        /// Takes other routes, compiled before.
+        /// Replaces the routes with others that are already compiled.
         mutating func replaceRoutes(_ routes: [Route], _ table: RouteTable) {
             self.routes = routes
             self.table = table
@@ -59,7 +59,7 @@ public final class PushReceiver: Sendable {
             revision += 1
         }
 
-        /// An id for the next route, made of its kind and place; a later place where somebody chose that very id.
+        /// An id for the next route, made of its kind and its number; a higher number if that id is in use.
         func freeID(_ kind: String) -> String {
             var number = routes.count + 1
             while ids.contains("\(kind)-\(number)") { number += 1 }
@@ -67,17 +67,17 @@ public final class PushReceiver: Sendable {
         }
     }
 
-    /// Makes a receiver with the chain that every receiver should have: dedupe, loop guard, scope routing.
+    /// Makes a receiver with the standard chain: deduplicator, loop guard, scope filter.
     ///
     /// - Parameters:
-    ///   - app: the app that is served; a payload that names another is refused.
+    ///   - app: the app that is served; a payload that names another app is refused.
     ///   - me: identities that only this device writes as; see ``LoopGuard``.
-    ///   - writesAs: identities that this device writes as, and others too, such as a user with several devices.
+    ///   - writesAs: identities that this device and others write as, such as a user with several devices.
     ///   - serving: the scopes that are served; nil serves all.
-    ///   - loop: the loop guard's layers that are on, and their numbers.
-    ///   - limits: the bounds within which payloads are read.
+    ///   - loop: the enabled layers of the loop guard, and their settings.
+    ///   - limits: the limits for decoding payloads.
     ///   - clock: the clock of the receiver and of its chain.
-    ///   - deadLetters: where messages are put aside; without one, in memory: 1,000 letters of 8 MiB in all.
+    ///   - deadLetters: the dead-letter store; by default in memory, for 1,000 dead letters of 8 MiB in all.
     public convenience init(
         app: String? = nil, me: [Sender] = [], writesAs: [Sender] = [], serving: ScopePattern? = nil,
         loop: LoopSettings = .standard, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
@@ -94,12 +94,12 @@ public final class PushReceiver: Sendable {
     ///
     /// - Parameters:
     ///   - app: the app that is served.
-    ///   - limits: the bounds within which payloads are read.
+    ///   - limits: the limits for decoding payloads.
     ///   - clock: the clock of the receiver and of its chain.
-    ///   - deadLetters: where messages are put aside.
-    ///   - middleware: the chain, first stage first. Keep the order ``Deduplicator``, ``LoopGuard``, ``ScopeFilter``,
-    ///     and put your own stages where they belong among them; ``chainProblems`` says what is wrong with the order.
-    ///     At most one deduplicator and one loop guard.
+    ///   - deadLetters: the dead-letter store.
+    ///   - middleware: the chain, in order. Keep the order ``Deduplicator``, ``LoopGuard``, ``ScopeFilter``, and put
+    ///     your own middlewares among them; ``chainProblems`` reports mistakes in the order. A chain may have at most
+    ///     one deduplicator and one loop guard.
     public init(
         app: String? = nil, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
         deadLetters: any DeadLetterStore = InMemoryDeadLetterStore(),
@@ -112,7 +112,7 @@ public final class PushReceiver: Sendable {
         chain = CompiledChain(middleware(), clock: clock)
     }
 
-    /// What is held ends as ``Outcome/failed(_:)``, so that its transport delivers it again.
+    /// Held messages end as ``Outcome/failed(_:)``, so that their transports deliver them again.
     deinit {
         let id = ObjectIdentifier(self)
         for held in loopGuard?.removeHeld(where: { $0.receiver == id }) ?? [] { held.abandon() }
@@ -127,7 +127,7 @@ public final class PushReceiver: Sendable {
         return result
     }
 
-    /// The routes and the listener as they are now.
+    /// The current routes and listener.
     package func currentSetup() -> (table: RouteTable, listener: (@Sendable (Trace) -> Void)?) {
         setup.withLock { setup in
             if let table = setup.table { return (table, setup.listener) }
@@ -137,7 +137,7 @@ public final class PushReceiver: Sendable {
         }
     }
 
-    /// Adds a route behind those that are there.
+    /// Adds a route after the existing ones.
     package func add(
         _ id: String?, _ criteria: RouteCriteria, _ flow: RouteFlow, _ loop: RouteLoopPolicy,
         _ delivery: DeliverySettings?, _ dedupe: RouteDedupe?, _ handler: RouteHandler

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// The receive path of one task that takes many payloads: a transport's, a file's, or a socket's.
+/// The receive path of one task that receives many payloads, from a transport, a file, or a socket.
 ///
-/// It belongs to one task, so it needs no memory of its own for a message whose handler keeps nothing, and asks for
-/// less at each message than ``PushReceiver/receive(_:)``. Everything else is the receiver's: routes, stages, counts,
-/// traces, and what is held. A receiver may have several loops, beside calls of `receive`. A loop keeps the last
-/// payload until the next one comes.
+/// It belongs to one task, so a message whose handler keeps nothing needs no memory of its own, and less work than
+/// with ``PushReceiver/receive(_:)``. Everything else belongs to the receiver: routes, middlewares, counts, traces, and
+/// held messages. A receiver may have several loops, in addition to calls of `receive`. A loop keeps the last payload
+/// until the next one arrives.
 ///
 /// ```swift
 /// var loop = ReceiveLoop(receiver)
 /// let dispositions = await loop.receive(contentsOf: batch)
 /// ```
 ///
-/// It is fastest with the built-in stages in their usual order and no listener for traces, and with handlers that
-/// borrow; see ``LentEvent``.
+/// It is fastest with the built-in middlewares in their usual order, without a listener for traces, and with handlers
+/// that borrow; see ``LentEvent``.
 public struct ReceiveLoop: ~Copyable {
     private let receiver: PushReceiver
     private let limits: PayloadLimits
@@ -21,15 +21,15 @@ public struct ReceiveLoop: ~Copyable {
     private let lane: StandardLane?
     private var table: RouteTable
     private var isTraced: Bool
-    /// The number of the changes of the receiver's setup that table and tracing are of.
+    /// The receiver's count of setup changes when table and tracing were read.
     private var setupChanges: Int
     private var event: LentEvent
-    /// How many messages the event's route has handled that are not in the counts yet.
+    /// The messages that the event's route has handled and that are not counted yet.
     private var handledOfRoute = 0
-    /// A message that was handled, and that the seen store is told of together with the next one.
+    /// A handled message that the deduplication store learns of together with the next one.
     private var ended: SeenLease?
 
-    /// Makes a loop over a receiver.
+    /// Makes a loop for a receiver.
     public init(_ receiver: PushReceiver) {
         self.receiver = receiver
         limits = receiver.limits
@@ -44,20 +44,20 @@ public struct ReceiveLoop: ~Copyable {
 
     // MARK: Receiving
 
-    /// Takes one payload in and returns when its handlers have, as ``PushReceiver/receive(_:)`` does.
+    /// Receives one payload, and returns when its handlers have returned, as ``PushReceiver/receive(_:)`` does.
     public mutating func receive(_ payload: consuming RawPayload) async -> Outcome {
         let end = await take(payload)
         finishLast()
         return end.outcome(event)
     }
 
-    /// Takes payloads in, one after the other, and returns when all their handlers have.
+    /// Receives payloads, one after another, and returns when all their handlers have returned.
     ///
-    /// What handlers that do not wait have handled is in ``PushReceiver/metrics`` when the batch ends, at the latest.
+    /// Messages of handlers that do not wait are counted in ``PushReceiver/metrics`` when the batch ends, or earlier.
     ///
-    /// - Parameter payloads: what came together, in order. The moment at which one ends counts as that of the next
-    ///   one's beginning, which saves a look at the clock for each.
-    /// - Returns: for each, in the same order, what the transport should do with it.
+    /// - Parameter payloads: the payloads, in order. The clock is read once per payload: the time at which a message
+    ///   ends is the time at which the next one begins.
+    /// - Returns: the disposition of each payload, in the same order.
     public mutating func receive(contentsOf payloads: consuming [RawPayload]) async -> [Disposition] {
         var dispositions: [Disposition] = []
         dispositions.reserveCapacity(payloads.count)
@@ -70,7 +70,7 @@ public struct ReceiveLoop: ~Copyable {
         return dispositions
     }
 
-    /// How a message ended; without its outcome where that follows from the event.
+    /// How a message ended; without its outcome if that follows from the event.
     private enum End {
         case handled
         case other(Outcome)
@@ -106,7 +106,7 @@ public struct ReceiveLoop: ~Copyable {
         }
     }
 
-    /// Whether somebody listens to traces; learns of routes that have changed, too.
+    /// Whether a trace listener is registered; also updates the routes if they have changed.
     @inline(__always)
     private mutating func hasListener() -> Bool {
         if receiver.setupChanges.load(ordering: .acquiring) != setupChanges { readSetup() }
@@ -124,13 +124,13 @@ public struct ReceiveLoop: ~Copyable {
 
     private enum Start {
         case handled
-        /// Its handler is to be called, and may wait.
+        /// Its handler must be called, and may wait.
         case call(SeenLease)
         case end(Outcome)
         indirect case longWay(RoutedMessage, passed: Int)
     }
 
-    /// Decodes a payload, asks the stages, and calls a handler that need not wait.
+    /// Decodes a payload, asks the middlewares, and calls a handler that does not wait.
     private mutating func start(_ lane: StandardLane, _ payload: consuming RawPayload) -> Start {
         let id = receiver.nextID()
         let arrival = payload.arrivedAt
@@ -165,7 +165,7 @@ public struct ReceiveLoop: ~Copyable {
 
     /// Calls a handler that may wait.
     private mutating func call(_ lane: StandardLane, _ lease: SeenLease) async -> End {
-        // It may take long, and the counts should not be behind for as long.
+        // The handler may take long; the counts must not lag behind meanwhile.
         countHandled()
         do {
             if case .lentWaiting(let handler) = event.matched.handler {
@@ -180,21 +180,21 @@ public struct ReceiveLoop: ~Copyable {
         }
     }
 
-    /// Takes down that a message was handled; counts and store are told later.
+    /// Records that a message was handled; counts and store are updated later.
     @inline(__always)
     private mutating func noteHandled(_ lease: SeenLease) {
         handledOfRoute &+= 1
         ended = lease
     }
 
-    /// Goes on with messages of another route.
+    /// Continues with messages of another route.
     @inline(never)
     private mutating func changeRoute(_ route: Route) {
         countHandled()
         event.matched = route
     }
 
-    /// Adds to the counts what the route has handled since.
+    /// Adds the messages that the route has handled since to the counts.
     private mutating func countHandled() {
         guard handledOfRoute > 0 else { return }
         event.matched.handled.add(handledOfRoute, ordering: .relaxed)
@@ -207,7 +207,7 @@ public struct ReceiveLoop: ~Copyable {
         receiver.fail(event.context, lease, lane, error)
     }
 
-    /// Tells the seen store of the message that was handled last.
+    /// Records the last handled message in the deduplication store, and updates the counts.
     private mutating func finishLast() {
         if let lease = ended.take() { lane?.commit(lease, clock.now) }
         countHandled()

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The built-in chain as one step, for the messages that are like most: one route takes it, it repeats none, nothing
-/// holds it, and its scope is served.
+/// The built-in chain as one step, for the common case: one route matches the message, it is not a duplicate, it is not
+/// held, and its scope is served.
 ///
-/// It asks the same stages for the same things, by their types and without a message that carries what each of them may
-/// need. Where one of them has more to say, the message goes the long way, from the stage on that it had come to.
+/// It asks the same middlewares for the same decisions, by their types, and does not make a `RoutedMessage`. If one of
+/// them needs more, the message takes the long way, starting at that middleware.
 final class StandardLane: Sendable {
     private let store: InMemorySeenStore
     private let waiters: InFlightWaiters
@@ -13,11 +13,11 @@ final class StandardLane: Sendable {
     private let filter: ScopeFilter
     private let secret: DedupeSecret
 
-    /// How many stages there are.
+    /// The number of middlewares.
     static let stages = 3
 
-    /// Nil for any chain but the three built-in stages in their order, with keys and a store of the kind that they have
-    /// unless told.
+    /// Nil unless the chain is the three built-in middlewares in order, with default keys, a store in memory, and one
+    /// secret.
     init?(_ middleware: [any Middleware]) {
         guard middleware.count == Self.stages, let deduplicator = middleware[0] as? Deduplicator,
             let loopGuard = middleware[1] as? LoopGuard, let filter = middleware[2] as? ScopeFilter,
@@ -32,15 +32,15 @@ final class StandardLane: Sendable {
         secret = deduplicator.secret
     }
 
-    /// What the stages say to a message.
+    /// The decision of the middlewares about a message.
     enum Answer {
-        /// All of them let it pass, for this route.
+        /// All of them admit it, for this route.
         case pass(Route, SeenLease)
-        /// It goes on from the stage that it has come to.
+        /// It takes the long way, from the middleware that it has reached.
         indirect case longWay(Rest)
     }
 
-    /// How far a message has come that is not like most.
+    /// The progress of a message that takes the long way.
     struct Rest {
         var passed = 0
         var lease: SeenLease?
@@ -49,16 +49,16 @@ final class StandardLane: Sendable {
         var isCounted = false
     }
 
-    /// Asks all stages for a message.
+    /// Asks all middlewares about a message.
     ///
     /// - Parameters:
     ///   - storage: the message.
     ///   - table: the routes.
     ///   - app: the app that is served.
     ///   - arrivedAt: when it arrived.
-    ///   - now: the present moment.
-    ///   - ended: a message that was handled by `now`, which the store is told on the way.
-    /// - Returns: whether it is to be handled.
+    ///   - now: the current time.
+    ///   - ended: a message that was handled by `now`, which is recorded in the store at the same time.
+    /// - Returns: the decision.
     @inline(__always)
     func admit(
         _ storage: MessageStorage, _ table: RouteTable, app: String?, arrivedAt: MonotonicInstant,
@@ -101,7 +101,7 @@ final class StandardLane: Sendable {
         return .longWay(rest)
     }
 
-    /// Remembers a message that was handled.
+    /// Records that a message was handled.
     @inline(__always)
     func commit(_ lease: SeenLease, _ now: MonotonicInstant) {
         store.state.withLock { $0.commit(lease, now) }
@@ -111,7 +111,7 @@ final class StandardLane: Sendable {
 }
 
 extension LoopGuard {
-    /// Judges a message for its only route, where no layer but the rate has anything to say; nil where another may.
+    /// Judges a message for its only route if no layer but the rate applies; nil if another may apply.
     @inline(__always)
     fileprivate func judgePlain(
         _ storage: MessageStorage, _ place: ResourceDigest, _ route: Route, _ arrival: Arrival
@@ -129,16 +129,16 @@ extension LoopGuard {
 // MARK: A message on the lane
 
 extension PushReceiver {
-    /// Where a message stands when the stages were asked.
+    /// The next step for a message after the middlewares were asked.
     enum LaneStart {
-        /// All stages let it pass, under this lease.
+        /// All middlewares admit it, under this lease.
         case handle(HandlerContext, SeenLease)
         case end(Outcome)
-        /// It goes the long way from the stage of this number on.
+        /// It takes the long way, from the middleware with this index.
         indirect case longWay(RoutedMessage, passed: Int)
     }
 
-    /// Decodes a payload, looks up its route, and asks the stages at once.
+    /// Decodes a payload, looks up its route, and asks the middlewares in one step.
     @inline(never)
     func start(_ lane: StandardLane, _ payload: consuming RawPayload) -> LaneStart {
         let (table, listener) = currentSetup()
@@ -150,7 +150,7 @@ extension PushReceiver {
             }
         }
         let id = nextID()
-        // Looked at before the message takes the payload over, which spares a copy of it.
+        // Read before the message consumes the payload, which saves a copy of it.
         let arrival = payload.arrivedAt
         let storage: MessageStorage
         do throws(DecodeError) {
@@ -170,7 +170,7 @@ extension PushReceiver {
         }
     }
 
-    /// A message for the long way, as far as it has come.
+    /// A message for the long way, with its progress so far.
     @inline(never)
     func continued(
         _ rest: StandardLane.Rest, _ storage: MessageStorage, _ id: UInt64, _ arrivedAt: MonotonicInstant,

@@ -1,11 +1,11 @@
 import Synchronization
 
-// Ways in that the test kit needs and no user does.
+// Access for the test kit only.
 
 extension PushReceiver {
-    /// Takes one payload in, and tells the message's number before any stage or handler sees it.
+    /// Receives one payload, and calls `willRun` with the message's number before any middleware or handler sees it.
     ///
-    /// An undecodable payload has a number too, but nobody is called for it.
+    /// An undecodable payload has a number too, but `willRun` is not called for it.
     package func receive(_ payload: RawPayload, willRun: (UInt64) -> Void) async -> Outcome {
         do {
             let message = try prepare(payload)
@@ -17,10 +17,9 @@ extension PushReceiver {
         }
     }
 
-    /// Takes over the routes of another receiver as they are, compiled: a thousand receivers of one file then cost one
-    /// compilation.
+    /// Shares the compiled routes of another receiver: a thousand receivers of one file then need one compilation.
     ///
-    /// Both count what their handlers did in the same counters.
+    /// Both receivers count the results of their handlers in the same counters.
     package func takeRoutes(of other: PushReceiver) {
         let table = other.currentSetup().table
         changeSetup { setup in
@@ -31,7 +30,7 @@ extension PushReceiver {
 }
 
 extension RoutedMessage {
-    /// A message that routes with these ids take, without a receiver.
+    /// A message that routes with these ids match, without a receiver.
     package init(_ message: PushMessage, id: UInt64, arrivedAt: MonotonicInstant, app: String?, routeIDs: [String]) {
         var match = RouteMatch()
         match.routes = MatchedRoutes(
