@@ -115,7 +115,7 @@ extension PushService {
             try receiver.putAside(letter)
             return (outcome, true)
         } catch {
-            tell(.storeFailed("a payload that is no push could not be put aside: \(error)"))
+            tell(.storeFailed("a payload that is no push could not be dead-lettered: \(error)"))
             return (outcome, false)
         }
     }

@@ -34,7 +34,7 @@ extension PushService {
         if inbox.isDurable, !receiver.deadLetters.isDurable {
             tell(
                 .notDurable(
-                    "the inbox is durable and the dead letters are not: what is put aside is gone from the one and lost with "
+                    "the inbox is durable and the dead letters are not: what is dead-lettered is gone from the one and lost with "
                         + "the process; give the receiver durable `deadLetters`"))
         }
         let timer = start { await self.runTimer() }

@@ -155,7 +155,7 @@ struct InspectTests {
         #expect(run.output.filter { !$0.hasPrefix("  ") }.map { $0.suffix(from: "lines", length: 2) } == [":1", ":5"])
         #expect(
             run.errors == [
-                "\(file.path):3:9: unexpectedEnd: the text ends where a colon is due; it may have been cut",
+                "\(file.path):3:9: unexpectedEnd: the text ends where a colon is expected; it may have been cut",
                 "\(file.path):4:65537: limitExceeded: larger than 65536 bytes; raise the limit or send less",
             ])
     }

@@ -23,7 +23,7 @@ public final class PushReceiver: Sendable {
     package let chain: CompiledChain
     package let counters = OutcomeCounters()
 
-    /// Where messages are put aside that nobody will handle unless somebody replays them.
+    /// Where messages are dead-lettered that nobody will handle unless somebody replays them.
     public let deadLetters: any DeadLetterStore
 
     let lastID = Atomic<UInt64>(0)
@@ -77,7 +77,7 @@ public final class PushReceiver: Sendable {
     ///   - loop: the loop guard's layers that are on, and their numbers.
     ///   - limits: the bounds within which payloads are read.
     ///   - clock: the clock of the receiver and of its chain.
-    ///   - deadLetters: where messages are put aside; without one, in memory: 1,000 letters of 8 MiB in all.
+    ///   - deadLetters: where messages are dead-lettered; without one, in memory: 1,000 letters of 8 MiB in all.
     public convenience init(
         app: String? = nil, me: [Sender] = [], writesAs: [Sender] = [], serving: ScopePattern? = nil,
         loop: LoopSettings = .standard, limits: PayloadLimits = .standard, clock: any ReceiverClock = SystemClock(),
@@ -96,7 +96,7 @@ public final class PushReceiver: Sendable {
     ///   - app: the app that is served.
     ///   - limits: the bounds within which payloads are read.
     ///   - clock: the clock of the receiver and of its chain.
-    ///   - deadLetters: where messages are put aside.
+    ///   - deadLetters: where messages are dead-lettered.
     ///   - middleware: the chain, first stage first. Keep the order ``Deduplicator``, ``LoopGuard``, ``ScopeFilter``,
     ///     and put your own stages where they belong among them; ``chainProblems`` says what is wrong with the order.
     ///     At most one deduplicator and one loop guard.

@@ -129,7 +129,7 @@ struct KillFileTests {
             (#"{"version":1,"kills":[],"kills":[]}"#, "1:25: duplicate key; remove one"),
             (
                 #"{"version":1,"kills":[{"target":"a""#,
-                "1:36: unexpectedEnd: the text ends where a comma or a closing bracket is due; it may have been cut"
+                "1:36: unexpectedEnd: the text ends where a comma or a closing bracket is expected; it may have been cut"
             ),
         ])
     func malformed(text: String, what: String) throws {

@@ -13,7 +13,7 @@ struct RulesErrorTests {
             ("{\"version\": 1\n \"rules\": []}", "2:2: expected a comma or a closing bracket"),
             (
                 "{\"version\": 1,\n\"rules\": [",
-                "2:11: the text ends where a value or a closing bracket is due; it may have been cut"
+                "2:11: the text ends where a value or a closing bracket is expected; it may have been cut"
             ),
             ("[]", "1:1: expected an object with the rules, found a list"),
             ("\"a\"", "1:1: expected an object with the rules, found a string"),
