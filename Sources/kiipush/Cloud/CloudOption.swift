@@ -6,8 +6,8 @@ extension CommandOption {
     static func account(_ set: @escaping @Sendable (inout Target, String) -> Void) -> Self {
         value(
             "--account", "FILE",
-            "who calls which app: a JSON object with site (us, jp, sg, eu or a host's name), app, key and token, which "
-                + "only you can read; - is standard input",
+            "the app and the token to call it with: a JSON object with site (us, jp, sg, eu or a host name), app, key "
+                + "and token, readable by its owner only; - reads standard input",
             completes: .file, set)
     }
 }

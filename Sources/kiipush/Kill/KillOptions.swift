@@ -18,21 +18,21 @@ struct KillOptions {
     private var duration: Duration?
     private var flags: [String] = []
 
-    private static let state = CommandOption<KillOptions>.state("the state directory of the program that is to obey") {
+    private static let state = CommandOption<KillOptions>.state("the state directory of the program") {
         $0.directory = $1
     }
 
     static let killTable = OptionTable<KillOptions>([
         .value(
             "--for", "DURATION",
-            "a number and ms, s, m, h or d, such as 10m; 1h without it. The end is rounded up to a second",
+            "how long: a number with ms, s, m, h or d, such as 10m; 1h if not given. The end is rounded up to a second",
             as: duration
         ) { $0.duration = $1 },
-        .value("--rules", "FILE", "refuses an id that no rule of that rules file has", completes: .file) {
+        .value("--rules", "FILE", "refuses an id that is not in this rules file", completes: .file) {
             $0.rules = $1
         },
         .flag("--list", "shows what is off") { $0.flags.append("--list") },
-        .flag("--reset", "keeps a file that cannot be read as kill.json.broken and begins anew; nothing is off then") {
+        .flag("--reset", "renames an unreadable kill file to kill.json.broken and starts with no kills") {
             $0.flags.append("--reset")
         },
         state,

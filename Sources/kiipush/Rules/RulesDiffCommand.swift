@@ -15,11 +15,11 @@ struct RulesDiffCommand {
     static let table = OptionTable<RulesDiffCommand>([
         .value(
             "--corpus", "FILE",
-            #"the messages, one a line: {"at":"2s","transport":"mqtt","payload":{…}}, or "raw" with the bytes as a "#
-                + "string; - for standard input", completes: .file
+            #"the messages, one per line: {"at":"2s","transport":"mqtt","payload":{…}}, or "raw" with the bytes as a "#
+                + #"string; - for standard input"#, completes: .file
         ) { $0.corpus = $1 },
         .value(
-            "--limit", "N", "how many examples are shown of each change, 3 if not given",
+            "--limit", "N", "the most examples shown for each change; 3 if not given",
             as: Arguments.number(0...10_000)
         ) { $0.examples = $1 },
         .format("text for people (the default), or json: one object a change, and a summary") { $0.format = $1 },
@@ -81,14 +81,13 @@ struct RulesDiffCommand {
         usage: ["[OPTION…] OLD NEW --corpus FILE"], options: table.texts, operands: .file,
         notes: [
             .text(
-                "Both versions see all messages in order, on a clock that follows \"at\", each with a receiver of its "
-                    + "own: what one drops as a duplicate or cuts as a loop shows too. Handlers do nothing and "
-                    + "succeed. For \"maxAge\", the date is that of the first message's \"when\", and goes on with "
-                    + "\"at\".")
+                "Each version gets all messages in order, on a clock that follows \"at\", in its own receiver, so "
+                    + "messages dropped as duplicates or as loops also show. Handlers do nothing and succeed. For "
+                    + "\"maxAge\", the date starts at the first message's \"when\" and advances with \"at\".")
         ],
         exits: [
-            (.fine, "no message changes"), (.failed, "one does"),
-            (.unanswered, "something cannot be read, or there is no message, so that nobody knows"),
+            (.fine, "no message is handled differently"), (.failed, "a message is handled differently"),
+            (.unanswered, "a file cannot be read, or the corpus has no messages"),
         ],
         action: { arguments, console in await run(arguments, console) })
 }

@@ -67,17 +67,18 @@ enum TapCommand {
     }
 
     static let command = Command(
-        name: "tap", summary: "shows an agent's messages as they end, with their outcomes",
+        name: "tap", summary: "shows an agent's messages and their outcomes as they end",
         usage: ["[OPTION…]"], options: TapOptions.table.texts,
         notes: [
             .text(
-                "It shows payloads: only the agent's user and root may watch, four at once. Nobody is slowed down: of "
-                    + "what comes faster than it is read, 256 messages wait, others are left out and counted. Ctrl-C "
-                    + "ends it, and so does a pipe that nobody reads.")
+                "The output contains payloads: only the agent's user and root may watch, at most four at once. The "
+                    + "agent is never slowed down: up to 256 unread messages are buffered, and the rest are skipped "
+                    + "and counted. Ctrl-C or a closed pipe ends it.")
         ],
         exits: [
-            (.fine, "the agent ended, or --count is reached"), (.failed, "it closed the connection without an answer"),
-            (.nobody, "no agent there"),
+            (.fine, "the agent ended, or --count was reached"),
+            (.failed, "the agent closed the connection without an answer"),
+            (.nobody, "no agent is running"),
         ],
         action: { arguments, console in await run(arguments, console) })
 }
