@@ -26,7 +26,7 @@ enum CloudOption {
         guard let text = operands.first else { throw Arguments.Mistake(text: "name \(what)") }
         guard operands.count == 1 else { throw Arguments.Mistake(text: "it takes one URI, not \(operands.count)") }
         guard let uri = KiiURI(text) else {
-            throw Arguments.Mistake(text: "'\(escaped(text))' is no URI of Kii's; name \(what)")
+            throw Arguments.Mistake(text: "'\(escaped(text))' is not a kiicloud:// URI; name \(what)")
         }
         return uri
     }

@@ -45,7 +45,8 @@ struct KillOptions {
         if let flag = flags.first {
             guard operands.isEmpty, duration == nil, rules == nil, flags.allSatisfy({ $0 == flag }) else {
                 let what = flag == "--list" ? "shows what is off" : "puts a broken file out of the way"
-                throw Arguments.Mistake(text: "\(flag) \(what), and takes neither a target nor an option but --state")
+                throw Arguments.Mistake(
+                    text: "\(flag) \(what), and takes neither a target nor any option except --state")
             }
             action = flag == "--list" ? .list : .reset
         } else {
@@ -82,14 +83,14 @@ struct KillOptions {
         guard operands.count == 1 else {
             // The shell replaced an unquoted star by the names of files.
             throw Arguments.Mistake(
-                text: "one target at a time, not \(operands.count); a star needs its quotes: '*'")
+                text: "one target at a time, not \(operands.count); quote the star: '*'")
         }
         guard let target = KillTarget(text) else {
             let why =
                 text.utf8.contains(UInt8(ascii: "*")) && !text.contains(exactly: "://")
-                ? "a pattern names no routes: name one by its id, or everything by '*'"
-                : "of the URIs only a bucket's is, such as kiicloud://users/U/buckets/b"
-            throw Arguments.Mistake(text: "'\(escaped(text))' is no target; \(why)")
+                ? "patterns are not supported: use a route's id, or '*' for everything"
+                : "only bucket URIs are, such as kiicloud://users/U/buckets/b"
+            throw Arguments.Mistake(text: "'\(escaped(text))' is not a target; \(why)")
         }
         return target
     }

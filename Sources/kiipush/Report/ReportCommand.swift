@@ -30,8 +30,10 @@ struct ReportCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: ReportCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            guard operands.count == 1 else { throw Arguments.Mistake(text: "it needs one capture") }
-            guard !options.output.isEmpty else { throw Arguments.Mistake(text: "it needs a place: -o report.html") }
+            guard operands.count == 1 else { throw Arguments.Mistake(text: "expected one capture") }
+            guard !options.output.isEmpty else {
+                throw Arguments.Mistake(text: "--output is missing, such as -o report.html")
+            }
             options.capture = operands[0]
             if options.capture == "-", options.rules == "-" {
                 throw Arguments.Mistake(text: "standard input cannot be both the capture and the rules")

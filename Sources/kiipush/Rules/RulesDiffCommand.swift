@@ -28,8 +28,8 @@ struct RulesDiffCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: RulesDiffCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            guard operands.count == 2 else { throw Arguments.Mistake(text: "it needs two rules files") }
-            guard !options.corpus.isEmpty else { throw Arguments.Mistake(text: "it needs a corpus: --corpus FILE") }
+            guard operands.count == 2 else { throw Arguments.Mistake(text: "expected two rules files") }
+            guard !options.corpus.isEmpty else { throw Arguments.Mistake(text: "--corpus FILE is missing") }
             (options.old, options.new) = (operands[0], operands[1])
             guard [options.old, options.new, options.corpus].count(where: { $0 == "-" }) <= 1 else {
                 throw Arguments.Mistake(text: "standard input can be only one of the files")

@@ -34,7 +34,7 @@ struct RulesExplainCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: RulesExplainCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            guard operands.count == 2 else { throw Arguments.Mistake(text: "it needs a rules file and a payload") }
+            guard operands.count == 2 else { throw Arguments.Mistake(text: "expected a rules file and a payload") }
             (options.file, options.payload) = (operands[0], operands[1])
             if options.file == "-", options.payload == "-", !options.isText {
                 throw Arguments.Mistake(text: "standard input cannot be both the rules and the payload")

@@ -22,7 +22,7 @@ struct RulesGraphCommand {
     static func run(_ arguments: [String], _ console: Console) -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: RulesGraphCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            guard operands.count == 1 else { throw Arguments.Mistake(text: "it needs one rules file") }
+            guard operands.count == 1 else { throw Arguments.Mistake(text: "expected one rules file") }
             options.file = operands[0]
         }
         guard case .options(let options) = reading else { return reading.code }

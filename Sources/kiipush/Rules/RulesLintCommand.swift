@@ -20,7 +20,7 @@ struct RulesLintCommand {
     static func run(_ arguments: [String], _ console: Console) -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: RulesLintCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            if operands.isEmpty { throw Arguments.Mistake(text: "it needs a rules file") }
+            if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
             options.files = operands
         }
         guard case .options(let options) = reading else { return reading.code }

@@ -16,7 +16,7 @@ struct RulesTestCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: RulesTestOptions.table, into: RulesTestOptions(), console) {
             options, operands throws(Arguments.Mistake) in
-            if operands.isEmpty { throw Arguments.Mistake(text: "it needs a rules file") }
+            if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
             options.files = operands
         }
         guard case .options(let options) = reading else { return reading.code }

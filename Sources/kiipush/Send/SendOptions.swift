@@ -74,7 +74,7 @@ struct SendOptions {
                 text: "--topic takes the URI of a topic, such as kiicloud://users/ID/topics/T, not '\(escaped(text))'")
         }
         if let app, let named = uri.appID, app != named {
-            throw Arguments.Mistake(text: "--app and --topic name two apps; name one")
+            throw Arguments.Mistake(text: "--app and --topic name different apps")
         }
         address.topic = topic
         address.app = app ?? uri.appID ?? Self.unknownApp

@@ -33,7 +33,7 @@ enum TapCommand {
             do throws(ErrorNumber) {
                 guard let added = try board.add(options) else {
                     reply.error(
-                        "kiipush tap: \(TapBoard.mostReaders) watch already, or the agent ends; end one of them")
+                        "kiipush tap: \(TapBoard.mostReaders) clients are watching already, or the agent is stopping")
                     return .failed
                 }
                 reader = added
@@ -62,7 +62,7 @@ enum TapCommand {
     private static func note(_ count: Int, _ format: ReportFormat) -> String {
         switch format {
         case .json: #"{"leftOut":\#(count)}"#
-        case .text: "-- \(count) left out here: they came faster than they were read"
+        case .text: "-- \(count) skipped: they arrived faster than they were read"
         }
     }
 

@@ -42,7 +42,7 @@ struct TapOptions: Sendable {
 
     /// Refuses operands.
     static func check(_ operands: [String]) throws(Arguments.Mistake) {
-        try Arguments.none(operands, hint: "a route goes behind --route")
+        try Arguments.none(operands, hint: "pass a route with --route")
     }
 
     /// The names of all outcomes, as ``KiiPush/Outcome/name``.

@@ -9,9 +9,9 @@ struct StateOptionsTests {
         arguments: [
             (
                 ["dead-letters", "lsit"],
-                "dead-letters: there is no command 'lsit'; did you mean 'list'?"
+                "dead-letters: unknown command 'lsit'; did you mean 'list'?"
             ),
-            (["held", "replay"], "held: there is no command 'replay'; the commands are list, release, drop and help"),
+            (["held", "replay"], "held: unknown command 'replay'; the commands are list, release, drop and help"),
             (
                 ["dead-letters", "drop"],
                 "dead-letters drop: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters drop --help'"
@@ -39,7 +39,7 @@ struct StateOptionsTests {
             ),
             (
                 ["dead-letters", "list", "--all"],
-                "dead-letters list: there is no option --all; try 'kiipush dead-letters list --help'"
+                "dead-letters list: unknown option --all; try 'kiipush dead-letters list --help'"
             ),
         ])
     func mistakes(arguments: [String], what: String) async {

@@ -199,8 +199,8 @@ extension ReportTests {
         let tapped = try TemporaryFile(#"{"leftOut":1}"#, name: "c.jsonl")
         let place = capture.path + ".html"
         let cases: [([String], ExitCode, String)] = [
-            ([capture.path], .usage, ToolRun.mistake("report", "it needs a place: -o report.html")),
-            (["-o", place], .usage, ToolRun.mistake("report", "it needs one capture")),
+            ([capture.path], .usage, ToolRun.mistake("report", "--output is missing, such as -o report.html")),
+            (["-o", place], .usage, ToolRun.mistake("report", "expected one capture")),
             (
                 ["-", "--rules", "-", "-o", place], .usage,
                 ToolRun.mistake("report", "standard input cannot be both the capture and the rules")
