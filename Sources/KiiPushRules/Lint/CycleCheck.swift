@@ -67,7 +67,7 @@ extension RulesLint {
                 + "'rate': false"
             : zip(members, cycle).allSatisfy { $0.ownTarget?.uri == $1.target }
                 ? "\(causesElsewhere); break the circle"
-                : "each message would cause the next; break the circle, or have the handlers announce their writes"
+                : "each message would cause the next; break the loop, or have the handlers announce their writes"
         report(
             isUnguarded ? .unguardedCycle : .cycle, position(of: first.target, writtenBy: members[0]), members[0].id,
             "rules that feed each other: \(steps.joined(separator: "; ")): \(advice)",

@@ -103,7 +103,7 @@ struct RulesDiffToolTests {
         let run = try await diff(
             Self.rules("a"), Self.rules("a"), bare + "\n" + #"{"payloda":{}}"# + "\n" + #"{"raw":"{}"}"#)
         #expect(run.code == .unanswered)
-        #expect(run.errors.first == #"C:1:1: no step, but what looks like a payload; wrap it: {"payload": …}"#)
+        #expect(run.errors.first == #"C:1:1: this looks like a payload, not a step; wrap it: {"payload": …}"#)
         #expect(run.errors.contains("C:2:2: unknown key 'payloda'; did you mean 'payload'?"))
         #expect(run.errors.allSatisfy { !$0.hasPrefix("C:3") })
     }
