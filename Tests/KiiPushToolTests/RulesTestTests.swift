@@ -198,8 +198,8 @@ struct RulesTestTests {
         let file = try TemporaryFile(good)
         let run = await ToolRun("rules", "test", "--filter", "nothing*", file.path)
         #expect(
-            run.code == .failed && run.errors == ["kiipush rules test: no test is called 'nothing*', so nothing ran"])
-        #expect(run.output == ["\(file.path): no test is called 'nothing*', so none of 2 ran"])
+            run.code == .failed && run.errors == ["kiipush rules test: no test matches 'nothing*', so nothing ran"])
+        #expect(run.output == ["\(file.path): no test matches 'nothing*', so none of 2 ran"])
         for arguments in [["rules", "--help"], ["rules", "test", "--help"]] {
             let help = await ToolRun(arguments)
             #expect(help.code == .fine && help.errors.isEmpty && help.output[0].contains("usage: kiipush rules"))

@@ -18,7 +18,7 @@ extension OutgoingMessage {
         }
         if fcm.isEnabled, fcm.dryRun == true, apns.isEnabled {
             let path = "\(name(of: .fcm)).dryRun"
-            problems.append(SendProblem(.dryRunWithAPNS, at: path, "Kii refuses it while apns is enabled"))
+            problems.append(SendProblem(.dryRunWithAPNS, at: path, "Kii refuses this while apns is enabled"))
         }
         for network in networks { problems += self.problems(network, address) }
         return problems

@@ -66,7 +66,7 @@ extension RulesLint {
             ? "none of them has a rate limit: nothing but announced writes and stamps would end the loop; leave out "
                 + "'rate': false"
             : zip(members, cycle).allSatisfy { $0.ownTarget?.uri == $1.target }
-                ? "\(causesElsewhere); break the circle"
+                ? "\(causesElsewhere); break the loop"
                 : "each message would cause the next; break the loop, or have the handlers announce their writes"
         report(
             isUnguarded ? .unguardedCycle : .cycle, position(of: first.target, writtenBy: members[0]), members[0].id,

@@ -68,7 +68,7 @@ struct StateOptions {
     mutating func finish(_ operands: [String]) throws(Arguments.Mistake) {
         ids = try Self.ids(operands)
         if action == .show, ids.isEmpty {
-            throw Arguments.Mistake(text: "say which by their numbers, as 'list' shows them")
+            throw Arguments.Mistake(text: "name them by number, as 'list' shows")
         }
         if action.changes, !isNarrowed, !isAll {
             throw Arguments.Mistake(text: "say which: numbers, --route, \(isOfLetters ? "--reason, " : "")or --all")
@@ -83,7 +83,7 @@ struct StateOptions {
         var ids: Set<UInt64> = []
         for operand in operands {
             guard let id = UInt64(operand), id > 0 else {
-                throw Arguments.Mistake(text: "'\(escaped(operand))' is no number of a message; 'list' shows them")
+                throw Arguments.Mistake(text: "'\(escaped(operand))' is not a message number; 'list' shows them")
             }
             ids.insert(id)
         }

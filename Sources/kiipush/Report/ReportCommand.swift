@@ -52,7 +52,7 @@ struct ReportCommand {
         do {
             guard let (report, isWhole) = try await read(loaded, console) else { return .failed }
             guard !report.messages.isEmpty else {
-                console.error("\(escaped(capture)):1:1: the capture has no message, so there is nothing to report")
+                console.error("\(escaped(capture)):1:1: the capture is empty; nothing to report")
                 return .failed
             }
             let text = ReportPage(report: report).text
@@ -87,8 +87,8 @@ struct ReportCommand {
                     replayed = try ReplayedReport(source: source, rules: rules, app: app, showsValues: showsValues)
                 } else if rules != nil || app != nil {
                     console.error(
-                        "\(source):\(number):1: this is what an agent did, as 'kiipush tap' tells it: leave out --rules "
-                            + "and --app, which are for captured payloads")
+                        "\(source):\(number):1: this is output of 'kiipush tap', which cannot be combined with --rules "
+                            + "or --app")
                     isUseless = true
                     return false
                 } else {

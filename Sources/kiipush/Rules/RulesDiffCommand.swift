@@ -47,7 +47,7 @@ struct RulesDiffCommand {
                 old: try TestReceiver(rules: oldRules), new: try TestReceiver(rules: newRules), examples: examples)
             let isReadable = try await replay(into: &diff, console)
             if diff.messages == 0 {
-                console.error("\(escaped(corpus)):1:1: there is nothing to compare: the corpus has no message")
+                console.error("\(escaped(corpus)):1:1: the corpus is empty; nothing to compare")
             }
             switch format {
             case .text where diff.messages == 0: break

@@ -23,11 +23,12 @@ struct StateOptionsTests {
             (["held", "drop"], "held drop: say which: numbers, --route, or --all; try 'kiipush held drop --help'"),
             (
                 ["dead-letters", "show"],
-                "dead-letters show: say which by their numbers, as 'list' shows them; try 'kiipush dead-letters show --help'"
+                "dead-letters show: name them by number, as 'list' shows; try 'kiipush dead-letters show --help'"
             ),
             (
                 ["dead-letters", "drop", "x"],
-                "dead-letters drop: 'x' is no number of a message; 'list' shows them; try 'kiipush dead-letters drop --help'"
+                "dead-letters drop: 'x' is not a message number; 'list' shows them; try 'kiipush dead-letters drop "
+                    + "--help'"
             ),
             (
                 ["dead-letters", "replay", "1", "--rate", "0"],

@@ -207,11 +207,11 @@ extension ReportTests {
             ),
             (
                 [empty.path, "-o", place], .failed,
-                "\(empty.path):1:1: the capture has no message, so there is nothing to report"
+                "\(empty.path):1:1: the capture is empty; nothing to report"
             ),
             (
                 [tapped.path, "-o", place, "--app", "a"], .failed,
-                "\(tapped.path):1:1: this is what an agent did, as 'kiipush tap' tells it: leave out --rules and --app, which are for captured payloads"
+                "\(tapped.path):1:1: this is output of 'kiipush tap', which cannot be combined with --rules or --app"
             ),
             (["/nowhere/c", "-o", place], .failed, "/nowhere/c: cannot be read: No such file or directory"),
             (
