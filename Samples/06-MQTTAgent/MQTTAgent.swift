@@ -18,7 +18,7 @@ struct MQTTAgent {
         }
         let (address, directory) = (arguments[1], arguments[2])
 
-        // What outlives the process: payloads on their way, what was handled, what was put aside.
+        // What outlives the process: payloads on their way, what was handled, what was dead-lettered.
         let database = try SQLiteDatabase(directory: directory)
         let inbox = try SQLiteInbox(database)
         let seen = try SQLiteSeenStore(writtenBy: inbox)

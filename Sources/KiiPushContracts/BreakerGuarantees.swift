@@ -12,11 +12,11 @@ extension BreakerGuarantee {
             try trial.write()
             try trial.expectKept([], "when nothing was written")
         },
-        BreakerGuarantee("a breaker is given back as it was") { trial in
+        BreakerGuarantee("a breaker is returned unchanged") { trial in
             try trial.write(odd)
             for when in ["at first", "once more"] { try trial.expectKept(odd, when) }
         },
-        BreakerGuarantee("of a key there is the breaker that was written last") { trial in
+        BreakerGuarantee("the breaker written last for a key is kept") { trial in
             let other = breaker(2)
             try trial.write([breaker(1), other])
             for (coolDown, until) in [(120, 500), (60, 30), (60, 30)] {
@@ -25,7 +25,7 @@ extension BreakerGuarantee {
                 try trial.expectKept([next, other], "when one has opened again")
             }
         },
-        BreakerGuarantee("keys that differ in one part are two") { trial in
+        BreakerGuarantee("keys that differ in one part are distinct") { trial in
             let digest = DedupeKey(first: 7, second: 8)
             let keys = [
                 TrippedBreaker.Key(isWide: false, digest: digest), TrippedBreaker.Key(isWide: true, digest: digest),
@@ -43,7 +43,7 @@ extension BreakerGuarantee {
     // MARK: Closed breakers
 
     private static let closing = [
-        BreakerGuarantee("what has closed is gone, and the others stay") { trial in
+        BreakerGuarantee("closed breakers are removed, and the others are kept") { trial in
             try trial.write([breaker(1), breaker(2), breaker(3)])
             try trial.write(closed: [breaker(2)])
             try trial.expectKept([breaker(1), breaker(3)], "when one has closed")
@@ -52,7 +52,7 @@ extension BreakerGuarantee {
             try trial.write([breaker(2)])
             try trial.expectKept([breaker(2)], "when one has opened again")
         },
-        BreakerGuarantee("to close what is not there changes nothing") { trial in
+        BreakerGuarantee("closing an unknown breaker changes nothing") { trial in
             try trial.write(closed: [breaker(1)])
             try trial.write([breaker(1)])
             try trial.write(closed: [breaker(2)])
@@ -68,7 +68,7 @@ extension BreakerGuarantee {
     // MARK: Capacity
 
     private static let room = [
-        BreakerGuarantee("beyond its bound it forgets those that opened longest ago", capacity: 3) { trial in
+        BreakerGuarantee("beyond its capacity it forgets the breakers that opened first", capacity: 3) { trial in
             for number in 1...3 { try trial.write([breaker(number, until: Int64(100 - number))]) }
             // The first one is now the last one.
             try trial.write([breaker(1)])
@@ -82,7 +82,7 @@ extension BreakerGuarantee {
             let isLast = Set(kept).isSubset(of: Set((10..<15).map { breaker($0).key }))
             trial.expect(kept.count == 3 && isLast, "of five that opened at once three should be kept")
         },
-        BreakerGuarantee("a store for none keeps none", capacity: 0) { trial in
+        BreakerGuarantee("a store of capacity 0 keeps nothing", capacity: 0) { trial in
             try trial.write([breaker(1)])
             try trial.expectKept([], "in a store for none")
         },
@@ -100,7 +100,7 @@ extension BreakerGuarantee {
                 trial.expect(try trial.store.secret == secret, "it should be the same in a later process")
             }
         },
-        BreakerGuarantee("a later process finds what is open, and not what has closed") { trial in
+        BreakerGuarantee("a later process finds open breakers, but no closed ones") { trial in
             let now = SystemClock().now
             // A machine that has just started has been up for less than an hour.
             let open = [(1, 60, 60), (2, 3600, 3000), (3, 60, 1)].map { number, coolDown, ahead in
@@ -119,7 +119,7 @@ extension BreakerGuarantee {
             try trial.expectKept(
                 [breaker(5, until: now.nanoseconds / 1_000_000_000)], isLater: true, "in the process after that")
         },
-        BreakerGuarantee("a later process forgets those that opened longest ago first, too", capacity: 2) { trial in
+        BreakerGuarantee("a later process also forgets the breakers that opened first", capacity: 2) { trial in
             let now = SystemClock().now.nanoseconds / 1_000_000_000
             try trial.write([breaker(2, until: now)])
             try trial.write([breaker(1, until: now)])
@@ -132,7 +132,7 @@ extension BreakerGuarantee {
 
     // MARK: Concurrency
 
-    private static let atOnce = BreakerGuarantee("of many calls at once each is one step") { trial in
+    private static let atOnce = BreakerGuarantee("concurrent calls are atomic") { trial in
         let store = try trial.store
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<32 {

@@ -11,25 +11,25 @@ extension DeadLetterGuarantee {
             try trial.expectLetters([], "at first")
             trial.expect(try !trial.store.remove(1), "an empty store should have nothing to remove")
         },
-        DeadLetterGuarantee("a letter is given back as it came") { trial in
+        DeadLetterGuarantee("a letter is returned unchanged") { trial in
             var added: [DeadLetter] = []
             for letter in letters { added.append(try trial.add(letter)) }
             for when in ["at first", "once more"] { try trial.expectLetters(added, when) }
         },
-        DeadLetterGuarantee("a letter that is there already may be added again, and then has two numbers") { trial in
+        DeadLetterGuarantee("a letter may be added twice, and then has two numbers") { trial in
             let first = try trial.add(letters[0])
             let second = try trial.add(first)
             trial.expect(first.id != second.id, "it should have a number of its own")
             try trial.expectLetters([first, second], "afterwards")
         },
-        DeadLetterGuarantee("a letter is removed by its number, once, and the others stay") { trial in
+        DeadLetterGuarantee("a letter is removed once by its number, and the others are kept") { trial in
             var added: [DeadLetter] = []
             for number in 0..<3 { added.append(try trial.add(letter(number))) }
             trial.expect(try trial.store.remove(added[1].id), "the letter should have been there")
             trial.expect(try !trial.store.remove(added[1].id), "it should be gone then")
             try trial.expectLetters([added[0], added[2]], "afterwards")
         },
-        DeadLetterGuarantee("to remove what was never there changes nothing") { trial in
+        DeadLetterGuarantee("removing an unknown letter changes nothing") { trial in
             let only = try trial.add(letters[0])
             for id in [0, only.id + 1, UInt64(Int64.max) + 1, .max] {
                 trial.expect(try !trial.store.remove(id), "there should be no letter \(id)")
@@ -41,7 +41,7 @@ extension DeadLetterGuarantee {
     // MARK: Numbers
 
     private static let numbers = [
-        DeadLetterGuarantee("letters are given oldest first, whenever they arrived") { trial in
+        DeadLetterGuarantee("letters are returned in the order they were added") { trial in
             let added = try [5, 1, 3].map { try trial.add(letter($0)) }
             try trial.expectLetters(added, "in the order in which they were added")
         },
@@ -49,7 +49,7 @@ extension DeadLetterGuarantee {
             let numbers = try (0..<5).map { try trial.store.add(letter($0)) }
             trial.expect(numbers == [1, 2, 3, 4, 5], "they should be 1 to 5, they are \(numbers)")
         },
-        DeadLetterGuarantee("the number of a letter that is gone is not used again") { trial in
+        DeadLetterGuarantee("the number of a removed letter is not used again") { trial in
             var last: UInt64 = 0
             for round in 0..<5 {
                 let number = try trial.store.add(letter(round))
@@ -63,8 +63,7 @@ extension DeadLetterGuarantee {
     // MARK: Capacity
 
     private static let room = [
-        DeadLetterGuarantee("beyond its count a store refuses a letter, and has room again when one goes", capacity: 3)
-        {
+        DeadLetterGuarantee("beyond its count a store refuses letters until one is removed", capacity: 3) {
             trial in
             var added = try (0..<3).map { try trial.add(letter($0)) }
             try trial.expectFull(letter(3), "beyond the count")
@@ -73,8 +72,7 @@ extension DeadLetterGuarantee {
             try trial.expectFull(letter(5), "beyond the count again")
             try trial.expectLetters(added, "in the end")
         },
-        DeadLetterGuarantee("beyond its bytes a store refuses a letter, and has room again when one goes", bytes: 1000)
-        {
+        DeadLetterGuarantee("beyond its bytes a store refuses letters until one is removed", bytes: 1000) {
             trial in
             let large = try trial.add(letter(0, size: 600))
             let small = try trial.add(letter(1, size: 400))
@@ -85,7 +83,7 @@ extension DeadLetterGuarantee {
             let other = try trial.add(letter(5, size: 600))
             try trial.expectLetters([small, empty, other], "in the end")
         },
-        DeadLetterGuarantee("undecodable ones get half of the count, and others find the rest", capacity: 4) { trial in
+        DeadLetterGuarantee("undecodable letters may use at most half of the count", capacity: 4) { trial in
             let garbage = try (0..<2).map { try trial.add(letter($0, reason: .undecodable)) }
             try trial.expectFull(letter(2, reason: .undecodable), "beyond half of the count, when undecodable,")
             let failed = try (3..<5).map { try trial.add(letter($0)) }
@@ -95,19 +93,19 @@ extension DeadLetterGuarantee {
             let other = try trial.add(letter(6, reason: .undecodable))
             try trial.expectLetters([garbage[1], failed[1], other], "in the end")
         },
-        DeadLetterGuarantee("undecodable ones get half of the bytes, and others find the rest", bytes: 1000) { trial in
+        DeadLetterGuarantee("undecodable letters may use at most half of the bytes", bytes: 1000) { trial in
             let garbage = try trial.add(letter(0, size: 400, reason: .undecodable))
             try trial.expectFull(
                 letter(1, size: 101, reason: .undecodable), "beyond half of the bytes, when undecodable,")
             let failed = try trial.add(letter(2, size: 600))
             try trial.expectLetters([garbage, failed], "in the end")
         },
-        DeadLetterGuarantee("what is refused to be removed gives no room", capacity: 1) { trial in
+        DeadLetterGuarantee("a failed removal frees no capacity", capacity: 1) { trial in
             let only = try trial.add(letter(0))
             trial.expect(try !trial.store.remove(only.id + 1), "there should be no such letter")
             try trial.expectFull(letter(1), "when a letter that is not there was removed")
         },
-        DeadLetterGuarantee("a store for none refuses all", capacity: 0) { trial in
+        DeadLetterGuarantee("a store of capacity 0 refuses every letter", capacity: 0) { trial in
             try trial.expectFull(letter(0), "in a store for none")
         },
     ]
@@ -116,7 +114,7 @@ extension DeadLetterGuarantee {
 
     private static let shares = [
         DeadLetterGuarantee(
-            "of one key there is a tenth of the letters, the last one stands for the rest", capacity: 40
+            "one key may use a tenth of the letters; the last one summarizes the rest", capacity: 40
         ) {
             trial in
             var added = try (0..<4).map { try trial.add(letter($0, keys: [1, 9])) }
@@ -138,7 +136,7 @@ extension DeadLetterGuarantee {
             added.append(try trial.add(letter(12, keys: [1, 9])))
             try trial.expectLetters(added, "when the letter that stood for others has gone")
         },
-        DeadLetterGuarantee("of one key there is a fifth of the bytes", bytes: 1000) { trial in
+        DeadLetterGuarantee("one key may use a fifth of the bytes", bytes: 1000) { trial in
             let first = try trial.add(letter(0, size: 100, keys: [1]))
             var second = try trial.add(letter(1, size: 100, keys: [1]))
             trial.expect(try trial.store.add(letter(2, size: 50, keys: [1])) == second.id, "it should be folded")
@@ -148,7 +146,7 @@ extension DeadLetterGuarantee {
             second.summary = DeadLetter.Summary(count: 2, firstArrivedAt: .seconds(1), bytesLost: 100)
             try trial.expectLetters([first, second], "afterwards")
         },
-        DeadLetterGuarantee("of a wider key there is half of the letters, however many narrow ones", capacity: 8) {
+        DeadLetterGuarantee("a wider key may use half of the letters, whatever its narrow keys", capacity: 8) {
             trial in
             var ids: [UInt64] = []
             for number in 0..<20 { ids.append(try trial.store.add(letter(number, keys: [UInt64(number), 99]))) }
@@ -165,7 +163,7 @@ extension DeadLetterGuarantee {
 
     // MARK: Concurrency
 
-    private static let atOnce = DeadLetterGuarantee("of many calls at once each is one step", capacity: 40) { trial in
+    private static let atOnce = DeadLetterGuarantee("concurrent calls are atomic", capacity: 40) { trial in
         let numbers = await withTaskGroup(of: UInt64?.self) { group in
             for number in 0..<64 { group.addTask { try? trial.store.add(letter(number)) } }
             return await group.reduce(into: [UInt64]()) { all, number in if let number { all.append(number) } }

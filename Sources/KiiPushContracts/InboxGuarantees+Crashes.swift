@@ -5,7 +5,9 @@ extension InboxGuarantee {
     // MARK: Crashes
 
     static let crashes = [
-        InboxGuarantee("one that was in flight has one crash more, and was alone if it was", needsDurable: true) {
+        InboxGuarantee(
+            "a payload in flight at a crash counts one crash more, and is marked if it was alone", needsDurable: true
+        ) {
             trial in
             let ids = try trial.add(4)
             try await trial.record(.begun(ids[1], attempt: 1))
@@ -15,7 +17,7 @@ extension InboxGuarantee {
             try await trial.record(.begun(ids[1], attempt: 3))
             try trial.expectCrashes([1, 3, 1, 0], alone: [ids[1]], "when it was alone again")
         },
-        InboxGuarantee("one that was not in flight has none more", needsDurable: true) { trial in
+        InboxGuarantee("a payload not in flight at a crash counts none", needsDurable: true) { trial in
             let ids = try trial.add(4)
             try await trial.record(
                 .begun(ids[0], attempt: 1), .begun(ids[1], attempt: 1), .failed(ids[0], handled: []),
@@ -24,7 +26,7 @@ extension InboxGuarantee {
             try trial.expectCrashes([0, 1, 0], alone: [left[1]], "when one had failed and one had ended")
             try trial.expectCrashes([0, 1, 0], alone: [left[1]], "when none was in flight since")
         },
-        InboxGuarantee("to be asked again counts no crash", needsDurable: true) { trial in
+        InboxGuarantee("asking again counts no crash", needsDurable: true) { trial in
             let ids = try trial.add(1)
             try await trial.record(.begun(ids[0], attempt: 1))
             try trial.restart()
@@ -36,7 +38,7 @@ extension InboxGuarantee {
     // MARK: Concurrency
 
     static let atOnce = [
-        InboxGuarantee("of many calls at once each is one step") { trial in
+        InboxGuarantee("concurrent calls are atomic") { trial in
             let inbox = try trial.inbox
             let batches = await withTaskGroup(of: [UInt64].self) { group in
                 for task in 0..<32 {
@@ -50,7 +52,7 @@ extension InboxGuarantee {
             trial.expect(batches.allSatisfy { $0 == $0.sorted() }, "numbers should be in the order of the payloads")
             if trial.isDurable { try trial.expectLeft(ids.sorted(), "afterwards") }
         },
-        InboxGuarantee("of the records of many tasks at once each counts, in the order of its payload") { trial in
+        InboxGuarantee("concurrent records all count, in order for each payload") { trial in
             let inbox = try trial.inbox
             let ids = try trial.add(96)
             let failures = await withTaskGroup(of: (any Error)?.self) { group in

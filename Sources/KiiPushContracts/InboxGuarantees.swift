@@ -41,7 +41,8 @@ extension InboxGuarantee {
     // MARK: Persistence
 
     private static let keeping = [
-        InboxGuarantee("a payload is given back byte for byte, with all that its transport said", needsDurable: true) {
+        InboxGuarantee("a payload is returned byte for byte, with all that its transport reported", needsDurable: true)
+        {
             trial in
             let ids = try trial.inbox.add(odd)
             for when in ["at first", "once more"] {
@@ -53,7 +54,7 @@ extension InboxGuarantee {
                 }
             }
         },
-        InboxGuarantee("what has not ended is there, oldest first, and what has ended is gone", needsDurable: true) {
+        InboxGuarantee("unended payloads are returned oldest first, and ended ones are removed", needsDurable: true) {
             trial in
             var ids = try trial.add(5)
             try await trial.record(.ended(ids.remove(at: 2)))
@@ -67,7 +68,7 @@ extension InboxGuarantee {
             ids += try trial.add(1)
             try trial.expectLeft(ids, "when another process has ended one and added one")
         },
-        InboxGuarantee("payloads are given back as far apart as they arrived", needsDurable: true) { trial in
+        InboxGuarantee("payloads keep the time between their arrivals", needsDurable: true) { trial in
             let ids = try trial.inbox.add([-700, -600, 0].map { RawPayload([1], arrivedAt: .seconds($0)) })
             let arrivals = try trial.expectLeft(ids, "before they have ended").map { $0.payload.arrivedAt }
             for (index, seconds) in [(0, 100), (1, 600)] where arrivals.count == 3 {
@@ -81,7 +82,7 @@ extension InboxGuarantee {
                     "two payloads that arrived \(seconds) s apart should be so, they are \(apart)")
             }
         },
-        InboxGuarantee("a payload that is added twice is there twice", needsDurable: true) { trial in
+        InboxGuarantee("a payload added twice is stored twice", needsDurable: true) { trial in
             let ids = try trial.inbox.add([payload(1), payload(1)])
             trial.expect(Set(ids).count == 2, "they should have two numbers")
             try await trial.record(.ended(ids[0]))
@@ -92,7 +93,7 @@ extension InboxGuarantee {
     // MARK: Reading
 
     private static let reading = [
-        InboxGuarantee("what an earlier process left is read in pages", needsDurable: true) { trial in
+        InboxGuarantee("the payloads of an earlier process are read in pages", needsDurable: true) { trial in
             var ids = try trial.add(7)
             try await trial.record(.ended(ids.remove(at: 3)))
             try trial.restart()
@@ -129,7 +130,7 @@ extension InboxGuarantee {
                 try trial.restart()
             }
         },
-        InboxGuarantee("to be read again counts no crash", needsDurable: true) { trial in
+        InboxGuarantee("reading again counts no crash", needsDurable: true) { trial in
             let ids = try trial.add(2)
             try await trial.record(.begun(ids[0], attempt: 1))
             let crashes = try trial.inbox.entries(of: ids).map(\.crashes)
@@ -155,7 +156,7 @@ extension InboxGuarantee {
                 trial.expect(handled == expected, "\(when) the handled routes are \(entries.map(\.handled))")
             }
         },
-        InboxGuarantee("of records for one payload the last counts", needsDurable: true) { trial in
+        InboxGuarantee("the last record of a payload counts", needsDurable: true) { trial in
             let ids = try trial.add(2)
             for attempt in 1...20 {
                 for id in ids {
@@ -186,7 +187,7 @@ extension InboxGuarantee {
                 entries.map(\.crashes) == [0, 1] && entries.last?.crashedAlone == true,
                 "only the last should have been in flight; the crashes are \(entries.map(\.crashes))")
         },
-        InboxGuarantee("a record of a payload that is not there changes nothing") { trial in
+        InboxGuarantee("a record of an unknown payload changes nothing") { trial in
             let ids = try trial.add(2)
             try await trial.record(.ended(ids[0]))
             for id in [0, ids[0], ids[1] + 1, UInt64(Int64.max), UInt64(Int64.max) + 1, .max] {

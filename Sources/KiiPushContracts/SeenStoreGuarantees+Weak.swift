@@ -30,7 +30,7 @@ extension SeenStoreGuarantee {
             try trial.expectDone(try weak(1), at: 10, "that arrived just after the second, which is done,")
             try trial.begin(try weak(1), at: 0, "that arrived with the first, which was released,")
         },
-        SeenStoreGuarantee("messages of a backlog are judged by when they arrived", window: brief) { trial in
+        SeenStoreGuarantee("messages of a backlog are compared by arrival time", window: brief) { trial in
             for arrival in stride(from: Int64(0), to: 100, by: 20) {
                 let lease = try trial.begin(try weak(1), at: arrival, "of a backlog")
                 try trial.store.commit(lease, now: .seconds(100 + arrival / 20))

@@ -26,7 +26,7 @@ extension SeenStoreGuarantee {
             try trial.expectDone(try strong(1), at: 109, "before the age is over since its commit")
             try trial.begin(try strong(1), at: 111, "when the age is over since its commit")
         },
-        SeenStoreGuarantee("a message that was forgotten is remembered anew", window: brief) { trial in
+        SeenStoreGuarantee("a forgotten message is remembered again", window: brief) { trial in
             try trial.handle(try strong(1), at: 0)
             let lease = try trial.begin(try strong(1), at: 61, "when the age is over")
             try trial.store.commit(lease, now: .seconds(61))
@@ -45,7 +45,7 @@ extension SeenStoreGuarantee {
             try trial.begin(try strong(1), at: 0, "beyond the window's count")
             try trial.begin(try strong(11), at: 0, "by its second key beyond the window's count")
         },
-        SeenStoreGuarantee("a window that counts none remembers none", window: SeenWindow(count: 0)) { trial in
+        SeenStoreGuarantee("a window of count 0 remembers nothing", window: SeenWindow(count: 0)) { trial in
             try trial.handle(try strong(1), at: 0)
             try trial.begin(try strong(1), at: 0, "after a commit that is not remembered")
         },
@@ -73,7 +73,7 @@ extension SeenStoreGuarantee {
             try trial.expectDone(try strong(1), at: 100, "when a commit came late")
             try trial.expectDone(try strong(2), at: 100, "when it was committed late")
         },
-        SeenStoreGuarantee("a message that is asked for by a call that waited is done", window: brief) { trial in
+        SeenStoreGuarantee("a message is done for a call that waited", window: brief) { trial in
             try trial.handle(try strong(1), at: 1000)
             try trial.expectDone(try strong(1), at: 941, "for a call that waited for nearly its age")
         },
@@ -98,7 +98,8 @@ extension SeenStoreGuarantee {
     // MARK: Counts
 
     static let counts = [
-        SeenStoreGuarantee("a store that counts tells what it holds, and what it forgot early", window: few) { trial in
+        SeenStoreGuarantee("a store with counts reports what it holds and what it evicted early", window: few) {
+            trial in
             guard trial.store.counts != nil else { return }
             let lease = try trial.begin(try strong(1, 11), at: 0, "the first time")
             let other = try trial.begin(try weak(2), at: 0, "the first time")
@@ -116,7 +117,7 @@ extension SeenStoreGuarantee {
 
     // MARK: Concurrency
 
-    static let atOnce = SeenStoreGuarantee("of many calls that begin one message at once, exactly one gets it") {
+    static let atOnce = SeenStoreGuarantee("if many calls begin one message at once, exactly one gets the lease") {
         trial in
         for round in 1...20 {
             let keys = try strong(round)
@@ -125,7 +126,7 @@ extension SeenStoreGuarantee {
         }
     }
 
-    static let twoKeysAtOnce = SeenStoreGuarantee("so it is when the calls have only one key in common") { trial in
+    static let twoKeysAtOnce = SeenStoreGuarantee("the same holds if the calls have only one key in common") { trial in
         let views = try (1...32).map { call in
             call % 3 == 0 ? try strong(0) : call % 3 == 1 ? try strong(99, 0) : try strong(call, 0)
         }

@@ -26,7 +26,7 @@ extension SeenStoreGuarantee {
             try trial.store.commit(second, now: .seconds(0))
             try trial.expectDone(keys, at: 0, "after its second lease was committed")
         },
-        SeenStoreGuarantee("messages know nothing of each other") { trial in
+        SeenStoreGuarantee("messages do not affect each other") { trial in
             let first = try trial.begin(try strong(1), at: 0, "the first time")
             let second = try trial.begin(try strong(2), at: 0, "while another is in flight")
             trial.expect(first.number != second.number, "two leases should have two numbers")
@@ -41,7 +41,7 @@ extension SeenStoreGuarantee {
     // MARK: Two keys
 
     private static let keys = [
-        SeenStoreGuarantee("a message with two keys is seen by either") { trial in
+        SeenStoreGuarantee("a message with two keys is found by either key") { trial in
             let both = try strong(1, 2)
             let lease = try trial.begin(both, at: 0, "the first time")
             for (keys, which) in [(try strong(1), "by its first key"), (try strong(2), "by its second key")] {
@@ -70,17 +70,17 @@ extension SeenStoreGuarantee {
             }
             try trial.begin(try strong(1, 4), at: 0, "with a third second key, after both were handled")
         },
-        SeenStoreGuarantee("a release gives both keys back") { trial in
+        SeenStoreGuarantee("a release frees both keys") { trial in
             try trial.store.release(try trial.begin(try strong(1, 2), at: 0, "the first time"))
             try trial.begin(try strong(2), at: 0, "by its second key after its release")
             try trial.begin(try strong(1), at: 0, "by its first key after its release")
         },
-        SeenStoreGuarantee("a duplicate reserves nothing, not even a key of its own") { trial in
+        SeenStoreGuarantee("a duplicate reserves no key, not even a new one") { trial in
             let lease = try trial.begin(try strong(1), at: 0, "the first time")
             try trial.expectInFlight(try strong(2, 1), under: lease, at: 0, "by its second key")
             try trial.begin(try strong(2), at: 0, "though a duplicate had its key")
         },
-        SeenStoreGuarantee("the lease that a duplicate is told of is in flight as long as the first one's") { trial in
+        SeenStoreGuarantee("the lease returned for a duplicate is in flight as long as the first one's") { trial in
             let lease = try trial.begin(try strong(1, 2), at: 0, "the first time")
             let state = try trial.store.begin(try strong(3, 2), now: .seconds(0))
             guard case .inFlight(let told) = state else { return trial.fail("the duplicate should be in flight") }
@@ -93,7 +93,7 @@ extension SeenStoreGuarantee {
     // MARK: Leases
 
     private static let leases = [
-        SeenStoreGuarantee("a lease is never taken away by age", window: brief) { trial in
+        SeenStoreGuarantee("a lease never expires by age", window: brief) { trial in
             let lease = try trial.begin(try strong(1), at: 0, "the first time")
             let weakLease = try trial.begin(try weak(2), at: 0, "the first time")
             try trial.expectInFlight(try strong(1), under: lease, at: 1_000_000, "long after the window's age")
@@ -104,7 +104,7 @@ extension SeenStoreGuarantee {
             }
             try trial.expectDone(try strong(1), at: 1_000_001, "counted from its commit")
         },
-        SeenStoreGuarantee("a lease is never taken away by count", window: SeenWindow(count: 2)) { trial in
+        SeenStoreGuarantee("a lease is never evicted by count", window: SeenWindow(count: 2)) { trial in
             let keys = try strong(1)
             let lease = try trial.begin(keys, at: 0, "the first time")
             for number in 2..<50 { try trial.handle(try strong(number), at: 0) }
@@ -114,7 +114,7 @@ extension SeenStoreGuarantee {
             try trial.store.commit(lease, now: .seconds(0))
             try trial.expectDone(keys, at: 0, "after its commit")
         },
-        SeenStoreGuarantee("a lease that has ended changes nothing") { trial in
+        SeenStoreGuarantee("an ended lease has no effect") { trial in
             let keys = try strong(1)
             let released = try trial.begin(keys, at: 0, "the first time")
             try trial.store.release(released)
@@ -132,7 +132,7 @@ extension SeenStoreGuarantee {
             try trial.store.commit(lease, now: .seconds(50))
             try trial.begin(try strong(1), at: 61, "when the window's age was over since the first commit")
         },
-        SeenStoreGuarantee("a lease that the store never gave changes nothing") { trial in
+        SeenStoreGuarantee("a lease that the store never issued has no effect") { trial in
             let unknown = SeenLease(number: 4_000_000_000, keys: try strong(1), arrivedAt: .seconds(0))
             trial.expect(try !trial.store.isInFlight(unknown), "an unknown lease should not be in flight")
             try trial.store.commit(unknown, now: .seconds(0))

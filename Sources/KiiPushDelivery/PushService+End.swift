@@ -57,7 +57,7 @@ extension PushService {
         let isDone = routes.isEmpty && !delivery.walk.done.isEmpty
         let outcome = isDone ? .deadLettered(reason) : deadLetter(delivery, reason, routes)
         if case .failed(let failure) = outcome {
-            tell(.storeFailed("a message could not be put among the dead letters: \(failure.error)"))
+            tell(.storeFailed("a message could not be dead-lettered: \(failure.error)"))
         }
         return delivery.walk.deadLettered(outcome, reason, routes, isDurable: isDurable)
     }

@@ -16,7 +16,7 @@ extension PushService {
                 try await inbox.record(records)
                 return true
             } catch {
-                tell(.storeFailed("the inbox could not take down what became of a message: \(error)"))
+                tell(.storeFailed("the inbox could not record the outcome of a message: \(error)"))
             }
             guard await pause(length) else { return false }
             length = min(length * 2, .seconds(10))

@@ -39,7 +39,7 @@ extension PushService {
             numbers = try add(payloads, decoded)
         } catch {
             cancel(payloads, intake)
-            tell(.storeFailed("the inbox could not take \(counted(payloads.count, "payload")) in: \(error)"))
+            tell(.storeFailed("the inbox could not store \(counted(payloads.count, "payload")): \(error)"))
             throw .failed(error)
         }
         var deliveries: [Delivery] = []
@@ -115,7 +115,7 @@ extension PushService {
             try receiver.putAside(letter)
             return (outcome, true)
         } catch {
-            tell(.storeFailed("a payload that is no push could not be put aside: \(error)"))
+            tell(.storeFailed("a payload that is not a push could not be dead-lettered: \(error)"))
             return (outcome, false)
         }
     }

@@ -45,7 +45,7 @@ extension PushService {
             for entry in try inbox.entries(of: numbers) { entries[entry.id] = entry }
             return (entries, change { $0.delivery })
         } catch {
-            tell(.storeFailed("payloads that wait in the inbox could not be read: \(error)"))
+            tell(.storeFailed("payloads waiting in the inbox could not be read: \(error)"))
             return nil
         }
     }
@@ -166,7 +166,7 @@ extension PushService {
                 routed, putOff.reason, putOff.routes, attempts: putOff.attempts, cause: putOff.cause,
                 inboxID: putOff.number)
             if case .failed(let failure) = outcome {
-                tell(.storeFailed("a message could not be put among the dead letters: \(failure.error)"))
+                tell(.storeFailed("a message could not be dead-lettered: \(failure.error)"))
                 return Array(some[index...])
             }
             let end = putOff.reason == .quarantined ? Outcome.quarantined : outcome

@@ -34,8 +34,8 @@ extension PushService {
         if inbox.isDurable, !receiver.deadLetters.isDurable {
             tell(
                 .notDurable(
-                    "the inbox is durable and the dead letters are not: what is put aside is gone from the one and lost with "
-                        + "the process; give the receiver durable `deadLetters`"))
+                    "the inbox is durable and the dead letters are not: dead letters are removed from the inbox and "
+                        + "lost with the process; give the receiver durable `deadLetters`"))
         }
         let timer = start { await self.runTimer() }
         let held = start { await self.runHeld() }
@@ -166,5 +166,5 @@ extension ServiceState {
 /// A service runs once; make another one.
 public struct ServiceUsed: Error, CustomStringConvertible {
     /// What to do, in words.
-    public var description: String { "a service runs once; make another one" }
+    public var description: String { "a service runs only once; create a new one" }
 }

@@ -116,7 +116,7 @@ extension PushService {
             var latest = now.advanced(by: .seconds(1))
             receiver.loopGuard?.tellStoreAgain()
             if let failure = receiver.loopGuard?.takeStoreFailure() {
-                tell(.storeFailed("the loop guard's breakers could not be kept: \(failure)"))
+                tell(.storeFailed("the loop guard's breakers could not be stored: \(failure)"))
             }
             if let due = receiver.loopGuard?.nextDue {
                 if due <= now, mayLetGo { receiver.giveTurns() }

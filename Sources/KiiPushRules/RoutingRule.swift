@@ -116,7 +116,7 @@ extension RulesReader {
         guard id != "*", !id.begins(exactlyWith: "kiicloud:") else {
             report(
                 node.offset,
-                "expected the rule's id, found what the kill switch takes for \(id == "*" ? "everything" : "a URI")")
+                "expected the rule's id, found what the kill switch treats as \(id == "*" ? "everything" : "a URI")")
             return nil
         }
         return id
@@ -165,7 +165,7 @@ extension RulesReader {
         for node in nodes {
             guard let argument = string(node, "an argument, a string") else { return nil }
             guard !argument.utf8.contains(0) else {
-                report(node.offset, "an argument cannot hold a zero byte")
+                report(node.offset, "an argument cannot contain a zero byte")
                 return nil
             }
             arguments.append(argument)

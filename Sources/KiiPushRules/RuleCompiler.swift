@@ -27,7 +27,7 @@ struct RuleCompiler {
         }
         for rule in rules {
             if taken(rule.id) {
-                report(rule.position, "the code declares a route '\(Suggestion.shown(rule.id))' too; rename one")
+                report(rule.position, "the code also declares a route '\(Suggestion.shown(rule.id))'; rename one")
             }
             guard let handler = handler(rule, report: { report(rule.actionPosition, $0) }) else { continue }
             routes.append(

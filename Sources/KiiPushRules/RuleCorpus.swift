@@ -25,13 +25,13 @@ package struct RuleCorpus: Sendable {
             var reader = RulesReader(source)
             let root = try RoutingRules.checkedRoot(source)
             if reader.isBarePayload(root) {
-                throw RulesError(file, .start, "no step, but what looks like a payload; wrap it: {\"payload\": …}")
+                throw RulesError(file, .start, "this looks like a payload, not a step; wrap it: {\"payload\": …}")
             }
             let step = reader.step(root, &now, RuleNames([], isComplete: false))
             if let error = reader.error { throw error }
             guard let step else { throw RulesError(file, .start, "no step") }
             if case .receive = step.action { return step }
-            throw RulesError(file, .start, "expected 'payload' or 'raw': a corpus holds what came in, and nothing else")
+            throw RulesError(file, .start, "expected 'payload' or 'raw': a corpus contains incoming messages only")
         } catch {
             throw error.moved(toLine: number)
         }

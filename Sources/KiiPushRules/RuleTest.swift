@@ -151,7 +151,7 @@ extension RulesReader {
     private mutating func refuseKeysOfMessages(_ object: RulesObject, _ name: String) {
         for key in ["transport", "fail", "expect"] {
             guard let member = object.member(key) else { continue }
-            report(member.keyOffset, "'\(key)' goes with a payload; nothing comes in at a step with '\(name)'")
+            report(member.keyOffset, "'\(key)' needs a payload; no message arrives at a step with '\(name)'")
         }
     }
 

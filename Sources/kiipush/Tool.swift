@@ -19,19 +19,18 @@ struct Tool {
 
     /// The tool itself, with all its commands.
     static let command: Command = Command(
-        name: "", summary: "inspects Kii push payloads and shows how a receiver handles them",
+        name: "", summary: "receives, inspects and sends Kii push messages",
         usage: ["COMMAND [OPTION…]"], options: [OptionTexts(options: [versionOption, .help])],
         notes: [
             .text(
-                "Colours are for terminals only: there are none in a pipe or a file, with TERM=dumb, or where NO_COLOR "
-                    + "is set.")
+                "Colours are used on terminals only, and not with TERM=dumb or if NO_COLOR is set.")
         ],
         exits: [
-            (.fine, "fine, or yes"), (.failed, "no, or something failed: an input, a test, what was asked for"),
+            (.fine, "fine, or yes"), (.failed, "no, or an input, a test or the command failed"),
             (
                 .unanswered,
-                "there is no answer: a payload is ambiguous under --strict, two versions of rules cannot be compared, "
-                    + "or no agent is there"
+                "no answer: a payload is ambiguous under --strict, two versions of rules cannot be compared, or no "
+                    + "agent is running"
             ),
         ],
         commands: [

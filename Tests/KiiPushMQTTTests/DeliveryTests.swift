@@ -67,7 +67,7 @@ struct DeliveryTests {
         }
         #expect(intake.texts == ["a", "b", "c"])
         #expect(intake.payloads[0].isRedelivered)
-        #expect(intake.losses.count == 1 && intake.losses[0].contains("could not keep"))
+        #expect(intake.losses.count == 1 && intake.losses[0].contains("could not store"))
         #expect(intake.connections.count == 2 && intake.connections[1].contains("session kept"))
         #expect(intake.gaps.isEmpty)
     }

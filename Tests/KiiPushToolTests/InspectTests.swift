@@ -155,7 +155,7 @@ struct InspectTests {
         #expect(run.output.filter { !$0.hasPrefix("  ") }.map { $0.suffix(from: "lines", length: 2) } == [":1", ":5"])
         #expect(
             run.errors == [
-                "\(file.path):3:9: unexpectedEnd: the text ends where a colon is due; it may have been cut",
+                "\(file.path):3:9: unexpectedEnd: the text ends where a colon is expected; it may have been cut",
                 "\(file.path):4:65537: limitExceeded: larger than 65536 bytes; raise the limit or send less",
             ])
     }
@@ -207,12 +207,12 @@ struct InspectTests {
     @Test(
         "a wrong command line ends with 64 and says what is right",
         arguments: [
-            (["inspect", "--colour"], "there is no option --colour"),
-            (["inspect", "--fromat", "json"], "there is no option --fromat; did you mean --format?"),
-            (["rules", "test", "--covrage", "f"], "there is no option --covrage; did you mean --coverage?"),
-            (["rules", "diff", "--hlep"], "there is no option --hlep; did you mean --help?"),
-            (["help", "inspekt"], "there is no command 'inspekt'; did you mean 'inspect'?"),
-            (["rules", "help", "tset"], "there is no command 'tset'; did you mean 'test'?"),
+            (["inspect", "--colour"], "unknown option --colour"),
+            (["inspect", "--fromat", "json"], "unknown option --fromat; did you mean --format?"),
+            (["rules", "test", "--covrage", "f"], "unknown option --covrage; did you mean --coverage?"),
+            (["rules", "diff", "--hlep"], "unknown option --hlep; did you mean --help?"),
+            (["help", "inspekt"], "unknown command 'inspekt'; did you mean 'inspect'?"),
+            (["rules", "help", "tset"], "unknown command 'tset'; did you mean 'test'?"),
             (["inspect", "--transport"], "--transport needs a value"),
             (
                 ["inspect", "--transport", "pigeon"],
@@ -221,9 +221,9 @@ struct InspectTests {
             (["inspect", "--format=xml"], "--format takes one of text, json, not 'xml'"),
             (["inspect", "--strict=yes"], "--strict takes no value"),
             (["demo", "loudly"], "it takes no arguments"),
-            (["inspekt"], "there is no command 'inspekt'; did you mean 'inspect'?"),
-            (["rules", "prove"], "there is no command 'prove'; the commands are test, lint, explain, diff, graph,"),
-            (["kill", "--fro", "5m"], "there is no option --fro; did you mean --for?"),
+            (["inspekt"], "unknown command 'inspekt'; did you mean 'inspect'?"),
+            (["rules", "prove"], "unknown command 'prove'; the commands are test, lint, explain, diff, graph,"),
+            (["kill", "--fro", "5m"], "unknown option --fro; did you mean --for?"),
         ])
     func usage(arguments: [String], message: String) async {
         let run = await ToolRun(arguments)
@@ -257,7 +257,7 @@ struct InspectTests {
             (#"{"topic":"ring-front"}"#, "  topic     ring-front (no complete scope: the payload states none)"),
             (
                 #"{"bucketID":"b","objectScopeType":"APP_AND_USER"}"#,
-                "  bucket    b (no complete scope: the payload states APP_AND_USER, without the id that it needs)"
+                "  bucket    b (no complete scope: the payload states APP_AND_USER, without the required id)"
             ),
             (#"{"bucketID":"b","objectID":"o"}"#, "  object    o (no complete scope: the payload states none)"),
         ])

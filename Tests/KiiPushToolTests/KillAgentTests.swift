@@ -27,7 +27,7 @@ struct KillAgentTests {
     func obeyed() async throws {
         let agent = try agent()
         let real = URL(filePath: state).resolvingSymlinksInPath().path
-        let name = "obeyed by agent \(agent.process), which runs in \(real) since "
+        let name = "confirmed by agent \(agent.process), which runs in \(real) since "
         for target in ["*", "settings", "kiicloud://users/U/buckets/b"] {
             for command in ["kill", "revive"] {
                 let run = await ToolRun(command, target, "--state", state)
@@ -49,7 +49,7 @@ struct KillAgentTests {
         let agent = try agent()
         let run = await ToolRun("kill", "setings", "--state", state)
         #expect(run.code == .failed)
-        #expect(run.errors.first?.hasSuffix(", has no such route, so that nothing is off there") == true)
+        #expect(run.errors.first?.hasSuffix(", has no such route, so nothing is off there") == true)
         #expect(try agent.stop() == 0)
     }
 
@@ -61,7 +61,7 @@ struct KillAgentTests {
         kill(agent.process, SIGCONT)
         #expect(run.code == .failed)
         #expect(
-            run.errors.first?.hasPrefix("kiipush kill: an agent has \(state), and did not say that it obeys") == true)
+            run.errors.first?.hasPrefix("kiipush kill: an agent runs in \(state), but did not confirm") == true)
         #expect(try agent.stop() == 0)
     }
 

@@ -49,7 +49,7 @@ struct KillTests {
         return (isOfNobody ? .fine : code, output, errors)
     }
 
-    private var nobody: String { ": no agent is running in \(state); the next one that starts there will obey" }
+    private var nobody: String { ": no agent is running in \(state); the next one will apply it" }
 
     private let kill = { await KillCommand.kill($0, $1, now: $2) }
     private let revive = { await KillCommand.revive($0, $1, now: $2) }
@@ -153,7 +153,8 @@ struct KillTests {
         let run = try await run(kill, "a", at: "1970-01-01T00:00:05Z")
         #expect(run.code == .fine && run.output.first?.contains("1970-01-01T01:00:05Z") == true)
         #expect(
-            run.errors.count == 1 && run.errors.first?.contains("once it is set right this kill may be over") == true)
+            run.errors.count == 1
+                && run.errors.first?.contains("this kill may end as soon as the clock is corrected") == true)
     }
 
     // MARK: Targets that nothing has
@@ -177,7 +178,7 @@ struct KillTests {
     func all(word: String) async throws {
         let run = try await run(kill, word)
         #expect(run.code == .fine && run.output.count == 2)
-        #expect(run.errors == ["kiipush kill: '\(word)' is taken for a route's id; everything is '*'"])
+        #expect(run.errors == ["kiipush kill: '\(word)' is treated as a route's id; use '*' for everything"])
     }
 
     @Test("with a rules file an id must be a rule's, else the nearest is named and nothing is written")
@@ -200,7 +201,7 @@ struct KillTests {
     // MARK: What goes wrong
 
     private var wayOut: String {
-        "remove it or repair it; 'kiipush kill --reset' keeps it as kill.json.broken and begins anew"
+        "remove it or repair it; 'kiipush kill --reset' renames it to kill.json.broken and starts with no kills"
     }
 
     @Test("an empty file does not bar the way to an emergency switch", arguments: ["", " \n\t\r\n"])
@@ -224,14 +225,14 @@ struct KillTests {
         #expect(failed.code == .failed && failed.errors.first?.hasSuffix(wayOut) == true)
         let run = try await run(kill, "--reset")
         #expect(run.code == .fine && run.errors.isEmpty)
-        #expect(run.output == ["nothing is off any more; what could not be read is in \(file).broken"])
+        #expect(run.output == ["nothing is off any more; the unreadable file is now \(file).broken"])
         #expect(try String(contentsOfFile: "\(file).broken", encoding: .utf8) == broken)
         #expect(try await self.run(kill, "*").code == .fine)
     }
 
     @Test("a file that can be read is not reset, nor is one that is not there")
     func noReset() async throws {
-        let answer = "\(file) can be read, or is not there; nothing was reset"
+        let answer = "\(file) is readable or missing; nothing was reset"
         #expect(try await run(kill, "--reset").output == [answer])
         _ = try await run(kill, "*")
         #expect(try await run(kill, "--reset").output == [answer])
@@ -245,7 +246,7 @@ struct KillTests {
         #expect(list.code == .failed)
         #expect(
             list.errors == [
-                "\(file):2:25: \"soon\" is no time; a time is a string such as \"2026-11-21T12:00:00Z\""
+                "\(file):2:25: \"soon\" is not a time; a time is a string such as \"2026-11-21T12:00:00Z\""
             ])
         let edit = try await run(kill, "a")
         #expect(edit.code == .fine && edit.errors == list.errors && edit.output.count == 2)
@@ -274,8 +275,8 @@ struct KillTests {
             #expect(run.code == .failed && run.output.isEmpty)
             #expect(
                 run.errors == [
-                    "kiipush \(command): there is no state directory \(place), so nobody can obey; name with --state the "
-                        + "one that the agent was started with, or make it for an agent to come"
+                    "kiipush \(command): there is no state directory \(place), so no agent runs there; name the "
+                        + "agent's directory with --state, or create it for a future agent"
                 ])
         }
         #expect(!FileManager.default.fileExists(atPath: state + "s"))
@@ -286,32 +287,33 @@ struct KillTests {
         arguments: [
             (["kill"], "kiipush kill: name a target: a route's id, a bucket's kiicloud:// URI, or '*' for everything"),
             (["kill", ""], "kiipush kill: name a target"),
-            (["kill", "a.txt", "b.txt"], "kiipush kill: one target at a time, not 2; a star needs its quotes: '*'"),
+            (["kill", "a.txt", "b.txt"], "kiipush kill: one target at a time, not 2; quote the star: '*'"),
             (
                 ["kill", "kiicloud://topics/t"],
-                "kiipush kill: 'kiicloud://topics/t' is no target; of the URIs only a bucket's is"
+                "kiipush kill: 'kiicloud://topics/t' is not a target; only bucket URIs are"
             ),
             (
                 ["kill", "http://x"],
-                "kiipush kill: 'http://x' is no target; of the URIs only a bucket's is, such as kiicloud://users/U/"
+                "kiipush kill: 'http://x' is not a target; only bucket URIs are, such as kiicloud://users/U/"
             ),
             (
                 ["kill", "ring*"],
-                "kiipush kill: 'ring*' is no target; a pattern names no routes: name one by its id, or everything by '*'"
+                "kiipush kill: 'ring*' is not a target; patterns are not supported: use a route's id, or '*' for "
+                    + "everything"
             ),
-            (["revive", "ring*"], "kiipush revive: 'ring*' is no target; a pattern names no routes"),
+            (["revive", "ring*"], "kiipush revive: 'ring*' is not a target; patterns are not supported"),
             (["kill", "--reset", "a"], "kiipush kill: --reset puts a broken file out of the way, and takes neither"),
             (["kill", "--reset", "--list"], "kiipush kill: --reset puts a broken file out of the way, and takes"),
-            (["kill", "a", "--until", "x"], "kiipush kill: there is no option --until"),
+            (["kill", "a", "--until", "x"], "kiipush kill: unknown option --until"),
             (["kill", "a", "--for"], "kiipush kill: --for needs a value"),
             (
                 ["kill", "--list", "a"],
-                "kiipush kill: --list shows what is off, and takes neither a target nor an option"
+                "kiipush kill: --list shows what is off, and takes neither a target nor any option"
             ),
             (["kill", "--list", "--for", "1h"], "kiipush kill: --list shows what is off"),
             (["kill", "a", "--state", ""], "kiipush kill: --state needs a directory's name"),
             (["revive"], "kiipush revive: name a target"),
-            (["revive", "a", "--for", "1h"], "kiipush revive: there is no option --for"),
+            (["revive", "a", "--for", "1h"], "kiipush revive: unknown option --for"),
             (["revive", "a\u{1B}[2J", "b"], "kiipush revive: one target at a time"),
         ])
     func usage(arguments: [String], error: String) async {
@@ -331,7 +333,9 @@ struct KillTests {
         let wrong = await ToolRun("silence")
         #expect(
             wrong.errors == [
-                "kiipush: there is no command 'silence'; the commands are demo, inspect, rules, receive, status, tap, top, dead-letters, held, kill, revive, report, send, refresh, unsubscribe, install, completions, manual and help"
+                "kiipush: unknown command 'silence'; the commands are demo, inspect, rules, receive, status, tap, top, "
+                    + "dead-letters, held, kill, revive, report, send, refresh, unsubscribe, install, completions, "
+                    + "manual and help"
             ])
     }
 

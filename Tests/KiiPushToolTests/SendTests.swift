@@ -153,9 +153,9 @@ struct SendTests {
             ),
             (
                 ["--dry-run", "--topic", "kiicloud://a/topics/t", "--app", "b", "--as", "developer", "--message", "-"],
-                "two apps"
+                "different apps"
             ),
-            (["--at", "soon"], "--at takes milliseconds"), (["x"], "'x' is none"),
+            (["--at", "soon"], "--at takes milliseconds"), (["x"], "unexpected argument 'x'"),
         ])
     func usage(arguments: [String], what: String) async {
         let run = await ToolRun(["send"] + arguments)

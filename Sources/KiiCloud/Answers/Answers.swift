@@ -24,7 +24,7 @@ extension HTTPResponse {
     func members() throws(CloudError) -> KeyedData {
         do throws(DecodeError) {
             guard case .object(let members) = try DataValue(checking: body, limits: Self.limits) else {
-                throw DecodeError(.notAnObject, at: 0, "an object is due")
+                throw DecodeError(.notAnObject, at: 0, "expected an object")
             }
             return KeyedData(members)
         } catch { throw notUnderstood("the body: \(error)") }

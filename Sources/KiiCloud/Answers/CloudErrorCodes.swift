@@ -99,10 +99,10 @@ extension CloudError.Code {
     /// What to do about it, if the name does not say.
     var hint: String? {
         switch self {
-        case .wrongToken: "the token is none any more, or another app's; get a new one"
+        case .wrongToken: "the token is invalid, or belongs to another app; get a new one"
         case .unauthorized: "the token's owner has no right to do this"
-        case .objectVersionIsStale: "the object was changed since; read it and decide anew"
-        case .tooManyRequests: "Kii asks not to try again by program; send less"
+        case .objectVersionIsStale: "the object has changed since; read it again"
+        case .tooManyRequests: "Kii asks not to retry automatically; send less"
         case .filterNotFound: "there is no such bucket"
         default: nil
         }

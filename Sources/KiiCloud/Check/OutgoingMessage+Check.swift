@@ -11,14 +11,14 @@ extension OutgoingMessage {
         var problems = valueProblems(data, at: "data", nil)
         if networks.isEmpty {
             problems.append(
-                SendProblem(.noNetwork, at: "", "the push goes to no network; set enabled of apns, fcm, jpush or mqtt"))
+                SendProblem(.noNetwork, at: "", "no network is enabled; set enabled of apns, fcm, jpush or mqtt"))
         }
         if let refusal = SendingRights.refusal(of: address.sender, to: address.topic) {
             problems.append(SendProblem(.notAllowed, at: "topic", refusal))
         }
         if fcm.isEnabled, fcm.dryRun == true, apns.isEnabled {
             let path = "\(name(of: .fcm)).dryRun"
-            problems.append(SendProblem(.dryRunWithAPNS, at: path, "Kii refuses it while apns is enabled"))
+            problems.append(SendProblem(.dryRunWithAPNS, at: path, "Kii refuses this while apns is enabled"))
         }
         for network in networks { problems += self.problems(network, address) }
         return problems
@@ -34,7 +34,7 @@ extension OutgoingMessage {
             problems.append(
                 SendProblem(
                     .ownData, network, at: path,
-                    "Kii does not document whether devices get this beside data or in its place; shown is beside"))
+                    "Kii does not document whether this adds to data or replaces it; shown as an addition"))
         }
         return problems + receiverProblems(preview)
     }
@@ -48,9 +48,9 @@ extension OutgoingMessage {
             switch value {
             case .array, .object:
                 return SendProblem(
-                    .nestedValue, network, at: place, "Kii takes one level only; put the value into a string, as JSON")
+                    .nestedValue, network, at: place, "Kii accepts only one level; put the value into a string as JSON")
             case .null:
-                return SendProblem(.nullValue, network, at: place, "Kii takes no null; leave the key out")
+                return SendProblem(.nullValue, network, at: place, "Kii does not accept null; omit the key")
             case .number(let text) where !JSONNumber.isNumber(text.utf8.span, 0..<text.utf8.count):
                 return SendProblem(.notANumber, network, at: place, "JSON cannot write this number")
             case .string, .number, .bool: return nil
@@ -67,7 +67,7 @@ extension OutgoingMessage {
                 problems.append(
                     SendProblem(
                         .notAString, .fcm, at: "\(path).\(Suggestion.shown(key))",
-                        "FCM takes only strings; put quotes around the value"))
+                        "FCM accepts only strings; quote the value"))
             case .string, .null, .array, .object: break
             }
         }
@@ -76,7 +76,7 @@ extension OutgoingMessage {
                 problems.append(
                     SendProblem(
                         .reservedKey, .fcm, at: "\(path).\(Suggestion.shown(key))",
-                        "FCM keeps this key for itself; call it otherwise, or turn \(name(of: .fcm)) off"))
+                        "FCM reserves this key; rename it, or turn \(name(of: .fcm)) off"))
             }
         }
         return problems

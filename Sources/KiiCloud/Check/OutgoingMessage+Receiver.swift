@@ -17,14 +17,14 @@ extension OutgoingMessage {
             return [
                 SendProblem(
                     .looksLikeAppEvent, network, at: "data",
-                    "receivers take the push for an event of a bucket, because of \(keys); call the key otherwise")
+                    "receivers mistake the push for a bucket event because of \(keys); rename the key")
             ]
         case .directPush:
             let what = isSure ? "a Direct Push" : "a Direct Push that contradicts itself, since it has a scope"
             return [
                 SendProblem(
                     .looksDirect, network, at: SendSwitch.topicID.rawValue,
-                    "without the topic receivers take the push for \(what); no route for a topic gets it")
+                    "without the topic, receivers treat the push as \(what); topic routes do not match it")
             ]
         case .pushToUser:
             guard !isSure else { return [] }
@@ -32,7 +32,7 @@ extension OutgoingMessage {
             return [
                 SendProblem(
                     .ambiguous, network, at: "data",
-                    "receivers see a contradiction in \(names), and routes leave such a push alone by default")
+                    "receivers find a contradiction in \(names), and by default routes ignore such a push")
             ]
         }
     }
@@ -46,7 +46,7 @@ extension OutgoingMessage {
             let path = own[key] == nil ? "data" : "\(name(of: network)).data"
             return SendProblem(
                 .keyNotReceived, network, at: "\(path).\(Suggestion.shown(key))",
-                "receivers take this key for one of Kii's or the network's, not for data; call it otherwise")
+                "receivers treat this key as one of Kii's or the network's, not as data; rename it")
         }
     }
 }

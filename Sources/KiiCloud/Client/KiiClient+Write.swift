@@ -9,7 +9,7 @@ public struct UncertainWrite: Error, Sendable, Hashable, CustomStringConvertible
 
     /// What is known, and how to proceed.
     public var description: String {
-        "it is not known whether the write happened, since an answer was lost; read the object and decide anew"
+        "an answer was lost, so the write may or may not have happened; read the object again"
     }
 }
 

@@ -18,7 +18,7 @@ struct BodyObject {
 
     init(_ value: PlacedValue, path: String, _ text: [UInt8]) throws(MessageBodyError) {
         guard case .object(let members) = value.content else {
-            throw MessageBodyError(path, at: value.range.lowerBound, "an object is due here, as {…}")
+            throw MessageBodyError(path, at: value.range.lowerBound, "expected an object, as {…}")
         }
         self.path = path
         self.text = text
@@ -26,7 +26,7 @@ struct BodyObject {
         offset = value.range.lowerBound
         var seen: Set<ExactText> = []
         for member in members where !seen.insert(ExactText(member.key)).inserted {
-            throw MessageBodyError(place(member.key), at: member.keyOffset, "this key stands twice; send it once")
+            throw MessageBodyError(place(member.key), at: member.keyOffset, "duplicate key; send it once")
         }
     }
 
@@ -52,7 +52,7 @@ struct BodyObject {
     }
 
     private func wrong(_ key: String, _ value: PlacedValue, _ due: String) -> MessageBodyError {
-        MessageBodyError(place(key), at: value.range.lowerBound, "\(due) is due here")
+        MessageBodyError(place(key), at: value.range.lowerBound, "expected \(due)")
     }
 
     func object(_ key: String) throws(MessageBodyError) -> BodyObject? {

@@ -42,7 +42,7 @@ public struct CloudRequest<Answer: Sendable>: Sendable {
         // The token is checked alone too: after "Bearer" an empty one would go unnoticed.
         for header in [HTTPHeader("the token", token.revealed)] + common + headers
         where header.value.isEmpty || header.value.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) {
-            let detail = "\(header.name) is empty or has a character that no header takes, such as a line end"
+            let detail = "\(header.name) is empty or has a character that headers cannot contain, such as a line break"
             throw CloudError(.unsendable, status: 0, message: detail)
         }
         return HTTPRequest(
@@ -120,7 +120,7 @@ struct CloudPath: Sendable, CustomStringConvertible {
         for segment in [root, "apps", app] + segments {
             guard !segment.isEmpty, segment != ".", segment != ".." else {
                 throw CloudError(
-                    .unsendable, status: 0, message: "an id or a name is empty, or dots that name a folder")
+                    .unsendable, status: 0, message: "an id or a name is empty, or is '.' or '..'")
             }
             text += "/" + Self.escaped(segment)
         }

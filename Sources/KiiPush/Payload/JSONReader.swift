@@ -37,7 +37,7 @@ package struct JSONReader {
     @inline(never)
     package func unexpected(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError {
         if text[offset] >= 0x80, JSONString.sequenceLength(text, at: offset) == nil {
-            return DecodeError(.invalidUTF8, at: offset, "bytes that are not UTF-8 where \(expected) is due")
+            return DecodeError(.invalidUTF8, at: offset, "bytes that are not UTF-8 where \(expected) is expected")
         }
         return DecodeError(.unexpectedCharacter, at: offset, "expected \(expected)")
     }
@@ -291,7 +291,7 @@ package struct JSONReader {
 extension DecodeError {
     @inline(never)
     fileprivate static func end(_ text: Span<UInt8>, _ expected: StaticString) -> DecodeError {
-        DecodeError(.unexpectedEnd, at: text.count, "the text ends where \(expected) is due; it may have been cut")
+        DecodeError(.unexpectedEnd, at: text.count, "the text ends where \(expected) is expected; it may have been cut")
     }
 }
 

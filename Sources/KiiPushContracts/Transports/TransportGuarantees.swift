@@ -7,7 +7,7 @@ extension TransportGuarantee {
 
     // MARK: Names
 
-    private static let names = TransportGuarantee("its name is fit for a label of metrics, and tells no address") {
+    private static let names = TransportGuarantee("its name is a valid metrics label without an address") {
         trial in
         let name = trial.bench.transport.name
         let isFit = name.unicodeScalars.allSatisfy { scalar in
@@ -15,7 +15,7 @@ extension TransportGuarantee {
                 && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
                     || "-_".unicodeScalars.contains(scalar))
         }
-        if name.isEmpty || !isFit { trial.fail("a name of letters, digits, - and _ is due") }
+        if name.isEmpty || !isFit { trial.fail("expected a name of letters, digits, - and _") }
     }
 
     // MARK: Submitting
@@ -38,7 +38,7 @@ extension TransportGuarantee {
             let largest = trial.intake.batches.max() ?? 0
             if largest > 64 { trial.fail("\(largest) were handed over at once") }
         },
-        TransportGuarantee("after the sender has cut the link it goes on, or ends") { trial in
+        TransportGuarantee("after the sender cuts the link, it continues or returns") { trial in
             trial.intake.endAll(.superseded)
             trial.start()
             try await trial.expectTaken(1...3, "before")
@@ -52,7 +52,7 @@ extension TransportGuarantee {
     // MARK: Capacity
 
     private static let room = [
-        TransportGuarantee("while the intake is full nothing is lost, and all comes in order when there is room") {
+        TransportGuarantee("while the intake is full nothing is lost, and everything arrives in order afterwards") {
             trial in
             trial.intake.endAll(.superseded)
             trial.intake.setRoom(10)
@@ -66,7 +66,7 @@ extension TransportGuarantee {
                 guard trial.intake.payloads.count == count else { return }
             }
         },
-        TransportGuarantee("while the intake is full it waits to be told of room, and does not ask again and again") {
+        TransportGuarantee("while the intake is full it waits to be notified, and does not poll") {
             trial in
             trial.intake.endAll(.superseded)
             trial.intake.setRoom(0)
@@ -135,7 +135,7 @@ extension TransportGuarantee {
     // MARK: Refusals
 
     private static let refusals = [
-        TransportGuarantee("what the inbox could not keep is not acknowledged, and comes again or is refused") {
+        TransportGuarantee("payloads that the inbox could not store are not acknowledged; they are resent or refused") {
             trial in
             trial.intake.refuse(.failed)
             trial.start()
@@ -150,7 +150,7 @@ extension TransportGuarantee {
             trial.intake.refuse(nil)
             await trial.expectTaken(TransportTrial.payloads(1...1), "when the inbox is well")
         },
-        TransportGuarantee("what a service that stops does not take is not acknowledged") { trial in
+        TransportGuarantee("payloads that a stopping service does not accept are not acknowledged") { trial in
             trial.intake.refuse(.stopping)
             trial.start()
             try await trial.bench.send(TransportTrial.payloads(1...1))
@@ -171,7 +171,7 @@ extension TransportGuarantee {
             trial.cancel()
             await trial.expectReturn("when it is cancelled")
         },
-        TransportGuarantee("it returns when it is cancelled while it waits for room") { trial in
+        TransportGuarantee("it returns when it is cancelled while it waits for capacity") { trial in
             trial.intake.setRoom(0)
             trial.start()
             try await trial.bench.send(TransportTrial.payloads(1...1))

@@ -53,7 +53,7 @@ struct ProgramWords {
         let uri = KiiURI(String(text.reversed().drop { $0 == " " }.reversed()))
         guard let uri, let bucket = uri.bucket, !isDeletion || uri.object != nil else {
             let places = isDeletion ? "an object" : "an object or a bucket"
-            return say("what it announces is no URI of \(places); a line is: \(announcement)…", log)
+            return say("the announcement is not a URI of \(places); a line is: \(announcement)…", log)
         }
         // Events of another app's objects do not arrive here.
         if let app, let other = uri.appID, other != app { return }

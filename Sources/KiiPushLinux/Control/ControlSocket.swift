@@ -80,7 +80,7 @@ package struct ControlSocket: Sendable {
         let arguments = await withThread { command(from: client) }
         let reply = ControlReply(client)
         guard let arguments else {
-            reply.error("no whole command came")
+            reply.error("no complete command was received")
             return reply.end(64)
         }
         reply.end(await answer(arguments, reply))

@@ -41,7 +41,7 @@ public enum KillFileError: Error, Sendable, Hashable {
 extension KillFileError: CustomStringConvertible {
     /// How to fix a file that blocks the kill switch.
     private static let wayOut =
-        "remove it or repair it; 'kiipush kill --reset' keeps it as \(KillFile.name).broken and begins anew"
+        "remove it or repair it; 'kiipush kill --reset' renames it to \(KillFile.name).broken and starts with no kills"
 
     /// One line for people.
     public var description: String {
@@ -50,7 +50,7 @@ extension KillFileError: CustomStringConvertible {
             "\(EscapedText(path)): larger than \(limit) bytes, the most that a kill file may have; \(Self.wayOut)"
         case .unreadable(let error): "\(error)"
         case .notAFile(let path):
-            "\(EscapedText(path)): cannot be read: it is no regular file; \(Self.wayOut)"
+            "\(EscapedText(path)): cannot be read: not a regular file; \(Self.wayOut)"
         case .malformed(let problem): "\(problem); \(Self.wayOut)"
         case .unwritable(let path, let number): "\(EscapedText(path)): cannot be written: \(number)"
         case .locked(let path, let limit):

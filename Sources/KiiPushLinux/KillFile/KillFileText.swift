@@ -65,7 +65,7 @@ struct KillFileText {
         }
         guard let version else { throw malformed(start, #"the key "version" is missing; it is 1"#) }
         guard case .number("1") = version.content else {
-            throw malformed(version.range.lowerBound, "expected version 1; this program knows no other")
+            throw malformed(version.range.lowerBound, "expected version 1, the only supported one")
         }
         guard let kills else { throw malformed(start, #"the key "kills" is missing; it is a list"#) }
         guard case .array(let elements) = kills.content else {
@@ -108,7 +108,7 @@ struct KillFileText {
         if case .string(let text) = value.content, !text.isEmpty, let target = KillTarget(text) { return target }
         report(
             value.range.lowerBound,
-            #"no target; it is a route's id without "*" or "://", a bucket's URI such as "#
+            #"not a target; expected a route's id without "*" or "://", a bucket's URI such as "#
                 + #""kiicloud://users/U/buckets/b", or "*""#)
         return nil
     }
@@ -124,7 +124,7 @@ struct KillFileText {
             return nil
         }
         if let date = UTCDate(text) { return date }
-        report(value.range.lowerBound, "\"\(EscapedText(Suggestion.shown(text)))\" is no time; \(example)")
+        report(value.range.lowerBound, "\"\(EscapedText(Suggestion.shown(text)))\" is not a time; \(example)")
         return nil
     }
 

@@ -14,9 +14,9 @@ package enum Graphviz {
         package var description: String {
             switch self {
             case .notInstalled:
-                "there is no program 'dot' to draw with; install Debian's package graphviz, or take --format dot or "
+                "Graphviz's program 'dot' was not found; install Debian's package graphviz, or use --format dot or "
                     + "mermaid"
-            case .failed(let why): "Graphviz failed: \(why); take --format dot and draw it elsewhere"
+            case .failed(let why): "Graphviz failed: \(why); use --format dot and draw it elsewhere"
             }
         }
     }

@@ -23,14 +23,14 @@ extension SocketError: CustomStringConvertible {
     /// One line for people: what is wrong, and how to fix it.
     public var description: String {
         switch self {
-        case .badPath(let path): "'\(EscapedText(path))' is no path of a socket: 1 to 107 bytes, none of them NUL"
+        case .badPath(let path):
+            "'\(EscapedText(path))' is not a socket path: expected 1 to 107 bytes, none of them NUL"
         case .unsafeDirectory(let path):
-            "\(EscapedText(path)): others may write to the socket's directory; take one of this user's or root's, "
+            "\(EscapedText(path)): others can write to the socket's directory; use one owned by this user or root, "
                 + "with mode 0755 at most"
         case .occupied(let path):
-            "\(EscapedText(path)): there is no socket of this user's in this place, but something else; remove it or "
-                + "take another path"
-        case .inUse(let path): "\(EscapedText(path)): another program listens there; stop it or take another path"
+            "\(EscapedText(path)): exists, but is not a socket of this user; remove it or use another path"
+        case .inUse(let path): "\(EscapedText(path)): another program is listening there; stop it or use another path"
         case .nobodyAnswers(let path, let number): "\(EscapedText(path)): no server answers: \(number)"
         case .failed(let path, let number): "\(EscapedText(path)): cannot listen: \(number)"
         }

@@ -116,7 +116,7 @@ struct SocketServer: ~Copyable {
                 guard let client else { return }
                 admit(client)
             } catch {
-                if !pause.failed(error) { tellOnce("no client can be accepted: \(error)") }
+                if !pause.failed(error) { tellOnce("cannot accept clients: \(error)") }
                 return
             }
         }
@@ -124,12 +124,12 @@ struct SocketServer: ~Copyable {
 
     private mutating func admit(_ client: Int32) {
         guard let user = peerUser(client), settings.users.contains(user) else {
-            tellOnce("a client was turned away whose user may not use the socket")
+            tellOnce("rejected a client whose user may not use the socket")
             return turnAway(client, SocketAnswer.notAllowed)
         }
         if clients.count >= settings.clients { dropIdlest() }
         guard clients.count < settings.clients else {
-            tellOnce("a client was turned away, since there were \(settings.clients) already")
+            tellOnce("rejected a client, because \(settings.clients) are connected already")
             return turnAway(client, SocketAnswer.tooManyClients)
         }
         clients.append(SocketClient(client, limit: settings.limit))
@@ -141,7 +141,7 @@ struct SocketServer: ~Copyable {
             clients[$0].lastSent < clients[$1].lastSent
         }
         guard let idle, clients[idle].lastSent + settings.idleLimit <= .now else { return }
-        tellOnce("a client was let go that had been silent for long, to make room for another")
+        tellOnce("disconnected an idle client to make room for another")
         close(clients.remove(at: idle).descriptor)
     }
 

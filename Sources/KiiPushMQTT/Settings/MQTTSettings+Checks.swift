@@ -36,7 +36,7 @@ extension MQTTSettings {
         problems.append(contentsOf: wrongIdentity)
         if caFile != nil, !usesTLS { problems.append("a CA file is of no use without TLS; write mqtts, or a portSSL") }
         if certificateFile != nil || keyFile != nil {
-            if !usesTLS { problems.append("a certificate of ours is of no use without TLS; write mqtts, or a portSSL") }
+            if !usesTLS { problems.append("a client certificate is of no use without TLS; write mqtts, or a portSSL") }
             if certificateFile == nil { problems.append("a key needs its certificate; name that file too") }
             if keyFile == nil { problems.append("a certificate needs its key; name that file too") }
         }

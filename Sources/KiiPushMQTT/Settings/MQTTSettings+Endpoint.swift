@@ -88,7 +88,7 @@ private struct EndpointReader {
         }
         self.members = members
         for (index, member) in members.enumerated() where members[..<index].contains(where: { $0.key == member.key }) {
-            report(member.keyOffset, "the key '\(Suggestion.shown(member.key))' stands twice")
+            report(member.keyOffset, "duplicate key '\(Suggestion.shown(member.key))'")
         }
     }
 

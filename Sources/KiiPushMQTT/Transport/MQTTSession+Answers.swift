@@ -17,7 +17,7 @@ extension MQTTSession {
             let reason = MosquittoClient.reason(connection: code, settings.version)
             guard !MQTTAnswers.isRefusal(connection: code, settings.version) else {
                 throw .refused(
-                    "\(MQTTAnswers.words(reason)); look at user, password, certificate, client id and version")
+                    "\(MQTTAnswers.words(reason)); check user, password, certificate, client id and version")
             }
             throw .lost("the broker refuses the connection: \(reason)")
         // A broker, or an attacker in between, must not end a subscribed connection with an unrequested answer.
@@ -27,7 +27,7 @@ extension MQTTSession {
             let reason = settings.version == .v5 ? MosquittoClient.reason(code) : "code \(code)"
             guard !MQTTAnswers.isRefusal(subscription: code, settings.version) else {
                 throw .refused(
-                    "\(MQTTAnswers.words(reason)), to subscribe; look at the topic, and at what this user may read")
+                    "\(MQTTAnswers.words(reason)), to subscribe; check the topic, and what this user may read")
             }
             throw .lost("the broker refuses the subscription: \(reason)")
         case .subscription(_, let quality):
@@ -68,13 +68,13 @@ extension MQTTSession {
 
     private func possibleGap(hadSession: Bool, _ quality: Int32) -> String? {
         if quality == 0 {
-            return "QoS 0 granted: nothing is acknowledged, and what a link that breaks has not brought is lost"
+            return "QoS 0 granted: messages are not acknowledged, and those in transit when the link breaks are lost"
         }
         guard hadSession else { return nil }
-        if settings.cleanSession { return "clean session: what was sent while the link was down is lost" }
+        if settings.cleanSession { return "clean session: messages sent while the link was down are lost" }
         if settings.version == .v31 { return "MQTT 3.1 does not tell whether the broker kept the session" }
         if isSessionPresent { return nil }
-        return "the broker has forgotten the session, and what was sent while the link was down"
+        return "the broker has forgotten the session, and the messages sent while the link was down"
     }
 }
 #endif

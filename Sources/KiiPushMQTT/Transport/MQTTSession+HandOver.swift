@@ -36,7 +36,9 @@ extension MQTTSession {
                 case .stopping: throw .stopped
                 case .failed(let error):
                     // A clean session or quality of service 0 redelivers nothing: these payloads are the only copies.
-                    guard !arrivals.allComeAgain else { throw .lost("the inbox could not keep what came: \(error)") }
+                    guard !arrivals.allComeAgain else {
+                        throw .lost("the inbox could not store the payloads: \(error)")
+                    }
                     batches.pauseAfterFailure()
                 }
             }

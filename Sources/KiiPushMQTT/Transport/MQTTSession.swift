@@ -92,7 +92,8 @@ final class MQTTSession {
     func serve() -> Result<Void, MQTTError> {
         if !intake.isDurable, settings.acknowledges == .onTake {
             intake.report(
-                .possibleGap("the inbox is in memory: what is acknowledged and not handled is lost in a crash"))
+                .possibleGap(
+                    "the inbox is in memory: messages that are acknowledged but not handled are lost in a crash"))
         }
         while true {
             do throws(End) {
@@ -161,7 +162,7 @@ final class MQTTSession {
         intake.report(
             .possibleGap(
                 "\(counted(arrivals.payloads.count, "message")) \(arrivals.payloads.count == 1 ? "was" : "were") not "
-                    + "taken in, and nobody sends that again"))
+                    + "accepted, and will not be sent again"))
     }
 
     // MARK: A connection

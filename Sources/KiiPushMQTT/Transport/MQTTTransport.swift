@@ -56,9 +56,9 @@ public final class MQTTTransport: PushTransport {
         {
             throw MQTTSettingsError(
                 "", nil,
-                "MQTT 5 without TLS is refused: one packet of anybody on the way would end this process, by a fault of "
-                    + "libmosquitto \(MosquittoClient.libraryVersion); use mqtts, MQTT 3.1.1, or libmosquitto 2.1 or "
-                    + "newer"
+                "MQTT 5 without TLS is refused: one packet from anybody on the network path could crash this process, "
+                    + "because of a bug in libmosquitto \(MosquittoClient.libraryVersion); use mqtts, MQTT 3.1.1, or "
+                    + "libmosquitto 2.1 or newer"
             )
         }
         self.settings = settings

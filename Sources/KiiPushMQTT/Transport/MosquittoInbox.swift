@@ -122,17 +122,17 @@ final class MosquittoInbox {
             guard let name = unsafe message.topic, let topic = topic.baseAddress else { return false }
             return unsafe strcmp(name, topic) == 0
         }
-        guard isPush else { return ignore(\.otherTopic, "a message of a topic that brings no pushes") }
+        guard isPush else { return ignore(\.otherTopic, "a message of a topic that is not subscribed") }
         let size = unsafe Int(message.payloadlen)
         guard size <= limit else {
-            return ignore(\.tooLarge, "a message of \(size) bytes, where \(limit) is the most; it is lost")
+            return ignore(\.tooLarge, "a message of \(size) bytes, more than the limit of \(limit); it is lost")
         }
         // The bytes are freed when the callback returns; an empty payload has no address.
         let copy = unsafe Array(
             UnsafeRawBufferPointer(start: message.payload, count: message.payload == nil ? 0 : size))
         if repeatsRetained, unsafe message.retain {
             guard copy != retained else {
-                return ignore(\.retainedAgain, "the retained message, which was taken in on the link before")
+                return ignore(\.retainedAgain, "the retained message, which was accepted on the previous link")
             }
             newRetained = copy
         }
@@ -142,7 +142,7 @@ final class MosquittoInbox {
     }
 
     /// Counts an answer to a subscription that was not requested, or was already answered.
-    func ignoreAnswer() { ignore(\.foreignAnswers, "an answer to a subscription that was not asked for") }
+    func ignoreAnswer() { ignore(\.foreignAnswers, "an unexpected reply to a subscription") }
 
     private func ignore(_ counter: WritableKeyPath<MQTTCounts, Int>, _ what: String) {
         if counts[keyPath: counter] == 0 { notices.append(what) }

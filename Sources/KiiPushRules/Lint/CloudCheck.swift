@@ -62,6 +62,6 @@ extension RulesLint {
             }
         report(
             .missingValue, rule.actionPosition, rule.id,
-            "the rule \(name(rule)) fills in \(shown), and takes messages without it, which then fail; \(advice)")
+            "the rule \(name(rule)) fills in \(shown), and matches messages without it, which then fail; \(advice)")
     }
 }

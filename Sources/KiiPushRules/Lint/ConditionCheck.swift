@@ -35,7 +35,7 @@ extension RulesLint {
             guard let condition, !criteria.kinds.contains(KindSet(kind)) else { continue }
             report(
                 .neverMatches, position(condition, of: rule), rule.id,
-                "the rule \(name(rule)) never matches: only a \(kind) has '\(condition)', and 'kind' asks for another; "
+                "the rule \(name(rule)) never matches: only a \(kind) has '\(condition)', and 'kind' requires another; "
                     + "leave one of them out"
             )
             return
@@ -70,8 +70,8 @@ extension RulesLint {
             let fault = rule.criteria.scopeID == nil ? "scope" : "scopeID"
             report(
                 .neverMatches, position(fault, of: rule), rule.id,
-                "the rule \(name(rule)) never matches: no scope that 'scope' asks for has such an id; the scope of the "
-                    + "app has none at all"
+                "the rule \(name(rule)) never matches: no scope listed in 'scope' has such an id; the app's scope has "
+                    + "no id"
             )
             return
         }
@@ -79,8 +79,8 @@ extension RulesLint {
         let fault = rule.criteria.scope == nil ? "scopeID" : "scope"
         report(
             .notServed, position(fault, of: rule), rule.id,
-            "the rule \(name(rule)) never matches: 'serving' lists none of its scopes, so they are refused before; add "
-                + "the scope there, or drop the rule"
+            "the rule \(name(rule)) never matches: 'serving' lists none of its scopes, so its messages are refused; "
+                + "add the scope there, or remove the rule"
         )
     }
 
@@ -98,7 +98,7 @@ extension RulesLint {
         report(
             .onlyOwnMessages, position("sender", of: rule), rule.id,
             "the rule \(name(rule)) never runs: its senders are identities of 'me', whose messages the loop guard "
-                + "drops; take them out of 'me', or ask for another sender"
+                + "drops; remove them from 'me', or match another sender"
         )
     }
 
@@ -123,8 +123,8 @@ extension RulesLint {
             } else if profile.kinds == KindSet(.pushToApp), !DataSample.missing.meets(condition.predicate) {
                 report(
                     .dataOfPushToApp, place, rule.id,
-                    "Kii sends no data with a Push to App, so \(key) is missing and the rule \(name(rule)) takes "
-                        + "nothing; match the bucket, and look at the object's fields in the handler"
+                    "Kii sends no data with a Push to App, so \(key) is missing so the rule \(name(rule)) never "
+                        + "matches; match the bucket, and check the object's fields in the handler"
                 )
             }
         }
@@ -137,8 +137,8 @@ extension RulesLint {
 
     /// Why a key never appears in the data.
     func neverThere(_ key: String) -> String? {
-        if key.isExactly("aps") { return "is Apple's, and no data of the sender" }
-        if key.isExactly(Lineage.key) { return "is the loop guard's stamp, and no data of the sender" }
+        if key.isExactly("aps") { return "belongs to Apple, and is not data of the sender" }
+        if key.isExactly(Lineage.key) { return "is the loop guard's stamp, and not data of the sender" }
         return nil
     }
 
@@ -152,7 +152,7 @@ extension RulesLint {
                 let text = RuleText(alternative).text
                 report(
                     .unknownEvent, position("events", of: rule), rule.id,
-                    Suggestion.unknown("event", text, known: known) + "; a rule for it takes nothing that Kii sends")
+                    Suggestion.unknown("event", text, known: known) + "; Kii sends no such event")
             }
         }
         guard let transport = rule.criteria.transport else { return }

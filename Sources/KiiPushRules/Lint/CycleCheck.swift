@@ -66,8 +66,8 @@ extension RulesLint {
             ? "none of them has a rate limit: nothing but announced writes and stamps would end the loop; leave out "
                 + "'rate': false"
             : zip(members, cycle).allSatisfy { $0.ownTarget?.uri == $1.target }
-                ? "\(causesElsewhere); break the circle"
-                : "each message would cause the next; break the circle, or have the handlers announce their writes"
+                ? "\(causesElsewhere); break the loop"
+                : "each message would cause the next; break the loop, or have the handlers announce their writes"
         report(
             isUnguarded ? .unguardedCycle : .cycle, position(of: first.target, writtenBy: members[0]), members[0].id,
             "rules that feed each other: \(steps.joined(separator: "; ")): \(advice)",

@@ -21,7 +21,7 @@ struct RuleTestRun {
 
     mutating func result() async -> RuleTestResult {
         clock.wallNow = test.now
-        if test.steps.isEmpty { fail(test.position, nil, "the test has no steps, so it shows nothing") }
+        if test.steps.isEmpty { fail(test.position, nil, "the test has no steps") }
         for (index, step) in test.steps.enumerated() { await take(step, number: index + 1) }
         return RuleTestResult(test: test, failures: failures, cloud: done)
     }

@@ -54,7 +54,7 @@ public final class RuleTestRunner: Sendable {
         return RuleTestFailure(
             file: rules.file, position: SourcePosition(line: 1, column: 1), test: nil, step: nil, stepPosition: nil,
             key: nil, expected: nil, actual: nil,
-            what: "the file has no tests; add a list 'tests' that shows what the rules do",
+            what: "the file has no tests; add a list 'tests'",
             stages: [], rules: [])
     }
 }

@@ -62,25 +62,25 @@ extension SQLiteError: CustomStringConvertible {
         switch self {
         case .cannotOpen(_, let number): "cannot be opened: \(number)"
         case .inUse: "another process has it open; stop that one, or use another state directory"
-        case .notAFile: "is no regular file; move it away"
+        case .notAFile: "is not a regular file; move it away"
         case .foreignOwner: "belongs to another user; run as that user, or use another state directory"
         case .openToOthers(_, let mode):
-            "mode \(String(mode, radix: 8)) lets others in; take their rights away with chmod go-rwx"
+            "mode \(String(mode, radix: 8)) gives others access; remove it with chmod go-rwx"
         case .foreignDatabase: "is another program's database; use another state directory"
         case .newerSchema(_, let version, let known):
-            "has version \(version), and this release knows \(known) at most; use the newer release"
+            "has version \(version), but this release supports at most \(known); use a newer release"
         case .notDurable(_, let setting):
-            "SQLite cannot keep \(setting) here, and could lose what it confirmed; use a local file system"
+            "SQLite cannot keep \(setting) here, and could lose committed data; use a local file system"
         case .corrupt:
-            "is damaged; start 'kiipush receive' on it, or open it with SQLiteDatabase(healing:): the file is put "
-                + "aside, and what can be read is saved"
+            "is damaged; start 'kiipush receive' on it, or open it with SQLiteDatabase(healing:): the file is renamed, "
+                + "and its readable rows are saved"
         case .emptied:
             "is empty or missing, though a database was there; restore it, or start 'kiipush receive' on it, or open "
                 + "it with SQLiteDatabase(healing:), to begin a new one"
         case .full: "no room is left; free some on the disk, or replay or drop dead letters"
         case .inputOutput(_, let number, let code):
-            "reading or writing failed (SQLite's code \(code)): \(number); look at the disk"
-        case .busy: "another program keeps it locked; end that one"
+            "reading or writing failed (SQLite's code \(code)): \(number); check the disk"
+        case .busy: "another program keeps it locked; stop that one"
         case .closed: "is closed; open it again"
         case .storeInUse(_, let kind): "has a \(kind) store already; share that one"
         case .refused(_, let code): "SQLite refused a call with its code \(code); please report it"

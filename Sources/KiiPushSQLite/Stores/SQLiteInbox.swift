@@ -206,7 +206,7 @@ public struct InboxFull: Error, Sendable, Hashable, CustomStringConvertible {
     /// What to do, in words.
     public var description: String {
         "\(counted(count, "payload")) of \(counted(bytes, "byte")) \(count == 1 ? "waits" : "wait") in the inbox "
-            + "already; take in more when some of them have ended"
+            + "already; submit more when some of them have ended"
     }
 }
 #endif

@@ -14,7 +14,7 @@ extension ReadError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unreadable(let name, let number): "\(EscapedText(name)): cannot be read: \(number)"
-        case .notAFile(let name): "\(EscapedText(name)): cannot be read: it is no regular file"
+        case .notAFile(let name): "\(EscapedText(name)): cannot be read: not a regular file"
         case .tooLarge(let name, let limit): "\(EscapedText(name)): larger than \(limit) bytes, the most that are read"
         }
     }

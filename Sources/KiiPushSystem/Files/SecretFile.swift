@@ -89,11 +89,13 @@ package enum SecretFileError: Error, Sendable, Hashable, CustomStringConvertible
     package var description: String {
         switch self {
         case .unreadable(let path, let number): "\(EscapedText(path)): cannot be read: \(number)"
-        case .notAFile(let path): "\(EscapedText(path)): is no regular file; a symbolic link is not followed"
+        case .notAFile(let path): "\(EscapedText(path)): is not a regular file; symbolic links are not followed"
         case .tooLarge(let path, let limit): "\(EscapedText(path)): larger than \(limit) bytes, the most for a secret"
-        case .foreignOwner(let path): "\(EscapedText(path)): holds a secret, and belongs to another user; take it over"
+        case .foreignOwner(let path):
+            "\(EscapedText(path)): contains a secret but belongs to another user; change its owner"
         case .openToOthers(let path, let mode):
-            "\(EscapedText(path)): holds a secret that others can read (mode 0\(String(mode, radix: 8))); chmod 600 it"
+            "\(EscapedText(path)): contains a secret that others can read (mode 0\(String(mode, radix: 8))); run chmod "
+                + "600"
         }
     }
 }

@@ -54,7 +54,7 @@ enum CloudConnection {
         do {
             let account = try CloudAccount(path)
             if let uriApp, uriApp != account.app.id {
-                throw AgentError("the URI names another app than the account; name one")
+                throw AgentError("the URI and the account name different apps")
             }
             let connection = try Open(account)
             let code = try await work(connection.client)

@@ -6,8 +6,8 @@ extension CommandOption {
     static func account(_ set: @escaping @Sendable (inout Target, String) -> Void) -> Self {
         value(
             "--account", "FILE",
-            "who calls which app: a JSON object with site (us, jp, sg, eu or a host's name), app, key and token, which "
-                + "only you can read; - is standard input",
+            "the app and the token to call it with: a JSON object with site (us, jp, sg, eu or a host name), app, key "
+                + "and token, readable by its owner only; - reads standard input",
             completes: .file, set)
     }
 }
@@ -26,7 +26,7 @@ enum CloudOption {
         guard let text = operands.first else { throw Arguments.Mistake(text: "name \(what)") }
         guard operands.count == 1 else { throw Arguments.Mistake(text: "it takes one URI, not \(operands.count)") }
         guard let uri = KiiURI(text) else {
-            throw Arguments.Mistake(text: "'\(escaped(text))' is no URI of Kii's; name \(what)")
+            throw Arguments.Mistake(text: "'\(escaped(text))' is not a kiicloud:// URI; name \(what)")
         }
         return uri
     }

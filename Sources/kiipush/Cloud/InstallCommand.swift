@@ -15,15 +15,15 @@ struct InstallCommand {
     static let table = OptionTable<InstallCommand>([
         .account { $0.account = $1 },
         .value(
-            "--endpoint", "FILE", "where the endpoint with its password goes, for kiipush receive --endpoint",
+            "--endpoint", "FILE", "writes the endpoint and its password to FILE, for kiipush receive --endpoint",
             completes: .file
         ) { $0.endpoint = $1 },
-        .value("--thing", "ID", "installs the device of a thing, rather than of the token's owner") { $0.thing = $1 },
-        .flag("--development", "takes what is sent to development, rather than to production") {
+        .value("--thing", "ID", "installs a device of this thing instead of the token's owner") { $0.thing = $1 },
+        .flag("--development", "receives pushes sent to development instead of production") {
             $0.isDevelopment = true
         },
         .value(
-            "--installation", "ID", "installs nothing, and fetches the endpoint of what was installed before"
+            "--installation", "ID", "fetches the endpoint of an existing installation instead of creating one"
         ) { $0.installation = $1 },
         .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
     ])
@@ -82,15 +82,15 @@ struct InstallCommand {
     }
 
     static let command = Command(
-        name: "install", summary: "installs this device for pushes over MQTT, and fetches its endpoint",
+        name: "install", summary: "installs this device for MQTT pushes and fetches its endpoint",
         usage: ["--endpoint FILE --account FILE [OPTION…]"],
         about: [
             .text(
-                "Kii gives the device an installation and, within seconds, a broker's endpoint with a password. The "
-                    + "file can be read by its owner only.")
+                "Kii creates an installation for the device and, within seconds, an MQTT endpoint with a password. "
+                    + "Only its owner can read the file.")
         ],
         options: table.texts,
-        exits: [(.fine, "the endpoint is there"), (.failed, "a call failed, or the endpoint is not ready yet")],
+        exits: [(.fine, "the endpoint was written"), (.failed, "a call failed, or the endpoint is not ready yet")],
         examples: [
             "kiipush install --account account.json --endpoint endpoint.json",
             "kiipush receive --endpoint endpoint.json --rules rules.json",

@@ -111,8 +111,8 @@ struct RefreshCommand {
         name: "refresh", summary: "reads what a handle names from Kii's cloud", usage: ["URI --account FILE [OPTION…]"],
         about: [
             .text(
-                "The URI is one that inspect prints: kiicloud://users/ID, with groups and things alike, or an "
-                    + "object's, such as kiicloud://users/ID/buckets/B/objects/O.")
+                "URI is one that inspect prints: kiicloud://users/ID, likewise for groups and things, or an object, "
+                    + "such as kiicloud://users/ID/buckets/B/objects/O.")
         ],
         options: table.texts, exits: [(.fine, "it is there"), (.failed, "there is none, or the call failed")],
         examples: [

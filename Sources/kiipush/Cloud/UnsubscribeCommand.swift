@@ -14,11 +14,11 @@ struct UnsubscribeCommand {
 
     static let table = OptionTable<UnsubscribeCommand>([
         .account { $0.account = $1 },
-        .value("--of", "SUBSCRIBER", "whose pushes end: user:ID or thing:ID") { $0.one = $1 },
+        .value("--of", "SUBSCRIBER", "the subscriber to unsubscribe: user:ID or thing:ID") { $0.one = $1 },
         .value(
             "--list", "FILE",
-            "whose pushes end: a file with one user:ID or thing:ID a line; empty lines, and those with # in front, are "
-                + "passed over", completes: .file
+            "a file of subscribers to unsubscribe, one user:ID or thing:ID per line; empty lines and lines that begin "
+                + "with # are skipped", completes: .file
         ) { $0.list = $1 },
         .format("text for people (the default), or json: one object a line for each subscriber") { $0.format = $1 },
     ])
@@ -80,20 +80,23 @@ struct UnsubscribeCommand {
     }
 
     static let command = Command(
-        name: "unsubscribe", summary: "ends the pushes of a bucket or a topic, for one device or all of a list",
+        name: "unsubscribe", summary: "unsubscribes one subscriber, or a list of them, from a bucket or a topic",
         usage: ["URI (--of SUBSCRIBER | --list FILE) --account FILE [OPTION…]"],
         about: [
             .text(
-                "The emergency brake: it ends a loop of pushes from outside, when the devices themselves cannot. A "
-                    + "user's subscription brings pushes to all devices of that user.")
+                "An emergency brake: it stops a push loop from outside when the devices cannot. A user's subscription "
+                    + "delivers pushes to all devices of that user.")
         ],
         options: table.texts,
         notes: [
             .text(
-                "It can be run again: who has no subscription is passed over. When Kii says that there are too many "
-                    + "requests, or that the token is no good, it stops, and says who is left.")
+                "It is safe to run again: subscribers without a subscription are skipped. If Kii reports too many "
+                    + "requests or an invalid token, it stops and prints where to continue.")
         ],
-        exits: [(.fine, "nobody of them is subscribed"), (.failed, "somebody may still be subscribed")],
+        exits: [
+            (.fine, "none of the subscribers is subscribed any more"),
+            (.failed, "some subscribers may still be subscribed"),
+        ],
         examples: [
             #"kiipush unsubscribe kiicloud://buckets/settings \"#, "    --list devices.txt --account account.json",
         ],

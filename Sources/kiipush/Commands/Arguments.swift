@@ -11,7 +11,7 @@ struct Arguments {
         /// An unknown option; `known` need not contain `--help`.
         init(unknown option: String, known: [String]) {
             let nearest = Suggestion.of(option, among: known + ["--help"])
-            text = "there is no option \(escaped(option))" + (nearest.map { "; did you mean \($0)?" } ?? "")
+            text = "unknown option \(escaped(option))" + (nearest.map { "; did you mean \($0)?" } ?? "")
         }
     }
 
@@ -19,7 +19,7 @@ struct Arguments {
     static func unknown(command: String, known: [String]) -> String {
         let nearest = Suggestion.of(command, among: known).map { "did you mean '\($0)'?" }
         let all = known.dropLast().joined(separator: ", ") + " and " + (known.last ?? "")
-        return "there is no command '\(escaped(command))'; " + (nearest ?? "the commands are \(all)")
+        return "unknown command '\(escaped(command))'; " + (nearest ?? "the commands are \(all)")
     }
 
     private var left: ArraySlice<String>
@@ -71,9 +71,9 @@ extension Arguments {
     static func none(_ operands: [String], hint: String? = nil) throws(Mistake) {
         guard let operand = operands.first else { return }
         guard let hint else {
-            throw Mistake(text: "it takes nothing but options, and '\(escaped(operand))' is none")
+            throw Mistake(text: "unexpected argument '\(escaped(operand))'")
         }
-        throw Mistake(text: "'\(escaped(operand))' is no option; \(hint)")
+        throw Mistake(text: "unexpected argument '\(escaped(operand))'; \(hint)")
     }
 
     /// Parses a time, in milliseconds since 1970.

@@ -37,7 +37,7 @@ extension Command {
     }
 
     /// The summary of the command `help` of every command group.
-    static let helpSummary = "shows this, or with a command's name that command's help"
+    static let helpSummary = "shows this help, or the help of the named command"
 
     /// The column of the options' descriptions: after the widest option that leaves enough space.
     private var optionColumn: Int {

@@ -71,14 +71,14 @@ extension Command {
         let option = String(argument.prefix { $0 != "=" })
         let owner = all.dropFirst().first { $0.action != nil && $0.allOptions.contains { $0.name == option } }
         guard let owner else { return Arguments.Mistake(unknown: option, known: allOptions.map(\.name)) }
-        return Arguments.Mistake(text: "\(option) goes behind the command, as in '\(owner.call) \(option)'")
+        return Arguments.Mistake(text: "\(option) goes after the command, as in '\(owner.call) \(option)'")
     }
 
     /// The error for an unknown command, which may be a subcommand of another one.
     private func unknownCommand(_ name: String) -> String {
         let deeper = commands.flatMap(\.commands).filter { $0.lastWord == name }.map { "'\($0.name)'" }
         guard deeper.isEmpty else {
-            return "there is no command '\(escaped(name))'; did you mean \(deeper.joined(separator: " or "))?"
+            return "unknown command '\(escaped(name))'; did you mean \(deeper.joined(separator: " or "))?"
         }
         return Arguments.unknown(command: name, known: commands.map(\.lastWord) + ["help"])
     }

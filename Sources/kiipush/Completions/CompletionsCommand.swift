@@ -41,7 +41,7 @@ struct CompletionsCommand {
         usage: ["bash|zsh|fish"], options: OptionTable<CompletionsCommand>([]).texts,
         operands: .words(Shell.allCases.map(\.rawValue)),
         notes: [
-            .text("To have them in each new shell:"),
+            .text("To load them in every new shell:"),
             .lines([
                 "kiipush completions bash > ~/.local/share/bash-completion/completions/kiipush",
                 "kiipush completions zsh > DIR/_kiipush    # DIR is one of $fpath",

@@ -4,8 +4,8 @@ import Synchronization
 /// `kiipush demo`: sends documented payloads of every kind through a real receiver, and describes the results.
 enum DemoCommand {
     static let command = Command(
-        name: "demo", summary: "shows what a receiver does, with payloads of every kind",
-        about: [.text("Nothing leaves the process: no network, no files. It ends by itself.")],
+        name: "demo", summary: "runs a receiver on payloads of every kind and shows the outcomes",
+        about: [.text("It uses neither the network nor files, and ends by itself.")],
         exits: [(.fine, "it has ended")], action: { arguments, console in await run(arguments, console) })
 
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {

@@ -214,7 +214,7 @@ struct DescriptionReader {
     }
 
     private func end(_ expected: String) -> DecodeError {
-        DecodeError(.unexpectedEnd, at: text.count, "the description ends where \(expected) is due")
+        DecodeError(.unexpectedEnd, at: text.count, "the description ends where \(expected) is expected")
     }
 
     private func unexpected(_ expected: String) -> DecodeError {

@@ -87,8 +87,8 @@ enum TextReport {
         if let id = scope.id { return "\(type) \(id)" }
         switch scope.kind {
         case .app: return type
-        case .unknown: return "\(type), which nobody knows"
-        case .user, .group, .thing: return "\(type), without the id that it needs"
+        case .unknown: return "\(type), which is unknown"
+        case .user, .group, .thing: return "\(type), without the required id"
         }
     }
 

@@ -7,26 +7,26 @@ extension KillCommand {
         ],
         about: [
             .text(
-                "A TARGET is a route's or a rule's id, a bucket's URI such as kiicloud://users/U/buckets/settings, or "
-                    + "'*' for everything. An id is not checked: in a program without a route of that name, it "
-                    + "switches nothing off. While a target is off, its messages end as looped (killSwitch), and its "
-                    + "held messages become dead letters. If a target is off already, the later of the two ends counts."
+                "TARGET is the id of a route or a rule, a bucket URI such as kiicloud://users/U/buckets/settings, or "
+                    + "'*' for everything. Ids are not checked: in a program without a route of that name, the kill "
+                    + "has no effect. While a target is off, its messages end as looped (killSwitch), and its held "
+                    + "messages become dead letters. If a target is off already, the later end applies."
             )
         ],
         options: KillOptions.killTable.texts,
         notes: [
             .text(
-                "The kills are stored in DIR/kill.json, which running programs watch: no restart is needed. "
-                    + "The command asks the agent of DIR whether it obeys, and prints its process id. A program of "
-                    + "your own that watches the file obeys within two seconds, but cannot be asked.")
+                "Kills are stored in DIR/kill.json, which running programs watch: no restart is needed. The command "
+                    + "waits for the agent of DIR to confirm the kill, and prints its process id. Other programs that "
+                    + "watch the file apply the kill within two seconds, without confirmation.")
         ],
         exits: [
             (.fine, "the agent obeys"),
             (
                 .failed,
-                "there is no DIR, the file cannot be read or written, or an agent is there and does not obey"
+                "DIR does not exist, the file cannot be read or written, or the agent did not confirm"
             ),
-            (.nobody, "kept, but no agent runs in DIR, and the next one that starts there will obey"),
+            (.nobody, "stored, but no agent runs in DIR; the next one applies it"),
         ],
         examples: [
             "mkdir -p /tmp/state; kiipush kill settings --for 10m --state /tmp/state",
@@ -35,14 +35,14 @@ extension KillCommand {
         action: { arguments, console in await kill(arguments, console) })
 
     static let reviveCommand = Command(
-        name: "revive", summary: "switches on again what was killed", usage: ["TARGET [--state DIR]"],
-        about: [.text("TARGET is what was killed, as 'kiipush kill --list' shows it.")],
+        name: "revive", summary: "switches a killed target on again", usage: ["TARGET [--state DIR]"],
+        about: [.text("TARGET is a killed target, as 'kiipush kill --list' prints it.")],
         options: KillOptions.reviveTable.texts,
         exits: [
-            (.fine, "the agent obeys, also when it was not off"),
+            (.fine, "the agent confirmed; also if the target was not off"),
             (
                 .failed,
-                "there is no DIR, the file cannot be read or written, or an agent is there and does not obey"
+                "DIR does not exist, the file cannot be read or written, or the agent did not confirm"
             ),
             (.nobody, "no agent runs in DIR"),
         ],

@@ -74,8 +74,8 @@ struct KillCommand {
     private func hasDirectory() -> Bool {
         if StateDirectory.isThere(directory) { return true }
         console.error(
-            "kiipush \(name): there is no state directory \(escaped(directory)), so nobody can obey; name with --state "
-                + "the one that the agent was started with, or make it for an agent to come")
+            "kiipush \(name): there is no state directory \(escaped(directory)), so no agent runs there; name the "
+                + "agent's directory with --state, or create it for a future agent")
         return false
     }
 
@@ -96,16 +96,16 @@ struct KillCommand {
         }
         console.print("kept in \(escaped(file.path))")
         if !isChecked, case .route(let id) = target, Self.namesOfEverything.contains(id.lowercased()) {
-            console.error("kiipush kill: '\(id)' is taken for a route's id; everything is '*'")
+            console.error("kiipush kill: '\(id)' is treated as a route's id; use '*' for everything")
         }
         // A device without a battery-backed clock starts in 1970.
         if now.milliseconds < Self.beginningOf2025 {
             console.error(
-                "kiipush kill: the clock says \(now.shortText); once it is set right this kill may be over at once")
+                "kiipush kill: the clock says \(now.shortText); this kill may end as soon as the clock is corrected")
         }
         return tell(presence) { killed in
             guard killed.contains(target.description) else { return "has not switched it off" }
-            return presence.lacks ? "has no such route, so that nothing is off there" : nil
+            return presence.lacks ? "has no such route, so nothing is off there" : nil
         }
     }
 
@@ -128,10 +128,10 @@ struct KillCommand {
 
     private func reset() async throws(KillFileError) -> ExitCode {
         guard let kept = try file.reset() else {
-            console.print("\(escaped(file.path)) can be read, or is not there; nothing was reset")
+            console.print("\(escaped(file.path)) is readable or missing; nothing was reset")
             return .fine
         }
-        console.print("nothing is off any more; what could not be read is in \(escaped(kept))")
+        console.print("nothing is off any more; the unreadable file is now \(escaped(kept))")
         return tell(await AgentPresence.of(directory)) { $0.isEmpty ? nil : "keeps something off" }
     }
 
@@ -172,20 +172,20 @@ struct KillCommand {
         case .agent(let agent):
             let name = "agent \(agent.process), which runs in \(escaped(agent.state)) since \(escaped(agent.since))"
             guard let killed = agent.killed else {
-                console.error("kiipush \(self.name): \(name), has no loop guard, so that nothing can be switched off")
+                console.error("kiipush \(self.name): \(name), has no loop guard, so nothing can be switched off")
                 return .failed
             }
             if let refusal = refusal(killed) {
                 console.error("kiipush \(self.name): \(name), \(refusal)")
                 return .failed
             }
-            console.print("obeyed by \(name)")
+            console.print("confirmed by \(name)")
             return .fine
         case .silent(let why):
-            console.error("kiipush \(name): an agent has \(place), and did not say that it obeys: \(why)")
+            console.error("kiipush \(name): an agent runs in \(place), but did not confirm: \(why)")
             return .failed
         case .nobody:
-            console.error("kiipush \(name): no agent is running in \(place); the next one that starts there will obey")
+            console.error("kiipush \(name): no agent is running in \(place); the next one will apply it")
             return .nobody
         }
     }

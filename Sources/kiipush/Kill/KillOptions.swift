@@ -18,21 +18,21 @@ struct KillOptions {
     private var duration: Duration?
     private var flags: [String] = []
 
-    private static let state = CommandOption<KillOptions>.state("the state directory of the program that is to obey") {
+    private static let state = CommandOption<KillOptions>.state("the state directory of the program") {
         $0.directory = $1
     }
 
     static let killTable = OptionTable<KillOptions>([
         .value(
             "--for", "DURATION",
-            "a number and ms, s, m, h or d, such as 10m; 1h without it. The end is rounded up to a second",
+            "how long: a number with ms, s, m, h or d, such as 10m; 1h if not given. The end is rounded up to a second",
             as: duration
         ) { $0.duration = $1 },
-        .value("--rules", "FILE", "refuses an id that no rule of that rules file has", completes: .file) {
+        .value("--rules", "FILE", "refuses an id that is not in this rules file", completes: .file) {
             $0.rules = $1
         },
         .flag("--list", "shows what is off") { $0.flags.append("--list") },
-        .flag("--reset", "keeps a file that cannot be read as kill.json.broken and begins anew; nothing is off then") {
+        .flag("--reset", "renames an unreadable kill file to kill.json.broken and starts with no kills") {
             $0.flags.append("--reset")
         },
         state,
@@ -45,7 +45,8 @@ struct KillOptions {
         if let flag = flags.first {
             guard operands.isEmpty, duration == nil, rules == nil, flags.allSatisfy({ $0 == flag }) else {
                 let what = flag == "--list" ? "shows what is off" : "puts a broken file out of the way"
-                throw Arguments.Mistake(text: "\(flag) \(what), and takes neither a target nor an option but --state")
+                throw Arguments.Mistake(
+                    text: "\(flag) \(what), and takes neither a target nor any option except --state")
             }
             action = flag == "--list" ? .list : .reset
         } else {
@@ -82,14 +83,14 @@ struct KillOptions {
         guard operands.count == 1 else {
             // The shell replaced an unquoted star by the names of files.
             throw Arguments.Mistake(
-                text: "one target at a time, not \(operands.count); a star needs its quotes: '*'")
+                text: "one target at a time, not \(operands.count); quote the star: '*'")
         }
         guard let target = KillTarget(text) else {
             let why =
                 text.utf8.contains(UInt8(ascii: "*")) && !text.contains(exactly: "://")
-                ? "a pattern names no routes: name one by its id, or everything by '*'"
-                : "of the URIs only a bucket's is, such as kiicloud://users/U/buckets/b"
-            throw Arguments.Mistake(text: "'\(escaped(text))' is no target; \(why)")
+                ? "patterns are not supported: use a route's id, or '*' for everything"
+                : "only bucket URIs are, such as kiicloud://users/U/buckets/b"
+            throw Arguments.Mistake(text: "'\(escaped(text))' is not a target; \(why)")
         }
         return target
     }

@@ -58,12 +58,12 @@ struct ManualCommand {
     }
 
     private static let description = Command(
-        name: "manual", summary: "prints a page of the manual, or writes them all",
+        name: "manual", summary: "prints a manual page, or writes all of them",
         usage: ["[--page NAME]", "DIR"],
         about: [
             .text(
-                "With a DIR the pages are written there, as kiipush.1, kiipush-receive.1 and so on; it is made where "
-                    + "it is missing.")
+                "With DIR, the pages are written there as kiipush.1, kiipush-receive.1 and so on; DIR is created if it "
+                    + "does not exist.")
         ],
         options: table.texts, operands: .directory,
         exits: [(.fine, "printed or written"), (.failed, "a page cannot be written")],

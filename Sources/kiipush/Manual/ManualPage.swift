@@ -103,14 +103,14 @@ struct ManualPage {
         var variables: [(String, String)] = []
         if all.contains(where: { $0.allOptions.contains { $0.name == "--state" } }) {
             variables = [
-                ("STATE_DIRECTORY", "The state directory, as systemd sets it; of several the first."),
+                ("STATE_DIRECTORY", "The state directory, set by systemd. If it lists several, the first one is used."),
                 ("XDG_STATE_HOME", "The parent directory of the state directory kiipush."),
-                ("HOME", "Where it lies when neither is set, as .local/state/kiipush."),
+                ("HOME", "If neither is set, the state directory is .local/state/kiipush below it."),
             ]
         }
         variables += [
-            ("NO_COLOR", "Where it is set, and not empty, there are no colours."),
-            ("TERM", "Where it is dumb or not set, there are no colours either."),
+            ("NO_COLOR", "If set and not empty, disables colours."),
+            ("TERM", "If unset or dumb, disables colours."),
         ]
         var lines = [".SH ENVIRONMENT"]
         for (name, text) in variables { lines += item(".B \(name)", text) }

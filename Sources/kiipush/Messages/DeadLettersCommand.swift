@@ -11,13 +11,13 @@ enum DeadLettersCommand {
             usage: ["COMMAND [OPTION…]"],
             about: [
                 .text(
-                    "Works whether or not the agent runs; only replaying needs the agent, because it calls the agent's "
-                        + "handlers. A NUMBER is one that 'list' shows; a FILTER is --reason, --route or --transport.")
+                    "Works with or without a running agent, except for replay, which calls the agent's handlers. "
+                        + "NUMBER is one that 'list' shows; FILTER is --reason, --route or --transport.")
             ],
             exits: [
                 (.fine, "done"),
-                (.failed, "something is not there or failed"),
-                (.nobody, "replaying needs an agent, and none runs"),
+                (.failed, "a message was not found or failed"),
+                (.nobody, "replay needs an agent, and none is running"),
             ]),
         [
             (
@@ -36,28 +36,28 @@ enum DeadLettersCommand {
             (
                 .replay,
                 Command(
-                    name: "dead-letters replay", summary: "makes the agent handle dead letters again",
+                    name: "dead-letters replay", summary: "handles dead letters again, in the agent",
                     usage: ["NUMBER…|FILTER…|--all [OPTION…]"],
                     notes: [
                         .text(
-                            "A dead letter that is handled is removed; the others stay. A dead letter that summarizes "
-                                + "many messages has the payload of the newest one only: replaying it handles that "
-                                + "one.")
+                            "Dead letters that are handled are removed; the others are kept. A dead letter that "
+                                + "summarizes many messages has the payload of the newest one only: replaying it "
+                                + "handles that one.")
                     ],
                     exits: [
                         (.fine, "all were handled"),
-                        (.failed, "one was not, or no dead letter matches, so nothing was replayed"),
-                        (.nobody, "no agent is there"),
+                        (.failed, "one was not handled, or none matched"),
+                        (.nobody, "no agent is running"),
                     ])
             ),
             (
                 .drop,
                 Command(
-                    name: "dead-letters drop", summary: "drops dead letters for good",
+                    name: "dead-letters drop", summary: "deletes dead letters permanently",
                     usage: ["NUMBER…|FILTER…|--all [OPTION…]"],
                     exits: [
                         (.fine, "dropped"),
-                        (.failed, "one could not be dropped, or no dead letter matches, so nothing was dropped"),
+                        (.failed, "one could not be dropped, or none matched"),
                     ])
             ),
         ], isOfLetters: true)

@@ -4,29 +4,30 @@ import KiiPush
 enum HeldCommand {
     static let command = StateCommand.command(
         Command(
-            name: "held", summary: "shows, releases and drops what an agent's loop guard holds",
+            name: "held", summary: "shows, releases and drops messages held by the loop guard",
             usage: ["COMMAND [OPTION…]"],
             exits: [
-                (.fine, "done"), (.failed, "something is not there"), (.nobody, "no agent is there that could do it"),
+                (.fine, "done"),
+                (.failed, "a message was not found"), (.nobody, "no agent is running"),
             ]),
         [
             (
                 .list,
                 Command(
-                    name: "held list", summary: "lists the messages that are held, and why",
+                    name: "held list", summary: "lists held messages and the reasons",
                     usage: ["[NUMBER…] [OPTION…]"],
                     exits: [
-                        (.fine, "listed; without an agent nothing is held"), (.failed, "a number is not there"),
+                        (.fine, "listed; nothing is held without an agent"), (.failed, "a number was not found"),
                     ])
             ),
             (
                 .release,
                 Command(
                     name: "held release", summary: "handles held messages now, without waiting for their breakers",
-                    usage: ["NUMBER…|--route ID|--all [OPTION…]"], about: [.text("The kill switch still counts.")],
+                    usage: ["NUMBER…|--route ID|--all [OPTION…]"], about: [.text("The kill switch still applies.")],
                     exits: [
                         (.fine, "released"),
-                        (.failed, "there is no such message"), (.nobody, "no agent is there"),
+                        (.failed, "no message matched"), (.nobody, "no agent is running"),
                     ])
             ),
             (
@@ -36,7 +37,7 @@ enum HeldCommand {
                     usage: ["NUMBER…|--route ID|--all [OPTION…]"],
                     exits: [
                         (.fine, "dropped"),
-                        (.failed, "there is no such message"), (.nobody, "no agent is there"),
+                        (.failed, "no message matched"), (.nobody, "no agent is running"),
                     ])
             ),
         ], isOfLetters: false)

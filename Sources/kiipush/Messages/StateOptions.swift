@@ -36,25 +36,28 @@ struct StateOptions {
             options += [
                 .choice(
                     "--reason", "REASON",
-                    "only those with this reason: "
+                    "selects by reason: "
                         + DeadLetter.Reason.allCases.map(\.rawValue).joined(separator: ", "),
                     of: DeadLetter.Reason.allCases.map { ($0.rawValue, $0) }
                 ) { $0.reason = $1 },
-                .value("--route", "ID", "those that this route did not handle") { $0.route = $1 },
-                .value("--transport", "NAME", "those that this transport brought") { $0.transport = $1 },
+                .value("--route", "ID", "selects those that this route did not handle") { $0.route = $1 },
+                .value("--transport", "NAME", "selects those received over this transport") { $0.transport = $1 },
             ]
         } else {
-            options.append(.value("--route", "ID", "those that are held for this route") { $0.route = $1 })
+            options.append(.value("--route", "ID", "selects those held for this route") { $0.route = $1 })
         }
         if action.changes {
             options += [
-                .flag("--all", "all of them") { $0.isAll = true },
-                .flag("--dry-run", "says what would be done, and does nothing") { $0.isDryRun = true },
+                .flag("--all", "selects all") { $0.isAll = true },
+                .flag("--dry-run", "prints what would be done, and does nothing") { $0.isDryRun = true },
             ]
         }
         if action == .replay {
             options.append(
-                .value("--rate", "N", "replays so many a second", as: Arguments.number(1...10_000)) { $0.rate = $1 })
+                .value(
+                    "--rate", "N",
+                    "replays at most N messages per second", as: Arguments.number(1...10_000)
+                ) { $0.rate = $1 })
         }
         options.append(.format("text for people (the default), or json: one object a line") { $0.format = $1 })
         options.append(.state { $0.directory = $1 })
@@ -65,7 +68,7 @@ struct StateOptions {
     mutating func finish(_ operands: [String]) throws(Arguments.Mistake) {
         ids = try Self.ids(operands)
         if action == .show, ids.isEmpty {
-            throw Arguments.Mistake(text: "say which by their numbers, as 'list' shows them")
+            throw Arguments.Mistake(text: "name them by number, as 'list' shows")
         }
         if action.changes, !isNarrowed, !isAll {
             throw Arguments.Mistake(text: "say which: numbers, --route, \(isOfLetters ? "--reason, " : "")or --all")
@@ -80,7 +83,7 @@ struct StateOptions {
         var ids: Set<UInt64> = []
         for operand in operands {
             guard let id = UInt64(operand), id > 0 else {
-                throw Arguments.Mistake(text: "'\(escaped(operand))' is no number of a message; 'list' shows them")
+                throw Arguments.Mistake(text: "'\(escaped(operand))' is not a message number; 'list' shows them")
             }
             ids.insert(id)
         }

@@ -39,7 +39,7 @@ enum DeskCommand {
         case "who": return who(arguments, session, console)
         case "status": return status(session, console)
         default:
-            console.error("kiipush: an agent knows no command '\(escaped(name))'")
+            console.error("kiipush: the agent does not know the command '\(escaped(name))'")
             return .usage
         }
     }

@@ -57,7 +57,7 @@ extension Agent {
             do { try transports.noteSession() } catch { log.trouble("\(error)") }
         case .transport(_, .disconnected(let why, _)): manager.status("not connected: \(why)")
         case .transport(let name, .refused(let why, _)):
-            log.shortages?.begin(.broker, "\(name) is refused: \(why); it asks again, with growing pauses")
+            log.shortages?.begin(.broker, "\(name) is refused: \(why); retrying with growing pauses")
             manager.status("refused: \(why)")
         default: break
         }

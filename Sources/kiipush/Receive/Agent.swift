@@ -92,7 +92,7 @@ final class Agent: Sendable {
         let beside = startBeside(rulesWatch)
         // Report readiness first, since systemd has a start timeout: recovery may take longer, and the broker may be
         // away.
-        manager.status("handling what was in flight when the last one ended")
+        manager.status("handling messages that were in flight when the last agent ended")
         manager.ready()
         let run = Task { [service] in try await service.run() }
         stop.onMade { run.cancel() }
@@ -138,8 +138,8 @@ final class Agent: Sendable {
         state?.onDamage { [self] what in
             isStateDamaged.store(true, ordering: .relaxed)
             log.trouble(
-                "the state is damaged: \(what); this agent accepts and acknowledges nothing more, and ends "
-                    + "with 1; the next start heals the state")
+                "the state is damaged: \(what); this agent accepts no more payloads and exits with 1; the next start "
+                    + "repairs the state")
             manager.stopping()
             // Not here: the finder may hold a lock that the service needs to stop.
             Task { [stop] in stop.make() }
@@ -159,7 +159,7 @@ final class Agent: Sendable {
         guard losesWhatIsLeft, report.left > 0 else { return .fine }
         log.trouble(
             "\(report.left) \(report.left == 1 ? "message is" : "messages are") lost: they were in memory only, and "
-                + "nobody sends them again; keep them with --state DIR, in a build with the trait SQLite")
+                + "their senders do not send them again; use --state DIR, in a build with the trait SQLite")
         return .failed
     }
 }

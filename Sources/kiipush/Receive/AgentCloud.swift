@@ -23,7 +23,7 @@ struct AgentCloud: Sendable {
         let connection = try CloudConnection.Open(account, tokens: AccountTokens(path, account.token))
         (calls, close) = (ClientRuleCloud(connection.client), connection.close)
         if let own = options.app ?? rules.app, own != account.app.id {
-            throw AgentError("the account is of another app than the rules; name one app")
+            throw AgentError("the account and the rules name different apps")
         }
         #else
         throw AgentError("\(escaped(path)): \(CloudConnection.missing)")

@@ -17,7 +17,7 @@ struct AgentCommands: Sendable {
         var isTold = false
         while !Task.isCancelled {
             do { return try await serve() } catch {
-                if !isTold { log.trouble("no command can reach this agent, it tries again: \(error)") }
+                if !isTold { log.trouble("the control socket is unavailable, retrying: \(error)") }
                 isTold = true
             }
             try? await Task.sleep(for: .seconds(5))

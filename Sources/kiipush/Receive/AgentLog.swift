@@ -77,7 +77,7 @@ struct AgentLog: Sendable {
         switch update {
         case .loaded: note("\(update)")
         case .refused(let problems):
-            trouble("the rules stay as they are, since the new ones are wrong")
+            trouble("the new rules are invalid; the current ones stay in use")
             for problem in problems { trouble("\(problem)") }
         case .overtaken: break
         }

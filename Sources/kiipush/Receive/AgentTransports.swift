@@ -50,7 +50,8 @@ struct AgentTransports: Sendable {
             settings.hadSession = try !settings.cleanSession && files?.hadSession(settings) ?? false
             return try MQTTTransport(settings)
             #else
-            throw AgentError("this kiipush speaks no MQTT; build it with the trait MQTT (Debian's libmosquitto-dev)")
+            throw AgentError(
+                "this kiipush has no MQTT client; build it with the trait MQTT (Debian's libmosquitto-dev)")
             #endif
         }
     }
@@ -78,7 +79,7 @@ private struct ReadyTransport: PushTransport {
 
     func run(_ intake: PushIntake) async {
         log.note("ready\(intake.isDurable ? "" : "; accepted messages are kept in memory only")")
-        manager?.status("taking payloads in")
+        manager?.status("accepting payloads")
     }
 }
 
@@ -88,6 +89,6 @@ private struct HealedState: PushTransport {
     let abilities: TransportAbilities = []
 
     func run(_ intake: PushIntake) async {
-        intake.report(.possibleGap("the state was damaged or gone; the start of this log says what was saved of it"))
+        intake.report(.possibleGap("the state was damaged or missing; the start of this log says what was saved"))
     }
 }

@@ -44,8 +44,8 @@ struct ReceiveCommand {
         let log = AgentLog(console: console, isQuiet: options.isQuiet, writer: writer, shortages: shortages)
         if let limit = DescriptorLimit.lackForStart() {
             console.error(
-                "kiipush receive: too few open files to begin with: \(limit) may be open at all; raise the limit with "
-                    + "'ulimit -n' or LimitNOFILE=")
+                "kiipush receive: the limit of \(limit) open files is too low; raise it with 'ulimit -n' or "
+                    + "LimitNOFILE=")
             return .failed
         }
         let (manager, stop) = (ServiceManager(), StopRequest())
@@ -110,7 +110,7 @@ struct ReceiveCommand {
         guard let directory = options.state else { return nil }
         switch try AgentState.open(directory, patience: .seconds(2), heals: true) {
         case .opened(let state): return state
-        case .taken: throw AgentError("an agent runs on \(escaped(directory)) already")
+        case .taken: throw AgentError("an agent already runs on \(escaped(directory))")
         }
     }
 
@@ -141,8 +141,8 @@ struct ReceiveCommand {
         guard fitting < asked else { return options }
         options.service.concurrency = fitting
         log.trouble(
-            "\(fitting) handled at once, not \(asked): there are too few open files for more; raise the limit with "
-                + "'ulimit -n' or LimitNOFILE=")
+            "handling \(fitting) at once, not \(asked): the limit of open files is too low; raise it with 'ulimit -n' "
+                + "or LimitNOFILE=")
         return options
     }
 }

@@ -12,18 +12,18 @@ extension ReceiveOptions {
     ])
 
     private static let sources: [CommandOption<ReceiveOptions>] = [
-        .flag("--stdin", "a payload a line on standard input; ends when that does and all is handled") {
+        .flag("--stdin", "reads one payload per line from standard input; exits once all are handled") {
             $0.named.sources.append("--stdin")
         },
         .value(
-            "--unix", "PATH", "a payload a line from programs that connect to this socket; each is answered",
+            "--unix", "PATH", "listens on this socket; clients send one payload per line, and each gets a reply",
             completes: .file
         ) {
             $0.named.sources.append("--unix")
             $0.named.socket = $1
         },
         .value(
-            "--mqtt", "ADDRESS", "mqtt[s]://[user@]host[:port]/topic: MQTT 3.1.1, QoS 1, a lasting session",
+            "--mqtt", "ADDRESS", "mqtt[s]://[user@]host[:port]/topic: MQTT 3.1.1, QoS 1, persistent session",
             as: text
         ) {
             $0.named.sources.append("--mqtt")
@@ -31,7 +31,7 @@ extension ReceiveOptions {
         },
         .value(
             "--endpoint", "FILE",
-            "the endpoint that Kii gives a device, a JSON file: MQTT 3.1, the topic as the client id", completes: .file
+            "a JSON file with the device's endpoint from Kii: MQTT 3.1, the topic as client id", completes: .file
         ) {
             $0.named.sources.append("--endpoint")
             $0.named.endpoint = $1
@@ -39,74 +39,84 @@ extension ReceiveOptions {
     ]
 
     private static let ofMQTT: [CommandOption<ReceiveOptions>] = [
-        .value("--client-id", "ID", "the client id, instead of one that is made for the state directory") {
+        .value("--client-id", "ID", "the client id; generated and kept in the state directory if not given") {
             $0.named.clientID = $1
         },
-        .value("--password-file", "FILE", "holds the password; only its owner may read it", completes: .file) {
+        .value("--password-file", "FILE", "contains the password; readable by its owner only", completes: .file) {
             $0.named.passwordFile = $1
         },
-        .value("--ca-file", "FILE", "the certificates that the broker's is checked by", completes: .file) {
+        .value("--ca-file", "FILE", "the CA certificates that verify the broker", completes: .file) {
             $0.named.caFile = $1
         },
-        .value("--cert-file", "FILE", "this device's certificate", completes: .file) {
+        .value("--cert-file", "FILE", "the client certificate", completes: .file) {
             $0.named.certificateFile = $1
         },
-        .value("--key-file", "FILE", "the key of that certificate; only its owner may read it", completes: .file) {
+        .value(
+            "--key-file", "FILE",
+            "the key of the client certificate; readable by its owner only", completes: .file
+        ) {
             $0.named.keyFile = $1
         },
         .choice(
             "--mqtt-version", "VERSION", "3.1, 3.1.1 or 5", of: MQTTSettings.Version.allCases.map { ($0.rawValue, $0) }
         ) { $0.named.version = $1 },
-        .flag("--clean-session", "keeps nothing at the broker while the agent is away") { $0.named.isClean = true },
+        .flag(
+            "--clean-session",
+            "discards the session at the broker when the agent disconnects"
+        ) { $0.named.isClean = true },
     ]
 
     private static let ofAgents: [CommandOption<ReceiveOptions>] = [
         .value(
-            "--rules", "FILE", "the rules; they are loaded anew when the file changes and passes its own tests",
+            "--rules", "FILE", "the rules; reloaded when the file changes and passes its own tests",
             completes: .file
         ) { $0.rules = $1 },
         .value(
             "--account", "FILE",
-            "who calls which app, for rules that write to Kii's cloud or send: as for 'kiipush send'; read again when "
-                + "Kii refuses the token", completes: .file
+            "the account for rules that write to Kii's cloud or send, as for 'kiipush send'; reloaded when Kii refuses "
+                + "the token", completes: .file
         ) { $0.account = $1 },
         .state(
-            "where payloads, seen messages, dead letters, open breakers, kills and the client id are kept",
+            "the directory for payloads, seen messages, dead letters, open breakers, kills and the client id",
             more:
-                "; but --stdin and --unix take only the first of these, and keep everything in memory where it is not "
-                + "set"
+                "; --stdin and --unix use only $STATE_DIRECTORY, and keep everything in memory if it is not set"
         ) { $0.state = $1 },
         .value(
-            "--transport", "NAME", "the network that the lines of --stdin or --unix came over, such as apns or fcm",
+            "--transport", "NAME", "the network that delivered the payloads of --stdin or --unix, such as apns or fcm",
             completes: .words([Transport.apns, .fcm, .jpush, .mqtt, .quickblox].map(\.name))
         ) { $0.transport = Transport($1) },
-        .value("--app", "ID", "the app that is served, instead of the file's") { $0.app = $1 },
-        .value("--concurrency", "N", "how many messages are handled at once: 8", as: Arguments.number(1...1000)) {
+        .value("--app", "ID", "the app to serve, instead of the app in the rules") { $0.app = $1 },
+        .value(
+            "--concurrency", "N",
+            "the most messages handled at once; 8 if not given", as: Arguments.number(1...1000)
+        ) {
             $0.service.concurrency = $1
         },
         .value(
             "--in-flight", "N",
-            "how many messages may be begun in a durable inbox, and so run again after a crash: 64; at least as many "
-                + "as are handled at once",
+            "the most messages of a durable inbox that may be started, and so run again after a crash; 64 if not "
+                + "given; not less than --concurrency",
             as: Arguments.number(1...1000)
         ) { $0.service.inFlight = $1 },
         .value(
-            "--drain", "DURATION", "how long handlers may finish after SIGTERM, before they are cancelled: 10s",
+            "--drain", "DURATION",
+            "how long handlers may run after SIGTERM before they are cancelled; 10s if not given",
             as: duration
         ) { $0.service.drain = $1 },
-        .value("--metrics", "FILE", "counts for Prometheus, written every five seconds", completes: .file) {
+        .value("--metrics", "FILE", "writes metrics for Prometheus to FILE every five seconds", completes: .file) {
             $0.metrics = $1
         },
         .value(
             "--capture", "FILE",
-            "keeps what comes in, as a corpus for 'kiipush rules diff'; bounded, with the payloads", completes: .file
+            "records incoming payloads in FILE, as a corpus for 'kiipush rules diff'; its size is limited",
+            completes: .file
         ) { $0.capture = $1 },
         .value(
             "--silent-after", "[ROUTE=]TIME",
-            "warns when nothing came for so long, such as 10m; or nothing for a route, such as news=1h. May be given "
-                + "several times; also in the metrics and in 'kiipush status'", as: silence
+            "warns if nothing arrives for TIME, such as 10m, or nothing for a route, such as news=1h. May be repeated; "
+                + "also shown in the metrics and in 'kiipush status'", as: silence
         ) { $0.silentAfter.append($1) },
-        .flag("--quiet", "logs troubles only") { $0.isQuiet = true },
+        .flag("--quiet", "logs only warnings and errors") { $0.isQuiet = true },
     ]
 
     /// A text whose errors are reported with a position in it.
@@ -143,21 +153,21 @@ extension ReceiveCommand {
         usage: ["--rules FILE SOURCE [OPTION…]"], options: ReceiveOptions.table.texts,
         notes: [
             .text(
-                "A program that a rule runs gets the message as JSON on standard input, and has handled it when it "
-                    + "ends with 0; all about it is in the guide \"Programs as handlers\" "
+                "A program that a rule runs gets the message as JSON on standard input, and exits with 0 if it has "
+                    + "handled the message; see the guide \"Programs as handlers\" "
                     + "(Sources/KiiPush/KiiPush.docc/ProgramsAsHandlers.md)."),
             .text(
-                "What a rule prints goes to standard output, the log to standard error, a line an outcome with the "
-                    + "priority that journald reads; in the journal itself with fields such as KIIPUSH_OUTCOME, on a "
-                    + "terminal without either. Of one route and bucket, topic or sender it logs at most 10 a minute "
-                    + "of a kind, then a line that counts the others."),
+                "Messages that rules print go to standard output. The log goes to standard error, one line per "
+                    + "outcome, with priorities for journald; the journal also gets fields such as KIIPUSH_OUTCOME, "
+                    + "and a terminal gets neither. For one route and bucket, topic or sender, at most 10 lines of a "
+                    + "kind are logged per minute, then one line that counts the rest."),
             .text(
-                "SIGHUP has it look at its rules and kills at once. SIGTERM or SIGINT stops it: nothing more is taken "
-                    + "in, handlers finish, the rest is kept; a second one ends it at once."),
+                "SIGHUP checks the rules and kills for changes at once. SIGTERM or SIGINT stops the agent: it accepts "
+                    + "no more payloads, lets handlers finish and keeps the rest; a second signal ends it at once."),
         ],
         exits: [
             (.fine, "stopped cleanly"),
-            (.failed, "it could not start or go on, or lost messages that lay in memory"),
+            (.failed, "it could not start or continue, or lost messages that were only in memory"),
         ],
         action: { arguments, console in await run(arguments, console) })
 }

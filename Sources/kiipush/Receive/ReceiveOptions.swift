@@ -64,15 +64,15 @@ extension ReceiveOptions {
         var options = ReceiveOptions()
         guard let operands = try table.read(arguments, into: &options) else { return nil }
         if let operand = operands.first {
-            throw Arguments.Mistake(text: "'\(escaped(operand))' is no option; the rules go behind --rules")
+            throw Arguments.Mistake(text: "unexpected argument '\(escaped(operand))'; pass the rules with --rules")
         }
         if options.rules.isEmpty { throw Arguments.Mistake(text: "--rules FILE is missing") }
         if options.rules == "-" {
-            throw Arguments.Mistake(text: "--rules needs a file, which is watched for changes; standard input is none")
+            throw Arguments.Mistake(text: "--rules needs a file to watch for changes, not standard input")
         }
         if options.account == "-" {
             throw Arguments.Mistake(
-                text: "--account needs a file, which is read again when Kii refuses the token; standard input is none")
+                text: "--account needs a file to read again when Kii refuses the token, not standard input")
         }
         if options.account != nil, !CloudConnection.isBuilt { throw Arguments.Mistake(text: CloudConnection.missing) }
         options.source = try source(options.named, options.transport)
@@ -89,9 +89,9 @@ extension ReceiveOptions {
         }
         let isMQTT = kind == "--mqtt" || kind == "--endpoint"
         if !isMQTT, let option = named.ofMQTT.first {
-            throw Arguments.Mistake(text: "\(option) goes with --mqtt or --endpoint only")
+            throw Arguments.Mistake(text: "\(option) needs --mqtt or --endpoint")
         }
-        if isMQTT, transport != nil { throw Arguments.Mistake(text: "--transport goes with --stdin or --unix only") }
+        if isMQTT, transport != nil { throw Arguments.Mistake(text: "--transport needs --stdin or --unix") }
         if let path = named.socket { return .socket(path) }
         return isMQTT ? .mqtt(try named.settings()) : .standardInput
     }

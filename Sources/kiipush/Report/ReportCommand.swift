@@ -13,21 +13,27 @@ struct ReportCommand {
 
     static let table = OptionTable<ReportCommand>([
         .value(
-            "--output", "FILE", "the page to write, in place of an earlier one; - for standard output",
+            "--output", "FILE", "the page to write, replacing an earlier one; - for standard output",
             completes: .file
         ) { $0.output = $1 }.short("-o"),
         .value(
-            "--rules", "FILE", "the rules that take the captured payloads; without it, all are taken", completes: .file
+            "--rules", "FILE",
+            "the rules to run the captured payloads through; without it, all are handled", completes: .file
         ) { $0.rules = $1 },
-        .value("--app", "ID", "the app that is served, instead of that of the rules") { $0.app = $1 },
-        .flag("--values", "shows the payloads, and what conditions on data and senders see") { $0.showsValues = true },
+        .value("--app", "ID", "the app to serve, instead of the app in the rules") { $0.app = $1 },
+        .flag(
+            "--values",
+            "includes payloads, and the values that conditions on data and senders test"
+        ) { $0.showsValues = true },
     ])
 
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: ReportCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            guard operands.count == 1 else { throw Arguments.Mistake(text: "it needs one capture") }
-            guard !options.output.isEmpty else { throw Arguments.Mistake(text: "it needs a place: -o report.html") }
+            guard operands.count == 1 else { throw Arguments.Mistake(text: "expected one capture") }
+            guard !options.output.isEmpty else {
+                throw Arguments.Mistake(text: "--output is missing, such as -o report.html")
+            }
             options.capture = operands[0]
             if options.capture == "-", options.rules == "-" {
                 throw Arguments.Mistake(text: "standard input cannot be both the capture and the rules")
@@ -46,7 +52,7 @@ struct ReportCommand {
         do {
             guard let (report, isWhole) = try await read(loaded, console) else { return .failed }
             guard !report.messages.isEmpty else {
-                console.error("\(escaped(capture)):1:1: the capture has no message, so there is nothing to report")
+                console.error("\(escaped(capture)):1:1: the capture is empty; nothing to report")
                 return .failed
             }
             let text = ReportPage(report: report).text
@@ -81,8 +87,8 @@ struct ReportCommand {
                     replayed = try ReplayedReport(source: source, rules: rules, app: app, showsValues: showsValues)
                 } else if rules != nil || app != nil {
                     console.error(
-                        "\(source):\(number):1: this is what an agent did, as 'kiipush tap' tells it: leave out --rules "
-                            + "and --app, which are for captured payloads")
+                        "\(source):\(number):1: this is output of 'kiipush tap', which cannot be combined with --rules "
+                            + "or --app")
                     isUseless = true
                     return false
                 } else {
@@ -99,25 +105,25 @@ struct ReportCommand {
     }
 
     static let command = Command(
-        name: "report", summary: "makes a page of a capture: what happened, and what to do",
+        name: "report", summary: "turns a capture into a page: what happened, and what to do about it",
         usage: ["[OPTION…] CAPTURE -o FILE"],
         about: [
             .text(
-                "CAPTURE is a file of payloads, one a line, as 'kiipush receive --capture' writes it and 'rules diff' "
-                    + "reads it; or what 'kiipush tap --format json' printed of an agent; - for standard input.")
+                "CAPTURE is a file of payloads, one per line, as 'kiipush receive --capture' writes and 'rules diff' "
+                    + "reads; or the output of 'kiipush tap --format json'; or - for standard input.")
         ],
         options: table.texts, operands: .file,
         notes: [
             .text(
-                "The page is one file that needs no network. Captured payloads go through the receiver that the rules "
-                    + "ask for, on a clock that follows the capture; their handlers do nothing and succeed, so what "
-                    + "an agent's own handlers did shows only in what 'tap' printed. A page shows the names of buckets, "
-                    + "objects, topics and scopes, and payloads only with --values. It holds the first 200,000 messages, "
-                    + "8 MiB of their ways through the receiver and 16 MiB of payloads, of each 4 KiB.")
+                "The page is one file and needs no network. Captured payloads run through the receiver that the rules "
+                    + "configure, on a clock that follows the capture; handlers do nothing and succeed, so only the "
+                    + "output of 'tap' shows the results of an agent's own handlers. The page shows the names of "
+                    + "buckets, objects, topics and scopes, and payloads only with --values. It is limited to the "
+                    + "first 200,000 messages, 8 MiB of traces and 16 MiB of payloads, 4 KiB each.")
         ],
         exits: [
             (.fine, "written"),
-            (.failed, "something cannot be read or written, or a line is no message; the page has the others"),
+            (.failed, "a file cannot be read or written, or a line is not a message; the page has the others"),
         ],
         examples: ["kiipush report Samples/Captures/loop.jsonl -o loop.html"],
         action: { arguments, console in await run(arguments, console) })

@@ -21,13 +21,13 @@ extension ReportSummary {
         let (tone, what, advice): (Finding.Tone, String, String) =
             switch layer {
             case "identity":
-                (.note, "came from this device itself, and were dropped.", "That is how it should be: no loop began.")
+                (.note, "came from this device itself, and were dropped.", "This is expected: no loop began.")
             case "echo":
-                (.note, "were the events of announced writes, and were dropped.", "That is how it should be.")
+                (.note, "were the events of announced writes, and were dropped.", "This is expected.")
             case "lineage":
                 (
                     .bad, "had passed too many handlers: a loop across devices, cut.",
-                    "Look which handlers send or write in turn; the limit is \"hops\" under \"loop\"."
+                    "Find the handlers that send or write in turn; the limit is \"hops\" under \"loop\"."
                 )
             case "killSwitch":
                 (.warning, "were dropped, since somebody switched their route or bucket off.", "When it is over, use:")
@@ -46,15 +46,15 @@ extension ReportSummary {
     private static func deadLettered(_ reason: String, _ count: Int) -> Finding {
         Finding(
             tone: .bad, what: "\(counted(count)) dead-lettered (\(reason)).",
-            advice: "They are kept. Look at them, mend the cause, and replay them:",
+            advice: "They are kept. Inspect them, fix the cause, and replay them:",
             command: "kiipush dead-letters list", shows: "deadLettered")
     }
 
     private static func refused(_ reason: String, _ count: Int) -> Finding {
         let advice =
             switch reason {
-            case "app": "They name another app. Check \"app\" in the rules, and to what the device is subscribed."
-            case "scope": "Their scope is not one that is served. Check \"serving\" in the rules."
+            case "app": "They name another app. Check \"app\" in the rules, and the device's subscriptions."
+            case "scope": "Their scope is not served. Check \"serving\" in the rules."
             default: "A middleware of your own refused them."
             }
         return Finding(
@@ -81,7 +81,7 @@ extension ReportSummary {
         return Finding(
             tone: .warning,
             what: "\(counted(count)) undecodable: no push \(count == 1 ? "message" : "messages") "
-                + "(\(codes)).", advice: "Look at who sends them; 'kiipush inspect' shows the place of the error.",
+                + "(\(codes)).", advice: "Check their sender; 'kiipush inspect' shows the position of the error.",
             shows: "undecodable")
     }
 
@@ -100,7 +100,7 @@ extension ReportSummary {
             [
                 Finding(
                     tone: .bad, what: "\(counted(count)) failed, first at \(reason ?? "a handler").",
-                    advice: "The log has the error. A service tries again; see how often:",
+                    advice: "The log has the error. A service retries; see how often:",
                     command: "kiipush status", shows: name)
             ]
         case "quarantined":

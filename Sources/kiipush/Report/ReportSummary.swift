@@ -68,7 +68,7 @@ struct ReportSummary {
                         + "guard held some for up to \(Figures.time(Double(storm.longestHold))), found no loop, and let "
                         + "all follow.",
                     advice:
-                        "Nothing is lost. If that is too late for you, give the rule a higher \"rate\" under \"loop\".",
+                        "Nothing is lost. If the delay is too long, give the rule a higher \"rate\" under \"loop\".",
                     shows: "burst")
             }
             + held(report)
@@ -82,7 +82,7 @@ struct ReportSummary {
         return [
             Finding(
                 tone: .warning, what: "\(counted(open)) still held when the capture ends.",
-                advice: "The loop guard has not found out yet whether that is a loop. Look at the agent:",
+                advice: "The loop guard has not decided yet whether this is a loop. Check the agent:",
                 command: "kiipush held list", shows: "held")
         ]
     }
@@ -140,7 +140,7 @@ struct ReportSummary {
             findings.append(
                 Finding(
                     tone: .warning,
-                    what: "\(counted(report.unseen)) missing: they came faster than 'kiipush tap' was read.",
+                    what: "\(counted(report.unseen)) missing: they arrived faster than 'kiipush tap' was read.",
                     advice: "Take a capture with 'kiipush receive --capture FILE', which misses none."))
         }
         return findings

@@ -47,8 +47,8 @@ struct CorpusFile {
             }
             if badLines == Self.mostBadLines, goodLines == 0 {
                 console.error(
-                    "\(escaped(path)):1:1: stopped after \(badLines) lines, none of which is a step; a corpus is "
-                        + "JSONL: one step a line"
+                    "\(escaped(path)):1:1: stopped after \(badLines) lines that are not steps; a corpus is JSONL: one "
+                        + "step per line"
                 )
                 return false
             }

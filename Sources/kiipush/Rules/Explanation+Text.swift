@@ -65,7 +65,7 @@ extension Explanation {
     private func checkLines(_ rule: Rule, indent: Int, _ ink: Ink) -> [String] {
         let checks = rule.told
         let space = String(repeating: " ", count: indent)
-        if checks.isEmpty { return [space + "ok    it asks for nothing"] }
+        if checks.isEmpty { return [space + "ok    no conditions"] }
         let width = checks.map { Self.name($0).count }.max() ?? 0
         let expectedWidth = min(checks.map { Self.shown($0.expected).count }.max() ?? 0, 40)
         return checks.map { check in
@@ -106,7 +106,7 @@ extension Explanation {
     }
 
     /// The rules' cloud actions, with placeholders filled in.
-    private var cloudLines: [String] { cloud.map { "would do, and does not here: \(escaped($0.description))" } }
+    private var cloudLines: [String] { cloud.map { "would do, but not here: \(escaped($0.description))" } }
 
     /// Hints for a message that no rule matches.
     private func hintLines(_ ink: Ink) -> [String] {

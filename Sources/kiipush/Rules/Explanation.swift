@@ -99,7 +99,7 @@ struct Explanation {
         case "unrouted":
             return "it contradicts itself, and the rule that would match requires a certain or likely kind"
         case "failed": return "\(why) failed"
-        case "undecodable": return "it is no push message: \(why)"
+        case "undecodable": return "it is not a push message: \(why)"
         default: return why
         }
     }
@@ -123,9 +123,9 @@ struct Explanation {
         switch layer {
         case .identity: "its sender is listed under 'me', so this device caused it itself"
         case .echo: "a handler announced the write that caused it"
-        case .lineage: "it has come through too many handlers"
+        case .lineage: "it passed through too many handlers"
         case .rate: "messages of its kind came too often"
-        case .killSwitch: "somebody switched it off"
+        case .killSwitch: "it was switched off"
         case .ownBucket: "its handler announced a write to the bucket that it was called for"
         }
     }

@@ -2,7 +2,7 @@
 enum RulesCommand {
     static let command = Command(
         name: "rules", summary: "tests, lints, explains, compares and draws rules files",
-        usage: ["COMMAND [OPTION…]"], about: [.text("Rules are routes that are written as data.")],
+        usage: ["COMMAND [OPTION…]"], about: [.text("Rules are routes written as data.")],
         exits: [(.fine, "fine"), (.failed, "no, or something failed"), (.unanswered, "there is no answer")],
         commands: [
             RulesTestCommand.command, RulesLintCommand.command, RulesExplainCommand.command, RulesDiffCommand.command,

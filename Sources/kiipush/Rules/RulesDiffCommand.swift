@@ -15,11 +15,11 @@ struct RulesDiffCommand {
     static let table = OptionTable<RulesDiffCommand>([
         .value(
             "--corpus", "FILE",
-            #"the messages, one a line: {"at":"2s","transport":"mqtt","payload":{…}}, or "raw" with the bytes as a "#
-                + "string; - for standard input", completes: .file
+            #"the messages, one per line: {"at":"2s","transport":"mqtt","payload":{…}}, or "raw" with the bytes as a "#
+                + #"string; - for standard input"#, completes: .file
         ) { $0.corpus = $1 },
         .value(
-            "--limit", "N", "how many examples are shown of each change, 3 if not given",
+            "--limit", "N", "the most examples shown for each change; 3 if not given",
             as: Arguments.number(0...10_000)
         ) { $0.examples = $1 },
         .format("text for people (the default), or json: one object a change, and a summary") { $0.format = $1 },
@@ -28,8 +28,8 @@ struct RulesDiffCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: RulesDiffCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            guard operands.count == 2 else { throw Arguments.Mistake(text: "it needs two rules files") }
-            guard !options.corpus.isEmpty else { throw Arguments.Mistake(text: "it needs a corpus: --corpus FILE") }
+            guard operands.count == 2 else { throw Arguments.Mistake(text: "expected two rules files") }
+            guard !options.corpus.isEmpty else { throw Arguments.Mistake(text: "--corpus FILE is missing") }
             (options.old, options.new) = (operands[0], operands[1])
             guard [options.old, options.new, options.corpus].count(where: { $0 == "-" }) <= 1 else {
                 throw Arguments.Mistake(text: "standard input can be only one of the files")
@@ -47,7 +47,7 @@ struct RulesDiffCommand {
                 old: try TestReceiver(rules: oldRules), new: try TestReceiver(rules: newRules), examples: examples)
             let isReadable = try await replay(into: &diff, console)
             if diff.messages == 0 {
-                console.error("\(escaped(corpus)):1:1: there is nothing to compare: the corpus has no message")
+                console.error("\(escaped(corpus)):1:1: the corpus is empty; nothing to compare")
             }
             switch format {
             case .text where diff.messages == 0: break
@@ -81,14 +81,13 @@ struct RulesDiffCommand {
         usage: ["[OPTION…] OLD NEW --corpus FILE"], options: table.texts, operands: .file,
         notes: [
             .text(
-                "Both versions see all messages in order, on a clock that follows \"at\", each with a receiver of its "
-                    + "own: what one drops as a duplicate or cuts as a loop shows too. Handlers do nothing and "
-                    + "succeed. For \"maxAge\", the date is that of the first message's \"when\", and goes on with "
-                    + "\"at\".")
+                "Each version gets all messages in order, on a clock that follows \"at\", in its own receiver, so "
+                    + "messages dropped as duplicates or as loops also show. Handlers do nothing and succeed. For "
+                    + "\"maxAge\", the date starts at the first message's \"when\" and advances with \"at\".")
         ],
         exits: [
-            (.fine, "no message changes"), (.failed, "one does"),
-            (.unanswered, "something cannot be read, or there is no message, so that nobody knows"),
+            (.fine, "no message is handled differently"), (.failed, "a message is handled differently"),
+            (.unanswered, "a file cannot be read, or the corpus has no messages"),
         ],
         action: { arguments, console in await run(arguments, console) })
 }

@@ -18,23 +18,23 @@ struct RulesExplainCommand {
 
     static let table = OptionTable<RulesExplainCommand>([
         .flag("--text", "PAYLOAD is the payload itself") { $0.isText = true },
-        .value("--transport", "NAME", "the network it came over; rules may ask for it") {
+        .value("--transport", "NAME", "the network that delivered the payload; rules may test it") {
             $0.transport = Transport($1)
         },
-        .value("--app", "ID", "the app that is served, instead of the file's") { $0.app = $1 },
+        .value("--app", "ID", "the app to serve, instead of the app in the rules") { $0.app = $1 },
         .value(
             "--now", "MS",
-            "the date by which it is judged for 'maxAge', in milliseconds since 1970 as 'when' has them; the present "
-                + "if not given", as: Arguments.milliseconds(", as 'when' has them")
+            "the current time for 'maxAge', in milliseconds since 1970, like 'when'; the system clock if not "
+                + "given", as: Arguments.milliseconds(", as 'when' has them")
         ) { $0.now = $1 },
-        .flag("--all", "shows the conditions of rules behind the one that takes it, too") { $0.showsAll = true },
+        .flag("--all", "also shows the conditions of rules after the one that matches") { $0.showsAll = true },
         .format("text for people (the default), or json: one object on one line") { $0.format = $1 },
     ])
 
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: RulesExplainCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            guard operands.count == 2 else { throw Arguments.Mistake(text: "it needs a rules file and a payload") }
+            guard operands.count == 2 else { throw Arguments.Mistake(text: "expected a rules file and a payload") }
             (options.file, options.payload) = (operands[0], operands[1])
             if options.file == "-", options.payload == "-", !options.isText {
                 throw Arguments.Mistake(text: "standard input cannot be both the rules and the payload")
@@ -93,16 +93,16 @@ struct RulesExplainCommand {
         usage: ["[OPTION…] RULES PAYLOAD"],
         about: [
             .text(
-                "PAYLOAD is a file, or - for standard input: JSON, or what Apple's logs print of a payload, as for "
+                "PAYLOAD is a file, or - for standard input: JSON, or a payload as Apple's logs print it, as for "
                     + "'kiipush inspect'.")
         ],
         options: table.texts, operands: .file,
         notes: [
             .text(
-                "The payload goes through the chain that the file asks for, as the first one of a new receiver; no "
-                    + "program is run and no handler is called. Shown are its kind and what speaks for it, each rule "
-                    + "in order with what it asks for and what the payload has, the verdict of each stage, and the "
-                    + "outcome."
+                "The payload runs through the middleware that the file configures, as the first one of a new receiver, "
+                    + "without running programs or handlers. The output shows the kind and the evidence for it, each "
+                    + "rule in order with its conditions and the payload's values, the verdict of each middleware, and "
+                    + "the outcome."
             )
         ],
         exits: [(.fine, "explained"), (.failed, "the rules or the payload cannot be read")],

@@ -46,7 +46,7 @@ enum RulesFile {
         switch error {
         case let error as RulesError: return error.problems
         case ReadError.unreadable(_, let number): what = "cannot be read: \(number)"
-        case ReadError.notAFile: what = "cannot be read: it is no regular file"
+        case ReadError.notAFile: what = "cannot be read: not a regular file"
         case ReadError.tooLarge(_, let limit): what = "larger than \(limit) bytes"
         default: what = "\(error)"
         }

@@ -22,7 +22,7 @@ struct RulesGraphCommand {
     static func run(_ arguments: [String], _ console: Console) -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: RulesGraphCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            guard operands.count == 1 else { throw Arguments.Mistake(text: "it needs one rules file") }
+            guard operands.count == 1 else { throw Arguments.Mistake(text: "expected one rules file") }
             options.file = operands[0]
         }
         guard case .options(let options) = reading else { return reading.code }
@@ -50,13 +50,13 @@ struct RulesGraphCommand {
         usage: ["[OPTION…] FILE"], options: table.texts, operands: .file,
         notes: [
             .text(
-                "Rules stand in order, each with its conditions and its handler; a message goes down the solid line "
-                    + "until a rule takes it, and on along a thick one where that rule has \"continue\". A dashed line "
-                    + "leads from a rule to those that its writes feed, a thick one where that comes back to it, as a "
-                    + "loop; in dot and svg one that would lead over more than 8 rules is a label at both ends "
-                    + "instead, such as \"feeds 4 settings\". An svg is dark where its viewer asks for that.")
+                "Rules appear in order, each with its conditions and its handler. A message follows the solid line "
+                    + "until a rule matches, and a thick line where that rule has \"continue\". A dashed line connects "
+                    + "a rule to the rules that its writes trigger; it is thick if they form a loop. In dot and svg, a "
+                    + "line that would span more than 8 rules is drawn as a label at both ends, such as \"feeds 4 "
+                    + "settings\". An svg follows the viewer's dark mode.")
         ],
-        exits: [(.fine, "drawn"), (.failed, "the rules cannot be read, or there is no Graphviz")],
+        exits: [(.fine, "drawn"), (.failed, "the rules cannot be read, or Graphviz is missing or failed")],
         examples: ["kiipush rules graph --format svg rules.json > rules.svg"],
         action: { arguments, console in run(arguments, console) })
 }

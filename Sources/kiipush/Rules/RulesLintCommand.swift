@@ -9,9 +9,10 @@ struct RulesLintCommand {
     private var format = ReportFormat.text
 
     static let table = OptionTable<RulesLintCommand>([
-        .flag("--strict", "exits with 1 on warnings too") { $0.isStrict = true },
+        .flag("--strict", "exits with 1 on warnings also") { $0.isStrict = true },
         .value(
-            "--handlers", "A,B,C", "the handlers that the program registers: others are errors, unused ones warnings"
+            "--handlers", "A,B,C",
+            "the handlers that the program registers: unknown ones are errors, unused ones warnings"
         ) { $0.handlers = ($0.handlers ?? []) + $1.split(separator: ",").map { String($0) } },
         .format("text for people (the default), or json: one object a finding, on one line") { $0.format = $1 },
     ])
@@ -19,7 +20,7 @@ struct RulesLintCommand {
     static func run(_ arguments: [String], _ console: Console) -> ExitCode {
         let reading = Self.command.read(arguments, by: table, into: RulesLintCommand(), console) {
             options, operands throws(Arguments.Mistake) in
-            if operands.isEmpty { throw Arguments.Mistake(text: "it needs a rules file") }
+            if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
             options.files = operands
         }
         guard case .options(let options) = reading else { return reading.code }
@@ -71,18 +72,17 @@ struct RulesLintCommand {
     }
 
     static let command = Command(
-        name: "rules lint", summary: "finds what rules files say and cannot mean", usage: ["[OPTION…] FILE…"],
+        name: "rules lint", summary: "finds mistakes in rules files", usage: ["[OPTION…] FILE…"],
         options: table.texts, operands: .file,
         notes: [
             .text(
-                "Errors are proved: a rule that never takes a message, since its conditions exclude each other or "
-                    + "earlier rules take them all; rules that feed each other without a rate limit; an unknown "
-                    + "handler; a test that cannot pass. Warnings may be right for a file: a loop that the loop guard "
-                    + "will end, a text that a list has twice, an event that Kii does not know, a handler that no rule "
-                    + "names."),
+                "Errors are certain: a rule that never matches, because its conditions exclude each other or earlier "
+                    + "rules match first; rules that trigger each other without a rate limit; an unknown handler; a "
+                    + "test that cannot pass. Warnings may be intended: a loop that the loop guard will stop, a text "
+                    + "listed twice, an event unknown to Kii, an unused handler."),
             .text(
-                "Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: WHAT [CODE]; with --format "
-                    + "json on standard output, where a file that cannot be read has an object with \"problems\"."),
+                "Findings are reported on standard error as FILE:LINE:COLUMN: SEVERITY: MESSAGE [CODE]; with --format "
+                    + "json, on standard output, where an unreadable file is an object with \"problems\"."),
         ],
         exits: [
             (.fine, "no errors"),

@@ -16,7 +16,7 @@ struct RulesTestCommand {
     static func run(_ arguments: [String], _ console: Console) async -> ExitCode {
         let reading = Self.command.read(arguments, by: RulesTestOptions.table, into: RulesTestOptions(), console) {
             options, operands throws(Arguments.Mistake) in
-            if operands.isEmpty { throw Arguments.Mistake(text: "it needs a rules file") }
+            if operands.isEmpty { throw Arguments.Mistake(text: "expected a rules file") }
             options.files = operands
         }
         guard case .options(let options) = reading else { return reading.code }
@@ -76,7 +76,7 @@ struct RulesTestCommand {
         if options.format == .text {
             let noMatch = options.filter.flatMap { filter in
                 tests.isEmpty && !rules.tests.isEmpty
-                    ? "no test is called '\(escaped(filter))', so none of \(rules.tests.count) ran" : nil
+                    ? "no test matches '\(escaped(filter))', so none of \(rules.tests.count) ran" : nil
             }
             let sum = noMatch.map { console.ink($0, .warning) } ?? fileSums.text(console.ink)
             console.print("\(escaped(rules.file)): \(sum)")
@@ -126,12 +126,12 @@ struct RulesTestCommand {
         code = max(code, .failed)
         console.error(
             "\(escaped(rules.file)):1:1: the tests cover \(RulesTestText.percent(coverage)), and "
-                + "\(RulesTestText.number(wanted))% are asked for")
+                + "\(RulesTestText.number(wanted))% are required")
     }
 
     private mutating func finish() -> ExitCode {
         if let filter = options.filter, sums.tests == 0, sums.unreadable < sums.files {
-            console.error("kiipush rules test: no test is called '\(escaped(filter))', so nothing ran")
+            console.error("kiipush rules test: no test matches '\(escaped(filter))', so nothing ran")
             code = max(code, .failed)
         }
         switch options.format {

@@ -13,20 +13,20 @@ struct RulesTestOptions {
     static let table = OptionTable<RulesTestOptions>([
         .flag(
             "--coverage",
-            "tells what the tests have shown of the rules: each rule taken, each condition held and missed when it "
-                + "was the one that decided"
+            "reports which parts of the rules the tests cover: each rule matched, and each condition both met and not "
+                + "met where it decides"
         ) { $0.wantsCoverage = true },
-        .value("--fail-under", "N", "fails a file of whose points fewer than N percent are covered", as: percent) {
+        .value("--fail-under", "N", "fails if coverage is below N percent", as: percent) {
             $0.failUnder = $1
         },
-        .flag("--cloud", "shows what the rules would write to Kii's cloud and send; a test calls nobody") {
+        .flag("--cloud", "shows what the rules would write to Kii's cloud and send; tests make no calls") {
             $0.showsCloud = true
         },
         .value("--junit", "FILE", "writes the results as JUnit XML, for CI systems", completes: .file) {
             $0.junit = $1
         },
         .format("text for people (the default), or json: one object a line") { $0.format = $1 },
-        .value("--filter", "NAME", "runs only the tests of this name; * stands for any run of characters") {
+        .value("--filter", "NAME", "runs only tests with this name; * matches any characters") {
             $0.filter = $1
         },
     ])
@@ -47,19 +47,19 @@ extension RulesTestCommand {
         usage: ["[OPTION…] FILE…"],
         about: [
             .text(
-                "Each test runs through a receiver of its own, set up as the file says, on a clock that only the test "
-                    + "turns. Handlers, programs, printing and calls of Kii's cloud are stand-ins that succeed, or "
-                    + "fail where a step says so. A file that has no tests fails. '-' is standard input.")
+                "Each test runs in its own receiver, configured by the file, on a clock that only the test advances. "
+                    + "Handlers, programs, printing and calls to Kii's cloud are replaced by stubs that succeed, or "
+                    + "fail where a step says so. A file without tests fails. '-' is standard input.")
         ],
         options: RulesTestOptions.table.texts, operands: .file,
         notes: [
             .text(
-                "What fails is reported on standard error as FILE:LINE:COLUMN: WHAT; why, stage by stage and rule by "
-                    + "rule, on standard output.")
+                "Failures are reported on standard error as FILE:LINE:COLUMN: MESSAGE, and explained on standard "
+                    + "output, by middleware and rule.")
         ],
         exits: [
             (.fine, "all tests passed"),
-            (.failed, "a test failed, a file could not be read, or too little is covered"),
+            (.failed, "a test failed, a file could not be read, or coverage is too low"),
         ],
         action: { arguments, console in await run(arguments, console) })
 }

@@ -92,27 +92,27 @@ struct SendCommand {
     }
 
     static let command = Command(
-        name: "send", summary: "sends a push to a topic, or shows what devices would get of it",
+        name: "send", summary: "sends a push to a topic, or shows the payloads that devices would receive",
         usage: [
             "--topic URI --as SENDER --message FILE --account FILE [OPTION…]",
             "--topic URI --as SENDER --message FILE --dry-run [OPTION…]",
         ],
         about: [
             .text(
-                "Reads the body that Kii's REST API takes, and checks it; a push with a problem is not sent. A dry run "
-                    + "shows for each network that is on the payload with all that Kii adds, its size beside the "
-                    + "network's limit, and what each suppression saves.")
+                "Reads the body of a request to Kii's REST API and checks it; a push with a problem is not sent. For "
+                    + "each enabled network, a dry run shows the payload with everything Kii adds, its size and the "
+                    + "network's limit, and the bytes that each suppression saves.")
         ],
         options: SendOptions.table.texts,
         notes: [
             .text(
-                "A problem is what Kii would refuse: a nested value, a key that FCM keeps for itself, a payload that "
-                    + "is too large, no network, a sender without the right. A warning is what receivers will see "
-                    + "otherwise, such as a push without its topic, which looks like a Direct Push."),
-            .text("What kiipush inspect says of a payload is what a receiver makes of it."),
+                "A problem is something Kii would refuse: a nested value, a key reserved by FCM, a payload that is too "
+                    + "large, no network, a sender without permission. A warning is something receivers may misread, "
+                    + "such as a push without its topic, which looks like a Direct Push."),
+            .text("kiipush inspect shows how a receiver classifies a payload."),
         ],
         exits: [
-            (.fine, "it was sent, or could be"),
+            (.fine, "the push was sent, or could be sent"),
             (.failed, "there is a problem, the message cannot be read, or the call failed"),
         ],
         examples: [

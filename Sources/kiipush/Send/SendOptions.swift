@@ -27,21 +27,21 @@ struct SendOptions {
     static let table = OptionTable<SendOptions>([
         .value(
             "--topic", "URI",
-            "the topic: kiicloud://topics/T, or kiicloud://users/ID/topics/T, with groups and things alike; an app's "
-                + "id may stand in front, as kiicloud://APP/users/ID/topics/T"
+            "the topic: kiicloud://topics/T, or kiicloud://users/ID/topics/T, likewise for groups and things; may "
+                + "start with an app's id, as in kiicloud://APP/users/ID/topics/T"
         ) { $0.topic = $1 },
-        .value("--as", "SENDER", "who sends: user:ID, thing:ID, or developer for the app's administrator") {
+        .value("--as", "SENDER", "the sender: user:ID, thing:ID, or developer for the app's administrator") {
             $0.sender = $1
         },
         .value(
-            "--message", "FILE", "the body that Kii's REST API takes, SendPushMessageRequest; - is standard input",
+            "--message", "FILE", "the body for Kii's REST API, a SendPushMessageRequest; - is standard input",
             completes: .file
         ) { $0.message = $1 },
         .account { $0.account = $1 },
-        .flag("--dry-run", "sends nothing, and shows what devices would get") { $0.isDryRun = true },
-        .value("--app", "ID", "the app's id, which receivers get with the scope") { $0.app = $1 },
+        .flag("--dry-run", "sends nothing, and shows what devices would receive") { $0.isDryRun = true },
+        .value("--app", "ID", "the app's id, which is part of the scope in the payload") { $0.app = $1 },
         .value(
-            "--at", "MILLISECONDS", "when it is sent, in milliseconds since 1970; now if not given",
+            "--at", "MILLISECONDS", "the time of sending, in milliseconds since 1970; now if not given",
             as: Arguments.milliseconds()
         ) { $0.sentAt = $1 },
         .format("text for people (the default), or json: one object a line for each network") { $0.format = $1 },
@@ -74,7 +74,7 @@ struct SendOptions {
                 text: "--topic takes the URI of a topic, such as kiicloud://users/ID/topics/T, not '\(escaped(text))'")
         }
         if let app, let named = uri.appID, app != named {
-            throw Arguments.Mistake(text: "--app and --topic name two apps; name one")
+            throw Arguments.Mistake(text: "--app and --topic name different apps")
         }
         address.topic = topic
         address.app = app ?? uri.appID ?? Self.unknownApp

@@ -29,7 +29,8 @@ struct SendReport {
             findings.append(
                 Finding(
                     network: nil, code: "appUnknown", path: "app",
-                    message: "the payload needs the app's id; a word as long stands in its place: name it by --app",
+                    message: "the payload contains the app's id; a placeholder of the same length is shown: set it "
+                        + "with --app",
                     isWarning: true))
         }
         self.findings = findings

@@ -19,7 +19,8 @@ struct SessionFiles {
         if let kept = try read(path) {
             guard !kept.isEmpty, kept.utf8.count <= 64 else {
                 throw StateError(
-                    path: path, what: "holds no client id; without the file another one is made, for a new session")
+                    path: path,
+                    what: "does not contain a client id; remove the file to create a new one, for a new session")
             }
             return kept
         }

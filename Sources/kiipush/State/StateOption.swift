@@ -8,7 +8,7 @@ enum StateOption {
         "Without it, $STATE_DIRECTORY, else $XDG_STATE_HOME/kiipush, else ~/.local/state/kiipush"
 
     /// The hint for a directory given without the option.
-    static let hint = "the directory goes behind --state"
+    static let hint = "pass the directory with --state"
 
     /// The named state directory, or else the standard one.
     ///

@@ -118,7 +118,7 @@ extension AgentStatus {
     /// agent handles them.
     var problems: [String] {
         var problems: [String] = []
-        if !isOpen { problems.append("it takes nothing in: it handles what was in flight, or stops") }
+        if !isOpen { problems.append("accepts no payloads: it is starting or stopping") }
         for link in transports where link.state != .connected && (isOpen || link.state != .starting) {
             problems.append("\(link.name) is \(link.state.rawValue)")
         }

@@ -39,12 +39,12 @@ struct StatusCommand {
         notes: [
             .text(
                 "An agent is healthy if it accepts payloads, every connection is up, no resource is short, and neither "
-                    + "the queue nor the dead-letter store is full. P50 and P99 are percentiles of the time that a "
-                    + "route's handler runs; WAIT P99 is from a message's arrival to its first attempt.")
+                    + "the queue nor the dead-letter store is full. P50 and P99 are percentiles of a route's handling "
+                    + "time; WAIT P99 is the time from a message's arrival to its first attempt.")
         ],
         exits: [
-            (.fine, "healthy"), (.failed, "not healthy, or no answer within five seconds"),
-            (.nobody, "no agent there"),
+            (.fine, "healthy"), (.failed, "not healthy, or no reply within five seconds"),
+            (.nobody, "no agent is running"),
         ],
         action: { arguments, console in await run(arguments, console) })
 }

@@ -33,7 +33,7 @@ enum TapCommand {
             do throws(ErrorNumber) {
                 guard let added = try board.add(options) else {
                     reply.error(
-                        "kiipush tap: \(TapBoard.mostReaders) watch already, or the agent ends; end one of them")
+                        "kiipush tap: \(TapBoard.mostReaders) clients are watching already, or the agent is stopping")
                     return .failed
                 }
                 reader = added
@@ -62,22 +62,23 @@ enum TapCommand {
     private static func note(_ count: Int, _ format: ReportFormat) -> String {
         switch format {
         case .json: #"{"leftOut":\#(count)}"#
-        case .text: "-- \(count) left out here: they came faster than they were read"
+        case .text: "-- \(count) skipped: they arrived faster than they were read"
         }
     }
 
     static let command = Command(
-        name: "tap", summary: "shows an agent's messages as they end, with their outcomes",
+        name: "tap", summary: "shows an agent's messages and their outcomes as they end",
         usage: ["[OPTION…]"], options: TapOptions.table.texts,
         notes: [
             .text(
-                "It shows payloads: only the agent's user and root may watch, four at once. Nobody is slowed down: of "
-                    + "what comes faster than it is read, 256 messages wait, others are left out and counted. Ctrl-C "
-                    + "ends it, and so does a pipe that nobody reads.")
+                "The output contains payloads: only the agent's user and root may watch, at most four at once. The "
+                    + "agent is never slowed down: up to 256 unread messages are buffered, and the rest are skipped "
+                    + "and counted. Ctrl-C or a closed pipe ends it.")
         ],
         exits: [
-            (.fine, "the agent ended, or --count is reached"), (.failed, "it closed the connection without an answer"),
-            (.nobody, "no agent there"),
+            (.fine, "the agent ended, or --count was reached"),
+            (.failed, "the agent closed the connection without an answer"),
+            (.nobody, "no agent is running"),
         ],
         action: { arguments, console in await run(arguments, console) })
 }

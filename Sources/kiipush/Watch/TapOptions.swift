@@ -13,21 +13,21 @@ struct TapOptions: Sendable {
     var directory = ""
 
     static let table = OptionTable<TapOptions>([
-        .value("--route", "ID", "those that this route takes") { $0.route = $1 },
+        .value("--route", "ID", "shows only messages of this route") { $0.route = $1 },
         .choice(
-            "--outcome", "NAME", "those that end so: \(outcomes.joined(separator: ", "))",
+            "--outcome", "NAME", "shows only this outcome: \(outcomes.joined(separator: ", "))",
             of: outcomes.map { ($0, $0) }
         ) { $0.outcome = $1 },
         .choice(
-            "--kind", "KIND", "those of this kind: pushToApp, pushToUser or directPush",
+            "--kind", "KIND", "shows only this kind: pushToApp, pushToUser or directPush",
             of: PushKind.allCases.map { ($0.rawValue, $0) }
         ) { $0.kind = $1 },
-        .value("--bucket", "NAME", "those about this bucket") { $0.bucket = $1 },
-        .value("--count", "N", "ends after so many", as: Arguments.number(1 ... .max)) { $0.count = $1 },
+        .value("--bucket", "NAME", "shows only messages of this bucket") { $0.bucket = $1 },
+        .value("--count", "N", "exits after N messages", as: Arguments.number(1 ... .max)) { $0.count = $1 },
         .format(
-            "text (the default): time, outcome, route, what it is about, how long it waited and took, and why it was "
-                + "dropped; json: what 'kiipush inspect' prints, with time, message, outcome, reason, why, route, "
-                + "routes, waited and took (milliseconds)"
+            "text (the default): time, outcome, route, subject, waiting and handling time, and why it was dropped; "
+                + "json: the output of 'kiipush inspect' plus time, message, outcome, reason, why, route, routes, "
+                + "waited and took (milliseconds)"
         ) { $0.format = $1 },
         .state { $0.directory = $1 },
     ])
@@ -42,7 +42,7 @@ struct TapOptions: Sendable {
 
     /// Refuses operands.
     static func check(_ operands: [String]) throws(Arguments.Mistake) {
-        try Arguments.none(operands, hint: "a route goes behind --route")
+        try Arguments.none(operands, hint: "pass a route with --route")
     }
 
     /// The names of all outcomes, as ``KiiPush/Outcome/name``.

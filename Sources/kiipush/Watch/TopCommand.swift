@@ -12,17 +12,17 @@ struct TopCommand {
     private var isPlain = false
 
     static let table = OptionTable<TopCommand>([
-        .value("--interval", "TIME", "how often it looks: 2s", as: interval) { $0.interval = $1 },
+        .value("--interval", "TIME", "the time between updates; 2s if not given", as: interval) { $0.interval = $1 },
         .choice(
             "--sort", "ORDER",
-            "the routes that come first: busy (those whose handlers run longest), rate, failed, wait or name",
+            "the order of routes: busy (longest handler time first), rate, failed, wait or name",
             of: TopScreen.Order.allCases.map { ($0.rawValue, $0) }
         ) { $0.order = $1 },
         .value(
-            "--count", "N", "prints so many snapshots and ends; the first one tells the time since the agent began",
+            "--count", "N", "prints N snapshots and exits; the first one covers the time since the agent started",
             as: Arguments.number(1 ... .max)
         ) { $0.count = $1 },
-        .flag("--plain", "prints snapshots also on a terminal, as it does where there is none") { $0.isPlain = true },
+        .flag("--plain", "prints snapshots on a terminal too, as when output is not a terminal") { $0.isPlain = true },
         .state { $0.directory = $1 },
     ])
 
@@ -142,14 +142,14 @@ struct TopCommand {
     }
 
     static let command = Command(
-        name: "top", summary: "shows what an agent does, alive on a terminal", usage: ["[OPTION…]"],
+        name: "top", summary: "shows an agent's activity, live on a terminal", usage: ["[OPTION…]"],
         options: table.texts,
         notes: [
             .text(
-                "Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is how much of "
-                    + "the time a route's handler runs, above 100% where several do at once, /S how many end in a "
-                    + "second.")
+                "Keys: q quits, p pauses, s sorts by the next column, b r f w n by one of them. BUSY is the share of "
+                    + "time that a route's handler runs, above 100% if several run at once; /S is the number of runs "
+                    + "that end per second.")
         ],
-        exits: [(.fine, "ended"), (.failed, "the agent does not answer"), (.nobody, "no agent there")],
+        exits: [(.fine, "ended"), (.failed, "the agent does not answer"), (.nobody, "no agent is running")],
         action: { arguments, console in await run(arguments, console) })
 }

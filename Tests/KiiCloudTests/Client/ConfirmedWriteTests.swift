@@ -76,7 +76,7 @@ struct ConfirmedWriteTests {
         cloud.fail(.close(.answer), .close(.work), .close(.work), .close(.work), .close(.work), .close(.work))
         await #expect(throws: UncertainWrite.self) { try await client.write(object, .patch(["n": 2], ifMatch: "1")) }
         #expect(cloud.version(of: object) == 2)
-        #expect("\(UncertainWrite())".contains("read the object and decide anew"))
+        #expect("\(UncertainWrite())".contains("read the object again"))
     }
 
     @Test("a handler's write with a lost answer is done: its own event is dropped")

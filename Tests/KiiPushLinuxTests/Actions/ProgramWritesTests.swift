@@ -35,7 +35,7 @@ struct ProgramWritesTests {
         }
         let bucket = ActionRun("echo delete kiicloud://buckets/b")
         #expect(await bucket.receive() == "handled")
-        #expect(bucket.log == ["sh: what it announces is no URI of an object; a line is: delete kiicloud://…"])
+        #expect(bucket.log == ["sh: the announcement is not a URI of an object; a line is: delete kiicloud://…"])
     }
 
     @Test("a write counts as announced at once, while the program runs", .timeLimit(.minutes(1)))
@@ -62,7 +62,7 @@ struct ProgramWritesTests {
         let run = ActionRun("\(script); echo write kiicloud://buckets/b/objects/o >&2")
         #expect(await run.receive() == "handled")
         #expect(await run.receiveEvent(of: "o") == "handled")
-        let complaint = "sh: what it announces is no URI of an object or a bucket; a line is: write kiicloud://…"
+        let complaint = "sh: the announcement is not a URI of an object or a bucket; a line is: write kiicloud://…"
         #expect(run.log.filter { $0 == complaint }.count == 4)
         #expect(run.log.contains("sh: write to disk"))
     }

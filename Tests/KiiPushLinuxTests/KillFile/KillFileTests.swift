@@ -68,23 +68,26 @@ struct KillFileTests {
             (#"{"target":"b"}"#, #"4:1: the key "until" is missing"#),
             (
                 #"{"target":"kiicloud://topics/t","until":"2027-01-01T00:00:00Z"}"#,
-                #"4:11: no target; it is a route's id without "*" or "://", a bucket's URI such as "kiicloud://users/U/buckets/b", or "*""#
+                #"4:11: not a target; expected a route's id without "*" or "://", a bucket's URI such as "#
+                    + #""kiicloud://users/U/buckets/b", or "*""#
             ),
             (
                 #"{"target":"","until":"2027-01-01T00:00:00Z"}"#,
-                #"4:11: no target; it is a route's id without "*" or "://", a bucket's URI such as "kiicloud://users/U/buckets/b", or "*""#
+                #"4:11: not a target; expected a route's id without "*" or "://", a bucket's URI such as "#
+                    + #""kiicloud://users/U/buckets/b", or "*""#
             ),
             (
                 #"{"target":["b"],"until":"2027-01-01T00:00:00Z"}"#,
-                #"4:11: no target; it is a route's id without "*" or "://", a bucket's URI such as "kiicloud://users/U/buckets/b", or "*""#
+                #"4:11: not a target; expected a route's id without "*" or "://", a bucket's URI such as "#
+                    + #""kiicloud://users/U/buckets/b", or "*""#
             ),
             (
                 #"{"target":"b","until":"tomorrow"}"#,
-                #"4:23: "tomorrow" is no time; a time is a string such as "2026-11-21T12:00:00Z""#
+                #"4:23: "tomorrow" is not a time; a time is a string such as "2026-11-21T12:00:00Z""#
             ),
             (
                 #"{"target":"b","until":"\u001b[2J\u202e"}"#,
-                #"4:23: "\u001b[2J\u{202E}" is no time; a time is a string such as "2026-11-21T12:00:00Z""#
+                #"4:23: "\u001b[2J\u{202E}" is not a time; a time is a string such as "2026-11-21T12:00:00Z""#
             ),
             (#"{"target":"b","until":1763726400}"#, #"4:23: a time is a string such as "2026-11-21T12:00:00Z""#),
             (
@@ -123,13 +126,13 @@ struct KillFileTests {
             ("{\n \"version\":1,\n \"kills\":[}", "3:11: unexpectedCharacter: expected a value"),
             (#"{"kills":[]}"#, #"1:1: the key "version" is missing; it is 1"#),
             (#"{"version":1}"#, #"1:1: the key "kills" is missing; it is a list"#),
-            (#"{"version":2,"kills":[]}"#, "1:12: expected version 1; this program knows no other"),
-            (#"{"version":"1","kills":[]}"#, "1:12: expected version 1; this program knows no other"),
+            (#"{"version":2,"kills":[]}"#, "1:12: expected version 1, the only supported one"),
+            (#"{"version":"1","kills":[]}"#, "1:12: expected version 1, the only supported one"),
             (#"{"version":1,"kills":{}}"#, "1:22: expected a list of kills"),
             (#"{"version":1,"kills":[],"kills":[]}"#, "1:25: duplicate key; remove one"),
             (
                 #"{"version":1,"kills":[{"target":"a""#,
-                "1:36: unexpectedEnd: the text ends where a comma or a closing bracket is due; it may have been cut"
+                "1:36: unexpectedEnd: the text ends where a comma or a closing bracket is expected; it may have been cut"
             ),
         ])
     func malformed(text: String, what: String) throws {

@@ -146,7 +146,7 @@ struct KillFileWatchTests {
         ("kill.json:1:2: unexpectedEnd: ", { try $0.write("{", to: "kill.json") }),
         ("kill.json:1:1: expected {\"version\":1,\"kills\":[…]}", { try $0.replace("kill.json", with: "[]") }),
         (
-            "kill.json: cannot be read: it is no regular file",
+            "kill.json: cannot be read: not a regular file",
             {
                 try $0.remove("kill.json")
                 try $0.makeFolder("kill.json")
@@ -220,7 +220,8 @@ struct KillFileWatchTests {
         #expect(loopGuard.killed == [.route("b")])
         #expect(
             scene.takeReports() == [
-                #"\#(folder.path)/kill.json:1:91: "soon" is no time; a time is a string such as "2026-11-21T12:00:00Z""#
+                #"\#(folder.path)/kill.json:1:91: "soon" is not a time; a time is a string such as "#
+                    + #""2026-11-21T12:00:00Z""#
             ])
     }
 

@@ -79,7 +79,7 @@ struct RulesWatchTests {
         #expect(unsafe rename(other, path) == 0)
         var refusal = await update.next()
         if refusal?.contains("No such file") == true { refusal = await update.next() }
-        #expect(refusal == "\(path):1:1: \(path): cannot be read: it is no regular file", "\(refusal ?? "-")")
+        #expect(refusal == "\(path):1:1: \(path): cannot be read: not a regular file", "\(refusal ?? "-")")
         #expect(receiver.routes.map(\.id) == ["first"])
 
         #expect(unsafe rename(path, directory.file("gone")) == 0)

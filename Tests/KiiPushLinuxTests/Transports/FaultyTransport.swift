@@ -16,7 +16,7 @@ struct FaultyTransport: PushTransport {
         var promise: String? {
             switch self {
             case .none: nil
-            case .badName: "its name is fit"
+            case .badName: "its name is a valid"
             case .reorders, .changesBytes: "payloads of one sender"
             case .handsOverTooMany: "at most 64"
             case .losesWhenFull: "while the intake is full nothing is lost"
@@ -24,11 +24,11 @@ struct FaultyTransport: PushTransport {
             case .acknowledgesAtOnce, .neverAcknowledges, .refusesRejected: "a payload that is not stored"
             case .acknowledgesRetries, .neverRefuses, .doesNotRedeliver: "a payload that is to be tried later"
             case .acknowledgesLeft: "a payload that the service left"
-            case .acknowledgesFailures: "what the inbox could not keep"
-            case .acknowledgesStopping: "what a service that stops"
+            case .acknowledgesFailures: "payloads that the inbox could not store"
+            case .acknowledgesStopping: "payloads that a stopping service"
             case .ignoresStored: "a stored payload"
             case .ignoresCancelling, .throwsWhenCancelled: "it returns soon"
-            case .endsWhenCut: "after the sender has cut"
+            case .endsWhenCut: "after the sender cuts"
             case .acknowledgesAtTheEnd: "after it was cancelled it acknowledges"
             }
         }

@@ -234,7 +234,7 @@ struct SocketTransportTests {
         #expect(third.answer() == #"{"outcome":"notTaken","disposition":"retryLater","reason":"tooManyClients"}"#)
         #expect(third.answer() == nil)
         #expect(
-            socket.intake.events.last == .ignored("a client was turned away, since there were 2 already"))
+            socket.intake.events.last == .ignored("rejected a client, because 2 are connected already"))
     }
 
     @Test("a client who has been silent for long makes room for one who has something to send")
@@ -260,7 +260,7 @@ struct SocketTransportTests {
         #expect(peer.answer() == #"{"outcome":"notTaken","disposition":"reject","reason":"notAllowed"}"#)
         #expect(peer.answer() == nil)
         #expect(socket.intake.payloads.isEmpty)
-        #expect(socket.intake.events.last == .ignored("a client was turned away whose user may not use the socket"))
+        #expect(socket.intake.events.last == .ignored("rejected a client whose user may not use the socket"))
     }
 
     @Test("of little room every client gets its share")

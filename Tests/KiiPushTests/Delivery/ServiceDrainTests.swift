@@ -193,7 +193,7 @@ struct ServiceDrainTests {
                 isChange ? ServiceBench.payload(number) : ServiceBench.topic(number, "noisy", sender: nil)
             ])
         }
-        try await until { bench.told.events.contains { $0.contains("could not take down") } }
+        try await until { bench.told.events.contains { $0.contains("could not record") } }
         run.cancel()
         gate.open()
         try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }

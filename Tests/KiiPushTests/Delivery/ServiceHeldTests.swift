@@ -242,7 +242,7 @@ struct ServiceHeldTests {
 
     // MARK: The kill switch
 
-    @Test("what was queued at a kill is put aside, what comes after it is looped, what is tried again is put aside")
+    @Test("what was queued at a kill is dead-lettered, what comes after it is looped, what is tried again is dead-lettered")
     func killed() async throws {
         let gate = Gate()
         let inbox = SpyInbox()
@@ -270,7 +270,7 @@ struct ServiceHeldTests {
     }
 
     @Test(
-        "one route's kill takes nothing from the others, and what waited for it is put aside", arguments: [true, false])
+        "one route's kill takes nothing from the others, and what waited for it is dead-lettered", arguments: [true, false])
     func oneRouteKilled(isRetried: Bool) async throws {
         let gate = Gate()
         let isFailing = Flag()
@@ -299,7 +299,7 @@ struct ServiceHeldTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("a message that is given up is put aside also for the route that holds it")
+    @Test("a message that is given up is dead-lettered also for the route that holds it")
     func givenUpWithHeld() async throws {
         var delivery = DeliverySettings()
         delivery.attempts = 1

@@ -211,7 +211,7 @@ struct ServiceInboxTests {
     ]
 
     @Test(
-        "what ended the process four times, the last time alone, is put aside and not run a fifth time",
+        "what ended the process four times, the last time alone, is dead-lettered and not run a fifth time",
         arguments: crashes)
     func quarantine(crashes: Int, alone: Bool, isRun: Bool) async throws {
         let disk = SpyInbox.Disk()
@@ -261,7 +261,7 @@ struct ServiceInboxTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
-    @Test("what is no message under smaller limits is put aside; without room it stays", arguments: [0, 100])
+    @Test("what is no message under smaller limits is dead-lettered; without room it stays", arguments: [0, 100])
     func smallerLimits(capacity: Int) async throws {
         let disk = try await Self.disk(3) { _ in }
         let limits = PayloadLimits(bytes: 20)

@@ -91,7 +91,7 @@ struct RuleSuiteTests {
         arguments: [
             (
                 #"{"version":1,"rules":[]}"#,
-                "r.json:1:1: the file has no tests; add a list 'tests' that shows what the rules do"
+                "r.json:1:1: the file has no tests; add a list 'tests'"
             ),
             ("[]", "r.json:1:1: expected an object with the rules, found a list"),
         ])

@@ -68,7 +68,7 @@ struct BrokenQuickBloxEventTests {
         #expect(error?.detail.hasPrefix("in the text that the event holds, at byte ") == true)
     }
 
-    @Test("a parameter that stands twice is a key that stands twice")
+    @Test("a repeated parameter is a duplicate key")
     func duplicate() {
         let error = #expect(throws: DecodeError.self) { try PushMessage(json: "a=QQ==&a=Qg==", over: .quickblox) }
         #expect(error?.code == .duplicateKey && error?.offset == 0)

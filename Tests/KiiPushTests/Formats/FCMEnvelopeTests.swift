@@ -85,7 +85,7 @@ struct FCMEnvelopeTests {
         "what is no object is no payload but data",
         arguments: [
             #""text""#, "1", "null", #"["bucketID"]"#, #""{\"bucketID\":\"b\"}""#,
-            // Of a nested key that stands twice the first counts.
+            // Of a duplicate nested key the first counts.
             #""text","data":{"bucketID":"b"}"#,
         ])
     func notAnObject(data: String) throws {

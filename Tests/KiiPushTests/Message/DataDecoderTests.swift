@@ -273,7 +273,7 @@ struct DataDecoderTests {
         #expect(throws: DecodingError.self) { try decode([String: Time].self, #""a":"2014-06-27""#) }
     }
 
-    @Test("of a nested key that stands twice the first is decoded")
+    @Test("of a duplicate nested key the first is decoded")
     func duplicates() throws {
         #expect(try decode([String: [String: Int]].self, #""k":{"a":1,"a":2}"#) == ["k": ["a": 1]])
         #expect(try decode([String: [String: Int]].self, #""k":"{\"a\":1,\"a\":2}""#) == ["k": ["a": 1]])

@@ -104,7 +104,7 @@ struct DataValueTests {
         }
     }
 
-    @Test("of a key that stands twice the first counts")
+    @Test("of a duplicate key the first counts")
     func firstCounts() {
         let twice = DataValue.object([("a", .null), ("a", .bool(true))])
         #expect(twice == .object([("a", .null)]) && twice != .object([("a", .bool(true))]))

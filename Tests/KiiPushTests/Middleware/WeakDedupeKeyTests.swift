@@ -22,7 +22,7 @@ struct WeakDedupeKeyTests {
             (#"{"a":true,"b":false}"#, #"{"a":"true","b":"false"}"#),
             (#"{"o":{"a":1,"b":{"c":2,"d":3}}}"#, #"{"o":{"b":{"d":"3","c":"2"},"a":"1"}}"#),
             (#"{"l":[1,{"a":1,"b":2}]}"#, #"{"l":["1",{"b":"2","a":"1"}]}"#),
-            // Of a nested key that stands twice the first counts, however it is written and whatever the second holds.
+            // Of a duplicate nested key the first counts, however it is written and whatever the second holds.
             (#"{"o":{"a":1,"a":2}}"#, #"{"o":{"a":1}}"#),
             (#"{"o":{"a":1,"a":1}}"#, #"{"o":{"a":1}}"#),
             (#"{"o":{"b":3,"a":1,"\u0061":{"x":[1,{"b":2}]},"c":4}}"#, #"{"o":{"a":1,"b":3,"c":4}}"#),

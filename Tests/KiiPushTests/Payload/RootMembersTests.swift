@@ -37,7 +37,7 @@ struct RootMembersTests {
     func syntaxFirst(_ refusal: RefusedText) { refusal.check() }
 
     @Test(
-        "a root key that stands twice is refused where it stands again",
+        "a duplicate root key is refused at its second place",
         arguments: [
             RefusedText(#"{"a":1,↓"a":1}"#, .duplicateKey), RefusedText(#"{"a":1,"b":2, ↓"a":3,"b":4}"#, .duplicateKey),
             RefusedText(#"{"":1,↓"":2}"#, .duplicateKey), RefusedText(#"{"é":1,↓"é":2}"#, .duplicateKey),
@@ -87,7 +87,7 @@ struct RootMembersTests {
         #expect(try PushMessage(json: text).data.keys.count == 2)
     }
 
-    @Test("of a nested key that stands twice the first counts")
+    @Test("of a duplicate nested key the first counts")
     func nested() throws {
         let message = try PushMessage(
             json: #"{"aps":{"alert":"one","alert":"two","badge":1,"\u0062adge":2},"k":{"a":1,"a":2,"\u0061":3,"b":4},"#
@@ -98,7 +98,7 @@ struct RootMembersTests {
         #expect(message.data["list"] == .array([.object([("x", .string("first"))])]))
     }
 
-    @Test("of a nested key that stands twice the first counts, also when its type is wrong")
+    @Test("of a duplicate nested key the first counts, also when its type is wrong")
     func nestedWrongType() throws {
         let alert = try PushMessage(json: #"{"aps":{"alert":{"title":7,"title":"two","body":"text"}}}"#).alert
         #expect(alert == Alert(title: nil, subtitle: nil, body: "text"))
@@ -108,7 +108,7 @@ struct RootMembersTests {
     func nestedComposition() throws {
         let message = try PushMessage(json: #"{"k":{"\u304c":1,"\u304b\u3099":2}}"#)
         guard case .object(let members)? = message.data["k"] else {
-            Issue.record("an object is due")
+            Issue.record("expected an object")
             return
         }
         #expect(members.map(\.value) == [.number("1"), .number("2")])

@@ -4,10 +4,10 @@ import Testing
 @testable import KiiPush
 @testable import KiiPushRules
 
-/// What is put aside since it could not be held, and what becomes of it.
+/// What is dead-lettered since it could not be held, and what becomes of it.
 @Suite(.timeLimit(.minutes(1)))
 struct DeadLetterTests {
-    @Test("beyond a hundred of a key the newest is put aside; when one has gone there is room again")
+    @Test("beyond a hundred of a key the newest is dead-lettered; when one has gone there is room again")
     func fullKey() async {
         let bench = HoldingBench(isTopic: true)
         bench.loopGuard.heldBudget.messagesPerKey = 100

@@ -30,7 +30,7 @@ struct HeldRemainderTests {
         #expect(bench.leases == 0)
     }
 
-    @Test("a remainder that fails is put aside, for no transport delivers it again, and can be replayed")
+    @Test("a remainder that fails is dead-lettered, for no transport delivers it again, and can be replayed")
     func failing() async throws {
         let bench = HoldingBench(Self.freeAndTight)
         _ = await bench.send(1)
@@ -161,7 +161,7 @@ struct HeldRemainderTests {
     }
 
     @Test(
-        "a remainder that finds no room is put aside, and where there is no room either the message is delivered again")
+        "a remainder that finds no room is dead-lettered, and where there is no room either the message is delivered again")
     func noRoom() async throws {
         let bench = HoldingBench(Self.freeAndTight, letters: InMemoryDeadLetterStore(capacity: 1), isTopic: true)
         bench.loopGuard.heldBudget.messagesPerKey = 100

@@ -20,7 +20,7 @@ struct HoldingBench {
     /// - Parameters:
     ///   - routes: the ids of the routes, each with what the loop guard does for it.
     ///   - rate: how many messages of an object pass where a route says nothing else.
-    ///   - letters: where messages are put aside.
+    ///   - letters: where messages are dead-lettered.
     ///   - isTopic: whether it gets messages of topics.
     ///   - stage: what a stage behind the guard does to a message.
     init(

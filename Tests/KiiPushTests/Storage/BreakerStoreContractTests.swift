@@ -69,16 +69,16 @@ struct FaultyBreakers: BreakerStore {
             switch self {
             case .hasOne: "an empty store"
             case .losesWidth: "keys that differ"
-            case .losesHalf, .losesSign, .roundsCoolDown, .roundsTime: "a breaker is given back"
-            case .keepsFirst: "of a key there is"
-            case .keepsClosed, .closesAll: "what has closed is gone"
-            case .closesFirst, .opensWhenClosed: "to close what is not there"
+            case .losesHalf, .losesSign, .roundsCoolDown, .roundsTime: "a breaker is returned unchanged"
+            case .keepsFirst: "the breaker written last for a key"
+            case .keepsClosed, .closesAll: "closed breakers are removed"
+            case .closesFirst, .opensWhenClosed: "closing an unknown breaker"
             case .closesOnly: "one call opens some"
-            case .neverFull: "a store for none"
-            case .forgetsFirst, .forgetsNewest: "beyond its bound"
+            case .neverFull: "a store of capacity 0"
+            case .forgetsFirst, .forgetsNewest: "beyond its capacity"
             case .newSecret: "the secret"
             case .losesAll, .isLate: "a later process finds"
-            case .forgetsOverlapping: "of many calls at once"
+            case .forgetsOverlapping: "concurrent calls are atomic"
             }
         }
     }

@@ -42,7 +42,7 @@ struct DeadLetterStoreContractTests {
             }.verify()
         } matching: { issue in
             issue.comments.map(\.rawValue) == [
-                "of many calls at once each is one step: all that were taken should be there, in their order"
+                "concurrent calls are atomic: all that were taken should be there, in their order"
             ]
         }
     }
@@ -63,21 +63,21 @@ final class FaultyLetters: DeadLetterStore {
             case .losesTime, .losesRoutes, .losesTransport, .losesRedelivery, .normalises, .cutsPayloads,
                 .losesAttempts,
                 .losesGeneration, .losesCause:
-                "a letter is given back as it came"
-            case .forgetsLast: "of many calls at once"
-            case .newestFirst, .sortsByTime: "letters are given oldest first"
-            case .usesNumbersAgain: "the number of a letter that is gone"
+                "a letter is returned unchanged"
+            case .forgetsLast: "concurrent calls are atomic"
+            case .newestFirst, .sortsByTime: "letters are returned in the order"
+            case .usesNumbersAgain: "the number of a removed letter"
             case .skipsNumbers: "numbers go up from 1"
-            case .removesFirst: "a letter is removed by its number"
-            case .saysGone: "to remove what was never there"
+            case .removesFirst: "a letter is removed once by its number"
+            case .saysGone: "removing an unknown letter"
             case .changesWhenFull, .refusesAgain: "beyond its count"
-            case .neverFull: "a store for none"
+            case .neverFull: "a store of capacity 0"
             case .ignoresBytes: "beyond its bytes"
-            case .takesGarbage: "undecodable ones get half of the count"
-            case .takesLongGarbage: "undecodable ones get half of the bytes"
-            case .foldsNothing: "of one key there is a fifth of the bytes"
-            case .losesSummary, .keepsOldest: "of one key there is a tenth of the letters"
-            case .forgetsWideKeys: "of a wider key there is half of the letters"
+            case .takesGarbage: "undecodable letters may use at most half of the count"
+            case .takesLongGarbage: "undecodable letters may use at most half of the bytes"
+            case .foldsNothing: "one key may use a fifth of the bytes"
+            case .losesSummary, .keepsOldest: "one key may use a tenth of the letters"
+            case .forgetsWideKeys: "a wider key may use half of the letters"
             }
         }
     }

@@ -36,7 +36,7 @@ struct InboxContractTests {
         #expect(
             broken.withLock { $0 } == [
                 "numbers go up from 1, one for each payload, and none for none",
-                "the number of a payload that has ended is not used again", "of many calls at once each is one step",
+                "the number of a payload that has ended is not used again", "concurrent calls are atomic",
             ])
     }
 
@@ -47,10 +47,10 @@ struct InboxContractTests {
             await InboxContract { PlainInbox(shelf, $0, .losesRedelivery) }.verify()
         } matching: { issue in
             let expected = [
-                "a payload is given back byte for byte, with all that its transport said: at first payload 1 should have "
-                    + "its redelivery back as it was",
-                "a payload is given back byte for byte, with all that its transport said: once more payload 1 should have "
-                    + "its redelivery back as it was",
+                "a payload is returned byte for byte, with all that its transport reported: at first payload 1 should "
+                    + "have its redelivery back as it was",
+                "a payload is returned byte for byte, with all that its transport reported: once more payload 1 should "
+                    + "have its redelivery back as it was",
                 "payloads are read again by their numbers, in that order, with their records: in the process that added them "
                     + "payload 1 should have its redelivery back as it was",
                 "payloads are read again by their numbers, in that order, with their records: in a later one payload 1 "
@@ -95,21 +95,21 @@ struct PlainInbox: Inbox {
             case .usesNumbersAgain: "the number of a payload that has ended"
             case .startsAnew: "not even by another process"
             case .losesTransport, .losesID, .losesRedelivery, .normalises, .cutsPayloads, .forgetsEmptyPayloads:
-                "a payload is given back byte for byte"
-            case .losesArrivals, .movesArrivals: "payloads are given back as far apart"
-            case .newestFirst, .keepsEnded, .endsOldest, .mixesPayloads: "what has not ended is there"
-            case .dropsCopies: "a payload that is added twice"
+                "a payload is returned byte for byte"
+            case .losesArrivals, .movesArrivals: "payloads keep the time between"
+            case .newestFirst, .keepsEnded, .endsOldest, .mixesPayloads: "unended payloads are returned"
+            case .dropsCopies: "a payload added twice"
             case .losesAttempts, .losesRoutes: "attempts and handled routes"
-            case .countsAttempts, .addsRoutes: "of records for one payload the last counts"
-            case .throwsForUnknown, .remembersUnknown: "a record of a payload that is not there"
-            case .countsNoCrash, .allAlone, .neverAlone: "one that was in flight has one crash more"
-            case .countsEveryCrash, .crashesTheFailed, .forgetsAlone: "one that was not in flight"
-            case .countsTwice: "to be asked again"
-            case .dropsSome: "of many calls at once"
+            case .countsAttempts, .addsRoutes: "the last record of a payload counts"
+            case .throwsForUnknown, .remembersUnknown: "a record of an unknown payload"
+            case .countsNoCrash, .allAlone, .neverAlone: "a payload in flight at a crash"
+            case .countsEveryCrash, .crashesTheFailed, .forgetsAlone: "a payload not in flight"
+            case .countsTwice: "asking again"
+            case .dropsSome: "concurrent calls are atomic"
             case .forgetsLaterNotes, .turnsNotesRound: "records of one call"
-            case .ignoresLimit, .repeatsPages: "what an earlier process left is read in pages"
+            case .ignoresLimit, .repeatsPages: "the payloads of an earlier process are read in pages"
             case .readsInOwnOrder, .readsNoNotes, .readsEnded: "payloads are read again"
-            case .crashesTheRead: "to be read again counts no crash"
+            case .crashesTheRead: "reading again counts no crash"
             }
         }
     }

@@ -26,7 +26,7 @@ struct SeenStoreContractTests {
             await SeenStoreContract { PlainSeenStore($0, fault: .remembersOneOfNone) }.verify()
         } matching: { issue in
             issue.comments.map(\.rawValue) == [
-                "a window that counts none remembers none: after a commit that is not remembered a message should be "
+                "a window of count 0 remembers nothing: after a commit that is not remembered a message should be "
                     + "fresh, it was done"
             ]
         }
@@ -62,16 +62,16 @@ final class PlainSeenStore: SeenStore {
             switch self {
             case .marksBeforeTheEnd: "a message is fresh, then in flight, then done"
             case .forgetsReleases: "a message that was released is fresh again"
-            case .sameNumbers: "messages know nothing of each other"
-            case .ignoresSecondKey: "a message with two keys is seen by either"
-            case .releasesOneKey: "a release gives both keys back"
-            case .reservesForDuplicates: "a duplicate reserves nothing, not even a key of its own"
+            case .sameNumbers: "messages do not affect each other"
+            case .ignoresSecondKey: "a message with two keys is found by either key"
+            case .releasesOneKey: "a release frees both keys"
+            case .reservesForDuplicates: "a duplicate reserves no key, not even a new one"
             case .knowsOnlyFirstKeys:
-                "the lease that a duplicate is told of is in flight as long as the first one's"
-            case .leaseEndsByAge: "a lease is never taken away by age"
-            case .leaseEndsByCount: "a lease is never taken away by count"
-            case .commitsEndedLeases: "a lease that has ended changes nothing"
-            case .endsUnknownLeases: "a lease that the store never gave changes nothing"
+                "the lease returned for a duplicate is in flight as long as the first one's"
+            case .leaseEndsByAge: "a lease never expires by age"
+            case .leaseEndsByCount: "a lease is never evicted by count"
+            case .commitsEndedLeases: "an ended lease has no effect"
+            case .endsUnknownLeases: "a lease that the store never issued has no effect"
             case .renewsOnCommit: "a second commit of a lease does not renew it"
             case .renewsOnQuestion: "being asked for again does not make a message remembered longer"
             case .countsFromBegin: "the age counts from the commit"
@@ -80,20 +80,20 @@ final class PlainSeenStore: SeenStore {
             case .ignoresCount, .forgetsNewest: "the window's count is remembered, the oldest forgotten first"
             case .countsKeys: "a message with two keys counts once, and loses both at once"
             case .oneCountForAll: "messages with weak keys never displace those with strong ones"
-            case .remembersOneOfNone: "a window that counts none remembers none"
+            case .remembersOneOfNone: "a window of count 0 remembers nothing"
             case .needsTimeToPass: "a store works while time stands still"
             case .losesOvertaken: "a message is done for a call whose time is before its commit"
-            case .forgetsWhatWaited: "a message that is asked for by a call that waited is done"
+            case .forgetsWhatWaited: "a message is done for a call that waited"
             case .keepsForYears: "a clock that is set back by years keeps no message for years"
             case .neverTooOld: "a clock that is set forward by years makes no new message a duplicate"
-            case .countsKeysAsMessages: "a store that counts tells what it holds, and what it forgot early"
+            case .countsKeysAsMessages: "a store with counts reports what it holds and what it evicted early"
             case .ignoresOtherSecondKeys: "where two messages have two keys each, the second key decides"
             case .countsWeakFromCommit: "the weak age counts from the arrival, not from the commit"
             case .keepsWeakInFlight: "the weak age counts while the first message is in flight too"
-            case .knowsOneOfAWeakKey: "messages of a backlog are judged by when they arrived"
+            case .knowsOneOfAWeakKey: "messages of a backlog are compared by arrival time"
             case .knowsOnlyLaterCopies: "whichever of two messages with a weak key arrived first"
             case .forgetsWeakByArrival: "a copy with a weak key may wait for as long as the window's age"
-            case .givesOneTwice: "of many calls that begin one message at once, exactly one gets it"
+            case .givesOneTwice: "if many calls begin one message at once, exactly one gets the lease"
             }
         }
     }

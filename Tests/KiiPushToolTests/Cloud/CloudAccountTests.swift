@@ -51,7 +51,7 @@ struct CloudAccountTests {
     @Test(
         "a wrong command line is told",
         arguments: [
-            (["refresh"], "name the URI of an object"), (["refresh", "x"], "'x' is no URI"),
+            (["refresh"], "name the URI of an object"), (["refresh", "x"], "'x' is not a kiicloud:// URI"),
             (["refresh", "kiicloud://buckets/b"], "name the URI of an object"),
             (["refresh", "kiicloud://users/u"], "--account is missing"),
             (["refresh", "kiicloud://users/u", "kiicloud://users/v"], "it takes one URI"),

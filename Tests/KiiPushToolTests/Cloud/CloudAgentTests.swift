@@ -104,7 +104,9 @@ struct CloudAgentTests {
         #expect(without.errors.contains(advice), "\(without.errors)")
         let other = try account(cloud.logIn(.thing(thing)), app: "other")
         let wrong = try ChildRun(["receive", "--rules", rules.path, "--stdin", "--account", other.path])
-        #expect(wrong.code == 1 && wrong.errors.contains("is of another app than the rules"), "\(wrong.errors)")
+        #expect(
+            wrong.code == 1 && wrong.errors.contains("the account and the rules name different apps"), "\(wrong.errors)"
+        )
         let input = try ChildRun(["receive", "--rules", rules.path, "--stdin", "--account", "-"])
         #expect(input.code == 64 && input.errors.contains("--account needs a file"), "\(input.errors)")
         #expect(cloud.requests.isEmpty)

@@ -59,7 +59,7 @@ struct CloudCommandTests {
         let refused = try run(arguments.dropLast() + [nested.path])
         #expect(refused.code == 1 && refused.errors.contains("problem: data.x: nestedValue"))
         let other = try run(arguments + ["--app", "other"])
-        #expect(other.code == 1 && other.errors.contains("names another app"))
+        #expect(other.code == 1 && other.errors.contains("name different apps"))
         #expect(cloud.requests.count == before)
         let missing = try run(arguments.map { $0.hasSuffix("news") ? "kiicloud://users/u-1/topics/none" : $0 })
         #expect(missing.code == 1 && missing.errors.contains("TOPIC_NOT_FOUND (status 404)"))
@@ -83,7 +83,7 @@ struct CloudCommandTests {
         let goneJSON = try run(["refresh", "kiicloud://users/none", "--format", "json"])
         #expect(goneJSON.code == 1 && goneJSON.output == #"{"uri":"kiicloud://users/none","exists":false}"# + "\n")
         let other = try run(["refresh", "kiicloud://other/users/u-1"])
-        #expect(other.code == 1 && other.errors.contains("names another app"))
+        #expect(other.code == 1 && other.errors.contains("name different apps"))
     }
 
     @Test("unsubscribe ends the pushes of all of a list, and can be run again")
@@ -160,7 +160,7 @@ struct CloudCommandTests {
         #expect(fromInput.code == 1 && fromInput.errors == "kiipush refresh: there is none\n")
         cloud.expire(token)
         let ended = try run(list)
-        #expect(ended.code == 1 && ended.errors.contains("WRONG_TOKEN (status 403): the token is none any more"))
+        #expect(ended.code == 1 && ended.errors.contains("WRONG_TOKEN (status 403): the token is invalid"))
         server.stop()
         let port = server.port
         let end = ContinuousClock.now + .seconds(10)

@@ -48,7 +48,7 @@ struct FirstStartTests {
         #expect(unsafe (isPipe ? mkfifo(path, 0o600) : mkdir(path, 0o700)) == 0)
         let run = try ChildRun(["receive", "--rules", path, "--stdin", "--state", folder.path + ".state"])
         #expect(run.code == 1)
-        #expect(run.errors.contains("\(path): cannot be read: it is no regular file"), "\(run.errors)")
+        #expect(run.errors.contains("\(path): cannot be read: not a regular file"), "\(run.errors)")
         #expect(unsafe access(folder.path + ".state", F_OK) != 0)
         #expect(unsafe (isPipe ? unlink(path) : rmdir(path)) == 0)
     }
@@ -57,7 +57,7 @@ struct FirstStartTests {
     func standardInput() async {
         let run = await ToolRun("receive", "--rules", "-", "--stdin")
         #expect(run.code == .usage)
-        let what = "--rules needs a file, which is watched for changes; standard input is none"
+        let what = "--rules needs a file to watch for changes, not standard input"
         #expect(run.errors == [ToolRun.mistake("receive", what)])
     }
 }

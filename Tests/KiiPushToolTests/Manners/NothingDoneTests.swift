@@ -80,17 +80,18 @@ struct MisplacedWordsTests {
     @Test(
         "what only stands in the wrong place is told where it goes",
         arguments: [
-            (["lint", "f"], "kiipush: there is no command 'lint'; did you mean 'rules lint'?"),
-            (["drop", "1"], "kiipush: there is no command 'drop'; did you mean 'dead-letters drop' or 'held drop'?"),
+            (["lint", "f"], "kiipush: unknown command 'lint'; did you mean 'rules lint'?"),
+            (["drop", "1"], "kiipush: unknown command 'drop'; did you mean 'dead-letters drop' or 'held drop'?"),
             (
                 ["held", "--state=x", "list"],
-                "kiipush held: --state goes behind the command, as in 'kiipush held list --state'; try 'kiipush held --help'"
+                "kiipush held: --state goes after the command, as in 'kiipush held list --state'; try 'kiipush held "
+                    + "--help'"
             ),
             (
                 ["--rules", "r", "receive"],
-                "kiipush: --rules goes behind the command, as in 'kiipush receive --rules'; try 'kiipush --help'"
+                "kiipush: --rules goes after the command, as in 'kiipush receive --rules'; try 'kiipush --help'"
             ),
-            (["--verison"], "kiipush: there is no option --verison; did you mean --version? Try 'kiipush --help'"),
+            (["--verison"], "kiipush: unknown option --verison; did you mean --version? Try 'kiipush --help'"),
         ])
     func places(arguments: [String], error: String) async {
         let run = await ToolRun(arguments)

@@ -15,7 +15,7 @@ struct OptionTablesTests {
             let value = option.word == nil ? [] : [Self.sample(option)]
             let run = await ToolRun(words + [option.name] + value + [unknown])
             // It comes as far as the option behind, so that the one before was taken, with its value.
-            let expected = "kiipush \(name): there is no option \(unknown); try 'kiipush \(name) --help'"
+            let expected = "kiipush \(name): unknown option \(unknown); try 'kiipush \(name) --help'"
             #expect(run.errors == [expected] && run.code == .usage, "\(option.name) of \(name): \(run.errors)")
         }
         for short in ["--help", "-h"] {

@@ -107,7 +107,7 @@ struct AgentTests {
         let agent = try agent()
         let run = try ChildRun(["receive", "--rules", folder.path, "--stdin", "--state", state])
         #expect(run.code == 1)
-        #expect(run.errors == "kiipush receive: an agent runs on \(state) already\n")
+        #expect(run.errors == "kiipush receive: an agent already runs on \(state)\n")
         #expect(try send(event(1)) == [handled])
         #expect(try agent.stop() == 0)
     }

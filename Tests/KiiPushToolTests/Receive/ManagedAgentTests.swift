@@ -64,7 +64,7 @@ struct ManagedAgentTests {
         let port = UInt16(bigEndian: address.sin_port)
         let agent = try RunningAgent(
             ["--rules", rules.path, "--state", state, "--mqtt", "mqtt://127.0.0.1:\(port)/t"])
-        try agent.wait { $0.log.contains("mqtt: refused: not authorised; look at user, password") }
+        try agent.wait { $0.log.contains("mqtt: refused: not authorised; check user, password") }
         let status = try ChildRun(["status", "--state", state])
         #expect(status.code == 1)
         #expect(status.output.contains("mqtt refused for "), "\(status.output)")

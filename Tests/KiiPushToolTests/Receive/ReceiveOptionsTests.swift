@@ -20,14 +20,14 @@ struct ReceiveOptionsTests {
                 ["--rules", "r", "--stdin", "--unix", "s"],
                 "payloads come from one place only: --stdin, --unix PATH, --mqtt ADDRESS or --endpoint FILE"
             ),
-            (["--rules", "r", "--stdin", "--ca-file", "c"], "--ca-file goes with --mqtt or --endpoint only"),
-            (["--rules", "r", "--stdin", "--clean-session"], "--clean-session goes with --mqtt or --endpoint only"),
+            (["--rules", "r", "--stdin", "--ca-file", "c"], "--ca-file needs --mqtt or --endpoint"),
+            (["--rules", "r", "--stdin", "--clean-session"], "--clean-session needs --mqtt or --endpoint"),
             (
                 ["--rules", "r", "--mqtt", "mqtt://h/t", "--transport", "fcm"],
-                "--transport goes with --stdin or --unix only"
+                "--transport needs --stdin or --unix"
             ),
-            (["--rules", "r", "--stdni"], "there is no option --stdni; did you mean --stdin?"),
-            (["--rules", "r", "--stdin", "file"], "'file' is no option; the rules go behind --rules"),
+            (["--rules", "r", "--stdni"], "unknown option --stdni; did you mean --stdin?"),
+            (["--rules", "r", "--stdin", "file"], "unexpected argument 'file'; pass the rules with --rules"),
             (
                 ["--rules", "r", "--stdin", "--concurrency", "0"],
                 "--concurrency takes a number from 1 to 1000, not '0'"

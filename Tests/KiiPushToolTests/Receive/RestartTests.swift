@@ -23,7 +23,7 @@ struct RestartTests {
         lock.unlock()
         try agent.wait { $0.log.contains("ready") }
         let second = try ChildRun(["receive", "--rules", rules.path, "--stdin", "--state", state])
-        #expect(second.code == 1 && second.errors == "kiipush receive: an agent runs on \(state) already\n")
+        #expect(second.code == 1 && second.errors == "kiipush receive: an agent already runs on \(state)\n")
         #expect(try agent.stop() == 0)
     }
 }

@@ -9,9 +9,9 @@ struct StateOptionsTests {
         arguments: [
             (
                 ["dead-letters", "lsit"],
-                "dead-letters: there is no command 'lsit'; did you mean 'list'?"
+                "dead-letters: unknown command 'lsit'; did you mean 'list'?"
             ),
-            (["held", "replay"], "held: there is no command 'replay'; the commands are list, release, drop and help"),
+            (["held", "replay"], "held: unknown command 'replay'; the commands are list, release, drop and help"),
             (
                 ["dead-letters", "drop"],
                 "dead-letters drop: say which: numbers, --route, --reason, or --all; try 'kiipush dead-letters drop --help'"
@@ -23,11 +23,12 @@ struct StateOptionsTests {
             (["held", "drop"], "held drop: say which: numbers, --route, or --all; try 'kiipush held drop --help'"),
             (
                 ["dead-letters", "show"],
-                "dead-letters show: say which by their numbers, as 'list' shows them; try 'kiipush dead-letters show --help'"
+                "dead-letters show: name them by number, as 'list' shows; try 'kiipush dead-letters show --help'"
             ),
             (
                 ["dead-letters", "drop", "x"],
-                "dead-letters drop: 'x' is no number of a message; 'list' shows them; try 'kiipush dead-letters drop --help'"
+                "dead-letters drop: 'x' is not a message number; 'list' shows them; try 'kiipush dead-letters drop "
+                    + "--help'"
             ),
             (
                 ["dead-letters", "replay", "1", "--rate", "0"],
@@ -39,7 +40,7 @@ struct StateOptionsTests {
             ),
             (
                 ["dead-letters", "list", "--all"],
-                "dead-letters list: there is no option --all; try 'kiipush dead-letters list --help'"
+                "dead-letters list: unknown option --all; try 'kiipush dead-letters list --help'"
             ),
         ])
     func mistakes(arguments: [String], what: String) async {

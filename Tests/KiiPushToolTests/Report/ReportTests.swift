@@ -199,19 +199,19 @@ extension ReportTests {
         let tapped = try TemporaryFile(#"{"leftOut":1}"#, name: "c.jsonl")
         let place = capture.path + ".html"
         let cases: [([String], ExitCode, String)] = [
-            ([capture.path], .usage, ToolRun.mistake("report", "it needs a place: -o report.html")),
-            (["-o", place], .usage, ToolRun.mistake("report", "it needs one capture")),
+            ([capture.path], .usage, ToolRun.mistake("report", "--output is missing, such as -o report.html")),
+            (["-o", place], .usage, ToolRun.mistake("report", "expected one capture")),
             (
                 ["-", "--rules", "-", "-o", place], .usage,
                 ToolRun.mistake("report", "standard input cannot be both the capture and the rules")
             ),
             (
                 [empty.path, "-o", place], .failed,
-                "\(empty.path):1:1: the capture has no message, so there is nothing to report"
+                "\(empty.path):1:1: the capture is empty; nothing to report"
             ),
             (
                 [tapped.path, "-o", place, "--app", "a"], .failed,
-                "\(tapped.path):1:1: this is what an agent did, as 'kiipush tap' tells it: leave out --rules and --app, which are for captured payloads"
+                "\(tapped.path):1:1: this is output of 'kiipush tap', which cannot be combined with --rules or --app"
             ),
             (["/nowhere/c", "-o", place], .failed, "/nowhere/c: cannot be read: No such file or directory"),
             (

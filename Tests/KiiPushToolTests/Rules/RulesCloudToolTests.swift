@@ -26,7 +26,7 @@ struct RulesCloudToolTests {
         #expect(text.code == .fine && text.errors.isEmpty)
         let taken = "TAKES IT: the object kiicloud://buckets/b/objects/${topic} is written"
         #expect(text.output.contains { $0.contains(taken) })
-        for action in Self.actions { #expect(text.output.contains("would do, and does not here: \(action)")) }
+        for action in Self.actions { #expect(text.output.contains("would do, but not here: \(action)")) }
         let json = await ToolRun("rules", "explain", file.path, "--format", "json", "--text", Self.payload)
         #expect(json.output.first?.contains(#""cloud":[\#(Self.actions.joined(separator: ","))]"#) == true)
     }

@@ -94,7 +94,7 @@ struct RulesDiffToolTests {
     func empty(corpus: String) async throws {
         let run = try await diff(Self.rules("a"), Self.rules("b"), corpus)
         #expect(run.code == .unanswered && run.output.isEmpty)
-        #expect(run.errors == ["C:1:1: there is nothing to compare: the corpus has no message"])
+        #expect(run.errors == ["C:1:1: the corpus is empty; nothing to compare"])
     }
 
     @Test("a bare payload is told how to become a step; a mistyped key is told what it may be")
@@ -103,7 +103,7 @@ struct RulesDiffToolTests {
         let run = try await diff(
             Self.rules("a"), Self.rules("a"), bare + "\n" + #"{"payloda":{}}"# + "\n" + #"{"raw":"{}"}"#)
         #expect(run.code == .unanswered)
-        #expect(run.errors.first == #"C:1:1: no step, but what looks like a payload; wrap it: {"payload": …}"#)
+        #expect(run.errors.first == #"C:1:1: this looks like a payload, not a step; wrap it: {"payload": …}"#)
         #expect(run.errors.contains("C:2:2: unknown key 'payloda'; did you mean 'payload'?"))
         #expect(run.errors.allSatisfy { !$0.hasPrefix("C:3") })
     }
@@ -114,7 +114,7 @@ struct RulesDiffToolTests {
         let run = try await diff(Self.rules("a"), Self.rules("a"), bad)
         #expect(run.code == .unanswered && run.output.isEmpty && run.errors.count == 22)
         #expect(run.errors[19].hasPrefix("C:20:2: "))
-        #expect(run.errors[20].hasPrefix("C:1:1: stopped after 20 lines, none of which is a step"))
+        #expect(run.errors[20].hasPrefix("C:1:1: stopped after 20 lines that are not steps"))
         let mixed = try await diff(
             Self.rules("a"), Self.rules("a"), Self.corpus(1) + "\n" + bad + Self.step("9s", .pushToApp()))
         #expect(mixed.code == .unanswered && mixed.output.first?.hasPrefix("C: 2 messages") == true)

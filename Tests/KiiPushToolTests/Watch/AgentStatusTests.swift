@@ -74,7 +74,7 @@ struct AgentStatusTests {
 
     static let changes = [
         Change { _ in },
-        Change(problems: ["it takes nothing in: it handles what was in flight, or stops"]) { $0.isOpen = false },
+        Change(problems: ["accepts no payloads: it is starting or stopping"]) { $0.isOpen = false },
         Change(problems: ["mqtt is reconnecting"]) { $0.transports[0].state = .reconnecting },
         Change(problems: ["mqtt is ended"]) { $0.transports[0].state = .ended },
         Change(problems: ["short of descriptors"]) { $0.shortages = full.shortages },

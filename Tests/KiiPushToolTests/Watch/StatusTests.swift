@@ -62,9 +62,9 @@ struct StatusTests {
     @Test(
         "a wrong command line is told in one line",
         arguments: [
-            (["--fromat", "json"], "there is no option --fromat; did you mean --format?"),
+            (["--fromat", "json"], "unknown option --fromat; did you mean --format?"),
             (["--format", "xml"], "--format takes one of text, json, not 'xml'"),
-            (["now"], "'now' is no option; the directory goes behind --state"),
+            (["now"], "unexpected argument 'now'; pass the directory with --state"),
         ])
     func mistakes(arguments: [String], what: String) async {
         let run = await ToolRun(["status"] + arguments)

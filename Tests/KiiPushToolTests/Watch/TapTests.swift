@@ -132,7 +132,7 @@ struct TapTests {
     @Test(
         "a wrong command line is told in one line",
         arguments: [
-            (["--outcom", "handled"], "there is no option --outcom; did you mean --outcome?"),
+            (["--outcom", "handled"], "unknown option --outcom; did you mean --outcome?"),
             (["--kind", "app"], "--kind takes one of pushToApp, pushToUser, directPush, not 'app'"),
             (["--count", "0"], "--count takes a number from 1 on, not '0'"),
         ])

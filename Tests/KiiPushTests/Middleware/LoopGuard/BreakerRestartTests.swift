@@ -271,7 +271,7 @@ struct BreakerRestartTests {
         service.onEvent { event in if case .storeFailed(let what) = event { told.add(what) } }
         let run = Task { try await service.run() }
         try await until { !told.events.isEmpty }
-        #expect(told.events == ["the loop guard's breakers could not be kept: Failed()"])
+        #expect(told.events == ["the loop guard's breakers could not be stored: Failed()"])
         run.cancel()
         _ = try await run.value
     }

@@ -13,7 +13,7 @@ struct RulesErrorTests {
             ("{\"version\": 1\n \"rules\": []}", "2:2: expected a comma or a closing bracket"),
             (
                 "{\"version\": 1,\n\"rules\": [",
-                "2:11: the text ends where a value or a closing bracket is due; it may have been cut"
+                "2:11: the text ends where a value or a closing bracket is expected; it may have been cut"
             ),
             ("[]", "1:1: expected an object with the rules, found a list"),
             ("\"a\"", "1:1: expected an object with the rules, found a string"),
@@ -107,11 +107,11 @@ struct RulesErrorTests {
             (#"{"id":"a\n","then":{"print":true}}"#, "2:7: expected the rule's id without control characters"),
             (
                 #"{"id":"*","then":{"print":true}}"#,
-                "2:7: expected the rule's id, found what the kill switch takes for everything"
+                "2:7: expected the rule's id, found what the kill switch treats as everything"
             ),
             (
                 #"{"id":"kiicloud://x/buckets/b","then":{"print":true}}"#,
-                "2:7: expected the rule's id, found what the kill switch takes for a URI"
+                "2:7: expected the rule's id, found what the kill switch treats as a URI"
             ),
             (
                 #"{"id":"a","then":{"print":true}},{"id":"a","then":{"print":true}}"#,
@@ -132,7 +132,7 @@ struct RulesErrorTests {
                 "2:25: expected a list with a program and its arguments, found a string"
             ),
             (#"{"id":"a","then":{"run":[]}}"#, "2:25: expected a program and its arguments, found an empty list"),
-            (#"{"id":"a","then":{"run":["ls","\u0000"]}}"#, "2:31: an argument cannot hold a zero byte"),
+            (#"{"id":"a","then":{"run":["ls","\u0000"]}}"#, "2:31: an argument cannot contain a zero byte"),
             (#"{"id":"a","then":{"run":["ls",1]}}"#, "2:31: expected an argument, a string, found a number"),
             (
                 #"{"id":"a","then":"h"}"#,
@@ -257,7 +257,7 @@ struct RulesErrorTests {
             ),
             (
                 #"{"name":"n","steps":[{"write":"kiicloud://users/U1/buckets/b","expect":{}}]}"#,
-                "2:63: 'expect' goes with a payload; nothing comes in at a step with 'write'"
+                "2:63: 'expect' needs a payload; no message arrives at a step with 'write'"
             ),
             (
                 #"{"name":"n","steps":[{"payload":{},"fail":["relod"]}]}"#,

@@ -72,7 +72,7 @@ struct RulesLoadTests {
         #expect(
             error?.description == """
                 r.json:2:29: unknown handler 'frist'; did you mean 'first'?
-                r.json:3:1: the code declares a route 'code' too; rename one
+                r.json:3:1: the code also declares a route 'code'; rename one
                 r.json:4:25: this program cannot run programs; load the rules with actions that do
                 r.json:5:27: this program cannot print messages; load the rules with actions that do
                 """)

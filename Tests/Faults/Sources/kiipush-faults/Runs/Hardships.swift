@@ -1,7 +1,7 @@
 import Glibc
 
 /// Kills a `kiipush receive` at random moments, over TLS, and makes its life hard in between: nothing may be lost, and
-/// no message be put aside.
+/// no message be dead-lettered.
 struct Hardships {
     /// What is done to it between two kills.
     enum Kind: CaseIterable {
@@ -54,7 +54,7 @@ struct Hardships {
         }
         var row = try session.finish(
             "kill -9, certificates, disk, descriptors, log (\(program.name))", within: .seconds(240))
-        if row.letters > 0 { row.broken.append("\(row.letters) honest messages were put aside") }
+        if row.letters > 0 { row.broken.append("\(row.letters) honest messages were dead-lettered") }
         for word in ["panic", "Fatal error", "Program crashed"] where session.log.contains(word) {
             row.broken.append("an agent said: \(word)")
         }

@@ -127,7 +127,7 @@ struct InjectedErrors {
         // A call in which strace lets go of a thread is none that the system knows.
         let lines = session.log.split(separator: "\n").filter { !$0.contains("Function not implemented") }
         let log = lines.joined(separator: "\n")
-        if row.letters > 0 { row.broken.append("\(row.letters) honest messages were put aside") }
+        if row.letters > 0 { row.broken.append("\(row.letters) honest messages were dead-lettered") }
         for word in ["attempt 1 failed", "deadLettered", "Program crashed"] where log.contains(word) {
             row.broken.append("it said '\(word)': \(log.suffix(600))")
         }

@@ -47,7 +47,7 @@ struct LostState {
         try wait(for: "the agent is connected again") { session.connections > count + 1 }
         var row = try session.finish("database \(kind.rawValue) while it runs")
         row.runs = count
-        if row.letters > 0 { row.broken.append("\(row.letters) honest messages were put aside") }
+        if row.letters > 0 { row.broken.append("\(row.letters) honest messages were dead-lettered") }
         return row
     }
 }

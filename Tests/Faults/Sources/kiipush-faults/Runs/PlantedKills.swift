@@ -36,7 +36,7 @@ struct PlantedKills {
         return row
     }
 
-    /// A message that ends the process whenever it is handled: it is put aside, and the others are handled.
+    /// A message that ends the process whenever it is handled: it is dead-lettered, and the others are handled.
     static func deadlyMessage(_ broker: Broker) throws -> Row {
         let session = try Session(broker, "deadly")
         session.options = ["--deadly", "30"]

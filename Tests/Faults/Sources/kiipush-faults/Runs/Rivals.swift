@@ -42,7 +42,7 @@ struct Rivals {
         row.broken += first.broken + second.broken
         for session in [first, second] {
             let letters = try Database.check(session.state, in: session.folder.path).letters.count
-            if letters > 0 { row.broken.append("\(letters) honest messages were put aside") }
+            if letters > 0 { row.broken.append("\(letters) honest messages were dead-lettered") }
         }
         return row
     }

@@ -177,7 +177,7 @@ final class Session {
     /// Compares what is missing with how many messages the letters say that they stand for; how many are lost.
     private func countMissing(_ database: Database) -> Int {
         let missing = missing(database)
-        // A message that does not fail is put aside only where it seems to end the process, before or after it was
+        // A message that does not fail is dead-lettered only where it seems to end the process, before or after it was
         // handled.
         let unfailing = missing.filter { number in failing.map { number % $0 != 0 } ?? true }
         let lost = max(missing.count - database.folded, unfailing.count - database.quarantined, 0)

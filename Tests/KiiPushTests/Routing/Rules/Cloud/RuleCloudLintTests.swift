@@ -58,7 +58,7 @@ struct RuleCloudLintTests {
             found.first?.what
                 == "rules that feed each other: 'a' (3:1) writes kiicloud://users/u/topics/t, which 'b' (4:1) takes; "
                 + "'b' (4:1) writes kiicloud://buckets/a/objects/${topic}, which 'a' (3:1) takes: each message may "
-                + "cause the next one on another device, up to 8 times; break the circle")
+                + "cause the next one on another device, up to 8 times; break the loop")
         let unguarded = try RoutingRules(LintSamples.file(rules(#""loop":{"rate":false}"#))).lint()
         #expect(unguarded.map(\.code) == [.unguardedCycle])
     }

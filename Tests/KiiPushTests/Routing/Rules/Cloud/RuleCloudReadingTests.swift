@@ -65,7 +65,7 @@ struct RuleCloudReadingTests {
             (#"{"send":{"topic":"kiicloud://topics/t","dta":{}}}"#, "dta: unknown key 'dta'; did you mean 'data'?"),
             (
                 #"{"send":{"topic":"kiicloud://topics/t","apns":{"badge":"x"}}}"#,
-                "apns.badge: a whole number is due here"
+                "apns.badge: expected a whole number"
             ),
             (#"{"send":{"topic":"kiicloud://topics/t","as":"me","data":{}}}"#, "expected an identity: \"user:ID\""),
         ])

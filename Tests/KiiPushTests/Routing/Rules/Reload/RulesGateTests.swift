@@ -41,7 +41,7 @@ struct RulesGateTests {
             ),
             (
                 #"{"id":"b","then":{"handler":"second"}}"#, "",
-                ["1:1: the file has no tests; add a list 'tests' that shows what the rules do"]
+                ["1:1: the file has no tests; add a list 'tests'"]
             ),
             (
                 #"{"id":"b","then":{"handler":"second"}}"#, "unrouted",
