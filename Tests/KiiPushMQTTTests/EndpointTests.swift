@@ -66,7 +66,7 @@ struct EndpointTests {
             (#"{"host":"h","mqttTopic":"t","portTCP":1,"version":"4"}"#, "1:51", "'version'"),
             (#"{"host":"h","mqttTopic":"t","portTCP":1,"cleanSession":1}"#, "1:56", "'cleanSession'"),
             (#"{"host":"h","mqttTopic":"t","portTCP":1,"caFile":true}"#, "1:50", "'caFile'"),
-            (#"{"host":"h","host":"i","mqttTopic":"t","portTCP":1}"#, "1:13", "twice"),
+            (#"{"host":"h","host":"i","mqttTopic":"t","portTCP":1}"#, "1:13", "duplicate key"),
         ])
     func wrong(text: String, place: String, what: String) throws {
         let error = try #require(throws: MQTTSettingsError.self) { try settings(text) }

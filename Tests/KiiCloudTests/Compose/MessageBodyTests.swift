@@ -78,7 +78,7 @@ struct MessageBodyTests {
             ("", "", 0, "empty"), ("{", "", 1, "unexpectedEnd"), ("[]", "", 0, "an object"),
             (#"{"sendSendr":false}"#, "sendSendr", 1, "did you mean 'sendSender'?"),
             (#"{"sendSender":"no"}"#, "sendSender", 14, "true or false"),
-            (#"{"data":[1]}"#, "data", 8, "an object"), (#"{"data":{"a":1,"a":2}}"#, "data.a", 15, "twice"),
+            (#"{"data":[1]}"#, "data", 8, "an object"), (#"{"data":{"a":1,"a":2}}"#, "data.a", 15, "duplicate key"),
             (#"{"apns":{"alert":"text"}}"#, "apns.alert", 17, "an object"),
             (#"{"apns":{"alert":{"body":5}}}"#, "apns.alert.body", 25, "a string"),
             (#"{"apns":{"alert":{"locArgs":["a",1]}}}"#, "apns.alert.locArgs", 33, "a string"),

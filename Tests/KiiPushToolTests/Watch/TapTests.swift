@@ -116,7 +116,7 @@ struct TapTests {
         }
         let fifth = await ToolRun("tap", "--state", state)
         #expect(fifth.code == .failed)
-        #expect(fifth.errors.first?.contains("4 watch already") == true, "\(fifth.errors)")
+        #expect(fifth.errors.first?.contains("4 clients are watching already") == true, "\(fifth.errors)")
         // All other commands are answered all the same.
         #expect(await ToolRun("status", "--state", state).code == .fine)
         #expect(try taps.removeFirst().stop(SIGINT) == 256 + SIGINT)
