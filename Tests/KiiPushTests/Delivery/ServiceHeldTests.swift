@@ -242,7 +242,9 @@ struct ServiceHeldTests {
 
     // MARK: The kill switch
 
-    @Test("what was queued at a kill is dead-lettered, what comes after it is looped, what is tried again is dead-lettered")
+    @Test(
+        "what was queued at a kill, or is tried again after it, is dead-lettered; what comes after it is looped"
+    )
     func killed() async throws {
         let gate = Gate()
         let inbox = SpyInbox()
@@ -270,7 +272,8 @@ struct ServiceHeldTests {
     }
 
     @Test(
-        "one route's kill takes nothing from the others, and what waited for it is dead-lettered", arguments: [true, false])
+        "one route's kill takes nothing from the others; what waited for it is dead-lettered",
+        arguments: [true, false])
     func oneRouteKilled(isRetried: Bool) async throws {
         let gate = Gate()
         let isFailing = Flag()

@@ -161,7 +161,8 @@ struct HeldRemainderTests {
     }
 
     @Test(
-        "a remainder that finds no room is dead-lettered, and where there is no room either the message is delivered again")
+        "a remainder that finds no room is dead-lettered, and where there is no room either the message is delivered again"
+    )
     func noRoom() async throws {
         let bench = HoldingBench(Self.freeAndTight, letters: InMemoryDeadLetterStore(capacity: 1), isTopic: true)
         bench.loopGuard.heldBudget.messagesPerKey = 100
