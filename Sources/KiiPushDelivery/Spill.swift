@@ -12,7 +12,7 @@ struct Spill {
         let keys: ShareKeys
         let bytes: Int
         let receipt: Receipt
-        /// The same as in the delivery's ``MessageWalk``.
+        /// The same as in the delivery's `MessageWalk`.
         let killed: (isWhole: Bool, routes: [String])
         /// The time of a change of an object, which a newer one may replace; nil for any other message.
         let changedAt: Int64?

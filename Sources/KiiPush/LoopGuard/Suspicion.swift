@@ -43,16 +43,12 @@ struct Suspicion {
     private var running = 0
 
     // What earlier rounds showed.
-    /// How often it was wrong about the key lately; the more often, the longer it listens and watches.
-    private var doubts = 0
-    private var doubtedAt: Int64 = .min
+    private var doubts = Doubts()
     private var budget = TryBudget()
     private var isSteady = false
     /// Whether so much else was handled while it listened that this may have caused the arrivals.
     private var isMixed = false
     private var trust = Trust()
-    /// How often trust was breached since it was last proven.
-    private var breaches = 0
 
     /// How many released messages are handled at once.
     private static let mostRunning = 16
@@ -139,43 +135,33 @@ struct Suspicion {
             (trust.comparedFrom, trust.isProven) = (nil, true)
             // So few messages are no proof.
             guard trust.pace >= 2 || trust.pace > 0 && backoff == 0 else { return false }
-            (doubts, backoff, breaches) = (0, 0, 0)
+            backoff = 0
+            doubts.clear()
             budget.release()
             return false
         }
-        if trust.isSecondPause { doubt(now) }
+        if trust.isSecondPause { doubts.add(now) }
         trust.isSecondPause = true
         trust.pace = 0
         return true
     }
 
-    /// Records that arrivals followed handled messages, or exceeded the pace of unproven trust.
-    private mutating func breach() { breaches = min(breaches + 1, Self.mostBreaches) }
-
-    private static let mostBreaches = 5
-
     private mutating func distrust(_ now: Int64) {
-        breach()
+        doubts.addBreach()
         trust = Trust()
-        doubt(now)
-        doubt(now)
-    }
-
-    private mutating func doubt(_ now: Int64) {
-        doubts = min(doubts + 1, Listening.byDoubts.count - 1)
-        doubtedAt = now
+        doubts.add(now)
+        doubts.add(now)
     }
 
     private mutating func open(_ now: Int64, _ passes: PassWindow) {
         let isSecondPause = trust.isSecondPause && trust.comparedFrom != nil && now.since(trust.since) < .seconds(100)
         if !isSecondPause {
             record = ArrivalRecord(now)
-            if doubtedAt != .min, now.since(doubtedAt) > .seconds(900) { doubts = 0 }
-            if doubtedAt != .min, now.since(doubtedAt) > .seconds(7200) { breaches = 0 }
+            doubts.forgetOld(now)
             // It exceeded a pace that was trusted, but not proven.
             if trust.since != .min, !trust.isProven, now.since(trust.since) < .seconds(600) {
-                breach()
-                doubt(now)
+                doubts.addBreach()
+                doubts.add(now)
             }
             trust = Trust()
             trust.comparedFrom = now
@@ -187,7 +173,7 @@ struct Suspicion {
         listen(now)
         // A loop that shares its key with legitimate messages looks like them while it is held, and starts again once
         // it is released.
-        if breaches > 1 { wait(for: Int64.seconds(30) << Int64(2 * (breaches - 2)), now) }
+        if let time = doubts.wait { wait(for: time, now) }
     }
 
     private mutating func listen(_ now: Int64) {
@@ -195,12 +181,12 @@ struct Suspicion {
         backlog.restart()
         logRatio = 0
         batch = TryBatch()
-        phase = .listening(until: now &+ .seconds(Listening.byDoubts[doubts].time))
+        phase = .listening(until: now &+ .seconds(doubts.listening.time))
     }
 
     // MARK: Steps
 
-    private var watchSeconds: Double { Listening.byDoubts[doubts].watch }
+    private var watchSeconds: Double { doubts.listening.watch }
 
     /// When the next step is due; nil if none is, or while its messages are being handled.
     var due: Int64? {
@@ -233,7 +219,7 @@ struct Suspicion {
     }
 
     private mutating func endListening(_ now: Int64, _ others: TimeBins) {
-        let listen = Listening.byDoubts[doubts]
+        let listen = doubts.listening
         if let end = backlog.takeEnd(now) {
             // Only arrivals from now on are evidence.
             quietSince = end
@@ -361,10 +347,10 @@ struct Suspicion {
         let spread = (usual + usual * usual / (Double(evidence.arrived) + 0.5)).squareRoot()
         if Double(batch.answers) < usual - 4 * spread - 1 {
             // The usual arrivals have ended: they were not a stream, and may have been answers to earlier handling.
-            doubt(now)
+            doubts.add(now)
             return listen(now)
         }
-        evidence.countsSome = batch.isGrowing || breaches > 0
+        evidence.countsSome = batch.isGrowing || doubts.breaches > 0
         let before = evidence.logRatio
         evidence.add(CauseEvidence.Stretch(handled: batch.size, arrived: batch.answers, seconds: seconds))
         let gain = evidence.logRatio - before
@@ -380,7 +366,7 @@ struct Suspicion {
 
     /// Waits twice as long as after the last loop.
     private mutating func hold(for now: Int64) {
-        doubt(now)
+        doubts.add(now)
         let doubled = min(backoff.multipliedReportingOverflow(by: 2).partialValue, Self.longestBackoff)
         wait(for: max(doubled, limit.coolDown), now)
     }
@@ -408,7 +394,7 @@ struct Suspicion {
         let isGoingOn = Double(evidence.idle.arrived) >= 0.5 * pace * evidence.idle.seconds
         (trust.isPlainStream, trust.isSuspect) = (isGoingOn && !isPart, !isGoingOn && isPart)
         trust.parts = parts.paces(in: Double(now.since(openedAt)) / 1e9)
-        trust.breaches = breaches
+        trust.breaches = doubts.breaches
         trust.dispersion = dispersion.factor
         // A stream below its limit needs no trust; it was a burst, or a loop that will be detected again.
         if trust.pace * Double(limit.slowSpan) / 1e9 < Double(limit.slowMessages) { trust.pace = 0 }

@@ -15,7 +15,7 @@ public struct AlertPresenter: Sendable, Hashable {
     @nonexhaustive
     public enum Destination: Sendable, Hashable {
         /// A terminal, or another descriptor: writes the title on a line, then the subtitle and the body, each on an
-        /// indented line, as ``EscapedText``, in one `write` call.
+        /// indented line, as `EscapedText`, in one `write` call.
         ///
         /// As with any output, a pipe without a reader raises `SIGPIPE`.
         case terminal(descriptor: Int32 = 1)

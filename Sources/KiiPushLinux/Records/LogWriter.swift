@@ -39,7 +39,7 @@ package final class LogWriter: Sendable {
     /// Starts the thread, which runs until ``finish(within:)``.
     ///
     /// - Parameters:
-    ///   - shortages: notified while lines are dropped, as ``Shortage/Kind/log``.
+    ///   - shortages: notified while lines are dropped, as `Shortage.Kind.log`.
     ///   - write: writes a line, and may block; returns whether it was written. Called by the thread only.
     package init(shortages: Shortages? = nil, _ write: @escaping @Sendable (String) -> Bool) {
         self.write = write

@@ -48,7 +48,7 @@ public struct LinesTransport: PushTransport {
 
     /// Submits line by line until the input ends or the task is cancelled.
     ///
-    /// - Throws: ``ReadError`` if the descriptor cannot be read.
+    /// - Throws: `ReadError` if the descriptor cannot be read.
     public func run(_ intake: PushIntake) async throws {
         let signal: ThreadSignal
         do throws(ErrorNumber) { signal = try ThreadSignal() } catch { throw ReadError.unreadable(name: name, error) }

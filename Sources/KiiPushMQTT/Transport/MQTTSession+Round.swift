@@ -34,7 +34,7 @@ extension MQTTSession {
         try keepAlive(link)
     }
 
-    /// Reads what is available, at most ``BatchedIntake/largestBatch`` messages, and submits it.
+    /// Reads what is available, at most `BatchedIntake.largestBatch` messages, and submits it.
     private func read(_ link: borrowing MosquittoClient) throws(End) {
         var failure: MosquittoClient.Failure?
         arrivals.areLate = lag.isBehind(.now)
