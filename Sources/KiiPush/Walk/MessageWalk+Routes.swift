@@ -1,4 +1,4 @@
-// What a walk knows of its routes and its tries.
+// A walk's routes and tries, and how they decide its outcome.
 
 extension MessageWalk {
     /// How often it was tried: runs of its handlers, and failures of stages.
@@ -46,6 +46,23 @@ extension MessageWalk {
     var hasDone: Bool { ends.contains { $0.end.isDone } }
 
     func hasEnded(_ route: String) -> Bool { ends.contains { $0.route.isExactly(route) } }
+}
+
+extension MessageWalk {
+    /// The only attempt has failed, so the transport must deliver it again; a remainder is dead-lettered instead, since
+    /// its transport has its answer.
+    func failedForGood(_ failure: Outcome.Failure) -> Step {
+        if told != nil { return .deadLetter(.failed) }
+        // A route that ended a loop runs again, and ends it again.
+        let handled = message.routes.filter { route in
+            ends.contains { $0.end == .handled && $0.route.isExactly(route.id) }
+        }
+        return .end(
+            .failed(
+                Outcome.Failure(
+                    place: failure.place, isStage: failure.isStage, error: failure.error,
+                    handled: MatchedRoutes(handled))))
+    }
 }
 
 extension MessageWalk.Judgement {

@@ -223,21 +223,6 @@ extension MessageWalk {
         return tries < mostTries ? .record(then: .retry(failure)) : .deadLetter(.failed)
     }
 
-    /// The only attempt has failed, so the transport must deliver it again; a remainder is dead-lettered instead, since
-    /// its transport has its answer.
-    func failedForGood(_ failure: Outcome.Failure) -> Step {
-        if told != nil { return .deadLetter(.failed) }
-        // A route that ended a loop runs again, and ends it again.
-        let handled = message.routes.filter { route in
-            ends.contains { $0.end == .handled && $0.route.isExactly(route.id) }
-        }
-        return .end(
-            .failed(
-                Outcome.Failure(
-                    place: failure.place, isStage: failure.isStage, error: failure.error,
-                    handled: MatchedRoutes(handled))))
-    }
-
     /// The loop guard had no capacity for it.
     package func notHeld() -> Step { .deadLetter(.holdLimitReached) }
 
