@@ -52,6 +52,7 @@ let package = Package(
             name: "kiipush",
             dependencies: [
                 "KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux",
+                "KiiPushSystem",
                 "KiiPushTesting", "KiiPushMQTT", "KiiPushSQLite",
             ],
             resources: [
@@ -61,25 +62,29 @@ let package = Package(
         .testTarget(
             name: "KiiPushTests",
             dependencies: [
-                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting",
+                "KiiPush", "KiiCloud", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushSystem",
+                "KiiPushTesting",
                 "KiiPushContracts",
             ],
             exclude: ["Documentation/Rules"]),
         .testTarget(
             name: "KiiPushLinuxTests",
             dependencies: [
-                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts",
+                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushSystem", "KiiPushTesting",
+                "KiiPushContracts",
             ]),
         .testTarget(
             name: "KiiPushToolTests",
             dependencies: [
                 "KiiPush", "KiiCloud", "KiiCloudTesting", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux",
+                "KiiPushSystem",
                 "KiiPushTesting", "KiiPushMQTT", "kiipush",
             ]),
         .testTarget(
             name: "KiiPushSQLiteTests",
             dependencies: [
-                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushTesting", "KiiPushContracts",
+                "KiiPush", "KiiPushRules", "KiiPushDelivery", "KiiPushLinux", "KiiPushSystem", "KiiPushTesting",
+                "KiiPushContracts",
                 "KiiPushSQLite",
                 .target(name: "CSQLite", condition: .when(traits: ["SQLite"])),
             ]),
@@ -88,7 +93,9 @@ let package = Package(
         .target(
             name: "KiiCloudHTTP",
             dependencies: ["KiiCloud", .target(name: "CCurl", condition: .when(traits: ["HTTP"]))]),
-        .target(name: "KiiCloudTesting", dependencies: ["KiiPush", "KiiCloud", "KiiPushLinux", "KiiPushTesting"]),
+        .target(
+            name: "KiiCloudTesting",
+            dependencies: ["KiiPush", "KiiCloud", "KiiPushLinux", "KiiPushSystem", "KiiPushTesting"]),
         .testTarget(
             name: "KiiCloudTests",
             dependencies: [
@@ -96,7 +103,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "KiiCloudHTTPTests",
-            dependencies: ["KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiCloudTesting", "KiiPushLinux", "KiiPushTesting"]),
+            dependencies: [
+                "KiiPush", "KiiCloud", "KiiCloudHTTP", "KiiCloudTesting", "KiiPushLinux", "KiiPushSystem",
+                "KiiPushTesting",
+            ]),
         .testTarget(
             name: "KiiPushMQTTTests",
             dependencies: [
