@@ -61,9 +61,12 @@ extension RulesLint {
             fail("code", "the outcome '\(outcome)' has no code; only 'undecodable' has one")
         }
         if outcome == "undecodable",
-            let key = ["rules", "handlers", "kind", "certainty"].first(where: {
-                $0 == "rules" || $0 == "handlers"
-                    ? ($0 == "rules" ? expect.rules : expect.handlers)?.isEmpty == false : expect.positions[$0] != nil
+            let key = ["rules", "handlers", "kind", "certainty"].first(where: { (key: String) -> Bool in
+                switch key {
+                case "rules": expect.rules?.isEmpty == false
+                case "handlers": expect.handlers?.isEmpty == false
+                default: expect.positions[key] != nil
+                }
             })
         {
             fail(key, "what is undecodable has no '\(key)'; leave it out")

@@ -42,7 +42,7 @@ struct ServiceInboxTests {
                 #expect(refusals <= inARow)
             }
             try await bench.passTime { receipts.allSatisfy { $0.word != "open" } }
-            #expect(receipts.map(\.word).filter { $0 == "handled" }.count == 11)
+            #expect(receipts.count { $0.word == "handled" } == 11)
             #expect(receipts[4].word == "deadLettered (failed)")
             #expect(inbox.disk.numbers == [])
             #expect(bench.receiver.metrics.nonzero == ["handled: 11", "deadLettered failed: 1"])

@@ -20,7 +20,7 @@ struct TextPatternTests {
             ("x*x", "xx"), ("*.*", "."), ("th.*", "th.1"), ("a?c", "a?c"), ("a.c", "a.c"), ("[a]", "[a]"),
             ("größe-*", "größe-1"), ("*ö*", "größe"), ("日*語", "日本語"), ("*👍", "ok 👍"), ("👍*👍", "👍👍"),
             ("*\u{301}", "e\u{301}"), ("a*\r\n", "a\r\n"),
-        ])
+        ] as [(String, String)])
     func taken(pattern: String, text: String) { #expect(matches(TextPattern(pattern), text)) }
 
     @Test(
@@ -31,7 +31,7 @@ struct TextPatternTests {
             ("a*c", "a"), ("a*c", "c"), ("a*c", "abcd"), ("a*c", "bac"), ("a*a", "a"), ("ab*ba", "aba"),
             ("a*b*c", "acb"), ("*ab*ab*", "aba"), ("*b*", "ac"), ("a*bc*d", "abcbd "), ("a?c", "abc"), ("a.c", "abc"),
             ("日*語", "日本"), ("é", "e\u{301}"), ("e*", "é"), ("*e", "é"),
-        ])
+        ] as [(String, String)])
     func left(pattern: String, text: String) { #expect(!matches(TextPattern(pattern), text)) }
 
     @Test("a text may be meant exactly, stars and all")

@@ -18,12 +18,13 @@ struct RulesDiffToolTests {
     }
 
     private static func corpus(_ count: Int) -> String {
-        (0..<count).map { number in
-            step(
-                "\(number)s",
-                number % 3 == 0
-                    ? .pushToUser(sentAt: Int64(number)) : .pushToApp(object: "o\(number)", sentAt: Int64(number)))
-        }.joined(separator: "\n")
+        let steps = (0..<count).map { number -> String in
+            let time = Int64(number)
+            let fixture: PayloadFixture =
+                number % 3 == 0 ? .pushToUser(sentAt: time) : .pushToApp(object: "o\(number)", sentAt: time)
+            return step("\(number)s", fixture)
+        }
+        return steps.joined(separator: "\n")
     }
 
     private func diff(_ old: String, _ new: String, _ corpus: String, _ options: String...) async throws -> Run {
@@ -31,7 +32,7 @@ struct RulesDiffToolTests {
         let corpus = try TemporaryFile(corpus, name: "corpus.jsonl")
         let run = await ToolRun(["rules", "diff", old.path, new.path, "--corpus", corpus.path] + options)
         func named(_ line: String) -> String {
-            [(old.path, "OLD"), (new.path, "NEW"), (corpus.path, "C")].reduce(line) { $0.replacing($1.0, with: $1.1) }
+            line.replacing(old.path, with: "OLD").replacing(new.path, with: "NEW").replacing(corpus.path, with: "C")
         }
         return Run(code: run.code, output: run.output.map(named), errors: run.errors.map(named))
     }

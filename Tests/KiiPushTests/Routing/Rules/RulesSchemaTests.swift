@@ -180,7 +180,7 @@ struct RulesSchemaTests {
             ("step", #"{"payload":1,"expect":{"layer":"breaker"}}"#), ("step", #"{"payload":1,"expect":{"code":"x"}}"#),
             ("step", #"{"payload":1,"expect":{"rules":"r"}}"#), ("step", #"{"payload":1,"expect":{"kind":"x"}}"#),
             ("step", #"{"payload":1,"expect":{"result":"x"}}"#), ("step", #"{"payload":1,"expect":{"certainty":1}}"#),
-        ])
+        ] as [(String, String)])
     func refused(place: String, part: String) throws {
         let text = file(part, in: place)
         #expect(!RulesSamples.problems(text).isEmpty)
