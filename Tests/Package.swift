@@ -23,9 +23,6 @@ let package = Package(
     name: "kii-push-programs",
     dependencies: [.package(name: "kii-push", path: "..")],
     targets: [
-        // A program that links the core and nothing else, as an embedder's would; check.sh looks at what the loader
-        // finds.
-        .executableTarget(name: "linkage", dependencies: [core], path: "Linkage"),
         // What a message costs; gate.sh holds allocations and instructions.
         .target(name: "CAllocationCounter", path: "Benchmarks/Sources/CAllocationCounter"),
         .executableTarget(

@@ -1,7 +1,12 @@
 source "$(dirname "$0")/common.sh"
 
-tool=$(program kiipush)
-core=$(program linkage)
+# Builds without optimization, which the step tests has made: what an optimizer leaves out, they load as well.
+swift build --quiet "${plain[@]}"
+built=$(swift build "${plain[@]}" --show-bin-path)
+tool=$built/kiipush
+# A program that links the core and nothing else, as an embedder's would.
+core=.build/check/linkage
+swiftc -swift-version 6 -I "$built/Modules" Tests/Linkage/main.swift "$built"/KiiPush.build/*.o -o "$core"
 for program in "$tool" "$core"; do
     libraries=$(ldd "$program")
     if grep -E 'lib_?(Foundation|FoundationEssentials|FoundationInternationalization)' <<<"$libraries"; then

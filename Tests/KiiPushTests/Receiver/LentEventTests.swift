@@ -51,11 +51,11 @@ struct LentEventTests {
             if event.matches(.object, "keep") { kept.withLock { $0.append(event.message) } }
         }
         var loop = ReceiveLoop(receiver)
-        let payloads = (1...40).map { number in
-            PayloadFixture.pushToApp(
-                bucket: "b\(number)", object: number % 3 == 0 ? "keep" : "o", sentAt: Int64(number),
-                modifiedAt: Int64(number)
-            ).payload(.long)
+        let payloads = (1...40).map { number -> RawPayload in
+            let (object, time) = (number % 3 == 0 ? "keep" : "o", Int64(number))
+            let fixture = PayloadFixture.pushToApp(
+                bucket: "b\(number)", object: object, sentAt: time, modifiedAt: time)
+            return fixture.payload(.long)
         }
         let ends = await loop.receive(contentsOf: payloads)
         #expect(ends.allSatisfy { $0 == .accept })
