@@ -5,5 +5,5 @@ package enum ChainProgress: Sendable {
     /// This many middlewares admitted the message; each is called with its outcome.
     case passed(Int)
     /// The message has this outcome already; only the held routes remain.
-    case ended(Outcome)
+    indirect case ended(Outcome)
 }

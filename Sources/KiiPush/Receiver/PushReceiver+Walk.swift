@@ -102,7 +102,7 @@ extension PushReceiver {
     func walk(_ walk: inout MessageWalk, call: ((Route, RoutedMessage) async -> Outcome)? = nil) async -> Outcome {
         var step = walk.start()
         while true {
-            switch step {
+            switch consume step {
             case .ask(let bypass):
                 let (judgement, passed) = admit(&walk.message, bypass, from: walk.firstStage)
                 step = walk.judged(judgement, passed, bypass)
@@ -114,16 +114,17 @@ extension PushReceiver {
                 step = walk.resumed(next, message, held)
             // The kill itself dead-letters messages that wait in memory.
             case .lookForKills: step = walk.switchedOff([])
-            case .begin: step = walk.begun(true)
             case .run(let route):
-                let outcome =
-                    if let call { await call(route, walk.message) } else { await self.call(route, walk.message) }
+                let outcome: Outcome
+                if let call {
+                    outcome = await call(route, walk.message)
+                } else {
+                    outcome = await self.call(route, walk.message)
+                }
                 step = walk.ran(route, outcome)
             case .deadLetterKilled(let routes):
                 step = walk.deadLetteredKilled(deadLetter(walk.message, .killSwitch, routes))
             case .fail(let failure): step = walk.failedForGood(failure)
-            // State in memory needs no record.
-            case .record(let next): step = next
             case .deadLetter(let reason):
                 let routes = walk.open { match(walk.message.message) }
                 step = walk.deadLettered(deadLetter(walk.message, reason, routes), reason, routes, isDurable: false)
@@ -144,7 +145,9 @@ extension PushReceiver {
                     end(walk.message, outcome, walk.chain)
                 }
                 return outcome
-            // Steps of a service: a receiver alone does not retry, postpone or leave messages.
+            // Steps of a service: a receiver alone does not record, retry, postpone or leave messages.
+            case .begin: step = walk.begun(true)
+            case .record(let next): step = next
             case .retry(let failure), .waitForResources(let failure): step = .end(.failed(failure))
             case .putOff(_, let outcome): step = .end(outcome)
             case .leave: step = .end(.unrouted(.noRoute))

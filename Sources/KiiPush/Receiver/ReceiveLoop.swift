@@ -157,6 +157,7 @@ public struct ReceiveLoop: ~Copyable {
             } catch {
                 return .end(fail(lane, lease, error))
             }
+        case .duplicate: return .end(receiver.countDuplicate())
         case .longWay(let rest):
             let message = receiver.continued(rest, event.storage, id, arrivedAt, now, table)
             return .longWay(message, passed: rest.passed)

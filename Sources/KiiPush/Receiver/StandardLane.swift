@@ -36,6 +36,8 @@ final class StandardLane: Sendable {
     enum Answer {
         /// All of them admit it, for this route.
         case pass(Route, SeenLease)
+        /// It was handled within the window.
+        case duplicate
         /// It takes the long way, from the middleware that it has reached.
         indirect case longWay(Rest)
     }
@@ -47,6 +49,8 @@ final class StandardLane: Sendable {
         var place: ResourceDigest?
         var hold: BreakerID?
         var isCounted = false
+        /// The only route that matches it, if the table was asked.
+        var route: Route?
     }
 
     /// Asks all middlewares about a message.
@@ -80,12 +84,14 @@ final class StandardLane: Sendable {
             return state.begin(keys, arrivedAt)
         }
         if let ended { waiters.finish(ended, .accept) }
-        guard case .fresh(let lease) = state else { return .longWay(Rest(place: place)) }
+        guard case .fresh(let lease) = state else {
+            return state == .done ? .duplicate : .longWay(Rest(place: place, route: route))
+        }
         let arrival = Arrival(time: arrivedAt.nanoseconds, now: now.nanoseconds, kind: storage.arrivalKind)
         let judged = loopGuard.judgePlain(storage, place, route, arrival)
-        guard let judged else { return .longWay(Rest(passed: 1, lease: lease, place: place)) }
+        guard let judged else { return .longWay(Rest(passed: 1, lease: lease, place: place, route: route)) }
         if judged == .pass, filter.refusal(of: storage, buffer.span, app: app) == nil { return .pass(route, lease) }
-        return afterGuard(judged, lease, place)
+        return afterGuard(judged, lease, place, route)
     }
 
     @inline(never)
@@ -95,8 +101,10 @@ final class StandardLane: Sendable {
     }
 
     @inline(never)
-    private func afterGuard(_ answer: RateBreakers.Answer, _ lease: SeenLease, _ place: ResourceDigest) -> Answer {
-        var rest = Rest(passed: 2, lease: lease, place: place, isCounted: loopGuard.countsRate)
+    private func afterGuard(
+        _ answer: RateBreakers.Answer, _ lease: SeenLease, _ place: ResourceDigest, _ route: Route
+    ) -> Answer {
+        var rest = Rest(passed: 2, lease: lease, place: place, isCounted: loopGuard.countsRate, route: route)
         if case .hold(let breaker) = answer { rest.hold = breaker }
         return .longWay(rest)
     }
@@ -165,6 +173,7 @@ extension PushReceiver {
             let context = HandlerContext(
                 PushMessage(storage: storage), id: id, arrivedAt: arrival ?? now, route, lane.loopGuard)
             return .handle(context, lease)
+        case .duplicate: return .end(countDuplicate())
         case .longWay(let rest):
             return .longWay(continued(rest, storage, id, arrival ?? now, now, table), passed: rest.passed)
         }
@@ -176,14 +185,25 @@ extension PushReceiver {
         _ rest: StandardLane.Rest, _ storage: MessageStorage, _ id: UInt64, _ arrivedAt: MonotonicInstant,
         _ now: MonotonicInstant, _ table: RouteTable
     ) -> RoutedMessage {
+        var match = RouteMatch()
+        if let route = rest.route {
+            match.routes = MatchedRoutes(only: route)
+        } else {
+            match = table.match(storage)
+        }
         var message = RoutedMessage(
-            PushMessage(storage: storage), id: id, arrivedAt: arrivedAt, admittedAt: now, app: app,
-            match: table.match(storage))
+            PushMessage(storage: storage), id: id, arrivedAt: arrivedAt, admittedAt: now, app: app, match: match)
         message.lease = rest.lease
         message.place = rest.place
         if let breaker = rest.hold, let route = message.routes.first { message.stop(route, .hold(breaker)) }
         message.isCounted = rest.isCounted
         return message
+    }
+
+    /// Ends a message that was handled before; no middleware admitted it.
+    func countDuplicate() -> Outcome {
+        counters.count(.duplicate(.done))
+        return .duplicate(.done)
     }
 
     /// Ends a message that was handled.

@@ -43,6 +43,14 @@ extension MessageWalk {
         return left.isEmpty ? match().ids.filter { !isDone($0) } : left
     }
 
+    /// Its outcome when no route is left that failed.
+    var outcome: Outcome {
+        for end in ends {
+            if case .looped(let layer) = end.end { return .looped(layer) }
+        }
+        return !hasDone && ends.contains { $0.end == .expired } ? .expired : .handled(succeeded)
+    }
+
     var hasDone: Bool { ends.contains { $0.end.isDone } }
 
     func hasEnded(_ route: String) -> Bool { ends.contains { $0.route.isExactly(route) } }
@@ -73,6 +81,10 @@ extension MessageWalk.Judgement {
         case .end(let outcome): outcome
         }
     }
+}
+
+extension Outcome {
+    var isHandled: Bool { if case .handled = self { true } else { false } }
 }
 
 /// How routes have ended, in order; the first one without an array, since most messages have one route.

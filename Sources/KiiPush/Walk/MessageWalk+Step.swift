@@ -44,8 +44,8 @@ extension MessageWalk {
         case leave
     }
 
-    /// Why a walk starts.
-    package enum Purpose: Sendable {
+    /// Why a walk starts; indirect, since most start for the first of these.
+    package indirect enum Purpose: Sendable {
         /// It is the message's turn.
         case handle
         /// The loop guard or a person releases a held message.
@@ -77,6 +77,12 @@ extension MessageWalk {
         /// Dead-letter it for the routes that it was held for.
         case deadLetter(DeadLetter.Reason)
         case end(Outcome)
+    }
+
+    /// What went wrong in an attempt: its first failure, or else its first shortage.
+    enum Trouble: Sendable {
+        indirect case failure(Outcome.Failure)
+        indirect case shortage(Outcome.Failure)
     }
 
     /// How a route has ended for the message.

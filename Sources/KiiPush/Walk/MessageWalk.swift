@@ -5,13 +5,6 @@
 /// and with one attempt (`PushReceiver+Walk.swift`), and `PushService`, over an inbox and with retries
 /// (`PushService+Walk.swift`).
 package struct MessageWalk: Sendable {
-    /// The attempt that runs: the next route, and what went wrong with those before it.
-    private struct Attempt {
-        var next = 0
-        var failure: Outcome.Failure?
-        var shortage: Outcome.Failure?
-    }
-
     package var message: RoutedMessage
     package private(set) var purpose = Purpose.handle
     package private(set) var chain = ChainProgress.unasked
@@ -27,7 +20,9 @@ package struct MessageWalk: Sendable {
     private(set) var stageFailures = 0
     /// The routes that have ended for it, in this order.
     private(set) var ends: RouteEnds
-    private var attempt = Attempt()
+    /// The route that the attempt takes next.
+    private var next = 0
+    private var trouble: Trouble?
     /// Whether only held routes still have to get it.
     private(set) var hasRemainder = false
     /// The last error that was thrown: its type, or its own description.
@@ -38,6 +33,8 @@ package struct MessageWalk: Sendable {
     package let killed: (isWhole: Bool, routes: [String])
     /// After how many tries it is given up.
     private let mostTries: Int
+    /// Whether its driver records attempts; state in memory needs no record.
+    private let isRecorded: Bool
 }
 
 // By the initialiser of all members, which copies nothing: see that of ``RoutedMessage``.
@@ -57,7 +54,7 @@ extension MessageWalk {
     ) {
         self.init(
             message: message, firstStage: 0, table: table, attempts: attempts, ends: RouteEnds(done, .handled),
-            killed: killed, mostTries: mostTries)
+            killed: killed, mostTries: mostTries, isRecorded: true)
     }
 
     /// A message that is handled in memory, and tried once.
@@ -65,7 +62,8 @@ extension MessageWalk {
     init(_ message: consuming RoutedMessage, from stage: Int = 0) {
         // It has not waited, so a kill that stops it stops it on its arrival.
         self.init(
-            message: message, firstStage: stage, attempts: 0, ends: RouteEnds(), killed: (true, []), mostTries: 1)
+            message: message, firstStage: stage, attempts: 0, ends: RouteEnds(), killed: (true, []), mostTries: 1,
+            isRecorded: false)
     }
 
     /// A message that was held in memory, and continues.
@@ -98,9 +96,9 @@ extension MessageWalk {
     }
 
     /// The chain has judged it; `passed` stages let it pass.
-    package mutating func judged(_ judgement: Judgement, _ passed: Int, _ bypass: AdmissionBypass) -> Step {
+    package mutating func judged(_ judgement: consuming Judgement, _ passed: Int, _ bypass: AdmissionBypass) -> Step {
         table = nil
-        if case .none = bypass, case .end(.duplicate(.done)) = judgement, hasDone {
+        if hasDone, case .none = bypass, case .end(.duplicate(.done)) = copy judgement {
             // It was remembered when some of its routes had handled it; the others must still get it.
             return .ask(.seen)
         }
@@ -111,7 +109,7 @@ extension MessageWalk {
         case .supersede: return end(judgement.ofReplaced)
         case .handle, .resume, .end, .deadLetter: break
         }
-        switch judgement {
+        switch consume judgement {
         case .handle: return message.stopped == nil ? begin() : .lookForKills(amongStopped: true)
         case .hold(let breaker): return .hold(breaker, passed: passed)
         case .wait(let lease): return .follow(lease)
@@ -155,17 +153,17 @@ extension MessageWalk {
     private mutating func begin() -> Step {
         attempts += 1
         message.attempt = UInt32(clamping: attempts)
-        attempt = Attempt()
-        return .begin(attempt: attempts)
+        (next, trouble) = (0, nil)
+        return isRecorded ? .begin(attempt: attempts) : runNext()
     }
 
     /// The beginning of the attempt is recorded, or could not be recorded before the service stopped.
     package mutating func begun(_ isRecorded: Bool) -> Step { isRecorded ? runNext() : .leave }
 
     private mutating func runNext() -> Step {
-        while attempt.next < message.routes.count {
-            let route = message.routes[attempt.next]
-            attempt.next += 1
+        while next < message.routes.count {
+            let route = message.routes[next]
+            next += 1
             if !hasEnded(route.id) { return .run(route) }
         }
         guard ends.contains(where: { $0.end == .switchedOff }) else { return endAttempt() }
@@ -173,26 +171,29 @@ extension MessageWalk {
     }
 
     /// A handler has returned, overran its time, or was not called; `isShortage` if it failed for lack of a resource.
-    package mutating func ran(_ route: Route, _ outcome: Outcome, isShortage: Bool = false) -> Step {
-        switch outcome {
-        case .handled:
-            // Most messages have one route, and it handles them.
-            let isAll = ends.isEmpty && message.routes.count == 1 && !message.hasHeld
-            ends.append(route.id, .handled)
-            if isAll { return .end(outcome) }
+    package mutating func ran(_ route: Route, _ outcome: consuming Outcome, isShortage: Bool = false) -> Step {
+        // Most messages have one route, and it handles them.
+        if outcome.isHandled, ends.isEmpty, message.routes.count == 1, !message.hasHeld { return .end(outcome) }
+        switch consume outcome {
+        case .handled: ends.append(route.id, .handled)
         case .looped(let layer): ends.append(route.id, .looped(layer))
         case .expired: ends.append(route.id, .expired)
-        case .failed(let reason) where isShortage: attempt.shortage = attempt.shortage ?? reason
-        case .failed(let reason): attempt.failure = attempt.failure ?? reason
+        case .failed(let failure) where isShortage: trouble = trouble ?? .shortage(failure)
+        case .failed(let failure): fails(failure)
         default: break
         }
         return runNext()
     }
 
+    private mutating func fails(_ failure: Outcome.Failure) {
+        if case .failure = trouble { return }
+        trouble = .failure(failure)
+    }
+
     /// It was dead-lettered for the routes that were switched off, or the dead-letter store has no capacity.
     package mutating func deadLetteredKilled(_ outcome: Outcome) -> Step {
         if case .failed(let failure) = outcome {
-            attempt.failure = attempt.failure ?? failure
+            fails(failure)
         } else {
             endAsDeadLettered([])
         }
@@ -200,12 +201,17 @@ extension MessageWalk {
     }
 
     private mutating func endAttempt() -> Step {
-        if let failure = attempt.failure { return failed(failure) }
-        guard let shortage = attempt.shortage else { return end(outcome) }
-        attempts -= 1
-        shortages += 1
-        return .record(then: .waitForResources(shortage))
+        switch trouble {
+        case nil: return end(outcome)
+        case .failure(let failure): return failed(failure)
+        case .shortage(let shortage):
+            attempts -= 1
+            shortages += 1
+            return record(then: .waitForResources(shortage))
+        }
     }
+
+    private func record(then next: Step) -> Step { isRecorded ? .record(then: next) : next }
 
     // MARK: Not yet
 
@@ -219,8 +225,8 @@ extension MessageWalk {
     /// Whether the service in which an attempt has failed still runs.
     package func failed(_ failure: Outcome.Failure, isRunning: Bool) -> Step {
         // Recorded, so that it does not look as if it had ended the process.
-        guard isRunning else { return .record(then: .leave) }
-        return tries < mostTries ? .record(then: .retry(failure)) : .deadLetter(.failed)
+        guard isRunning else { return record(then: .leave) }
+        return tries < mostTries ? record(then: .retry(failure)) : .deadLetter(.failed)
     }
 
     /// The loop guard had no capacity for it.
@@ -248,23 +254,23 @@ extension MessageWalk {
     // MARK: The end
 
     /// Ends it, except for routes that are held: for those, it stays.
-    private mutating func end(_ outcome: Outcome) -> Step {
+    private mutating func end(_ outcome: consuming Outcome) -> Step {
         guard message.hasHeld, outcome.leavesRemainder else { return endRecorded(outcome) }
         // Recorded before the chain is told: after a crash the deduplication store may know the message, and only
         // the inbox the routes that remain.
         hasRemainder = true
-        return .record(then: .holdRemainder(outcome))
+        return record(then: .holdRemainder(outcome))
     }
 
     /// Ends it for the chain, too, once its dead letter is on disk.
     ///
     /// A dead letter is written with the next record, and the end in the deduplication store perhaps before: after a
     /// crash in between, the message would be a duplicate, and its dead letter lost.
-    private func endRecorded(_ outcome: Outcome) -> Step {
+    private func endRecorded(_ outcome: consuming Outcome) -> Step {
         guard case .passed(1...) = chain, ends.contains(where: { $0.end == .deadLettered }) else {
             return .end(outcome)
         }
-        return .record(then: .end(outcome))
+        return record(then: .end(outcome))
     }
 
     private mutating func endAsDeadLettered(_ routes: [String]) {
@@ -283,14 +289,6 @@ extension MessageWalk {
         // Its transport delivers it again.
         guard isDurable else { return .end(outcome) }
         // No handler runs any more that could end the process.
-        return attempts > 0 ? .record(then: .putOff(reason, outcome)) : .putOff(reason, outcome)
-    }
-
-    /// Its outcome when no route is left that failed.
-    private var outcome: Outcome {
-        for end in ends {
-            if case .looped(let layer) = end.end { return .looped(layer) }
-        }
-        return !hasDone && ends.contains { $0.end == .expired } ? .expired : .handled(succeeded)
+        return attempts > 0 ? record(then: .putOff(reason, outcome)) : .putOff(reason, outcome)
     }
 }
