@@ -30,15 +30,17 @@ enum MetricsText {
     package static func text(_ shortages: Shortages) -> String {
         let kinds = Shortage.Kind.allCases
         return family(
-            "shortage", .gauge, "1 while the agent lacks it, and waits.",
+            "shortage", .gauge, "1 while the agent is short of the resource and waits.",
             kinds.map { ([("kind", $0.rawValue)], shortages.isShort(of: $0) ? 1 : 0) })
             + family(
-                "shortages_total", .counter, "How often it has begun to lack it.",
+                "shortages_total", .counter, "Shortages of the resource that have begun.",
                 kinds.map { ([("kind", $0.rawValue)], shortages.begun($0)) })
     }
 
     static func text(droppedLines: Int) -> String {
-        family("log_lines_dropped_total", .counter, "Lines of the log that nobody read.", [([], droppedLines)])
+        family(
+            "log_lines_dropped_total", .counter, "Log lines that were dropped because nobody read them.",
+            [([], droppedLines)])
     }
 
     private static func routes(_ routes: [Metrics.RouteCount]) -> String {
@@ -60,9 +62,10 @@ enum MetricsText {
         return family(
             "service_messages", .gauge, "Messages that have not ended.", states.map { ([("state", $0.0)], $0.1) })
             + family("service_payloads", .gauge, "Accepted payloads that have not ended.", [([], status.messages)])
-            + family("service_bytes", .gauge, "Their bytes.", [([], status.bytes)])
             + family(
-                "service_overrunning", .gauge, "Handlers that run beyond their time.", [([], status.overrunning)])
+                "service_bytes", .gauge, "Bytes of the accepted payloads that have not ended.", [([], status.bytes)])
+            + family(
+                "service_overrunning", .gauge, "Handlers that have exceeded their timeout.", [([], status.overrunning)])
             + family("service_open", .gauge, "1 while payloads are accepted.", [([], status.isOpen ? 1 : 0)])
     }
 
@@ -71,7 +74,7 @@ enum MetricsText {
         for hold in holds { held[[hold.level.rawValue, hold.step.rawValue], default: 0] += hold.messages }
         let samples = held.sorted { $0.key.lexicographicallyPrecedes($1.key) }
         return family(
-            "loop_held", .gauge, "Messages that the loop guard holds: too many of what, and what it does about them.",
+            "loop_held", .gauge, "Messages that the loop guard holds, by the level of the breaker and its step.",
             samples.map { ([("level", $0.key[0]), ("step", $0.key[1])], $0.value) })
     }
 
@@ -81,7 +84,8 @@ enum MetricsText {
             "route_waiting_seconds", "From a message's arrival to a route's first attempt.",
             routes.map { ($0.key, $0.value.waiting) })
             + histograms(
-                "route_handling_seconds", "Each run of a route's handler.", routes.map { ($0.key, $0.value.handling) })
+                "route_handling_seconds", "The duration of each run of a route's handler.",
+                routes.map { ($0.key, $0.value.handling) })
     }
 
     private static func histograms(
@@ -107,11 +111,11 @@ enum MetricsText {
         family(
             "dead_letters", .gauge, "Dead letters in the store.", gauges.deadLetters.map { [([], $0)] } ?? [])
             + family(
-                "dead_letters_full", .gauge, "1 when there is no room for one more.",
+                "dead_letters_full", .gauge, "1 when the dead-letter store has no capacity.",
                 gauges.areDeadLettersFull.map { [([], $0 ? 1 : 0)] } ?? [])
-            + family("kills", .gauge, "What the kill switch has off.", gauges.kills.map { [([], $0)] } ?? [])
+            + family("kills", .gauge, "Entries of the kill switch.", gauges.kills.map { [([], $0)] } ?? [])
             + family(
-                "silent", .gauge, "1 while a route, or the agent, is silent for longer than it may be.",
+                "silent", .gauge, "1 while a route, or the agent, has been silent for longer than its limit.",
                 gauges.silent.sorted { $0.key < $1.key }.map { ([("route", $0.key)], $0.value ? 1 : 0) })
     }
 
@@ -121,10 +125,10 @@ enum MetricsText {
         func samples(_ value: (TransportLink) -> Int) -> [Sample] {
             links.map { ([("transport", $0.name)], value($0)) }
         }
-        return family("uptime_seconds", .gauge, "Since the agent began.", [([], age(counts.beginning))])
+        return family("uptime_seconds", .gauge, "Seconds since the agent started.", [([], age(counts.beginning))])
             + family("transport_up", .gauge, "1 while the link is up.", samples { $0.isUp ? 1 : 0 })
             + family(
-                "transport_silence_seconds", .gauge, "Since the last payload, or the beginning.",
+                "transport_silence_seconds", .gauge, "Seconds since the last payload, or since the start.",
                 samples { age($0.lastMessageAt ?? counts.beginning) })
             + family("transport_payloads_total", .counter, "Payloads that were accepted.", samples(\.messages))
     }
@@ -138,9 +142,9 @@ enum MetricsText {
         }
         return family(
             "retries_total", .counter, "Attempts that failed and were followed by another.", [([], counts.retries)])
-            + family("overruns_total", .counter, "Handlers that took longer than they may.", [([], counts.overruns)])
+            + family("overruns_total", .counter, "Handlers that exceeded their timeout.", [([], counts.overruns)])
             + family(
-                "store_failures_total", .counter, "Failures of the inbox and of the dead letters.",
+                "store_failures_total", .counter, "Failures of the inbox and of the dead-letter store.",
                 [([], counts.storeFailures)])
             + family("transport_events_total", .counter, "Events that transports reported.", transports)
     }

@@ -64,7 +64,7 @@ struct MetricsFileTests {
             # HELP kiipush_service_bytes Their bytes.
             # TYPE kiipush_service_bytes gauge
             kiipush_service_bytes 2270
-            # HELP kiipush_service_overrunning Handlers that run beyond their time.
+            # HELP kiipush_service_overrunning Handlers that have exceeded their timeout.
             # TYPE kiipush_service_overrunning gauge
             kiipush_service_overrunning 5
             # HELP kiipush_service_open 1 while payloads are accepted.
