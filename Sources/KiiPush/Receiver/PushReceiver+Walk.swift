@@ -115,12 +115,8 @@ extension PushReceiver {
             // The kill itself dead-letters messages that wait in memory.
             case .lookForKills: step = walk.switchedOff([])
             case .run(let route):
-                let outcome: Outcome
-                if let call {
-                    outcome = await call(route, walk.message)
-                } else {
-                    outcome = await self.call(route, walk.message)
-                }
+                let outcome =
+                    if let call { await call(route, walk.message) } else { await self.call(route, walk.message) }
                 step = walk.ran(route, outcome)
             case .deadLetterKilled(let routes):
                 step = walk.deadLetteredKilled(deadLetter(walk.message, .killSwitch, routes))
