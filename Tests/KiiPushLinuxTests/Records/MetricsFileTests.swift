@@ -61,7 +61,7 @@ struct MetricsFileTests {
             # HELP kiipush_service_payloads Accepted payloads that have not ended.
             # TYPE kiipush_service_payloads gauge
             kiipush_service_payloads 10
-            # HELP kiipush_service_bytes Their bytes.
+            # HELP kiipush_service_bytes Bytes of the accepted payloads that have not ended.
             # TYPE kiipush_service_bytes gauge
             kiipush_service_bytes 2270
             # HELP kiipush_service_overrunning Handlers that have exceeded their timeout.
