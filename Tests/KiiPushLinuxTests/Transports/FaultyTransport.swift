@@ -121,12 +121,13 @@ final class MemoryLink: Sendable {
     /// What was sent, at most so many; nil when the task is cancelled, or the link is cut.
     func next(_ count: Int, endsWhenCut: Bool) async -> [[UInt8]]? {
         while !Task.isCancelled {
+            // First, or what is sent after the cut could hide that it ends.
+            if endsWhenCut, wasCut { return nil }
             let batch = state.withLock { state in
                 defer { state.payloads = Array(state.payloads.dropFirst(count)) }
                 return Array(state.payloads.prefix(count))
             }
             if !batch.isEmpty { return batch }
-            if endsWhenCut, wasCut { return nil }
             try? await Task.sleep(for: .milliseconds(1))
         }
         return nil
