@@ -185,12 +185,7 @@ extension PushReceiver {
         _ rest: StandardLane.Rest, _ storage: MessageStorage, _ id: UInt64, _ arrivedAt: MonotonicInstant,
         _ now: MonotonicInstant, _ table: RouteTable
     ) -> RoutedMessage {
-        var match = RouteMatch()
-        if let route = rest.route {
-            match.routes = MatchedRoutes(only: route)
-        } else {
-            match = table.match(storage)
-        }
+        let match = rest.route.map { RouteMatch(routes: MatchedRoutes(only: $0)) } ?? table.match(storage)
         var message = RoutedMessage(
             PushMessage(storage: storage), id: id, arrivedAt: arrivedAt, admittedAt: now, app: app, match: match)
         message.lease = rest.lease
@@ -219,10 +214,9 @@ extension PushReceiver {
     @inline(never)
     func fail(_ context: HandlerContext, _ lease: SeenLease, _ lane: StandardLane, _ error: any Error) -> Outcome {
         context.matched.failed.add(1, ordering: .relaxed)
-        var match = RouteMatch()
-        match.routes = MatchedRoutes(only: context.matched)
         var message = RoutedMessage(
-            context.message, id: context.messageID, arrivedAt: context.arrivedAt, app: app, match: match)
+            context.message, id: context.messageID, arrivedAt: context.arrivedAt, app: app,
+            match: RouteMatch(routes: MatchedRoutes(only: context.matched)))
         message.lease = lease
         message.isCounted = lane.loopGuard.countsRate
         let outcome = Outcome.thrown(error, by: context.matched)
