@@ -1,6 +1,6 @@
 source "$(dirname "$0")/common.sh"
 
-swift build --quiet --build-tests --package-path Samples -debug-info-format none
+swift build --quiet --build-tests --package-path Samples
 samples=$(swift build --package-path Samples --show-bin-path)
 for sample in Samples/[0-9]*/; do
     name=$(basename "$sample" | sed 's/^[0-9]*-//')
