@@ -5,6 +5,11 @@ struct Listening {
     let skip: Double
     let watch: Double
 
+    /// For how many held messages of a slow stream it listens on, and the fewest that its first tries take.
+    static let fewest = 6
+    /// The longest that it listens for them, so that the first of them is less than eight seconds late.
+    static let longest = 7.5
+
     /// Longer, the more often the breaker was wrong about the key lately.
     static let byDoubts = [
         Listening(time: 4.5, skip: 1.5, watch: 1.8), Listening(time: 10, skip: 4, watch: 4),

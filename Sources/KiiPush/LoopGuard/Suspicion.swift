@@ -188,6 +188,9 @@ struct Suspicion {
 
     private var watchSeconds: Double { doubts.listening.watch }
 
+    /// Whether it opened at so slow a pace that few messages are held while it listens; false if the pace is unknown.
+    private var isSlow: Bool { pace > 0 && pace < 3 }
+
     /// When the next step is due; nil if none is, or while its messages are being handled.
     var due: Int64? {
         switch phase {
@@ -236,6 +239,11 @@ struct Suspicion {
             first.count >= 8 && second.count * 3 < first.count || second.count >= 12 && first.count * 3 < second.count
         if isGrowing || isChanging, now.since(quietSince) < .seconds(max(16, listen.time + 6)) {
             phase = .listening(until: now &+ .seconds(1.5))
+            return
+        }
+        // A slow stream needs longer before enough of it is held to show against chance.
+        if isSlow, held.count < Listening.fewest, now.since(quietSince) < .seconds(Listening.longest) {
+            phase = .listening(until: now &+ .seconds(0.5))
             return
         }
         let steady = isChanging ? second : (count, seconds)
@@ -290,7 +298,8 @@ struct Suspicion {
         guard !held.isEmpty else { return close() }
         let (pace, watch) = (evidence.pace, watchSeconds)
         let strength: Double = self.pace * 0.4 <= pace || isSteady && backoff > 0 ? 8 : 4
-        var size = min(max(least, Int((strength * (pace * watch).squareRoot()).rounded(.up)), 1), held.count)
+        let fewest = isSlow && backoff == 0 ? Listening.fewest : 1
+        var size = min(max(least, Int((strength * (pace * watch).squareRoot()).rounded(.up)), fewest), held.count)
         if !isGrowing {
             guard let affordable = affordable(size, now) else { return }
             size = affordable
@@ -355,7 +364,9 @@ struct Suspicion {
         evidence.add(CauseEvidence.Stretch(handled: batch.size, arrived: batch.answers, seconds: seconds))
         let gain = evidence.logRatio - before
         logRatio += gain
-        if logRatio <= -2.5 || gain <= -4 {
+        // The few messages of a slow stream seem to be answered by chance more often.
+        let (ofAll, ofOne) = isSlow && backoff == 0 ? (-4.5, -5.5) : (-2.5, -4.0)
+        if logRatio <= ofAll || gain <= ofOne {
             hold(for: now)
         } else if logRatio >= 2.2 {
             accept(now)
@@ -391,7 +402,9 @@ struct Suspicion {
         trust.pace = max(evidence.pace, min(evidence.highestPace, pace))
         (trust.since, trust.lastUsed, trust.nextLook) = (now, now, now)
         trust.isIndependent = !isMixed
-        let isGoingOn = Double(evidence.idle.arrived) >= 0.5 * pace * evidence.idle.seconds
+        // Half of the pace, less what chance takes away.
+        let arrived = Double(evidence.idle.arrived)
+        let isGoingOn = arrived + arrived.squareRoot() >= 0.5 * pace * evidence.idle.seconds
         (trust.isPlainStream, trust.isSuspect) = (isGoingOn && !isPart, !isGoingOn && isPart)
         trust.parts = parts.paces(in: Double(now.since(openedAt)) / 1e9)
         trust.breaches = doubts.breaches

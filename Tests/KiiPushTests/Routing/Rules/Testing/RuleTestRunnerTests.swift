@@ -42,7 +42,7 @@ struct RuleTestRunnerTests {
            {"at":"1s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},
             "expect":{"outcome":"held","layer":"rate","rules":["odd"],"handlers":[]}},
            {"at":"104s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},"expect":{"outcome":"duplicate"}},
-           {"at":"107s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},"expect":{"outcome":"handled"}}]},
+           {"at":"109s","payload":{"topic":"t","objectScopeType":"APP","when":2,"sender":"s"},"expect":{"outcome":"handled"}}]},
           {"name":"the rest","steps":[
            {"payload":{"topic":"t","appID":"a2"},"expect":{"outcome":"refused","reason":"app","rules":["odd"],"handlers":[]}},
            {"payload":{"topic":"t","objectScopeType":"APP_AND_USER","objectScopeUserID":"U2"},
