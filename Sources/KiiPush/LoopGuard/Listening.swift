@@ -6,9 +6,9 @@ struct Listening {
     let watch: Double
 
     /// For how many held messages of a slow stream it listens on, and the fewest that its first tries take.
-    static let fewest = 6
+    static let fewestOfSlow = 6
     /// The longest that it listens for them, so that the first of them is less than eight seconds late.
-    static let longest = 7.5
+    static let longestOfSlow = 7.5
 
     /// Longer, the more often the breaker was wrong about the key lately.
     static let byDoubts = [

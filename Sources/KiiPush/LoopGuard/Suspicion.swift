@@ -187,9 +187,9 @@ struct Suspicion {
     // MARK: Steps
 
     private var watchSeconds: Double { doubts.listening.watch }
-
     /// Whether it opened at so slow a pace that few messages are held while it listens; false if the pace is unknown.
     private var isSlow: Bool { pace > 0 && pace < 3 }
+    private var isSlowAndUnjudged: Bool { isSlow && backoff == 0 }
 
     /// When the next step is due; nil if none is, or while its messages are being handled.
     var due: Int64? {
@@ -242,7 +242,7 @@ struct Suspicion {
             return
         }
         // A slow stream needs longer before enough of it is held to show against chance.
-        if isSlow, held.count < Listening.fewest, now.since(quietSince) < .seconds(Listening.longest) {
+        if isSlow, held.count < Listening.fewestOfSlow, now.since(quietSince) < .seconds(Listening.longestOfSlow) {
             phase = .listening(until: now &+ .seconds(0.5))
             return
         }
@@ -298,7 +298,7 @@ struct Suspicion {
         guard !held.isEmpty else { return close() }
         let (pace, watch) = (evidence.pace, watchSeconds)
         let strength: Double = self.pace * 0.4 <= pace || isSteady && backoff > 0 ? 8 : 4
-        let fewest = isSlow && backoff == 0 ? Listening.fewest : 1
+        let fewest = isSlowAndUnjudged ? Listening.fewestOfSlow : 1
         var size = min(max(least, Int((strength * (pace * watch).squareRoot()).rounded(.up)), fewest), held.count)
         if !isGrowing {
             guard let affordable = affordable(size, now) else { return }
@@ -365,7 +365,7 @@ struct Suspicion {
         let gain = evidence.logRatio - before
         logRatio += gain
         // The few messages of a slow stream seem to be answered by chance more often.
-        let (ofAll, ofOne) = isSlow && backoff == 0 ? (-4.5, -5.5) : (-2.5, -4.0)
+        let (ofAll, ofOne) = isSlowAndUnjudged ? (-4.5, -5.5) : (-2.5, -4.0)
         if logRatio <= ofAll || gain <= ofOne {
             hold(for: now)
         } else if logRatio >= 2.2 {

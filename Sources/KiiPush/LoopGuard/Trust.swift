@@ -33,10 +33,10 @@ struct Trust {
 
     /// The comparison proves that arrivals do not follow handled messages if the evidence that they do is below this.
     ///
-    /// A slow stream seems to follow by chance: with 1 instead of 6, one in six streams of two messages a second paused
-    /// once more; now 6 of 1,000 do. It is 6 only if nothing else can explain the arrivals. A wide key's stream seems
-    /// to follow a little, too. A loop that begins later in one of its narrower keys is detected by that key's own
-    /// breaker, whose arrivals must not seem to follow at all.
+    /// A slow stream seems to follow by chance: with 1 instead of 6, 47 of 300 streams of two messages a second paused
+    /// once more; with 6, and since slow keys listen for longer, 6 of 1,000. It is 6 only if nothing else can explain
+    /// the arrivals. A wide key's stream seems to follow a little, too. A loop that begins later in one of its narrower
+    /// keys is detected by that key's own breaker, whose arrivals must not seem to follow at all.
     var provenBelow: Double {
         if isSuspect { return -4 }
         if isIndependent, isPlainStream, parts.object == 0 { return 6 }
