@@ -87,8 +87,19 @@ extension PushService {
         change { $0.unplaced -= 1 }
     }
 
+    /// How many replaced payloads end in one step: the records of all other messages wait for that step.
+    ///
+    /// A newer change may replace ten thousand, and a single step for all of them took 0.3 seconds.
+    private static let mostReplacedAtOnce = 128
+
     /// Ends changes of an object that a newer one replaced while they waited; the chain has not seen them.
     private func endReplaced(_ items: [Spill.Item]) async {
+        for start in stride(from: 0, to: items.count, by: Self.mostReplacedAtOnce) {
+            await endTogether(items[start..<min(start + Self.mostReplacedAtOnce, items.count)])
+        }
+    }
+
+    private func endTogether(_ items: ArraySlice<Spill.Item>) async {
         let isRecorded = await record(items.map { .ended($0.number) })
         if !isRecorded { change { $0.report.left += items.count } }
         for item in items {

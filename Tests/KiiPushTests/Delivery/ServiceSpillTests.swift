@@ -228,6 +228,23 @@ struct ServiceSpillTests {
         #expect(try await bench.close(run) == DrainReport())
     }
 
+    @Test("however many changes are replaced at once, their ends are recorded in steps that others can wait for")
+    func replacesInSteps() async throws {
+        let gate = Gate()
+        let inbox = SpyInbox()
+        let settings = Self.settings(8) { $0.messagesOnDiskPerKey = 1000 }
+        let bench = ServiceBench(inbox: inbox, settings: settings) { _, _ in await gate.wait() }
+        let (intake, run) = await bench.open()
+        // 2 have places, 1,000 wait, and the last one replaces those.
+        let receipts = try (0..<1003).flatMap { try intake.submit([ServiceBench.payload($0)]) }
+        try await until { receipts.filter { $0.word == "superseded" }.count == 1000 }
+        let steps = inbox.log.events.map { $0.split(separator: ",").filter { $0.contains("ended") }.count }
+        #expect(steps.reduce(0, +) == 1000 && steps.max() ?? 0 <= 128)
+        gate.open()
+        #expect(await receipts.suffix(1).map { $0 }.words() == ["handled"])
+        #expect(try await bench.close(run) == DrainReport())
+    }
+
     @Test("a change that comes late does not replace a newer one")
     func lateChange() async throws {
         let gate = Gate()

@@ -29,7 +29,9 @@ struct TrafficPlan {
             seconds: minutes.map { Double($0 * 60) } ?? 40, seed: seed, isLong: minutes != nil)
         let mixed = Mixed.Key.allCases.map { Mixed(key: $0, seconds: minutes.map { Double($0 * 60) } ?? 40) }
         let floods = Flood.Kind.allCases.map { Flood(kind: $0) } + [Flood(kind: .object, source: .broker)]
-        let latency = Latency(idle: minutes == nil ? 12 : 120, flood: minutes == nil ? 10 : 600)
+        let latency =
+            minutes == nil
+            ? Latency(idle: 12, flood: 10, rate: 1.5) : Latency(idle: 120, flood: 600, rate: 0.5)
         groups.append(open.map { row in Case(name: row.name) { try row.row(tool: tool) } })
         groups[0] += mixed.map { row in Case(name: row.name) { try row.row(tool: tool) } }
         groups.append(closed.map { row in Case(name: row.name) { try row.row(tool: tool) } })
