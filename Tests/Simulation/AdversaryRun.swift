@@ -25,6 +25,10 @@ struct AdversaryRun {
 
     /// The number of deliveries at which a run is cut off.
     var cap = 3_000_000
+    /// Whether it runs for the hour, even if it has reached five times its bound.
+    var isWhole = false
+
+    private var most: Int { isWhole ? .max : 5 * adversary.bound }
 
     /// How long only honest messages come before the loop begins.
     private var head: Duration { .milliseconds(adversary.head) }
@@ -56,13 +60,13 @@ struct AdversaryRun {
         }
         var report = await fleet.run(for: head + .seconds(10), deliveries: cap)
         var handled: Int { max(tokens.max() ?? 0, places.mostFailures) }
-        for _ in 1..<360 where report.stop == .timeOver && handled <= 5 * adversary.bound {
+        for _ in 1..<360 where report.stop == .timeOver && handled <= most {
             report = await fleet.run(for: .seconds(10), deliveries: cap)
         }
         var result = Result(handled: handled, stop: report.stop)
         result.seconds = report.seconds
         result.timeline = timeline.map { $0.max() ?? 0 }
-        if adversary.honestPace > 0, report.stop != .cap, result.handled <= 5 * adversary.bound {
+        if adversary.honestPace > 0, report.stop != .cap, result.handled <= most {
             // The handlers are repaired: all waiting messages must follow.
             places.isMended.store(true, ordering: .relaxed)
             report = await fleet.run(for: .seconds(4 * 3600), deliveries: 2 * cap)

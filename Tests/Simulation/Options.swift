@@ -6,6 +6,7 @@ struct Options {
     var isJSON = false
     var adversary: AdversaryOptions?
     var service: ServiceSeeds?
+    var mixed: MixedLoops?
     var plan = Plan(isQuick: false, devices: nil)
 
     enum Problem: Error {
@@ -17,6 +18,7 @@ struct Options {
         usage: kiipush-simulation [--quick | --storm] [--devices N] [--format text|json] [--help]
                kiipush-simulation --adversary [--seeds N] [--rounds N] [--cost N] [--seed PATH] [--allow N]
                kiipush-simulation --honest [--seeds N] [--seed N] [--only TEXT]
+               kiipush-simulation --mixed [--seeds N]
                kiipush-simulation --service [--seeds N] [--first N]
 
         Runs loops through fleets of devices, once with each layer of the loop guard, and honest traffic; exit 1 when a
@@ -31,6 +33,8 @@ struct Options {
                        then so many rounds of changes to the worst; --seed runs one, such as 93.2, and prints its minutes
           --cost N     about how many deliveries a loop may take; a seed means the same only with the same cost
           --allow N    exit 0 where no more than N loops are handled more often than the bounds say
+          --mixed      loops on an object that honest messages come for, too, so many seeds of each; exit 1 when an
+                       honest message is lost
           --service    the delivery service from one seed each: faults, crashes and stops, then peace; from seed --first
                        on so many; prints each seed that breaks a guarantee, and exits with 1
           --honest     honest streams, bursts, imports and wake-ups, so many seeds of each; exit 1 when a message is lost,
@@ -50,6 +54,12 @@ struct Options {
             case "--quick": isQuick = true
             case "--adversary": options.adversary = AdversaryOptions()
             case "--honest": options.adversary = AdversaryOptions(isHonest: true)
+            case "--mixed": options.mixed = MixedLoops()
+            case "--seeds" where options.mixed != nil:
+                guard let seeds = rest.popFirst().flatMap({ Int($0) }), seeds > 0 else {
+                    return .failure(.wrong("\(argument) takes a number from 1"))
+                }
+                options.mixed?.seeds = seeds
             case "--service": options.service = ServiceSeeds()
             case "--seeds" where options.service != nil, "--first" where options.service != nil:
                 guard options.service?.read(argument, rest.popFirst() ?? "") == true else {

@@ -19,6 +19,11 @@ struct Simulation {
             if !isFine { exit(1) }
             return
         }
+        if let mixed = options.mixed {
+            let isFine = await mixed.run()
+            if !isFine { exit(1) }
+            return
+        }
         if let adversary = options.adversary {
             let isFine = await adversary.run()
             if !isFine { exit(1) }

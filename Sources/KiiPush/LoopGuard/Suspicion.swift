@@ -16,39 +16,42 @@
 /// up to ten seconds. After a breach of trust it listens for longer; from the second breach on it waits first, 30
 /// seconds, then 2, 8 and 32 minutes.
 struct Suspicion {
-    private(set) var phase = Breaker.Phase.closed
+    var phase = Breaker.Phase.closed
     var held = HeldQueue()
     /// Places that are reserved for messages which are about to be held.
-    private var promised = 0
-    private var limit: RateLimit
+    var promised = 0
+    var limit: RateLimit
     /// How long it waits after a loop, or waited after the last one, in nanoseconds.
-    private(set) var backoff: Int64 = 0
+    var backoff: Int64 = 0
 
     // Arrivals, and handled messages.
-    private var record: ArrivalRecord
-    private var openedAt: Int64 = .min
+    var record: ArrivalRecord
+    var openedAt: Int64 = .min
     /// Since when nothing is handled: it listens, or waits.
-    private var quietSince: Int64 = .min
+    var quietSince: Int64 = .min
     /// The pace at the time of opening, in messages a second.
-    private var pace = 0.0
+    var pace = 0.0
     /// Whether its key was part of a stream that a wider breaker trusts.
-    private var isPart = false
-    private var evidence = CauseEvidence(arrived: 0, seconds: 0.5, dispersion: 1)
-    private var dispersion = Dispersion()
-    private var logRatio = 0.0
-    private var batch = TryBatch()
-    private var parts = PartTallies()
-    private var backlog = Backlog()
+    var isPart = false
+    var evidence = CauseEvidence(arrived: 0, seconds: 0.5, dispersion: 1)
+    var dispersion = Dispersion()
+    var logRatio = 0.0
+    var batch = TryBatch()
+    var parts = PartTallies()
+    var backlog = Backlog()
     /// How many of the released messages are being handled.
-    private var running = 0
+    var running = 0
 
     // What earlier rounds showed.
-    private var doubts = Doubts()
-    private var budget = TryBudget()
-    private var isSteady = false
+    var doubts = Doubts()
+    var budget = TryBudget()
+    var isSteady = false
     /// Whether so much else was handled while it listened that this may have caused the arrivals.
-    private var isMixed = false
-    private var trust = Trust()
+    var isMixed = false
+    var trust = Trust()
+
+    /// Whether messages that passed before it opened no longer count; the breaker reads and clears it.
+    var isPassesReset = false
 
     /// How many released messages are handled at once.
     private static let mostRunning = 16
@@ -146,7 +149,7 @@ struct Suspicion {
         return true
     }
 
-    private mutating func distrust(_ now: Int64) {
+    mutating func distrust(_ now: Int64) {
         doubts.addBreach()
         trust = Trust()
         doubts.add(now)
@@ -176,7 +179,7 @@ struct Suspicion {
         if let time = doubts.wait { wait(for: time, now) }
     }
 
-    private mutating func listen(_ now: Int64) {
+    mutating func listen(_ now: Int64) {
         quietSince = now
         backlog.restart()
         logRatio = 0
@@ -186,10 +189,10 @@ struct Suspicion {
 
     // MARK: Steps
 
-    private var watchSeconds: Double { doubts.listening.watch }
+    var watchSeconds: Double { doubts.listening.watch }
     /// Whether it opened at so slow a pace that few messages are held while it listens; false if the pace is unknown.
     private var isSlow: Bool { pace > 0 && pace < 3 }
-    private var isSlowAndUnjudged: Bool { isSlow && backoff == 0 }
+    var isSlowAndUnjudged: Bool { isSlow && backoff == 0 }
 
     /// When the next step is due; nil if none is, or while its messages are being handled.
     var due: Int64? {
@@ -290,140 +293,6 @@ struct Suspicion {
         logRatio = -1.5
         begin(now)
     }
-
-    // MARK: Trying
-
-    /// Tries as many as show against what arrives anyway, but at least `least`.
-    private mutating func begin(_ now: Int64, atLeast least: Int = 1, isGrowing: Bool = false) {
-        guard !held.isEmpty else { return close() }
-        let (pace, watch) = (evidence.pace, watchSeconds)
-        let strength: Double = self.pace * 0.4 <= pace || isSteady && backoff > 0 ? 8 : 4
-        let fewest = isSlowAndUnjudged ? Listening.fewestOfSlow : 1
-        var size = min(max(least, Int((strength * (pace * watch).squareRoot()).rounded(.up)), fewest), held.count)
-        if !isGrowing {
-            guard let affordable = affordable(size, now) else { return }
-            size = affordable
-            budget.use(cost(of: size), now)
-        }
-        batch = TryBatch(started: now, size: size, toGo: size, isGrowing: isGrowing)
-        phase = .trying
-    }
-
-    /// The cost of a try: its messages beyond twice the usual arrivals; all of them once it was a loop.
-    private func cost(of size: Int) -> Int {
-        if backoff > 0 { return size }
-        let idle = evidence.idle
-        return max(size - Int(2 * Double(idle.arrived) / max(idle.seconds, 0.1) * watchSeconds), 1)
-    }
-
-    /// How many messages of a try the budget allows; nil if none, and the key is released or waits.
-    private mutating func affordable(_ size: Int, _ now: Int64) -> Int? {
-        let usual = evidence.pace * watchSeconds
-        let left = budget.left(now)
-        // A stream that was taken for a loop may end; its remaining messages are then tried one by one.
-        let reserve = backoff > 0 && size > 1 ? TryBudget.reserve : 0
-        if cost(of: size) <= left - reserve { return size }
-        if logRatio > 1 {
-            accept(now)
-            return nil
-        }
-        // At most as many as show against the usual arrivals; one more by rounding.
-        if isSteady, size <= 33 + Int(usual / 2), budget.takeRevision(now) { return size }
-        if left >= 1, evidence.pace < 0.2 { return left }
-        quietSince = now
-        // Not for an hour at once if it may still be a stream, or have ended.
-        let refilled = left >= 1 || budget.mayRevise(now) ? now : budget.refilled ?? now
-        phase = .waiting(until: max(refilled, now &+ .seconds(left >= 1 ? 15 : 30)))
-        return nil
-    }
-
-    private mutating func watch(_ now: Int64) {
-        let usual = watchSeconds
-        // A large batch shows a slow loop, too; answers may take ten seconds.
-        let seconds = batch.isGrowing && batch.size >= 64 ? min(usual * 2.5, max(usual, 12)) : usual
-        backlog.restart()
-        phase = .watching(until: now &+ .seconds(seconds))
-    }
-
-    /// Weighs the arrivals since the batch was handled.
-    private mutating func weigh(_ now: Int64) {
-        if let end = backlog.takeEnd(now) {
-            phase = .watching(until: end &+ .seconds(watchSeconds))
-            return
-        }
-        let seconds = Double(now.since(batch.started)) / 1e9
-        let usual = evidence.pace * seconds
-        let spread = (usual + usual * usual / (Double(evidence.arrived) + 0.5)).squareRoot()
-        if Double(batch.answers) < usual - 4 * spread - 1 {
-            // The usual arrivals have ended: they were not a stream, and may have been answers to earlier handling.
-            doubts.add(now)
-            return listen(now)
-        }
-        evidence.countsSome = batch.isGrowing || doubts.breaches > 0
-        let before = evidence.logRatio
-        evidence.add(CauseEvidence.Stretch(handled: batch.size, arrived: batch.answers, seconds: seconds))
-        let gain = evidence.logRatio - before
-        logRatio += gain
-        // The few messages of a slow stream seem to be answered by chance more often.
-        let (ofAll, ofOne) = isSlowAndUnjudged ? (-4.5, -5.5) : (-2.5, -4.0)
-        if logRatio <= ofAll || gain <= ofOne {
-            hold(for: now)
-        } else if logRatio >= 2.2 {
-            accept(now)
-        } else {
-            begin(now, atLeast: evidence.pace < 0.3 ? batch.size * 4 : batch.size)
-        }
-    }
-
-    /// Waits twice as long as after the last loop.
-    private mutating func hold(for now: Int64) {
-        doubts.add(now)
-        let doubled = min(backoff.multipliedReportingOverflow(by: 2).partialValue, Self.longestBackoff)
-        wait(for: max(doubled, limit.coolDown), now)
-    }
-
-    private mutating func wait(for time: Int64, _ now: Int64) {
-        backoff = time
-        isSteady = false
-        quietSince = now
-        backlog.restart()
-        phase = .waiting(until: now &+ backoff)
-    }
-
-    private static let longestBackoff = LoopRate.longestCoolDown.inNanoseconds
-
-    /// Handling causes nothing: releases the held messages, or as many as is safe.
-    private mutating func accept(_ now: Int64) {
-        if backoff == 0 { budget.release() }
-        let explained = 1.5 * evidence.pace * Double(now.since(openedAt)) / 1e9 + 4
-        guard Double(held.count) <= explained else {
-            return begin(now, atLeast: batch.size * 4, isGrowing: true)
-        }
-        trust.pace = max(evidence.pace, min(evidence.highestPace, pace))
-        (trust.since, trust.lastUsed, trust.nextLook) = (now, now, now)
-        trust.isIndependent = !isMixed
-        // Half of the pace, less what chance takes away.
-        let arrived = Double(evidence.idle.arrived)
-        let isGoingOn = arrived + arrived.squareRoot() >= 0.5 * pace * evidence.idle.seconds
-        (trust.isPlainStream, trust.isSuspect) = (isGoingOn && !isPart, !isGoingOn && isPart)
-        trust.parts = parts.paces(in: Double(now.since(openedAt)) / 1e9)
-        trust.breaches = doubts.breaches
-        trust.dispersion = dispersion.factor
-        // A stream below its limit needs no trust; it was a burst, or a loop that will be detected again.
-        if trust.pace * Double(limit.slowSpan) / 1e9 < Double(limit.slowMessages) { trust.pace = 0 }
-        parts = PartTallies()
-        isPassesReset = backoff == 0
-        backoff /= 2
-        phase = .releasing
-    }
-
-    private mutating func close() {
-        isPassesReset = true
-        phase = .closed
-    }
-
-    /// Whether messages that passed before it opened no longer count; the breaker reads and clears it.
-    var isPassesReset = false
 
     // MARK: Held messages
 

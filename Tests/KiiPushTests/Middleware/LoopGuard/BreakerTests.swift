@@ -118,6 +118,16 @@ struct BreakerTests {
     }
 
     @Test(
+        "a loop that also answers honest messages is handled forty times in the first hour",
+        arguments: [0.5, 1, 2], [0.05, 0.3, 1])
+    func loopOfAll(pace: Double, roundTrip: Double) throws {
+        var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(roundTrip)))
+        run.beginLoop(1)
+        try run.run(stride(from: 0.5, to: 3600, by: 1 / pace).map { Int64.seconds($0) }, until: .seconds(3600))
+        #expect((20...40).contains(run.caused.count), "\(run.caused.count)")
+    }
+
+    @Test(
         "honest messages that come into a loop are handled in the end, and the loop stays bounded",
         arguments: [0.1, 1.0])
     func mixed(pace: Double) throws {
