@@ -4,8 +4,8 @@ struct Latency: Sendable {
     let flood: Double
     /// How many messages of the quiet key come in a second.
     ///
-    /// All of them together have to stay below the limits of their bucket and route, 200 in five minutes and 400 in ten:
-    /// a key above its limit is held once, for some seconds, flooded or not.
+    /// All of them together have to stay below the limits of their bucket and route, 200 in five minutes and 400 in
+    /// ten: a key above its limit is held once, for some seconds, flooded or not.
     let rate: Double
 
     /// Faster than this nothing is measured: it is the noise of a busy machine.
