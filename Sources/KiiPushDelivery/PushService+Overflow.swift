@@ -89,7 +89,7 @@ extension PushService {
 
     /// How many replaced payloads end in one step: the records of all other messages wait for that step.
     ///
-    /// A newer change may replace ten thousand, and a single step for all of them took 0.3 seconds.
+    /// A newer change may replace all that wait for its lane, thousands by default.
     private static let mostReplacedAtOnce = 128
 
     /// Ends changes of an object that a newer one replaced while they waited; the chain has not seen them.

@@ -2,7 +2,7 @@ import Glibc
 import KiiPushTesting
 
 /// The options to run the search, one adversary, or honest traffic.
-struct AdversaryOptions {
+struct AdversaryOptions: OtherRun {
     var isHonest = false
     /// Only patterns of honest traffic whose name contains this; all if it is empty.
     var only = ""

@@ -1,8 +1,8 @@
 import KiiPushTesting
 
 /// Loops on an object that honest messages come for, too, as the table of the guide lists them.
-struct MixedLoops {
-    /// How many seeds of each, with each of three round trips.
+struct MixedLoops: OtherRun {
+    /// How many seeds of each, from one on, with each of three round trips.
     var seeds = 10
 
     private struct Row {
@@ -37,7 +37,7 @@ struct MixedLoops {
         var isFine = true
         for row in Self.rows {
             let work = Self.roundTrips.flatMap { time in
-                (1...UInt64(max(seeds, 1))).map { Run(loop: row.adversary(time), seed: $0) }
+                (1...UInt64(seeds)).map { Run(loop: row.adversary(time), seed: $0) }
             }
             let results = await inParallel(work) { run in
                 await AdversaryRun(name: "", adversary: run.loop, isWhole: true).run(run.seed)

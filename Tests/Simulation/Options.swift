@@ -9,6 +9,9 @@ struct Options {
     var mixed: MixedLoops?
     var plan = Plan(isQuick: false, devices: nil)
 
+    /// What runs instead of the plan.
+    var other: (any OtherRun)? { service ?? mixed ?? adversary as (any OtherRun)? }
+
     enum Problem: Error {
         case help
         case wrong(String)
@@ -88,6 +91,12 @@ struct Options {
         options.plan = isStorm ? .storm(devices ?? 1000) : Plan(isQuick: isQuick, devices: devices.map { [$0] })
         return .success(options)
     }
+}
+
+/// What an option asks for instead of the plan.
+protocol OtherRun {
+    /// Runs it, prints what came of it, and returns whether all of it held.
+    func run() async -> Bool
 }
 
 /// Writes to standard error by its number: glibc's `stderr` is a variable, which is unsafe in Swift 6.

@@ -14,18 +14,8 @@ struct Simulation {
             complain("\(what)\n\(Options.usage)")
             exit(64)
         }
-        if let service = options.service {
-            let isFine = await service.run()
-            if !isFine { exit(1) }
-            return
-        }
-        if let mixed = options.mixed {
-            let isFine = await mixed.run()
-            if !isFine { exit(1) }
-            return
-        }
-        if let adversary = options.adversary {
-            let isFine = await adversary.run()
+        if let other = options.other {
+            let isFine = await other.run()
             if !isFine { exit(1) }
             return
         }

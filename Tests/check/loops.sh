@@ -16,6 +16,7 @@ if [ -n "${KIIPUSH_LONG:-}" ]; then "$simulation"; fi
 # Swift's dictionaries have another order in each process, unless they are told not to: a seed must be the same run again.
 SWIFT_DETERMINISTIC_HASHING=1 "$simulation" --service --seeds "$([ -n "${KIIPUSH_LONG:-}" ] && echo 1000000 || echo 5000)"
 simulate 'update|create|ping-pong' --quick
+simulate 'honest' --mixed --seeds 10
 # Chance deceives the guard with these, and once did so for an hour: it revises its verdict within a minute.
 deceived=57.67.69
 "$simulation" --honest --seed "$deceived" >/dev/null ||

@@ -133,7 +133,7 @@ extension Suspicion {
         phase = .releasing
     }
 
-    mutating func close() {
+    private mutating func close() {
         isPassesReset = true
         phase = .closed
     }

@@ -19,13 +19,13 @@ struct Suspicion {
     var phase = Breaker.Phase.closed
     var held = HeldQueue()
     /// Places that are reserved for messages which are about to be held.
-    var promised = 0
+    private var promised = 0
     var limit: RateLimit
     /// How long it waits after a loop, or waited after the last one, in nanoseconds.
     var backoff: Int64 = 0
 
     // Arrivals, and handled messages.
-    var record: ArrivalRecord
+    private var record: ArrivalRecord
     var openedAt: Int64 = .min
     /// Since when nothing is handled: it listens, or waits.
     var quietSince: Int64 = .min
@@ -40,7 +40,7 @@ struct Suspicion {
     var parts = PartTallies()
     var backlog = Backlog()
     /// How many of the released messages are being handled.
-    var running = 0
+    private var running = 0
 
     // What earlier rounds showed.
     var doubts = Doubts()
@@ -149,7 +149,7 @@ struct Suspicion {
         return true
     }
 
-    mutating func distrust(_ now: Int64) {
+    private mutating func distrust(_ now: Int64) {
         doubts.addBreach()
         trust = Trust()
         doubts.add(now)

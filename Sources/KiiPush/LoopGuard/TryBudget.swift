@@ -7,7 +7,7 @@ struct TryBudget {
     /// How often in an hour more may be tried, to revise a verdict if messages keep arriving while nothing is handled.
     ///
     /// A revision that clearly finds a loop is the last one: each takes about twelve messages of a stream of one a
-    /// second, and with two of them a loop among such messages was handled 50 times in an hour instead of 33.
+    /// second, and with two of them a loop that answers these, too, was handled 43 times in an hour instead of 27.
     static let mostRevisions = 2
 
     /// How many tries in a row a revision may take while the evidence is undecided.
