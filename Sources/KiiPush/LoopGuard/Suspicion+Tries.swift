@@ -111,6 +111,7 @@ extension Suspicion {
     /// Handling causes nothing: releases the held messages, or as many as is safe.
     private mutating func accept(_ now: Int64) {
         if backoff == 0 { budget.release() }
+        budget.endRevision()
         let explained = 1.5 * evidence.pace * Double(now.since(openedAt)) / 1e9 + 4
         guard Double(held.count) <= explained else {
             return begin(now, atLeast: batch.size * 4, isGrowing: true)

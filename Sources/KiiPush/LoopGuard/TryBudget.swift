@@ -17,6 +17,8 @@ struct TryBudget {
 
     private var tries: [(time: Int64, count: Int)] = []
     private var revisions: [Int64] = []
+    /// Until when no other revision begins, because one clearly found a loop.
+    private var noneUntil: Int64 = .min
     /// How many tries the current revision has had; zero if there is none.
     private var revised = 0
 
@@ -35,7 +37,7 @@ struct TryBudget {
 
     mutating func mayRevise(_ now: Int64) -> Bool {
         revisions.removeAll { now.since($0) >= .seconds(3600) }
-        return revisions.count < Self.mostRevisions
+        return now >= noneUntil && revisions.count < Self.mostRevisions
     }
 
     /// Uses a try to revise a verdict, of the current revision or a new one; false if none is left.
@@ -49,9 +51,9 @@ struct TryBudget {
         return true
     }
 
-    /// Records that the current revision, if there is one, has clearly found a loop: the hour's other revisions lapse.
+    /// Records that the current revision, if there is one, has clearly found a loop: the next one is an hour away.
     mutating func confirmLoop(_ now: Int64) {
-        if revised > 0 { revisions = Array(repeating: now, count: Self.mostRevisions) }
+        if revised > 0 { noneUntil = now &+ .seconds(3600) }
     }
 
     /// Ends the current revision: the next try begins another one.
