@@ -6,6 +6,10 @@ import Synchronization
 enum HonestPattern: Hashable {
     /// A number a second of one object.
     case stream(Double, isRegular: Bool)
+    /// A number a second of one object, by chance, for two hours.
+    case lasting(Double)
+    /// The same, but the pace is between half and twice that number, and changes every three minutes.
+    case changing(Double)
     /// A number a second, each of a new object in one bucket.
     case newObjects(Double, isRegular: Bool)
     /// A number a second, each of one of fifty objects in ten buckets.
@@ -25,6 +29,8 @@ enum HonestPattern: Hashable {
     var name: String {
         switch self {
         case .stream(let pace, let isRegular): "\(plain(pace))/s, \(isRegular ? "regular" : "by chance")"
+        case .lasting(let pace): "two hours of \(plain(pace))/s by chance"
+        case .changing(let pace): "two hours of \(plain(pace))/s, changing"
         case .newObjects(let pace, let isRegular):
             "\(plain(pace))/s, new objects, \(isRegular ? "regular" : "by chance")"
         case .manyObjects(let pace): "\(plain(pace))/s, fifty objects, by chance"
@@ -39,7 +45,7 @@ enum HonestPattern: Hashable {
     /// By how many seconds a message may be late.
     var mostLate: Double {
         switch self {
-        case .stream, .newObjects, .manyObjects, .importing: 8
+        case .stream, .lasting, .changing, .newObjects, .manyObjects, .importing: 8
         case .burst, .clusters, .growing, .wakeUps: 30
         }
     }
@@ -58,6 +64,7 @@ enum HonestPattern: Hashable {
 
     static let all: [HonestPattern] =
         paces.flatMap { pace in [true, false].map { .stream(pace, isRegular: $0) } }
+        + [0.5, 1, 2, 5, 10].map { .lasting($0) } + [0.5, 1, 2, 5].map { .changing($0) }
         + paces.flatMap { pace in [true, false].map { .newObjects(pace, isRegular: $0) } }
         + paces.map { .manyObjects($0) }
         + [60, 400].flatMap { count in [0, 0.3, 3, 50].map { .burst(count, behind: $0) } }
@@ -115,6 +122,15 @@ struct HonestRun {
         switch pattern {
         case .stream(let pace, let isRegular):
             stream(fleet, random, pace, isRegular, from: 0.1, for: Self.length(pace)) { _ in ("sensors", "power") }
+        case .lasting(let pace):
+            stream(fleet, random, pace, false, from: 0.1, for: 7200) { _ in ("sensors", "power") }
+        case .changing(let pace):
+            for part in 0..<40 {
+                let changed = pace * power(2, 2 * random.fraction() - 1)
+                stream(fleet, random, changed, false, from: 0.1 + 180 * Double(part), for: 180) { _ in
+                    ("sensors", "power")
+                }
+            }
         case .newObjects(let pace, let isRegular):
             stream(fleet, random, pace, isRegular, from: 0.1, for: Self.length(pace)) { ("imported", "\($0)") }
         case .manyObjects(let pace):

@@ -59,6 +59,8 @@ extension HonestPattern {
         switch self {
         case .stream(let pace, _) where pace <= 20: "one object, 0.1 to 20 changes a second, regular or by chance"
         case .stream: "one object, 50 to 200 changes a second, regular or by chance"
+        case .lasting: "one object, 0.5 to 10 changes a second by chance, for two hours"
+        case .changing: "one object, 0.5 to 5 changes a second, the pace changes each three minutes, for two hours"
         case .newObjects: "a new object of one bucket each time, 0.1 to 200 a second"
         case .manyObjects(let pace) where pace <= 20: "fifty objects of ten buckets, 0.1 to 20 changes a second in all"
         case .manyObjects: "fifty objects of ten buckets, 50 to 200 changes a second in all"

@@ -29,11 +29,14 @@ struct MixedLoops: OtherRun {
     private static let rows =
         [0.2, 1, 2].map { Row(pace: $0, head: 0, isAnswered: true) }
         + [1, 4].map { Row(pace: $0, head: 60, isAnswered: true) }
+        + [1, 4].map { Row(pace: $0, head: 0, isAnswered: false) }
         + [1, 4].map { Row(pace: $0, head: 60, isAnswered: false) }
+        + [1, 4].map { Row(pace: $0, head: 600, isAnswered: false) }
 
     /// Runs all of them and prints the table; returns whether no honest message was lost.
     func run() async -> Bool {
-        print("| honest messages | before the loop | answered | loop handled, median | most |\n|---|---|---|--:|--:|")
+        print("| honest messages | before the loop | answered | loop handled, median | most | honest, latest |")
+        print("|---|---|---|--:|--:|--:|")
         var isFine = true
         for row in Self.rows {
             let work = Self.roundTrips.flatMap { time in
@@ -47,7 +50,9 @@ struct MixedLoops: OtherRun {
             if lost > 0 { isFine = false }
             let answered = row.isAnswered ? "all" : "the loop's only"
             print("| honest, \(plain(row.pace))/s | \(row.head) s | \(answered) |", terminator: " ")
-            print("\(handled[handled.count / 2]) | \(handled.last ?? 0) |\(lost > 0 ? " \(lost) LOST" : "")")
+            let latest = Int((results.map(\.latest).max() ?? 0) / 60)
+            print("\(handled[handled.count / 2]) | \(handled.last ?? 0) | \(latest) min |", terminator: "")
+            print(lost > 0 ? " \(lost) LOST" : "")
         }
         return isFine
     }

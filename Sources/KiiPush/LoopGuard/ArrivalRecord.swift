@@ -9,6 +9,9 @@ struct ArrivalRecord {
 
     mutating func addHandled(_ now: Int64) { handled.add(now) }
 
+    /// How many arrived in a bin.
+    func arrived(in bin: Int64) -> Int { arrived[bin] }
+
     /// How many arrived from the bin of `start` up to that of `end`, exclusive, and in how many seconds.
     func arrivals(from start: Int64, to end: Int64) -> (count: Int, seconds: Double) {
         arrived.count(from: start, to: end)

@@ -24,6 +24,8 @@ struct Breaker {
         case waiting(until: Int64)
         /// It was not a loop; held messages follow in order.
         case releasing
+        /// It is trusted; nothing is handled for a moment, to see whether fewer arrive.
+        case pausing(until: Int64)
     }
 
     let key: ResourceKey

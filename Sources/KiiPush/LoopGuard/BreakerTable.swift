@@ -113,7 +113,7 @@ struct BreakerTable {
         // A listening breaker is stored too, or a loop that ends the process would be handled again after each start.
         case .waiting(let end), .listening(let end):
             changes.opened(breakers[Int(place)].key, until: end, coolDown: breakers[Int(place)].backoff)
-        case .trying, .watching, .releasing: break
+        case .trying, .watching, .releasing, .pausing: break
         }
     }
 

@@ -20,6 +20,8 @@ public struct LoopHold: Sendable, Hashable {
         case waiting
         /// Handling them caused nothing: all of them follow in order.
         case releasing
+        /// They are trusted, and wait for less than a second, to see whether fewer arrive then.
+        case pausing
     }
 
     /// The limit that was exceeded.
@@ -50,6 +52,7 @@ extension LoopHold {
             case .watching: "some were tried; whether that brought more is known in \(seconds) s"
             case .waiting: "handling them brought more, as in a loop; one is tried in \(seconds) s"
             case .releasing: "no loop was found; they follow in their order"
+            case .pausing: "handling them caused none; they wait less than a second, to check that again"
             }
         return "too many \(level.words): \(next)"
     }
@@ -77,6 +80,7 @@ extension LoopHold {
         case .watching(let until): (step, end) = (.watching, until)
         case .waiting(let until): (step, end) = (.waiting, until)
         case .releasing: (step, end) = (.releasing, nil)
+        case .pausing(let until): (step, end) = (.pausing, until)
         }
         self.level = level
         self.step = step

@@ -93,6 +93,7 @@ extension Suspicion {
 
     /// Waits twice as long as after the last loop.
     private mutating func hold(for now: Int64) {
+        doubts.forgetShare()
         doubts.add(now)
         let doubled = min(backoff.multipliedReportingOverflow(by: 2).partialValue, Self.longestBackoff)
         wait(for: max(doubled, limit.coolDown), now)
@@ -109,7 +110,7 @@ extension Suspicion {
     private static let longestBackoff = LoopRate.longestCoolDown.inNanoseconds
 
     /// Handling causes nothing: releases the held messages, or as many as is safe.
-    private mutating func accept(_ now: Int64) {
+    mutating func accept(_ now: Int64) {
         if backoff == 0 { budget.release() }
         budget.endRevision()
         let explained = 1.5 * evidence.pace * Double(now.since(openedAt)) / 1e9 + 4

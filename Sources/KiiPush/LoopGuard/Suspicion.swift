@@ -14,7 +14,7 @@
 ///
 /// Trust is provisional: for 24 seconds the breaker checks whether arrivals follow the pause that it made, at any delay
 /// up to ten seconds. After a breach of trust it listens for longer; from the second breach on it waits first, 30
-/// seconds, then 2, 8 and 32 minutes.
+/// seconds, then 2, 8 and 32 minutes. Later, ``TrustCheck`` looks for a loop whenever more messages arrive than before.
 struct Suspicion {
     var phase = Breaker.Phase.closed
     var held = HeldQueue()
@@ -25,7 +25,7 @@ struct Suspicion {
     var backoff: Int64 = 0
 
     // Arrivals, and handled messages.
-    private var record: ArrivalRecord
+    var record: ArrivalRecord
     var openedAt: Int64 = .min
     /// Since when nothing is handled: it listens, or waits.
     var quietSince: Int64 = .min
@@ -84,18 +84,22 @@ struct Suspicion {
         self.limit = limit
         note(arrival)
         if phase == .releasing, held.isEmpty, promised == 0, running == 0 { phase = .closed }
-        guard phase == .closed else { return .hold }
+        guard phase == .closed || isPausing else { return .hold }
         if isTrusted, now.since(trust.lastUsed) > .seconds(600) { trust.pace = 0 }
-        let isOpened = compare(now)
+        let isOpened = phase == .closed && checkTrust(now)
         if !isOpened, mayPass(now, &passes) {
-            record.addHandled(now)
             passes.add(now, limit.slowSpan, limit: limit.slowMessages)
+            // It counts now, and is handled after the pause.
+            if isPausing { return .hold }
+            record.addHandled(now)
             return isIndependent ? .passTrusted : .pass
         }
         open(now, passes)
         note(arrival)
         return .hold
     }
+
+    private var isPausing: Bool { if case .pausing = phase { true } else { false } }
 
     /// Records the arrival of a message.
     mutating func note(_ arrival: Arrival) {
@@ -121,39 +125,6 @@ struct Suspicion {
         guard isTrusted else { return limit.lets(&passes, now) }
         if passes.count(limit.slowSpan, now) > limit.slowMessages / 2 { trust.lastUsed = now }
         return trust.lets(&passes, limit, now)
-    }
-
-    /// Compares arrivals with handled messages while trust is provisional; returns whether they follow, or another
-    /// pause is needed to decide.
-    private mutating func compare(_ now: Int64) -> Bool {
-        guard let start = trust.comparedFrom, now >= trust.nextLook else { return false }
-        trust.nextLook = now &+ .seconds(1)
-        let following = record.following(since: start, now, dispersion: trust.dispersion)
-        if following >= 7 {
-            distrust(now)
-            return true
-        }
-        guard now.since(trust.since) > .seconds(24) else { return false }
-        if following < trust.provenBelow || trust.pace < 2 {
-            (trust.comparedFrom, trust.isProven) = (nil, true)
-            // So few messages are no proof.
-            guard trust.pace >= 2 || trust.pace > 0 && backoff == 0 else { return false }
-            backoff = 0
-            doubts.clear()
-            budget.release()
-            return false
-        }
-        if trust.isSecondPause { doubts.add(now) }
-        trust.isSecondPause = true
-        trust.pace = 0
-        return true
-    }
-
-    private mutating func distrust(_ now: Int64) {
-        doubts.addBreach()
-        trust = Trust()
-        doubts.add(now)
-        doubts.add(now)
     }
 
     private mutating func open(_ now: Int64, _ passes: PassWindow) {
@@ -198,7 +169,7 @@ struct Suspicion {
     var due: Int64? {
         switch phase {
         case .closed: nil
-        case .listening(let end), .watching(let end): end
+        case .listening(let end), .watching(let end), .pausing(let end): end
         case .waiting(let end): held.isEmpty ? nil : end
         case .trying: batch.toGo > 0 ? .min : nil
         case .releasing where held.isEmpty: promised == 0 && running == 0 ? .min : nil
@@ -212,7 +183,8 @@ struct Suspicion {
         case .listening(let end) where end <= now: endListening(now, others)
         case .watching(let end) where end <= now: weigh(now)
         case .waiting(let end) where end <= now && !held.isEmpty: endWaiting(now, others)
-        case .closed, .listening, .watching, .waiting, .trying, .releasing: break
+        case .pausing(let end) where end <= now: phase = .releasing
+        case .closed, .listening, .watching, .waiting, .trying, .releasing, .pausing: break
         }
     }
 
@@ -289,6 +261,8 @@ struct Suspicion {
             seconds += evidence.idle.seconds
         }
         evidence = CauseEvidence(arrived: count, seconds: seconds, dispersion: dispersion.factor)
+        // All follow: a try of some would hardly handle one of the loop's messages, and look like no loop.
+        if doubts.loopShare != nil { return accept(now) }
         // The last verdict was a loop.
         logRatio = -1.5
         begin(now)
@@ -300,6 +274,10 @@ struct Suspicion {
     mutating func promise(upTo most: Int) -> Bool {
         guard held.count + promised < most else { return false }
         promised += 1
+        // The wait ends early, because most messages are honest ones, which must not be lost.
+        if doubts.loopShare != nil, case .waiting = phase, held.count + promised >= most - most / 4 {
+            phase = .waiting(until: quietSince)
+        }
         return true
     }
 
@@ -358,7 +336,7 @@ struct Suspicion {
         if let latest = budget.latest, now.since(latest) < .seconds(3600) { return false }
         return switch phase {
         case .closed: !isTrusted || now.since(trust.lastUsed) > .seconds(600)
-        case .listening(let end), .watching(let end), .waiting(let end):
+        case .listening(let end), .watching(let end), .waiting(let end), .pausing(let end):
             now.since(end) >= max(backoff, .seconds(600))
         case .trying, .releasing: true
         }

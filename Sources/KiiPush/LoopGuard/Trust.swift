@@ -26,6 +26,8 @@ struct Trust {
     var isSecondPause = false
     /// Whether the comparison showed that handling causes nothing.
     var isProven = false
+    /// Looks for a loop among its messages, once it is proven.
+    var check: TrustCheck?
     /// How often such trust was breached; each breach reduces the margin above the pace.
     var breaches = 0
     /// How much more its messages vary than chance explains; see ``Dispersion``.

@@ -26,6 +26,10 @@ struct BreakerRun {
     private var arrivedAt: [UInt64: (time: Int64, isOutside: Bool)] = [:]
     private var lastHeld: UInt64 = 0
 
+    /// How many messages the breaker may hold, and how many it had no place for; these are handled at once.
+    var most = Int.max
+    private(set) var refused = 0
+
     var breaker: Breaker
     /// What else the device handled.
     var others = TimeBins(0)
@@ -80,9 +84,12 @@ struct BreakerRun {
         switch breaker.judge(Arrival(time: now, now: now, kind: kind), limit) {
         case .pass, .passTrusted: handle(now, isOutside)
         case .hold:
+            guard breaker.promise(upTo: most) else {
+                refused += 1
+                return handle(now, isOutside)
+            }
             lastHeld += 1
             arrivedAt[lastHeld] = (now, isOutside)
-            _ = breaker.promise(upTo: .max)
             breaker.hold(
                 try HeldMessage(
                     id: lastHeld, RoutedMessage(PayloadFixture.pushToApp().payload(.long)), passed: 1, owner: owner))

@@ -1,0 +1,92 @@
+import KiiPushTesting
+import Testing
+
+@testable import KiiPush
+
+/// A loop among the honest messages of a trusted key, and honest messages without one.
+@Suite("Trust check", .timeLimit(.minutes(1)))
+struct TrustCheckTests {
+    /// Messages at irregular times, so many in a second on average.
+    private static func arrivals(_ pace: Double, from start: Double = 0, to end: Double) -> [Int64] {
+        var random = SeededGenerator(seed: UInt64(pace * 10))
+        var (times, time) = ([Int64](), start)
+        while true {
+            time += 2 * Double(random.next() >> 11) / Double(1 << 53) / pace
+            guard time < end else { return times }
+            times.append(.seconds(time))
+        }
+    }
+
+    @Test(
+        "a loop that begins in a trusted stream and answers only itself is handled a fraction of its pace",
+        arguments: [1.0, 4], [0.3, 1])
+    func loop(pace: Double, roundTrip: Double) throws {
+        var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(roundTrip), answersOutside: false))
+        let honest = Self.arrivals(pace, to: 4200)
+        try run.run(honest.filter { $0 < .seconds(600) }, until: .seconds(600))
+        run.beginLoop(1)
+        try run.run(honest.filter { $0 >= .seconds(600) }, until: .seconds(8400))
+        // At its own pace it would be handled 3,600 or 12,000 times in the hour.
+        let inAnHour = run.caused.count { $0 < .seconds(4200) }
+        #expect(inAnHour >= 50)
+        #expect(inAnHour <= (roundTrip < 1 ? 2400 : 1800))
+        #expect(run.outside.count == honest.count)
+    }
+
+    @Test("a stream of two hours never waits again, but for short pauses", arguments: [1.0, 2, 4, 10])
+    func stream(pace: Double) throws {
+        var run = BreakerRun()
+        let arrivals = Self.arrivals(pace, to: 7200)
+        try run.run(arrivals, until: .seconds(7300))
+        #expect(run.outside.count == arrivals.count)
+        let later = run.outside.filter { $0.time > .seconds(60) }
+        #expect(later.allSatisfy { $0.late <= .seconds(0.75) })
+        #expect(later.count { $0.late > 0 } * 8 <= later.count)
+    }
+
+    @Test("a pace that rises is checked with short pauses, and is the usual one then")
+    func rise() throws {
+        var run = BreakerRun()
+        let arrivals = Self.arrivals(2, to: 1200) + Self.arrivals(3.5, from: 1200, to: 3600)
+        try run.run(arrivals, until: .seconds(3700))
+        func late(_ from: Double, _ to: Double) -> [Int64] {
+            run.outside.filter { $0.time >= .seconds(from) && $0.time < .seconds(to) }.map(\.late).filter { $0 > 0 }
+        }
+        #expect(late(900, 1200).isEmpty)
+        #expect(late(1200, 1800).count >= 10)
+        #expect(late(1200, 3600).allSatisfy { $0 <= .seconds(0.75) })
+        #expect(late(2700, 3600).isEmpty)
+    }
+
+    @Test("a wait for a loop among honest messages ends before their queue is full")
+    func capacity() throws {
+        var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(0.3), answersOutside: false))
+        run.most = 400
+        let honest = Self.arrivals(4, to: 3000)
+        try run.run(honest.filter { $0 < .seconds(300) }, until: .seconds(300))
+        run.beginLoop(1)
+        try run.run(honest.filter { $0 >= .seconds(300) }, until: .seconds(7200))
+        #expect(run.caused.count <= 6000)
+        #expect(run.refused == 0)
+        #expect(run.outside.count == honest.count)
+    }
+
+    @Test("pauses last three quarters of a second, three to five seconds apart, and a gap skips those that nobody saw")
+    func pauses() throws {
+        var series = PauseSeries(pace: 1, share: 0.5, 0)
+        var ends: [Int64] = []
+        var held = 0
+        for time in stride(from: 0, to: Int64.seconds(400), by: 50_000_000) {
+            guard let end = series.pause(at: time) else { continue }
+            held += 1
+            if ends.last != end { ends.append(end) }
+        }
+        // The last one may go on.
+        #expect((ends.count * 15 - 14...ends.count * 15).contains(held))
+        #expect(zip(ends, ends.dropFirst()).allSatisfy { (Int64.seconds(3)...(.seconds(5))).contains($1 - $0) })
+        #expect(Set(zip(ends, ends.dropFirst()).map { $1 - $0 }).count >= 6)
+        let later = Int64.seconds(100_000)
+        #expect(series.pause(at: later) == nil)
+        #expect(series.pause(at: later + .seconds(0.5)) == later + .seconds(1.25))
+    }
+}
