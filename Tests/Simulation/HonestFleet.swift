@@ -89,6 +89,8 @@ struct HonestRun {
         /// eight seconds apart.
         var latest = 0.0
         var late = 0, times = 0
+        /// How many were late by less, as in a short pause of their key.
+        var paused = 0
     }
 
     func run() async -> Result {
@@ -109,6 +111,7 @@ struct HonestRun {
         var end = -1.0
         for (arrival, delay) in handlings.sorted(by: { $0.arrival < $1.arrival }) {
             result.latest = max(result.latest, delay)
+            if delay > 0, delay <= 1 { result.paused += 1 }
             guard delay > 1 else { continue }
             result.late += 1
             // Messages within some seconds are late for the same reason.

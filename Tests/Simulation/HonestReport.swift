@@ -14,6 +14,12 @@ struct HonestFleet {
     var lossy: [UInt64] { results.filter { $0.result.lost > 0 }.map(\.seed) }
     var lateAgain: [UInt64] { results.filter { $0.result.times > 1 }.map(\.seed) }
 
+    /// The share of messages that were late by a second at most.
+    var paused: Double {
+        let (paused, messages) = results.reduce((0, 0)) { ($0.0 + $1.result.paused, $0.1 + $1.result.messages) }
+        return Double(paused) / Double(max(messages, 1))
+    }
+
     var line: String {
         func list(_ seeds: [UInt64]) -> String {
             seeds.isEmpty ? "0" : "\(seeds.count) (\(seeds.prefix(4).map { "\($0)" }.joined(separator: " ")))"
@@ -21,11 +27,12 @@ struct HonestFleet {
         return [
             pattern.name, "\(results.reduce(0) { $0 + $1.result.messages })", tenth(quantile(0.5)),
             tenth(quantile(0.99)), tenth(latest.last ?? 0), list(tooLate), list(deceived), list(lateAgain), list(lossy),
+            "\(tenth(paused * 100)) %",
         ].joined(separator: " | ")
     }
 
     static let titles =
-        "pattern | messages | latest: median | 99 % | most | too late (seeds) | over 60 s | late again | lost"
+        "pattern | messages | latest: median | 99 % | most | too late (seeds) | over 60 s | late again | lost | paused"
 }
 
 /// A number with one decimal.

@@ -1,8 +1,8 @@
 /// Short pauses of a key at random times, to see whether arrivals follow them.
 ///
-/// If handling causes a part of the arrivals, fewer arrive a round trip after a pause began, and more after its end, when
-/// the held messages are handled. The times of the pauses do not depend on the arrivals. So if handling causes none, the
-/// sums below are zero on average, however regular or clustered the arrivals are.
+/// If handling causes a part of the arrivals, fewer arrive a round trip after a pause began, and more after its end,
+/// when the held messages are handled. The times of the pauses do not depend on the arrivals. So if handling causes
+/// none, the sums below are zero on average, however regular or clustered the arrivals are.
 struct PauseSeries {
     // All times are in bins of `TimeBins`, a quarter of a second.
 
@@ -24,11 +24,7 @@ struct PauseSeries {
     /// For each shape, the sum over the pauses of how well the arrivals fit it, and the sum of its squares.
     private var fits = [(sum: Double, squares: Double)](repeating: (0, 0), count: shapes.count)
 
-    /// Begins a series in half a second.
-    ///
-    /// - Parameters:
-    ///   - pace: the number of messages in a second.
-    ///   - share: the share of them that handling may cause.
+    /// Begins a series in half a second, at a pace in messages a second, of which handling may cause a share.
     init(pace: Double, share: Double, _ now: Int64) {
         self.pace = max(pace, 0.1) * Double(TimeBins.bin) / 1e9
         self.share = share

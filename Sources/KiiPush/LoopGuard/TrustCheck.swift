@@ -1,7 +1,7 @@
 /// Looks for a loop that runs among the honest messages of a trusted key.
 ///
-/// As long as it is slower than the trust allows, such a loop passes, and a try cannot find it: of ten messages that are
-/// tried, one belongs to the loop. But a loop raises the pace. So if more messages arrive than before, a
+/// As long as it is slower than the trust allows, such a loop passes, and a try cannot find it: of ten messages that
+/// are tried, one belongs to the loop. But a loop raises the pace. So if more messages arrive than before, a
 /// ``PauseSeries`` shows whether handling causes some of them.
 struct TrustCheck {
     /// What follows for a message of the key.
@@ -26,15 +26,14 @@ struct TrustCheck {
     private var usualUntil: Int64
     private var nextLook: Int64
     private var isFirstLook = true
+    /// Whether a series has shown that the usual messages are caused elsewhere.
+    private var isCleared = false
     private var series: PauseSeries?
     private let enough: Double
 
-    /// Begins after a test that measured arrivals while nothing was handled.
+    /// Begins after a test that measured arrivals while nothing was handled, `idle`, and ended at `start`.
     ///
-    /// - Parameters:
-    ///   - idle: these arrivals.
-    ///   - start: the end of the test.
-    ///   - foundShare: the share of a loop that was found before; the pauses then begin at once.
+    /// If a loop was found before, with its share, the pauses begin at once.
     init(idle: CauseEvidence.Stretch, since start: Int64, foundShare: Double?, _ now: Int64) {
         usual = (Double(idle.arrived), idle.seconds)
         (usualUntil, nextLook) = (start, now)
@@ -53,8 +52,8 @@ struct TrustCheck {
     }
 
     private mutating func beginIfMoreArrive(_ record: ArrivalRecord, _ dispersion: Double, _ now: Int64) {
-        // Few arrivals were measured at first, so a small rise is enough to look; later, chance must hardly explain it.
-        let margin = isFirstLook ? 1 : usual.seconds < 300 ? 1.5 : 3
+        // At first, few arrivals were measured, and a loop may be among them, so a small rise is enough.
+        let margin = isFirstLook ? 1 : isCleared || usual.seconds >= 300 ? 3 : 1.5
         for seconds in [10.0, 20, 60] where isFirstLook || now.since(usualUntil) >= .seconds(seconds) {
             let (count, time) = record.arrivals(from: max(usualUntil, now.since(.seconds(seconds))), to: now)
             let expected = usual.count / usual.seconds * time
@@ -86,7 +85,7 @@ struct TrustCheck {
         let (count, seconds) = record.arrivals(from: now.since(.seconds(60)), to: now)
         usual = (Double(count), seconds)
         usualUntil = now
-        (self.series, isFirstLook) = (nil, false)
+        (self.series, isFirstLook, isCleared) = (nil, false, true)
         return .isNone
     }
 }
