@@ -38,8 +38,9 @@ struct CauseEvidence {
         return (count + 3 * (dispersion * count).squareRoot() + 3) / seconds
     }
 
-    /// Whether only some of the messages may cause one, as in a loop that also runs through other keys.
-    var countsSome = false
+    /// The penalty if only some of the messages cause one, as in a loop that also runs through other keys, or among
+    /// honest messages; nil if that is not considered.
+    var penaltyOfSome: Double?
 
     /// Positive if it is likelier that handling causes nothing.
     var logRatio: Double { likelihoodOfNone - max(likelihoodOfOne, likelihoodOfMany) }
@@ -68,10 +69,10 @@ struct CauseEvidence {
         guard handled > 0 else { return -.infinity }
         let others = pace * tried.reduce(0) { $0 + $1.seconds }
         let each = (Double(tried.reduce(0) { $0 + $1.arrived }) - others) / Double(handled)
-        guard each > (countsSome ? 0.25 : 1.5) else { return -.infinity }
+        guard each > (penaltyOfSome == nil ? 1.5 : 0.25) else { return -.infinity }
         // A penalty, because a free number of answers fits any data better than one answer each; a higher one if
         // messages cause fewer than 1.5 each, because a stream's pace varies.
-        return stretches.reduce(each > 1.5 ? -2 : -5) {
+        return stretches.reduce(each > 1.5 ? -2 : -(penaltyOfSome ?? 0)) {
             $0 + logChance($1.arrived, pace * $1.seconds + each * Double($1.handled))
         }
     }

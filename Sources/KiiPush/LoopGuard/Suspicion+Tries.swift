@@ -6,6 +6,8 @@ extension Suspicion {
     /// The few messages of a slow stream seem to be answered by chance more often.
     private static let loopOfSlow = (all: -4.5, one: -5.5)
     private static let noLoop = 2.2
+    /// The penalty if only some messages cause one; smaller for a key whose trust was breached.
+    private static let some = 5.0, someOfDoubted = 3.0
     /// A revision whose last try shows as much has clearly found a loop.
     private static let clearly = -3.0
 
@@ -75,7 +77,7 @@ extension Suspicion {
             doubts.add(now)
             return listen(now)
         }
-        evidence.countsSome = batch.isGrowing || doubts.breaches > 0
+        evidence.penaltyOfSome = doubts.breaches > 0 ? Self.someOfDoubted : batch.isGrowing ? Self.some : nil
         let before = evidence.logRatio
         evidence.add(CauseEvidence.Stretch(handled: batch.size, arrived: batch.answers, seconds: seconds))
         let gain = evidence.logRatio - before
