@@ -37,10 +37,7 @@ struct ArrivalRecord {
 
     /// The delays that are tried, in bins: each with a spread of a tenth and of a half.
     private static let delays: [ClosedRange<Int>] = [1.0, 2, 3, 4, 5, 6, 8, 10].flatMap { delay in
-        [0.1, 0.5].map { spread in
-            let low = Int((delay * (1 - spread) * 4).rounded()), high = Int((delay * (1 + spread) * 4).rounded())
-            return max(low, 0)...max(high, 1)
-        }
+        [0.1, 0.5].map { TimeBins.delay(delay, spread: $0) }
     }
 
     /// Four seconds, in bins.

@@ -69,10 +69,10 @@ struct CauseEvidence {
         guard handled > 0 else { return -.infinity }
         let others = pace * tried.reduce(0) { $0 + $1.seconds }
         let each = (Double(tried.reduce(0) { $0 + $1.arrived }) - others) / Double(handled)
-        guard each > (penaltyOfSome == nil ? 1.5 : 0.25) else { return -.infinity }
         // A penalty, because a free number of answers fits any data better than one answer each; a higher one if
         // messages cause fewer than 1.5 each, because a stream's pace varies.
-        return stretches.reduce(each > 1.5 ? -2 : -(penaltyOfSome ?? 0)) {
+        guard each > 0.25, let penalty = each > 1.5 ? 2 : penaltyOfSome else { return -.infinity }
+        return stretches.reduce(-penalty) {
             $0 + logChance($1.arrived, pace * $1.seconds + each * Double($1.handled))
         }
     }

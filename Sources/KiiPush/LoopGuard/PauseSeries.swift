@@ -10,14 +10,15 @@ struct PauseSeries {
     private static let pause = 3
     /// The time from one pause to the next.
     private static let intervals = 12...20
-    private static let longestGap: Int64 = 240 - longest
+    /// The longest time without a message after which the pauses are weighed: the record must remember the oldest.
+    private static let longestGap = Int64(TimeBins.bins) - 16 - longest
 
     /// The share of the arrivals that handling may cause.
     let share: Double
     private let pace: Double
     private var next: Int64
     private var random: UInt64
-    /// When those pauses began that are not weighed yet; at most sixteen, after a gap of 48 seconds.
+    /// When those pauses began that are not weighed yet: within a minute, so some twenty at most.
     private var begun: [Int64] = []
     /// How many pauses were weighed.
     private(set) var weighed = 0
@@ -50,8 +51,9 @@ struct PauseSeries {
     }
 
     /// How much likelier it is that handling causes the share, or half of it, at the likeliest delay, than that it
-    /// causes none; nil before the third pause.
+    /// causes none; nil before the third pause, and if the last result still holds.
     mutating func weigh(_ record: ArrivalRecord, dispersion: Double, _ now: Int64) -> Double? {
+        let before = weighed
         while let start = begun.first, now / TimeBins.bin > start + Self.longest {
             begun.removeFirst()
             weighed += 1
@@ -61,7 +63,7 @@ struct PauseSeries {
                 fits[index].squares += fit * fit
             }
         }
-        guard weighed >= 3 else { return nil }
+        guard weighed > before, weighed >= 3 else { return nil }
         let usual = pace * dispersion
         return zip(Self.shapes, fits).reduce(-.infinity) { most, next in
             let (shape, fit) = next
@@ -87,10 +89,7 @@ struct PauseSeries {
     /// From a handled message to the one that it causes: up to three seconds with three spreads each, and longer ones.
     private static let delays: [ClosedRange<Int>] = {
         let short = (0..<12).flatMap { low in [0, 1, 3].map { low...(low + $0) } }
-        let long: [ClosedRange<Int>] = [3, 4, 5, 6, 8, 10].flatMap { seconds in
-            let tenth = (seconds * 2 + 2) / 5
-            return [(seconds * 4 - tenth)...(seconds * 4 + tenth), (seconds * 2)...(seconds * 6)]
-        }
+        let long = [3.0, 4, 5, 6, 8, 10].flatMap { delay in [0.1, 0.5].map { TimeBins.delay(delay, spread: $0) } }
         return short + long
     }()
     private static let shapes = delays.map(Shape.init)

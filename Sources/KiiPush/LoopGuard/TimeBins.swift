@@ -38,6 +38,11 @@ struct TimeBins {
         if counts[place] < .max { counts[place] += 1 }
     }
 
+    /// The bins of a delay of some seconds, which varies by a fraction of it.
+    static func delay(_ seconds: Double, spread: Double) -> ClosedRange<Int> {
+        Int((seconds * (1 - spread) * 4).rounded())...Int((seconds * (1 + spread) * 4).rounded())
+    }
+
     /// The bin of `time`, or the oldest bin if that is later.
     func first(since time: Int64) -> Int64 { max(time / Self.bin, last - Int64(Self.bins) + 1) }
 
