@@ -86,31 +86,31 @@ package struct ByteReader: ~Copyable, Sendable {
 
     /// Reads the rest, to the end.
     ///
-    /// Needs at most `limit` + 1 bytes of memory, however large the input.
+    /// Needs as much memory as a file says that it has, and at most twice `limit`, however large the input.
     ///
     /// - Parameter limit: the most bytes to read; exactly this many are allowed.
     /// - Returns: the bytes, unchanged.
-    /// - Throws: ``ReadError/tooLarge(name:limit:)`` if there are more, and the rest stays unread;
+    /// - Throws: ``ReadError/tooLarge(name:limit:)`` if there are more, and most of the rest stays unread;
     ///   ``ReadError/unreadable(name:_:)``.
     package borrowing func readAll(limit: Int) throws(ReadError) -> [UInt8] {
         let limit = Self.clamped(limit)
-        let descriptor = descriptor
-        var failure: ErrorNumber?
-        // One block for all: a growing array holds its old and its new storage at once. Unwritten bytes cost address
-        // space only. `read` has written every counted byte.
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit + 1) { buffer, count in
-            while count <= limit {
-                let rest = unsafe UnsafeMutableRawBufferPointer(
-                    rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
-                let taken = unsafe Self.read(descriptor, into: rest)
-                if taken < 0 { failure = .current }
-                if taken <= 0 { break }
-                count += taken
-            }
+        // Not a block of the limit's size: when the C library frees a large one, it raises its thresholds, and then
+        // returns less memory to the system for as long as the process lasts.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(min(statedSize, limit))
+        var part = [UInt8](repeating: 0, count: min(limit + 1, 16_384))
+        while bytes.count <= limit {
+            let taken = try read(into: &part)
+            if taken == 0 { return bytes }
+            bytes.append(contentsOf: part[..<taken])
         }
-        if let failure { throw .unreadable(name: name, failure) }
-        if bytes.count > limit { throw .tooLarge(name: name, limit: limit) }
-        return Self.trimmed(bytes, of: limit)
+        throw .tooLarge(name: name, limit: limit)
+    }
+
+    /// The size that the descriptor's file states; 0 for a pipe, and for the files of `/proc`.
+    private var statedSize: Int {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 ? max(Int(status.st_size), 0) : 0
     }
 
     /// Reads once, as much as is available, and blocks only if nothing is.
@@ -133,14 +133,5 @@ package struct ByteReader: ~Copyable, Sendable {
             // Standard input is non-blocking if another program that shares it has made it so.
             guard taken < 0, errno == EAGAIN, waitUntilReady(descriptor, for: POLLIN) else { return taken }
         }
-    }
-
-    /// A copy of exact size if the bytes are few, so that a small payload keeps no large block.
-    package static func trimmed(_ bytes: [UInt8], of limit: Int) -> [UInt8] {
-        guard bytes.count <= limit / 2 else { return bytes }
-        var exact: [UInt8] = []
-        exact.reserveCapacity(bytes.count)
-        exact.append(contentsOf: bytes)
-        return exact
     }
 }

@@ -63,14 +63,14 @@ package struct LineReader: ~Copyable, Sendable {
                 return .tooLong(number: number)
             }
             line.append(contentsOf: buffer[part])
-            if lineFeed != nil { return self.line(ByteReader.trimmed(line, of: limit), hasLineFeed: true) }
+            if lineFeed != nil { return self.line(Self.trimmed(line, of: limit), hasLineFeed: true) }
             if line.count > limit, line.last != Self.carriageReturn {
                 isSkipping = true
                 return .tooLong(number: number)
             }
             if try !fill() { break }
         }
-        if !line.isEmpty { return self.line(ByteReader.trimmed(line, of: limit), hasLineFeed: false) }
+        if !line.isEmpty { return self.line(Self.trimmed(line, of: limit), hasLineFeed: false) }
         number -= 1
         return nil
     }
@@ -82,6 +82,15 @@ package struct LineReader: ~Copyable, Sendable {
         let part = unread.lowerBound..<(lineFeed ?? unread.upperBound)
         unread = (lineFeed.map { $0 + 1 } ?? unread.upperBound)..<unread.upperBound
         return part
+    }
+
+    /// A copy of exact size if the bytes are few, so that a short line keeps no large block.
+    private static func trimmed(_ bytes: [UInt8], of limit: Int) -> [UInt8] {
+        guard bytes.count <= limit / 2 else { return bytes }
+        var exact: [UInt8] = []
+        exact.reserveCapacity(bytes.count)
+        exact.append(contentsOf: bytes)
+        return exact
     }
 
     /// Makes a line from these bytes, when it is complete.
