@@ -32,7 +32,7 @@ public struct LentEvent: ~Copyable, Sendable {
 
     private(set) var storage: MessageStorage
     /// The storage's buffer, so that reading a part changes no reference count.
-    private var buffer: [UInt8] = []
+    @usableFromInline private(set) var buffer: [UInt8] = []
     /// The route whose handler is called.
     var matched: Route
     private let watch: (any WriteWatch)?
@@ -112,12 +112,20 @@ public struct LentEvent: ~Copyable, Sendable {
     ///   - body: called once with the bytes, which are valid until it returns.
     /// - Returns: the result of `body`; nil if the message does not have the part.
     /// - Throws: what `body` throws.
+    // Inlinable: a generic function of another module calls `body`, and handles its result, by their types at run time.
+    @inlinable
     public func withBytes<Result, Failure: Error>(
         of part: Part, _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
+        guard let range = range(of: part) else { return nil }
+        return try body(buffer.span.extracting(range))
+    }
+
+    /// The range of a part in the buffer; nil if the message does not have it.
+    @usableFromInline
+    func range(of part: Part) -> Range<Int>? {
         let token = token(part)
-        guard token.isPresent else { return nil }
-        return try body(buffer.span.extracting(token.range))
+        return token.isPresent ? token.range : nil
     }
 
     /// A part as a string; nil if the message does not have it.

@@ -142,20 +142,22 @@ public struct ReceiveLoop: ~Copyable {
         }
         let now = clock.now
         let arrivedAt = arrival ?? now
+        let last = ended.take()
         switch lane.admit(
-            event.storage, table, app: receiver.app, arrivedAt: arrivedAt, now: now, ended: ended.take())
+            event.storage, event.buffer.span, table, app: receiver.app, arrivedAt: arrivedAt, now: now,
+            ended: last)
         {
-        case .pass(let route, let lease):
+        case .pass(let admission):
             event.messageID = id
             event.arrivedAt = arrivedAt
-            if event.matched !== route { changeRoute(route) }
-            guard case .lent(let handler) = event.matched.handler else { return .call(lease) }
+            if event.matched !== admission.route { changeRoute(admission.route) }
+            guard case .lent(let handler) = event.matched.handler else { return .call(admission.lease) }
             do {
                 try handler(event)
-                noteHandled(lease)
+                noteHandled(admission.lease)
                 return .handled
             } catch {
-                return .end(fail(lane, lease, error))
+                return .end(fail(lane, admission.lease, error))
             }
         case .duplicate: return .end(receiver.countDuplicate())
         case .longWay(let rest):

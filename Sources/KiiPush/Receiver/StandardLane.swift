@@ -34,12 +34,19 @@ final class StandardLane: Sendable {
 
     /// The decision of the middlewares about a message.
     enum Answer {
-        /// All of them admit it, for this route.
-        case pass(Route, SeenLease)
+        /// All of them admit it.
+        case pass(Admission)
         /// It was handled within the window.
         case duplicate
         /// It takes the long way, from the middleware that it has reached.
         indirect case longWay(Rest)
+    }
+
+    /// The only route that an admitted message matches, and the lease under which it is handled.
+    // Not a tuple, which would be destroyed by its type at run time.
+    struct Admission {
+        let route: Route
+        let lease: SeenLease
     }
 
     /// The progress of a message that takes the long way.
@@ -57,6 +64,7 @@ final class StandardLane: Sendable {
     ///
     /// - Parameters:
     ///   - storage: the message.
+    ///   - text: the storage's buffer.
     ///   - table: the routes.
     ///   - app: the app that is served.
     ///   - arrivedAt: when it arrived.
@@ -65,18 +73,18 @@ final class StandardLane: Sendable {
     /// - Returns: the decision.
     @inline(__always)
     func admit(
-        _ storage: MessageStorage, _ table: RouteTable, app: String?, arrivedAt: MonotonicInstant,
-        now: MonotonicInstant, ended: SeenLease? = nil
+        _ storage: MessageStorage, _ text: Span<UInt8>, _ table: RouteTable, app: String?,
+        arrivedAt: MonotonicInstant, now: MonotonicInstant, ended: SeenLease? = nil
     ) -> Answer {
         let classified = storage.classified
         let hasKeys = classified.hasObject || classified.hasTopic && classified.senderKind != .none
         guard storage.certainty != .ambiguous, hasKeys, handledRoutes.count == 0, waiters.untold.count == 0,
-            case let buffer = storage.buffer, let place = ResourceDigest(of: storage, buffer.span, secret)
+            let place = ResourceDigest(of: storage, text, secret)
         else { return longWay(ended, now) }
-        let number = table.onlyMatch(storage, buffer.span)
+        let number = table.onlyMatch(storage, text)
         guard number >= 0 else { return longWay(ended, now) }
         let route = table.routes[number]
-        guard let keys = PushMessage(storage: storage).placedKeys(app, buffer.span, secret, at: place) else {
+        guard let keys = PushMessage(storage: storage).placedKeys(app, text, secret, at: place) else {
             return longWay(ended, now)
         }
         let state = store.state.withLock { state in
@@ -90,7 +98,9 @@ final class StandardLane: Sendable {
         let arrival = Arrival(time: arrivedAt.nanoseconds, now: now.nanoseconds, kind: storage.arrivalKind)
         let judged = loopGuard.judgePlain(storage, place, route, arrival)
         guard let judged else { return .longWay(Rest(passed: 1, lease: lease, place: place, route: route)) }
-        if judged == .pass, filter.refusal(of: storage, buffer.span, app: app) == nil { return .pass(route, lease) }
+        if judged == .pass, filter.refusal(of: storage, text, app: app) == nil {
+            return .pass(Admission(route: route, lease: lease))
+        }
         return afterGuard(judged, lease, place, route)
     }
 
@@ -168,11 +178,12 @@ extension PushReceiver {
             return .end(.undecodable(error))
         }
         let now = clock.now
-        switch lane.admit(storage, table, app: app, arrivedAt: arrival ?? now, now: now) {
-        case .pass(let route, let lease):
+        let buffer = storage.buffer
+        switch lane.admit(storage, buffer.span, table, app: app, arrivedAt: arrival ?? now, now: now) {
+        case .pass(let admission):
             let context = HandlerContext(
-                PushMessage(storage: storage), id: id, arrivedAt: arrival ?? now, route, lane.loopGuard)
-            return .handle(context, lease)
+                PushMessage(storage: storage), id: id, arrivedAt: arrival ?? now, admission.route, lane.loopGuard)
+            return .handle(context, admission.lease)
         case .duplicate: return .end(countDuplicate())
         case .longWay(let rest):
             return .longWay(continued(rest, storage, id, arrival ?? now, now, table), passed: rest.passed)
