@@ -29,9 +29,15 @@ public enum MiddlewareBuilder {
 /// This is a list, not a nested generic value: a generic chain that is built in another module is compiled there
 /// without this module's types, and cost 80 ns more per message than one that is built here.
 package struct CompiledChain: Sendable {
-    fileprivate struct Stage {
+    // A class: a struct would be copied out of the list for each message, the middleware and its name with it.
+    fileprivate final class Stage: Sendable {
         let middleware: any Middleware
         let name: String
+
+        init(_ middleware: any Middleware) {
+            self.middleware = middleware
+            name = middleware.name
+        }
     }
 
     private let stages: [Stage]
@@ -47,7 +53,7 @@ package struct CompiledChain: Sendable {
         ChainProblem.refuseRepeated(middleware)
         let middleware = middleware.map { ($0 as? any ClockedMiddleware)?.attached(to: clock) ?? $0 }
         problems = ChainProblem.problems(of: middleware)
-        stages = middleware.map { Stage(middleware: $0, name: $0.name) }
+        stages = middleware.map { Stage($0) }
         lane = StandardLane(middleware)
         loopGuard = middleware.lazy.compactMap { $0 as? LoopGuard }.first
     }
@@ -89,7 +95,6 @@ package struct CompiledChain: Sendable {
     }
 }
 
-// Methods of the stage, since they borrow the middleware, which a loop over the stages would copy.
 extension CompiledChain.Stage {
     /// Asks the middleware, and times it if a listener is registered.
     fileprivate func admit(_ message: inout RoutedMessage) throws -> Verdict {

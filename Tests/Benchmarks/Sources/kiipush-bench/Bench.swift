@@ -81,7 +81,7 @@ struct Options {
 
     static let usage = """
         usage: kiipush-bench [--format text|json] [--rounds N] [--only \(parts) | --hostile]
-               kiipush-bench --count decode|whole|lent|loop MESSAGES
+               kiipush-bench --count decode|whole|own|lent|loop MESSAGES
 
         Prints, for each stage and for the whole, the nanoseconds and the heap allocations of one message: the best and
         the median of N rounds (101 unless told). Build it with -c release.
@@ -123,7 +123,7 @@ struct Options {
                     let messages = arguments.next().flatMap({ Int($0) }), CountedPart.messages ~= messages
                 else {
                     let most = CountedPart.messages.upperBound
-                    throw .wrong("--count takes decode, whole, lent or loop, and 1 to \(most)")
+                    throw .wrong("--count takes decode, whole, own, lent or loop, and 1 to \(most)")
                 }
                 count = (part, messages)
             case "--only":

@@ -6,6 +6,8 @@ import Synchronization
 enum CountedPart: String {
     case decode
     case whole
+    /// The whole with a middleware of one's own, which walks each message step by step.
+    case own
     /// The whole with a handler that borrows and may wait.
     case lent
     /// A loop with a handler that borrows.
@@ -40,8 +42,8 @@ func handle(_ messages: Int, _ part: CountedPart) async throws -> Int {
     switch part {
     case .decode:
         for payload in payloads.prefix(messages) where (try? PushMessage(payload))?.kind == .pushToApp { done += 1 }
-    case .whole:
-        let receiver = readingReceiver(clock: CountingClock())
+    case .whole, .own:
+        let receiver = readingReceiver(clock: CountingClock(), stages: part == .own ? 1 : 0)
         allocation_counter_start()
         for payload in payloads.prefix(messages) {
             if case .handled = await receiver.receive(payload) { done += 1 }
