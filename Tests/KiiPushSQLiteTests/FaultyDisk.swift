@@ -21,6 +21,7 @@ enum FaultyDisk {
 
     private struct State {
         var calls = 0
+        var syncs = 0
         var fault: Fault?
         /// SQLite's own functions, by the address of those that stand in front of them.
         var real: [UInt: UInt] = [:]
@@ -29,10 +30,13 @@ enum FaultyDisk {
     private static let state = Mutex(State())
 
     /// Counts calls anew, and lets the fault come.
-    static func plan(_ fault: Fault?) { state.withLock { ($0.calls, $0.fault) = (0, fault) } }
+    static func plan(_ fault: Fault?) { state.withLock { ($0.calls, $0.syncs, $0.fault) = (0, 0, fault) } }
 
     /// How many calls there were since the plan.
     static var calls: Int { state.withLock { $0.calls } }
+
+    /// How often since the plan the disk was asked to confirm what was written.
+    static var syncs: Int { state.withLock { $0.syncs } }
 
     private enum Call { case read, write, sync }
 
@@ -41,6 +45,7 @@ enum FaultyDisk {
         state.withLock { state in
             if state.fault?.isFull == true, call == .read { return nil }
             state.calls += 1
+            if call == .sync { state.syncs += 1 }
             guard let fault = state.fault, state.calls == fault.call || fault.lasts && state.calls > fault.call else {
                 return nil
             }

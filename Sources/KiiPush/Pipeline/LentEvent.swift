@@ -112,11 +112,11 @@ public struct LentEvent: ~Copyable, Sendable {
     ///   - body: called once with the bytes, which are valid until it returns.
     /// - Returns: the result of `body`; nil if the message does not have the part.
     /// - Throws: what `body` throws.
-    // Inlinable: a generic function of another module calls `body`, and handles its result, by their types at run time.
     @inlinable
     public func withBytes<Result, Failure: Error>(
         of part: Part, _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
+        // Inlinable, because another module would otherwise handle the result by its type at run time.
         guard let range = range(of: part) else { return nil }
         return try body(buffer.span.extracting(range))
     }

@@ -17,6 +17,8 @@ struct Connection: ~Copyable, @unchecked Sendable {
     private var statements = unsafe [String: OpaquePointer]()
     /// Whether SQLite has found the file damaged.
     private(set) var isDamaged = false
+    /// Whether commits wait for the disk; a file is opened with `synchronous=FULL`.
+    private var isSynced = true
 
     /// Opens an existing file.
     init(path: String) throws(SQLiteError) {
@@ -137,12 +139,20 @@ struct Connection: ~Copyable, @unchecked Sendable {
 
     /// Runs `body` in a transaction.
     ///
+    /// - Parameters:
+    ///   - isSynced: whether it survives a loss of power when this returns; if not, it survives the process's end, and
+    ///     a loss of power only when a later transaction does.
+    ///   - body: makes the changes.
+    /// - Returns: the result of `body`.
     /// - Throws: the error of `body` or of the transaction; nothing has changed then.
     mutating func transaction<Result>(
-        _ body: (inout Connection) throws(SQLiteError) -> Result
+        isSynced: Bool = true, _ body: (inout Connection) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
         // A transaction whose rollback failed must not include the next one.
         if isInTransaction { try run("ROLLBACK") }
+        try sync(isSynced)
+        // For statements without a transaction. If it fails, the next transaction does it, or is not begun.
+        defer { try? sync(true) }
         try run("BEGIN IMMEDIATE")
         do {
             let result = try body(&self)
@@ -154,6 +164,14 @@ struct Connection: ~Copyable, @unchecked Sendable {
             if case .full = error { giveBackLog() }
             throw error
         }
+    }
+
+    /// Sets whether commits wait for the disk.
+    private mutating func sync(_ isSynced: Bool) throws(SQLiteError) {
+        guard isSynced != self.isSynced else { return }
+        // Not prepared once for all: SQLite obeys it while it prepares it.
+        try script("PRAGMA synchronous = \(isSynced ? "FULL" : "NORMAL")")
+        self.isSynced = isSynced
     }
 
     /// Truncates the write-ahead log, so that the disk may have space for the next transaction.

@@ -19,6 +19,14 @@ final class InboxWriter: Sendable {
 
         var hasRecords: Bool { if case .records = self { true } else { false } }
         var records: [InboxRecord] { if case .records(let records, _) = self { records } else { [] } }
+
+        /// Whether it is only the beginning of attempts of payloads beyond a number.
+        func isBeginning(beyond last: Int64) -> Bool {
+            hasRecords
+                && records.allSatisfy { record in
+                    if case .begun(let id, _) = record { Int64(truncatingIfNeeded: id) > last } else { false }
+                }
+        }
     }
 
     /// The state of the thread that writes for waiting callers.
@@ -55,6 +63,8 @@ final class InboxWriter: Sendable {
     private static let rest = Duration.seconds(1)
 
     let rows: Mutex<InboxRows>
+    /// The number of the last payload of an earlier process.
+    let lastOfOthers: Int64
     private let database: SQLiteDatabase
     // Locked after the database and after a deduplication store, and never during a write.
     private let state = Mutex(State())
@@ -68,6 +78,7 @@ final class InboxWriter: Sendable {
         startWork: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { startThread($0) }
     ) {
         self.database = database
+        lastOfOthers = rows.last
         self.rows = Mutex(rows)
         self.startWork = startWork
     }
@@ -225,7 +236,10 @@ final class InboxWriter: Sendable {
 
     private func write(_ batch: [Entry], _ connection: inout Connection) -> Written {
         do throws(SQLiteError) {
-            try write(batch, &connection) { _, _ in }
+            // A handler need not wait until the disk confirms that it begins: only a loss of power could undo that. A
+            // payload of an earlier process may be one whose handler cuts the power.
+            let isSynced = !batch.allSatisfy { $0.isBeginning(beyond: lastOfOthers) }
+            try write(batch, &connection, isSynced: isSynced) { _, _ in }
             return Written(done: batch)
         } catch {
             // A full disk may have no space for a dead letter, but enough for the other entries, which may free some.
@@ -267,10 +281,10 @@ final class InboxWriter: Sendable {
     // MARK: A transaction
 
     private func write<Result>(
-        _ batch: [Entry], _ connection: inout Connection,
+        _ batch: [Entry], _ connection: inout Connection, isSynced: Bool = true,
         _ add: (inout Connection, inout InboxChanges) throws(SQLiteError) -> Result
     ) throws(SQLiteError) -> Result {
-        let (result, changes, seen) = try connection.transaction { connection throws(SQLiteError) in
+        let (result, changes, seen) = try connection.transaction(isSynced: isSynced) { connection throws(SQLiteError) in
             var changes = InboxChanges()
             var seen: (last: QueuedCommit, rows: SeenRows)?
             for entry in batch {

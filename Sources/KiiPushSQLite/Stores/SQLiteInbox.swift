@@ -22,6 +22,8 @@ import Synchronization
 ///   that stored payloads can always end, which frees space.
 /// - With a deduplication store, a commit is on disk when a later record is; with a dead-letter store, a dead letter is
 ///   on disk when the next record of its payload is, and not before.
+/// - Records that only begin attempts do not wait until the disk confirms them, unless an earlier process has added one
+///   of the payloads. So a message waits for the disk twice: before it is acknowledged, and when it has ended.
 /// - A payload without a time of arrival has the time at which it was added.
 public final class SQLiteInbox: Inbox {
     let database: SQLiteDatabase
@@ -30,8 +32,6 @@ public final class SQLiteInbox: Inbox {
     private let mostBytes: Int
     private let clock: any ReceiverClock
     private let scale: TimeScale
-    /// The number of the last payload of an earlier process.
-    private let lastOfOthers: Int64
     private let reserve: Mutex<DiskReserve?>
     private let shortages: Shortages?
 
@@ -61,7 +61,6 @@ public final class SQLiteInbox: Inbox {
             }
             reserve = Mutex(DiskReserve(path: database.path, logPages: pages))
             let rows = try database.withConnection { connection throws(SQLiteError) in try InboxRows(&connection) }
-            lastOfOthers = rows.last
             writer = InboxWriter(database, rows)
         } catch {
             database.disclaim(Self.kind)
@@ -138,7 +137,7 @@ public final class SQLiteInbox: Inbox {
     /// Sets the reserve; for tests, nil is none.
     func setReserve(_ reserve: DiskReserve?) { self.reserve.withLock { $0 = reserve } }
 
-    /// Records the progress of payloads, on disk when it returns; many tasks may wait at once, and share a write.
+    /// Records the progress of payloads, written when it returns; many tasks may wait at once, and share a write.
     ///
     /// - Throws: ``SQLiteError`` if they cannot be written; nothing has changed then.
     public func record(_ records: [InboxRecord]) async throws {
@@ -186,7 +185,7 @@ public final class SQLiteInbox: Inbox {
 
     /// The stored time of a payload, on today's clock.
     private func arrival(_ id: Int64, _ time: StoredTime) -> MonotonicInstant {
-        scale.instant(time, isOwn: id > lastOfOthers)
+        scale.instant(time, isOwn: id > writer.lastOfOthers)
     }
 }
 
