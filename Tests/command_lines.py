@@ -216,7 +216,8 @@ def problems(line, number, text, is_block):
     elif is_block and not re.match(r"(sudo|swift|kiipush|bash|python3|journalctl|/usr/sbin/mosquitto) ", first):
         line.skipped.append(("is no command" if not first.startswith("#!") else "is an example of a reader's program", first))
     else:
-        for i, one in enumerate(text.split("\n")):
+        # A command may go on in the next line.
+        for i, one in enumerate(re.sub(r"\\\n\s*", " ", text).split("\n")):
             # "…" stands for the options that every agent needs.
             one = one.replace(" … ", " ").replace("|mermaid|svg", "").rstrip(" &")
             yield from ((number + i, wrong) for wrong in line.check(re.sub(r" > \S+$", "", one)))

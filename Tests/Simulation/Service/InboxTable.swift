@@ -13,7 +13,15 @@ struct InboxTable: Sendable {
     }
 
     private(set) var rows: [UInt64: Row] = [:]
-    private var last: UInt64 = 0
+    private(set) var last: UInt64 = 0
+    /// The rows that a loss of power leaves.
+    private var confirmed: [UInt64: Row] = [:]
+
+    /// Lets the disk confirm what was written.
+    mutating func sync() { confirmed = rows }
+
+    /// Loses what the disk has not confirmed.
+    mutating func losePower() { rows = confirmed }
 
     mutating func add(_ payload: RawPayload) -> UInt64 {
         last += 1

@@ -219,6 +219,10 @@ struct ServiceRun {
         }
         if process.report.value.withLock({ $0 == nil }) { ledger.violate("a process that was asked to end did not") }
         excuse()
+        if isCrash, roll(2) == 0 {
+            disk.losePower()
+            ledger.tell(1...plan.messages, "POWER LOST")
+        }
     }
 
     /// Excuses messages that were in flight when a process ended.

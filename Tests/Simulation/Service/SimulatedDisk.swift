@@ -7,13 +7,20 @@ import Synchronization
 /// store.
 ///
 /// It writes like the library's database: a commit with any next write of the inbox, and a dead letter with the next
-/// record of its own payload. Until then a process knows them, and a crash forgets them.
+/// record of its own payload. Until then a process knows them, and a crash forgets them. Records that only begin
+/// attempts, of payloads that the process has added, survive its end, but a loss of power only with a later write.
 final class SimulatedDisk: Sendable {
     private struct State {
         var inbox = InboxTable()
         var dice: SeededGenerator
         /// The dead letters that wait for a record of their payload, by its number.
         var waiting: [UInt64: [UInt64]] = [:]
+        /// The number of the last payload of an earlier process.
+        var lastOfOthers: UInt64 = 0
+
+        func isBeginning(_ record: InboxRecord) -> Bool {
+            if case .begun(let id, _) = record { id > lastOfOthers } else { false }
+        }
     }
 
     private let state: Mutex<State>
@@ -40,16 +47,21 @@ final class SimulatedDisk: Sendable {
     func restart() {
         seen.restart()
         let lost = state.withLock { state in
+            state.lastOfOthers = state.inbox.last
             defer { state.waiting = [:] }
             return state.waiting.values.flatMap(\.self)
         }
         for letter in lost { letters.remove(letter) }
     }
 
+    /// Loses what the disk has not confirmed.
+    func losePower() { state.withLock { $0.inbox.losePower() } }
+
     fileprivate func add(_ payloads: [RawPayload]) -> [UInt64] {
         seen.write()
         return state.withLock { state in
-            payloads.map { payload in
+            defer { state.inbox.sync() }
+            return payloads.map { payload in
                 let id = state.inbox.add(payload)
                 ledger.tell(payload, "row \(id)")
                 return id
@@ -67,7 +79,7 @@ final class SimulatedDisk: Sendable {
     }
 
     fileprivate func record(_ records: [InboxRecord]) {
-        seen.write()
+        let hasCommits = seen.write()
         state.withLock { state in
             for record in records {
                 if let row = state.inbox.rows[record.id] { ledger.tell(row.payload, "\(record)") }
@@ -75,11 +87,15 @@ final class SimulatedDisk: Sendable {
                 if case .begun = record {} else { state.waiting[record.id] = nil }
                 if isBroken, case .begun(let id, _) = record { state.inbox.lose(id) }
             }
+            if hasCommits || !records.allSatisfy(state.isBeginning) { state.inbox.sync() }
         }
     }
 
     fileprivate func entries(after id: UInt64, limit: Int) -> [InboxEntry] {
-        state.withLock { $0.inbox.entries(after: id, limit: limit) }
+        state.withLock { state in
+            defer { state.inbox.sync() }
+            return state.inbox.entries(after: id, limit: limit)
+        }
     }
 
     fileprivate func entries(of ids: [UInt64]) -> [InboxEntry] { state.withLock { $0.inbox.entries(of: ids) } }

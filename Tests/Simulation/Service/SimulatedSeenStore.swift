@@ -30,8 +30,14 @@ final class SimulatedSeenStore: Sendable {
         }
     }
 
-    /// Writes the waiting commits to disk.
-    func write() { state.withLock { $0.written = $0.commits.count } }
+    /// Writes the waiting commits to disk; returns whether there were any.
+    @discardableResult
+    func write() -> Bool {
+        state.withLock { state in
+            defer { state.written = state.commits.count }
+            return state.written < state.commits.count
+        }
+    }
 
     fileprivate var store: InMemorySeenStore { state.withLock { $0.store } }
 
