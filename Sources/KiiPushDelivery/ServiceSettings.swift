@@ -14,7 +14,7 @@ public struct ServiceSettings: Sendable, Hashable {
     /// default 64.
     ///
     /// At most this many are handled twice if the process is killed, besides those released by hand. The beginning of
-    /// each message is on disk before its handlers run, and many messages share a write. So messages are begun before a
+    /// each message is written before its handlers run, and many messages share a write. So messages are begun before a
     /// handler is free, as long as they wait for it no longer than for a few writes: many while handlers are fast, none
     /// while they are slow. None is begun ahead if ``concurrency`` is 1, or if the inbox is in memory.
     public var inFlight = 64

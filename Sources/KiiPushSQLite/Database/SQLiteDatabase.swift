@@ -20,8 +20,9 @@ import Synchronization
 /// opening the same directory again, from this or another process, fails after two seconds.
 ///
 /// A write that has returned survives the process's end, however it ends, and a loss of power, if the disk keeps what
-/// it confirms: the file uses SQLite's WAL mode with `synchronous=FULL`, which is read back. On a file system without
-/// support for that, opening fails. Opening also reads the whole file to check it: 2 MB for 20,000 messages.
+/// it confirms: the file uses SQLite's WAL mode with `synchronous=FULL`, which is read back. Only the beginning of an
+/// attempt need not survive a loss of power; see ``SQLiteInbox``. On a file system without support for WAL, opening
+/// fails. Opening also reads the whole file to check it: 2 MB for 20,000 messages.
 ///
 /// The directory is created with mode 0700 and the file with 0600. A file that others may read or write is refused, not
 /// repaired: its secret may be known, and its contents may be forged.
