@@ -62,6 +62,8 @@ struct Breaker {
 
     /// Whether it may open by chance, because its key is a part of a wider stream.
     var isUnsuspected: Bool { opened.first?.isUnsuspected ?? true }
+    /// Whether it found a loop among messages that nothing here causes.
+    var isLoopAmongOthers: Bool { opened.first?.isLoopAmongOthers ?? false }
     /// The pace up to which it trusts a narrower key.
     func partPace(of level: BreakerLevel) -> Double { opened.first?.partPace(of: level) ?? 0 }
 

@@ -16,7 +16,8 @@ public struct LoopHold: Sendable, Hashable {
         case trying
         /// It has handled some, and checks whether that causes more.
         case watching
-        /// Handling them caused more: it is a loop, and the guard tries one again later.
+        /// Handling them caused more: it is a loop. The guard tries one again later; if the loop is among other
+        /// messages, all of them follow then: see ``LoopHold/isAmongOthers``.
         case waiting
         /// Handling them caused nothing: all of them follow in order.
         case releasing
@@ -36,6 +37,8 @@ public struct LoopHold: Sendable, Hashable {
     public let oldest: MonotonicInstant?
     /// How long the key waits after each loop, doubled each time; zero if no loop was found.
     public let backoff: Duration
+    /// Whether a loop was found among messages that nothing here causes: after the wait, all of them follow.
+    public let isAmongOthers: Bool
 }
 
 extension LoopHold {
@@ -50,6 +53,7 @@ extension LoopHold {
             case .listening: "nothing is handled, to see what comes anyway; some are tried in \(seconds) s"
             case .trying: "some are being tried"
             case .watching: "some were tried; whether that brought more is known in \(seconds) s"
+            case .waiting where isAmongOthers: "some are of a loop; all of them follow in \(seconds) s"
             case .waiting: "handling them brought more, as in a loop; one is tried in \(seconds) s"
             case .releasing: "no loop was found; they follow in their order"
             case .pausing: "handling them caused none; they wait less than a second, to check that again"
@@ -88,6 +92,7 @@ extension LoopHold {
         messages = breaker.heldCount
         oldest = breaker.oldestHeld?.arrivedAt
         backoff = .nanoseconds(breaker.backoff)
+        isAmongOthers = breaker.isLoopAmongOthers
     }
 }
 

@@ -121,6 +121,9 @@ struct Suspicion {
     /// Whether it may open by chance, because its key is a part of a wider stream.
     var isUnsuspected: Bool { phase == .closed && !isTrusted && backoff == 0 }
 
+    /// Whether it found a loop among messages that nothing here causes; after a wait, all of them follow.
+    var isLoopAmongOthers: Bool { doubts.loopShare != nil }
+
     private mutating func mayPass(_ now: Int64, _ passes: inout PassWindow) -> Bool {
         guard isTrusted else { return limit.lets(&passes, now) }
         if passes.count(limit.slowSpan, now) > limit.slowMessages / 2 { trust.lastUsed = now }

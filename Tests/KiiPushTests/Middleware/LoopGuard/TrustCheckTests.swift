@@ -70,6 +70,22 @@ struct TrustCheckTests {
         #expect(run.outside.count == honest.count)
     }
 
+    @Test("what is held for a loop among honest messages says that all of it follows")
+    func hold() throws {
+        var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(0.3), answersOutside: false))
+        let honest = Self.arrivals(4, to: 1500)
+        try run.run(honest.filter { $0 <= .seconds(300) }, until: .seconds(300))
+        run.beginLoop(1)
+        var holds: [LoopHold] = []
+        for end in stride(from: Int64.seconds(301), through: .seconds(1500), by: Int(Int64.seconds(1))) {
+            try run.run(honest.filter { $0 > end - .seconds(1) && $0 <= end }, until: end)
+            if let hold = LoopHold(run.breaker, .object), hold.step == .waiting { holds.append(hold) }
+        }
+        let last = try #require(holds.last { $0.isAmongOthers })
+        let words = last.sentence(at: try #require(last.until))
+        #expect(words.hasSuffix("conversation: some are of a loop; all of them follow in 0 s"))
+    }
+
     @Test("pauses last three quarters of a second, three to five seconds apart, and a gap skips those that nobody saw")
     func pauses() throws {
         var series = PauseSeries(pace: 1, share: 0.5, 0)
