@@ -65,6 +65,9 @@ let package = Package(
                 .product(name: "KiiCloudTesting", package: "kii-push"),
             ],
             path: "07-Thermostat", exclude: ["expected-output.txt", "README.md"]),
+        .executableTarget(
+            name: "ManyMessages", dependencies: [.product(name: "KiiPush", package: "kii-push")],
+            path: "08-ManyMessages", exclude: ["expected-output.txt", "README.md"]),
         .testTarget(
             name: "CustomMiddlewareTests",
             dependencies: [
