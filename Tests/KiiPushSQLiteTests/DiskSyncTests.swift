@@ -16,13 +16,9 @@ struct DiskSyncTests {
             FaultyDisk.install()
             var inbox = try SQLiteInbox(try SQLiteDatabase(directory: directory))
             func syncs(_ records: InboxRecord...) async throws -> Int {
-                FaultyDisk.plan(nil)
-                try await inbox.record(records)
-                return FaultyDisk.syncs
+                try await FaultyDisk.syncs { try await inbox.record(records) }
             }
-            FaultyDisk.plan(nil)
-            _ = try inbox.add((1...4).map { RawPayload([$0]) })
-            #expect(FaultyDisk.syncs == 1)
+            #expect(try await FaultyDisk.syncs { _ = try inbox.add((1...4).map { RawPayload([$0]) }) } == 1)
             #expect(try await syncs(.begun(1, attempt: 1)) == 0)
             #expect(try await syncs(.begun(2, attempt: 1), .begun(3, attempt: 1)) == 0)
             #expect(try await syncs(.failed(1, handled: [])) == 1)
@@ -33,9 +29,9 @@ struct DiskSyncTests {
             inbox = try SQLiteInbox(try SQLiteDatabase(directory: directory))
             #expect(try inbox.entries().map(\.crashes) == [1, 1, 1])
             #expect(try await syncs(.begun(2, attempt: 2)) == 1)
-            FaultyDisk.plan(nil)
-            #expect(try inbox.add([RawPayload([5])]) == [5])
-            #expect(FaultyDisk.syncs == 1)
+            var numbers: [UInt64] = []
+            #expect(try await FaultyDisk.syncs { numbers = try inbox.add([RawPayload([5])]) } == 1)
+            #expect(numbers == [5])
             #expect(try await syncs(.begun(5, attempt: 1), .begun(3, attempt: 2)) == 1)
             #expect(try await syncs(.ended(5)) == 1)
         }
@@ -51,9 +47,7 @@ struct DiskSyncTests {
             _ = try inbox.add([RawPayload([1]), RawPayload([2])])
             try await inbox.record(.begun(1, attempt: 1))
             try seen.handle(.numbered(1), at: .seconds(0))
-            FaultyDisk.plan(nil)
-            try await inbox.record(.begun(2, attempt: 1))
-            #expect(FaultyDisk.syncs == 1)
+            #expect(try await FaultyDisk.syncs { try await inbox.record(.begun(2, attempt: 1)) } == 1)
         }
     }
 }

@@ -35,8 +35,12 @@ enum FaultyDisk {
     /// How many calls there were since the plan.
     static var calls: Int { state.withLock { $0.calls } }
 
-    /// How often since the plan the disk was asked to confirm what was written.
-    static var syncs: Int { state.withLock { $0.syncs } }
+    /// How often `body` asks the disk, which does not fail, to confirm what was written.
+    static func syncs(_ body: () async throws -> Void) async rethrows -> Int {
+        plan(nil)
+        try await body()
+        return state.withLock { $0.syncs }
+    }
 
     private enum Call { case read, write, sync }
 

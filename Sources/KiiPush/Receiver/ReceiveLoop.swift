@@ -144,8 +144,7 @@ public struct ReceiveLoop: ~Copyable {
         let arrivedAt = arrival ?? now
         let last = ended.take()
         switch lane.admit(
-            event.storage, event.buffer.span, table, app: receiver.app, arrivedAt: arrivedAt, now: now,
-            ended: last)
+            event.storage, event.buffer.span, table, app: receiver.app, arrivedAt: arrivedAt, now: now, ended: last)
         {
         case .pass(let admission):
             event.messageID = id

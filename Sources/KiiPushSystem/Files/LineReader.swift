@@ -14,7 +14,7 @@ package enum InputLine: Sendable, Hashable {
 /// ```
 ///
 /// A line ends with LF or CRLF; the last one may end with the input. A line is returned as soon as its end was read, so
-/// lines from `tail -f` appear at once. Needs at most `limit` bytes of memory plus 64 KiB.
+/// lines from `tail -f` appear at once. Needs at most three times `limit` of memory, plus 64 KiB.
 package struct LineReader: ~Copyable, Sendable {
     private let source: ByteReader
     private let limit: Int
@@ -51,10 +51,8 @@ package struct LineReader: ~Copyable, Sendable {
         if let lineFeed = lineFeedInBuffer() {
             return line(Array(buffer[take(upTo: lineFeed)]), hasLineFeed: true)
         }
-        // One block of the largest size, since a growing array holds its old and its new storage at once. One byte more
-        // than the limit may be the CR of a CRLF.
+        // One byte more than the limit may be the CR of a CRLF.
         var line: [UInt8] = []
-        line.reserveCapacity(limit + 1)
         while true {
             let lineFeed = lineFeedInBuffer()
             let part = take(upTo: lineFeed)
@@ -63,14 +61,14 @@ package struct LineReader: ~Copyable, Sendable {
                 return .tooLong(number: number)
             }
             line.append(contentsOf: buffer[part])
-            if lineFeed != nil { return self.line(Self.trimmed(line, of: limit), hasLineFeed: true) }
+            if lineFeed != nil { return self.line(line, hasLineFeed: true) }
             if line.count > limit, line.last != Self.carriageReturn {
                 isSkipping = true
                 return .tooLong(number: number)
             }
             if try !fill() { break }
         }
-        if !line.isEmpty { return self.line(Self.trimmed(line, of: limit), hasLineFeed: false) }
+        if !line.isEmpty { return self.line(line, hasLineFeed: false) }
         number -= 1
         return nil
     }
@@ -82,15 +80,6 @@ package struct LineReader: ~Copyable, Sendable {
         let part = unread.lowerBound..<(lineFeed ?? unread.upperBound)
         unread = (lineFeed.map { $0 + 1 } ?? unread.upperBound)..<unread.upperBound
         return part
-    }
-
-    /// A copy of exact size if the bytes are few, so that a short line keeps no large block.
-    private static func trimmed(_ bytes: [UInt8], of limit: Int) -> [UInt8] {
-        guard bytes.count <= limit / 2 else { return bytes }
-        var exact: [UInt8] = []
-        exact.reserveCapacity(bytes.count)
-        exact.append(contentsOf: bytes)
-        return exact
     }
 
     /// Makes a line from these bytes, when it is complete.

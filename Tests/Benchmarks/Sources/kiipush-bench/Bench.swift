@@ -81,7 +81,7 @@ struct Options {
 
     static let usage = """
         usage: kiipush-bench [--format text|json] [--rounds N] [--only \(parts) | --hostile]
-               kiipush-bench --count decode|whole|own|lent|loop MESSAGES
+               kiipush-bench --count \(countedParts) MESSAGES
 
         Prints, for each stage and for the whole, the nanoseconds and the heap allocations of one message: the best and
         the median of N rounds (101 unless told). Build it with -c release.
@@ -93,6 +93,7 @@ struct Options {
         """
 
     private static let parts = Part.allCases.map(\.rawValue).joined(separator: "|")
+    private static let countedParts = CountedPart.allCases.map(\.rawValue).joined(separator: "|")
 
     private(set) var format = Format.text
     private(set) var rounds = 101
@@ -123,7 +124,7 @@ struct Options {
                     let messages = arguments.next().flatMap({ Int($0) }), CountedPart.messages ~= messages
                 else {
                     let most = CountedPart.messages.upperBound
-                    throw .wrong("--count takes decode, whole, own, lent or loop, and 1 to \(most)")
+                    throw .wrong("--count takes \(Self.countedParts), and 1 to \(most)")
                 }
                 count = (part, messages)
             case "--only":

@@ -3,7 +3,7 @@ import KiiPush
 import Synchronization
 
 /// What gate.sh counts: the same work in each run, so that the difference of two runs is that of their messages.
-enum CountedPart: String {
+enum CountedPart: String, CaseIterable {
     case decode
     case whole
     /// The whole with a middleware of one's own, which walks each message step by step.

@@ -17,15 +17,24 @@ struct TrustCheckTests {
         }
     }
 
+    /// A run in which a loop begins after five minutes of such messages, and those that follow until `end` seconds.
+    private static func loopAmong(
+        _ pace: Double, to end: Double, answersAfter roundTrip: Double, most: Int = .max
+    ) throws -> (run: BreakerRun, honest: [Int64], rest: [Int64]) {
+        var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(roundTrip), answersOutside: false))
+        run.most = most
+        let honest = arrivals(pace, to: end)
+        try run.run(honest.filter { $0 < .seconds(300) }, until: .seconds(300))
+        run.beginLoop(1)
+        return (run, honest, honest.filter { $0 >= .seconds(300) })
+    }
+
     @Test(
         "a loop that begins in a trusted stream and answers only itself is handled a fraction of its pace",
         arguments: [1.0, 4], [0.3, 1])
     func loop(pace: Double, roundTrip: Double) throws {
-        var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(roundTrip), answersOutside: false))
-        let honest = Self.arrivals(pace, to: 2100)
-        try run.run(honest.filter { $0 < .seconds(300) }, until: .seconds(300))
-        run.beginLoop(1)
-        try run.run(honest.filter { $0 >= .seconds(300) }, until: .seconds(5000))
+        var (run, honest, rest) = try Self.loopAmong(pace, to: 2100, answersAfter: roundTrip)
+        try run.run(rest, until: .seconds(5000))
         // At its own pace it would be handled 1,800 or 6,000 times in this half an hour.
         let caused = run.caused.count { $0 < .seconds(2100) }
         #expect(caused >= 50)
@@ -60,25 +69,19 @@ struct TrustCheckTests {
 
     @Test("a wait for a loop among honest messages ends before their queue is full")
     func capacity() throws {
-        var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(0.3), answersOutside: false))
-        run.most = 400
-        let honest = Self.arrivals(4, to: 1500)
-        try run.run(honest.filter { $0 < .seconds(300) }, until: .seconds(300))
-        run.beginLoop(1)
-        try run.run(honest.filter { $0 >= .seconds(300) }, until: .seconds(3000))
+        var (run, honest, rest) = try Self.loopAmong(4, to: 1500, answersAfter: 0.3, most: 400)
+        try run.run(rest, until: .seconds(3000))
+        #expect(run.caused.count <= 3000)
         #expect(run.refused == 0)
         #expect(run.outside.count == honest.count)
     }
 
     @Test("what is held for a loop among honest messages says that all of it follows")
     func hold() throws {
-        var run = BreakerRun(answers: BreakerRun.Answers(after: .seconds(0.3), answersOutside: false))
-        let honest = Self.arrivals(4, to: 1500)
-        try run.run(honest.filter { $0 <= .seconds(300) }, until: .seconds(300))
-        run.beginLoop(1)
+        var (run, _, rest) = try Self.loopAmong(4, to: 1500, answersAfter: 0.3)
         var holds: [LoopHold] = []
         for end in stride(from: Int64.seconds(301), through: .seconds(1500), by: Int(Int64.seconds(1))) {
-            try run.run(honest.filter { $0 > end - .seconds(1) && $0 <= end }, until: end)
+            try run.run(rest.filter { $0 > end - .seconds(1) && $0 <= end }, until: end)
             if let hold = LoopHold(run.breaker, .object), hold.step == .waiting { holds.append(hold) }
         }
         let last = try #require(holds.last { $0.isAmongOthers })
