@@ -33,14 +33,14 @@ package struct Identities {
     /// Whether only this device can have sent the message.
     func isMe(_ message: PushMessage) -> Bool { Self.contains(own, message) }
 
-    /// Whether this device can have caused the message: it names no sender, or an identity that this device writes as.
-    func mayHaveWritten(_ message: PushMessage) -> Bool {
-        message.storage.classified.senderKind == .none || Self.contains(own, message) || Self.contains(shared, message)
-    }
-
-    /// Whether the message names a sender that this device does not write as; false if the device has no identities.
-    func isStranger(_ message: PushMessage) -> Bool {
-        !(own.isEmpty && shared.isEmpty) && !mayHaveWritten(message)
+    /// Who caused the message, as far as its sender and these identities say.
+    func author(of message: PushMessage) -> OwnWrites.Author {
+        if message.storage.classified.senderKind == .none || Self.contains(own, message)
+            || Self.contains(shared, message)
+        {
+            return .own
+        }
+        return own.isEmpty && shared.isEmpty ? .unknown : .stranger
     }
 
     private static func contains(_ identities: [Identity], _ message: PushMessage) -> Bool {

@@ -25,7 +25,7 @@ extension LoopGuard {
         let (now, time) = (now, message.serverTime)
         return state.withLock { [finding] state in
             var finding = finding
-            finding.isStrangers = state.identities.isStranger(message)
+            finding.isStrangers = state.identities.author(of: message) == .stranger
             state.stamps.learn(time, arrivedAt: arrivedAt, now: now)
             return state.stamps.cause(finding, hops: state.settings.hops, now: now)
         }

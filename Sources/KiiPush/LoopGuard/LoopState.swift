@@ -89,7 +89,7 @@ extension LoopState {
         guard message.isOfApp else { return false }
         let event = OwnWrites.Event(
             change: ObjectChange(eventOf: message.message.storage), modifiedAt: message.message.modifiedAt,
-            arrivedAt: message.arrivedAt, mayBeOwn: identities.mayHaveWritten(message.message))
+            arrivedAt: message.arrivedAt, author: identities.author(of: message.message))
         let object = ResourceKey(objectOf: message.message, secret)
         guard writes.take(object, event, now: message.admittedAt) else { return false }
         stamps.ownEventCame(of: object)

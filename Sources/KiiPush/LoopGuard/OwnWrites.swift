@@ -11,8 +11,17 @@ struct OwnWrites {
         let change: ObjectChange?
         let modifiedAt: Int64?
         let arrivedAt: MonotonicInstant
-        /// Whether it names no sender, or an identity that this device writes as.
-        let mayBeOwn: Bool
+        let author: Author
+    }
+
+    /// Who caused an event, as far as its sender says.
+    enum Author {
+        /// It names no sender, or an identity that this device writes as.
+        case own
+        /// It names a sender, and this device has no identities to compare it with.
+        case unknown
+        /// It names a sender that this device does not write as, as far as its identities say.
+        case stranger
     }
 
     struct Announcement {
@@ -30,9 +39,20 @@ struct OwnWrites {
         /// The time of an event that was taken for its own before its own time was known.
         var takenAt: Int64?
 
+        /// Whether an event has exactly its time of modification, which proves it, whoever the event names.
+        func isExactly(_ event: Event) -> Bool {
+            modifiedAt != nil && modifiedAt == event.modifiedAt && takenAt == nil
+        }
+
         /// Whether an event of its kind may be its own, if the times do not decide.
         func mayBe(_ event: Event) -> Bool {
             if let modifiedAt, let time = event.modifiedAt, modifiedAt != time { return false }
+            switch event.author {
+            case .own: break
+            // Before it is done, and where its time is known, an unknown sender's event is more likely another one's.
+            case .unknown: guard graceEnd != nil, modifiedAt == nil else { return false }
+            case .stranger: return false
+            }
             return !isOvertaken && takenAt == nil && graceEnd.map { event.arrivedAt < $0 } ?? true
         }
 
@@ -104,11 +124,9 @@ struct OwnWrites {
         forgetOld(now)
         guard let announcements = waiting[key] else { return false }
         let candidates = announcements.filter { announcement in
-            event.mayBeOwn && announcement.change == event.change && announcement.end > now
-                && announcement.since <= event.arrivedAt
+            announcement.change == event.change && announcement.end > now && announcement.since <= event.arrivedAt
         }
-        let exact = candidates.first { $0.modifiedAt != nil && $0.modifiedAt == event.modifiedAt && $0.takenAt == nil }
-        let match = exact ?? candidates.first { $0.mayBe(event) }
+        let match = candidates.first { $0.isExactly(event) } ?? candidates.first { $0.mayBe(event) }
         if let time = event.modifiedAt { markOvertaken(key, by: time) }
         guard let match else { return false }
         if match.graceEnd == nil, let time = event.modifiedAt {

@@ -15,10 +15,13 @@
 ///
 /// - is about this object, and reports the declared ``ObjectChange``: a deletion by somebody else is never dropped
 ///   because of a declared update;
-/// - names no sender, or an identity that this device writes as;
 /// - arrived after the declaration, and at most ``LoopSettings/echo`` after it, by default 60 seconds;
-/// - has the time of modification that ``done(modifiedAt:)`` reported, if both times are known. If one is not, as over
-///   APNs, it must have arrived within 10 seconds after `done`, and no event of a later modification before it.
+/// - has the time of modification that ``done(modifiedAt:)`` reported, if both times are known: that proves it, whatever
+///   identities this device has.
+///
+/// If one of the times is not known, as over APNs, the event must have arrived within 10 seconds after `done`, no event
+/// of a later modification before it, and it must name no sender, or an identity that this device writes as. A device
+/// without identities takes any sender's event for its own if `done` reported no time.
 ///
 /// Over APNs, the event of another device's update cannot be distinguished from this one's within those 10 seconds. If
 /// such an event is dropped, this write's own event is handled instead, so the handler still sees the object's last

@@ -115,6 +115,47 @@ struct EchoTests {
         #expect(try loopGuard.judge(row.payload, at: now, app: "0123abcd") == "pass")
     }
 
+    /// Who this device says it is, what its handler reported, the sender of the event, and whether the event is dropped.
+    static let strangers: [(me: [Sender], report: Int64?, sender: String, time: Int64?, isDropped: Bool)] = [
+        ([], 7, "U-1", 7, true), ([], 7, "th.1", 7, true), ([], 7, "U-1", 8, false), ([], 7, "U-1", nil, false),
+        ([], nil, "U-1", 7, true), ([], nil, "U-1", nil, true),
+        ([.thing(id: "th.me")], 7, "U-1", 7, true), ([.thing(id: "th.me")], 7, "U-1", 8, false),
+        ([.thing(id: "th.me")], nil, "U-1", 7, false), ([.user(id: "U-2")], 7, "U-1", 7, true),
+    ]
+
+    @Test(
+        "an event with exactly the time of a declared write is that write's, whoever this device is",
+        arguments: strangers)
+    func whoever(row: (me: [Sender], report: Int64?, sender: String, time: Int64?, isDropped: Bool)) throws {
+        let loopGuard = LoopGuard(me: row.me, settings: LoopSettings(layers: [.echo]), clock: ManualClock())
+        let write = loopGuard.announce(Self.object)
+        // While the write is under way, nothing proves that a sender's event is its own.
+        let early = Self.event(sender: row.sender, modifiedAt: 6).payload(.long)
+        #expect(try loopGuard.judge(early, at: .seconds(0)) == "pass")
+        write.done(modifiedAt: row.report)
+        let event = Self.event(sender: row.sender, modifiedAt: row.time).payload(.long)
+        #expect(try loopGuard.judge(event, at: .seconds(1)) == (row.isDropped ? "echo" : "pass"))
+        #expect(try loopGuard.judge(event, at: .seconds(2)) == "pass")
+    }
+
+    @Test("a handler that writes the object it was called for handles one message, with and without identities")
+    func closedLoop() async {
+        for me in [[], [.thing(id: "th.1")], [.user(id: "U-other")]] as [[Sender]] {
+            let receiver = PushReceiver(app: "0123abcd", me: me, clock: ManualClock())
+            receiver.onPushToApp("r", bucket: "settings", object: "*") { event, context in
+                let time = (event.message.modifiedAt ?? 0) + 1
+                try context.willWrite(event.object).done(modifiedAt: time)
+            }
+            var outcomes: [String] = []
+            for time in 1...3 as ClosedRange<Int64> {
+                let event = PayloadFixture.pushToApp(sender: "U-1", sentAt: time, modifiedAt: time)
+                outcomes.append(await receiver.receive(event.payload(.long)).description)
+            }
+            // The second one is the event of the first one's write; nothing was written for it, so the third is new.
+            #expect(outcomes == ["handled", "looped (echo)", "handled"])
+        }
+    }
+
     @Test("with the layer off nothing is cut")
     func off() throws {
         let loopGuard = makeGuard([])
