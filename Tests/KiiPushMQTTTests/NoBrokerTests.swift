@@ -24,6 +24,51 @@ struct NoBrokerTests {
         #expect(intake.pauses[0] <= .milliseconds(6) && intake.pauses[5] >= .milliseconds(32))
     }
 
+    /// A broker over TLS that is not there, for each version, and how its port behaves.
+    enum Absence: CaseIterable {
+        case refuses, resets, closes
+    }
+
+    @Test(
+        "a broker over TLS that is down is left at once, with the reason of its socket",
+        arguments: MQTTSettings.Version.allCases, Absence.allCases)
+    func downOverTLS(version: MQTTSettings.Version, absence: Absence) async throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        let port = try Loopback.bind(listener)
+        let server = absence == .refuses ? nil : Thread { Self.answer(listener, resets: absence == .resets) }
+        if server != nil { try #require(listen(listener, 8) == 0) }
+        server?.start()
+        var settings = MQTTSettings(host: "127.0.0.1", port: port, topic: "push")
+        settings.usesTLS = true
+        settings.clientID = "device"
+        settings.version = version
+        settings.risksMQTT5 = true
+        settings.backoff = .milliseconds(100)
+        settings.maxBackoff = .milliseconds(100)
+        let intake = TestIntake()
+        let start = ContinuousClock.now
+        try await running(settings, intake) { _ in
+            try await eventually("tried four times") { intake.losses.count >= 4 }
+        }
+        // By the limit for a subscription, each try would take half a minute.
+        #expect(ContinuousClock.now - start < .seconds(10))
+        let reasons = ["refused", "reset", "closed", "unexpected eof"]
+        #expect(intake.losses.allSatisfy { loss in reasons.contains { loss.contains($0) } }, "\(intake.losses)")
+        shutdown(listener, Int32(SHUT_RDWR))
+    }
+
+    /// Ends each connection before encryption begins.
+    private static func answer(_ listener: Int32, resets: Bool) {
+        while true {
+            let client = accept(listener, nil, nil)
+            guard client >= 0 else { return }
+            var now = linger(l_onoff: resets ? 1 : 0, l_linger: 0)
+            _ = unsafe setsockopt(client, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+            close(client)
+        }
+    }
+
     @Test("a host that does not exist is tried again")
     func unknownHost() async throws {
         var settings = MQTTSettings(host: "broker.invalid", topic: "push")

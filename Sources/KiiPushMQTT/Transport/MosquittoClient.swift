@@ -118,8 +118,31 @@ struct MosquittoClient: ~Copyable {
         } else {
             try check(unsafe mosquitto_connect_async(handle, settings.host, Int32(settings.port), keepAlive))
         }
+        // The library reports success of a connection that was refused before encryption began, and forgets the reason.
+        let number = ErrorNumber.current
         // A program that a handler starts must not inherit the connection, or it would stay open after this process.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        if let failure = socketFailure(number) { throw failure }
+    }
+
+    /// Why the socket can deliver nothing more; nil if it may still do so.
+    ///
+    /// libmosquitto does not look while encryption has not begun: it tries again, and each poll returns at once.
+    ///
+    /// - Parameter last: the error number of the last call on the socket, which may have taken the socket's own.
+    func socketFailure(_ last: ErrorNumber = ErrorNumber(rawValue: 0)) -> Failure? {
+        var (number, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+        // The call fills in both.
+        guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &size) == 0 else { return nil }
+        if number != 0 { return Failure(what: "\(ErrorNumber(rawValue: number))") }
+        var byte: UInt8 = 0
+        // Only looks; a socket that is still connecting has nothing yet.
+        let count = unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+        number = count < 0 ? errno : 0
+        if count > 0 || number == EAGAIN { return nil }
+        if count == 0 { return Failure(what: "the broker closed the link", isByBroker: true) }
+        let isKnown = number != ENOTCONN || last.rawValue == 0
+        return Failure(what: "\(isKnown ? ErrorNumber(rawValue: number) : last)")
     }
 
     /// Subscribes to the topic; the answer arrives later.
