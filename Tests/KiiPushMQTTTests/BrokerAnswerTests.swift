@@ -42,6 +42,54 @@ struct BrokerAnswerTests {
         #expect(intake.texts == ["kept", "next"])
     }
 
+    @Test(
+        "a retained message is accepted once per change, also by a new process, and clearing it is no payload",
+        arguments: MQTTSettings.Version.allCases, [true, false])
+    func retainedOverRestart(version: MQTTSettings.Version, isClean: Bool) async throws {
+        let broker = try Broker()
+        let folder = try Folder()
+        try broker.publish(["kept"], isRetained: true)
+        func start(sending text: String, expecting texts: [String]) async throws {
+            let intake = TestIntake()
+            let settings = broker.settings {
+                $0.version = version
+                $0.cleanSession = isClean
+                $0.retainedFile = "\(folder.path)/retained"
+            }
+            try await running(settings, intake) { _ in
+                try await eventually("connected") { !intake.connections.isEmpty }
+                try broker.publish([text])
+                try await eventually("the last came") { intake.texts.last == text }
+            }
+            #expect(intake.texts == texts)
+            #expect(intake.ignored.isEmpty, "\(intake.ignored)")
+            try await broker.sawEnd()
+        }
+        try await start(sending: "a", expecting: ["kept", "a"])
+        try await start(sending: "b", expecting: ["b"])
+        // A persistent session queues it too.
+        try broker.publish(["changed"], isRetained: true)
+        try await start(sending: "c", expecting: ["changed", "c"])
+        try await start(sending: "d", expecting: ["d"])
+        try broker.publish([""], isRetained: true)
+        try await start(sending: "f", expecting: ["f"])
+    }
+
+    @Test("a retained message that only memory has is accepted again by a new process")
+    func retainedInMemory() async throws {
+        let broker = try Broker()
+        let folder = try Folder()
+        try broker.publish(["kept"], isRetained: true)
+        for _ in 0..<2 {
+            let intake = TestIntake(isDurable: false)
+            let settings = broker.settings { $0.retainedFile = "\(folder.path)/retained" }
+            try await running(settings, intake) { _ in
+                try await eventually("it came") { intake.texts == ["kept"] }
+                intake.end(0, nil)
+            }
+        }
+    }
+
     @Test("a payload beyond the limit is reported once, counted and acknowledged, and never handed over")
     func tooLarge() async throws {
         let broker = try Broker()

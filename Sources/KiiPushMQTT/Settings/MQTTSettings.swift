@@ -102,6 +102,12 @@ public struct MQTTSettings: Sendable, Hashable {
     ///
     /// If so, a broker without the session is reported as a possible gap at the first connection too.
     public var hadSession = false
+    /// A file that remembers the topic's retained message over a restart, as a digest; nil, the default, for none.
+    ///
+    /// A broker sends a retained message again with each subscription, except in a persistent session of MQTT 5. With
+    /// the file and a durable inbox it is accepted once per change: equal bytes count as the same message. An empty
+    /// message, which clears it, is acknowledged and ignored.
+    public var retainedFile: String?
     /// The largest payload, in bytes, 64 KiB by default; a larger one is reported, acknowledged and dropped.
     public var payloadLimit = 65_536
     /// The pause after the first lost connection, 1 s by default; each further one doubles it, with 20% jitter.

@@ -10,6 +10,8 @@ public struct MQTTCounts: Sendable, Hashable {
     public var tooLarge = 0
     /// Copies of a retained message that a new connection repeated: acknowledged and ignored.
     public var retainedAgain = 0
+    /// Messages without a payload, such as those that clear a retained message: acknowledged and ignored.
+    public var empty = 0
 
     /// Answers to subscriptions that this connection did not request: ignored.
     public var foreignAnswers = 0

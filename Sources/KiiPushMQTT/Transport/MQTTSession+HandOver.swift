@@ -24,6 +24,7 @@ extension MQTTSession {
     ///
     /// - Throws: ``End/lost(_:)`` if the inbox failed and the broker redelivers everything on a new connection.
     func handOver() throws(End) {
+        defer { keepRetained() }
         while !arrivals.payloads.isEmpty, case .none = batches.wait {
             do throws(IntakeRefusal) {
                 let receipts = try batches.submit(arrivals.payloads)
@@ -43,6 +44,12 @@ extension MQTTSession {
                 }
             }
         }
+    }
+
+    /// Remembers the retained message that a durable inbox has accepted; one in memory would be lost with the process.
+    private func keepRetained() {
+        guard intake.isDurable, let problem = retained.keep(arrivals.retained) else { return }
+        intake.report(.ignored(problem))
     }
 
     /// Makes acknowledgements wait for accepted payloads that are not yet safe.

@@ -69,6 +69,8 @@ final class MQTTSession {
     var subscription: Int32?
     /// When the connection was subscribed; nil while it is not.
     var subscribedAt: Instant?
+    /// The last retained message, remembered over a restart.
+    var retained: RetainedMark
     /// Whether the broker has had more to send for a while.
     var lag = ReadLag()
 
@@ -83,7 +85,8 @@ final class MQTTSession {
         clientID =
             settings.clientID.isEmpty
             ? "kiipush-\(String(UInt64.random(in: 1 << 63 ... .max), radix: 36))" : settings.clientID
-        arrivals = MosquittoInbox(settings, clientID: clientID)
+        retained = RetainedMark(settings.retainedFile)
+        arrivals = MosquittoInbox(settings, clientID: clientID, retained: retained.kept)
         pauses = LinkPauses(settings, clientID: clientID)
         batches = BatchedIntake(intake, control.signal)
     }

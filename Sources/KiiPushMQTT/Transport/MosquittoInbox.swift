@@ -37,16 +37,22 @@ final class MosquittoInbox {
     private var isNextRedelivered = false
     /// The first errors that libmosquitto has reported since the last call.
     private var complaints: [String] = []
-    private var retained: [UInt8]?
-    private var newRetained: [UInt8]?
+    /// The last retained message that was accepted, as ``RetainedMark`` writes it; and the one that may be next.
+    private(set) var retained: String?
+    private var newRetained: String?
+    /// The last payload that arrived; nil if it arrives again.
+    private var last: [UInt8]?
+    private let settings: MQTTSettings
     private(set) var counts = MQTTCounts()
     private(set) var notices: [String] = []
 
-    init(_ settings: MQTTSettings, clientID: String) {
+    init(_ settings: MQTTSettings, clientID: String, retained: String?) {
+        self.settings = settings
+        (self.retained, newRetained) = (retained, retained)
         topic = Array(settings.topic.utf8CString)
         limit = settings.payloadLimit
         isSessionClean = settings.cleanSession
-        repeatsRetained = settings.version != .v5
+        repeatsRetained = settings.version != .v5 || settings.cleanSession
         logPrefix = Array("Client \(clientID) received PUBLISH (d".utf8CString.dropLast())
     }
 
@@ -101,7 +107,7 @@ final class MosquittoInbox {
         payloads = left
         comesAgain = left.map { _ in false }
         bytes = left.reduce(0) { $0 + $1.bytes.count }
-        newRetained = retained
+        (newRetained, last) = (retained, nil)
     }
 
     // MARK: From the callbacks
@@ -130,15 +136,30 @@ final class MosquittoInbox {
         // The bytes are freed when the callback returns; an empty payload has no address.
         let copy = unsafe Array(
             UnsafeRawBufferPointer(start: message.payload, count: message.payload == nil ? 0 : size))
-        if repeatsRetained, unsafe message.retain {
-            guard copy != retained else {
-                return ignore(\.retainedAgain, "the retained message, which was accepted on the previous link")
-            }
-            newRetained = copy
+        // Whoever clears a retained message publishes an empty one, which says nothing else.
+        if copy.isEmpty {
+            counts.empty += 1
+            return remember(nil)
         }
+        if repeatsRetained, unsafe message.retain {
+            let mark = RetainedMark.text(settings, copy)
+            // Equal to the message before it: published while this device was away, and queued in its session too.
+            guard mark != newRetained, copy != last else {
+                counts.retainedAgain += 1
+                return remember(mark)
+            }
+            newRetained = mark
+        }
+        last = copy
         payloads.append(RawPayload(copy, transport: .mqtt, isRedelivered: isRedelivered, hasWaited: areLate))
         comesAgain.append(unsafe message.qos > 0 && !isSessionClean)
         bytes += size
+    }
+
+    /// Remembers the topic's retained message; at once, unless another message must be accepted before.
+    private func remember(_ mark: String?) {
+        newRetained = mark
+        if payloads.isEmpty { retained = mark }
     }
 
     /// Counts an answer to a subscription that was not requested, or was already answered.

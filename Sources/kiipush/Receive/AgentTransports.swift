@@ -48,6 +48,7 @@ struct AgentTransports: Sendable {
             let files = state.map { SessionFiles(directory: $0.directory) }
             if settings.clientID.isEmpty, let files { settings.clientID = try files.clientID() }
             settings.hadSession = try !settings.cleanSession && files?.hadSession(settings) ?? false
+            settings.retainedFile = files?.retainedFile
             return try MQTTTransport(settings)
             #else
             throw AgentError(

@@ -31,6 +31,9 @@ struct SessionFiles {
         return made
     }
 
+    /// The file of the topic's retained message, which the transport itself reads and writes.
+    var retainedFile: String { "\(directory)/mqtt-retained" }
+
     /// Whether a session with these settings existed before.
     ///
     /// - Throws: if that cannot be read.
